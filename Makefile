@@ -1,0 +1,47 @@
+# Works on a fresh machine with Python 3.11+ and make: the virtual environment is made on first use.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint types imports bench clean
+
+help: ## Show this help
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "rankloom needs Python 3.11 or later; say which with: make PYTHON=python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY) ## Fuse three rankers of scikit-learn's digits, print a table and draw a fusion graph
+	$(BIN)/python examples/digits.py
+
+test: $(READY) ## Run the tests and the doctests
+	$(BIN)/python -m pytest --quiet -n $(WORKERS)
+
+check: format lint types imports test ## Everything that CI checks
+
+format: $(READY)
+	$(BIN)/ruff format --check .
+
+lint: $(READY)
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports
+
+bench: $(READY) ## Measure speed and memory against yardsticks taken in the same run
+	$(BIN)/python benchmarks/run.py
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,155 @@
+"""The fusion graph of a row of the woven matrices: made on a desk, one at a time, never stored.
+
+Slots: the vertices of the graph in hand are numbered from 1, and `slot[item]` is an item's number there,
+0 for an item that is not a vertex. Entry 0 of every array by slot is neutral, so inner loops need no branch.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+# columns of `norms`: weight = (raw - low) * scale, for vertices and for edges, and the size |G|
+V_LOW, V_SCALE, E_LOW, E_SCALE, SIZE = range(5)
+
+
+class Woven(NamedTuple):
+    """Rows of the matrices W (vertex weights) and P (sums of 1 / position), in one CSR pattern."""
+
+    ptr: np.ndarray
+    items: np.ndarray
+    W: np.ndarray
+    P: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def count_vertices(start, stop, lists, slot, degree):
+    """How many different items are in the lists of each row; `slot` is scratch of zeros, left as it was."""
+    m, _, cutoff = lists.shape
+    members = np.empty(m * cutoff, np.int32)
+    for q in range(start, stop):
+        n = 0
+        for r in range(m):
+            for place in range(cutoff):
+                item = lists[r, q, place]
+                if item < 0:
+                    break
+                if slot[item] == 0:
+                    slot[item] = 1
+                    members[n] = item
+                    n += 1
+        for a in range(n):
+            slot[members[a]] = 0
+        degree[q] = n
+
+
+@njit(cache=True, nogil=True)
+def weave(start, stop, lists, scores, slot, woven):
+    """W and P of rows start to stop (Eq. 2, and the part of Eq. 3 that depends on the query)."""
+    m, _, cutoff = lists.shape
+    weight = np.empty(m * cutoff, np.float64)
+    nearness = np.empty(m * cutoff, np.float64)
+    for q in range(start, stop):
+        first = woven.ptr[q]
+        n = 0
+        for r in range(m):
+            for place in range(cutoff):
+                item = lists[r, q, place]
+                if item < 0:
+                    break
+                if slot[item] == 0:
+                    woven.items[first + n] = item
+                    weight[n] = 0.0
+                    nearness[n] = 0.0
+                    n += 1
+                    slot[item] = n
+                a = slot[item] - 1
+                weight[a] += scores[r, q, place]
+                nearness[a] += 1.0 / (place + 1)
+        for a in range(n):
+            slot[woven.items[first + a]] = 0
+            woven.W[first + a] = weight[a]
+            woven.P[first + a] = nearness[a]
+
+
+@njit(cache=True, nogil=True)
+def widest(rows, ptr):
+    """Return the largest number of vertices of some rows."""
+    width = 0
+    for q in rows:
+        width = max(width, ptr[q + 1] - ptr[q])
+    return width
+
+
+@njit(cache=True, nogil=True)
+def lay_out(members, ptr, items, W, slot, M):
+    """Number the vertices in `slot` and put W[A, B] of each pair of them at M[a * side + b]; 0 if no edge."""
+    side = members.size + 1
+    for a in range(1, side):
+        slot[members[a - 1]] = a
+    for a in range(1, side):
+        base = a * side
+        for b in range(side):
+            M[base + b] = 0.0
+        member = members[a - 1]
+        for entry in range(ptr[member], ptr[member + 1]):
+            M[base + slot[items[entry]]] = W[entry]
+        M[base] = 0.0  # took all that is not in the graph
+        M[base + a] = 0.0  # no edge from a vertex to itself
+
+
+@njit(cache=True, nogil=True)
+def clear(members, slot):
+    """Make `slot` zeros again."""
+    for item in members:
+        slot[item] = 0
+
+
+@njit(cache=True, nogil=True)
+def measure(start, stop, graphs, collection, minmax, slot, norms):
+    """Norms and size of the graphs of rows start to stop; sums in the order in which `search` takes them."""
+    side = widest(range(start, stop), graphs.ptr) + 1
+    M = np.empty(side * side, np.float64)
+    for q in range(start, stop):
+        first = graphs.ptr[q]
+        members = graphs.items[first : graphs.ptr[q + 1]]
+        lay_out(members, collection.ptr, collection.items, collection.W, slot, M)
+        clear(members, slot)
+        side = members.size + 1
+        v_low = e_low = np.inf
+        v_high = e_high = 0.0
+        for a in range(1, side):
+            w = np.float64(graphs.W[first + a - 1])
+            p = np.float64(graphs.P[first + a - 1])
+            v_low = min(v_low, w)
+            v_high = max(v_high, w)
+            for b in range(1, side):
+                e = p * M[a * side + b]
+                e_high = max(e_high, e)
+                e_low = min(e_low, e if e > 0.0 else np.inf)
+        if not minmax:
+            v_low = e_low = 0.0
+        # Weights that are all equal are left as they are, and so is a graph without edges.
+        v_scale = 1.0 / (v_high - v_low) if v_high > v_low else 1.0
+        e_scale = 1.0 / (e_high - e_low) if e_high > e_low else 1.0
+        v_low = v_low if v_high > v_low else 0.0
+        e_low = e_low if e_high > e_low else 0.0
+        vertices = edges = 0.0
+        for a in range(1, side):
+            vertices += (graphs.W[first + a - 1] - v_low) * v_scale
+            p = np.float64(graphs.P[first + a - 1])
+            total = 0.0
+            if minmax:
+                for b in range(1, side):
+                    v = M[a * side + b]
+                    total += (p * v - e_low) * e_scale if v > 0.0 else 0.0
+                edges += total
+            else:
+                for b in range(1, side):
+                    total += M[a * side + b]
+                edges += p * e_scale * total
+        norms[q, V_LOW] = v_low
+        norms[q, V_SCALE] = v_scale
+        norms[q, E_LOW] = e_low
+        norms[q, E_SCALE] = e_scale
+        norms[q, SIZE] = vertices + edges

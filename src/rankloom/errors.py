@@ -1,0 +1,69 @@
+"""What can go wrong, in one small tree.
+
+::
+
+    RankloomError
+    ├── InputError (also a ValueError)   something given is wrong; the message says what to do
+    │   └── UnknownNameError (also a KeyError)  a name that no registry or collection has
+    ├── IndexFileError (also an OSError) an index on disk cannot be used as it is
+    └── MissingExtraError (also an ImportError)  an optional package is not installed
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class RankloomError(Exception):
+    """Base of every error that rankloom raises on purpose."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # By the message alone: some of these are made from other arguments, which a worker process cannot send.
+        return _restored, (type(self), str(self))
+
+
+class InputError(RankloomError, ValueError):
+    """Something given is wrong: the message says what was got and what to do."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """A name that is not among the known ones, with the nearest known one.
+
+    Examples
+    --------
+    >>> print(UnknownNameError("comparator", "wgo", ["mcs", "wgu"]))
+    Unknown comparator 'wgo'; choose from mcs, wgu. Did you mean 'wgu'?
+    """
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        choices = sorted(known)
+        shown = ", ".join(choices) if len(choices) <= 40 else f"{len(choices)} known names"
+        advice = f"choose from {shown}" if choices else "there are none"
+        super().__init__(f"Unknown {kind} {name!r}; {advice}.{_hint(str(name), choices)}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would put it in quotes
+
+
+class IndexFileError(RankloomError, OSError):
+    """An index on disk is damaged, incomplete or of another format."""
+
+
+class MissingExtraError(RankloomError, ImportError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}: pip install 'rankloom[{extra}]'.")
+
+
+def _hint(name: str, choices: list[str]) -> str:
+    if len(choices) > 10_000:  # comparing takes too long
+        return ""
+    near = difflib.get_close_matches(name, choices, n=1) or difflib.get_close_matches(name.casefold(), choices, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _restored(kind: type[RankloomError], message: str) -> RankloomError:
+    """Make an error again from its message alone."""
+    error = kind.__new__(kind, message)
+    error.args = (message,)
+    return error

@@ -1,0 +1,302 @@
+"""Measures as values: `Measure("ndcg", 10)` is written ``ndcg@10``; `evaluate` computes them over ranks.
+
+A formula takes judged lists and a cutoff and gives a number for each query. It knows nothing of labels, qrels
+or names; a new measure is one registered function.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.evaluation.truth import Floats, Judged, Qrels, judged_by_labels, judged_by_qrels
+from rankloom.ranks import PAD, Ranks
+from rankloom.registry import Registry
+
+#: What to do with items of equal score.
+Ties = Literal["given", "trec"]
+#: Whether a measure takes a cutoff.
+Cutoff = Literal["needed", "optional", "none"]
+#: (judged lists, cutoff) -> a number for each list
+Compute = Callable[[Judged, int], Floats]
+
+EVERY_PLACE = sys.maxsize  # the cutoff of a measure without one
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """What a measure's name stands for: how it is computed, and whether it takes a cutoff."""
+
+    compute: Compute
+    cutoff: Cutoff
+
+
+#: The measures by name.
+MEASURES: Registry[Formula] = Registry("measure", group="rankloom.measures")
+
+
+def register(name: str, cutoff: Cutoff) -> Callable[[Compute], Compute]:
+    """Give the formula decorated a name in `MEASURES`."""
+
+    def add(compute: Compute) -> Compute:
+        MEASURES.register(name)(Formula(compute, cutoff))
+        return compute
+
+    return add
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure and its cutoff; `str` of it parses back.
+
+    Attributes
+    ----------
+    name : str
+        A name in `MEASURES`.
+    cutoff : int or None
+        How many places count; None where all do.
+
+    Examples
+    --------
+    >>> Measure.parse("ndcg@10")
+    Measure(name='ndcg', cutoff=10)
+    >>> str(Measure("map"))
+    'map'
+    >>> Measure.parse("ncdg@10")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    rankloom.errors.UnknownNameError: Unknown measure 'ncdg'; choose from ... Did you mean 'ndcg'?
+    """
+
+    name: str
+    cutoff: int | None = None
+
+    def __post_init__(self) -> None:
+        takes = MEASURES[self.name].cutoff
+        if self.cutoff is None and takes == "needed":
+            raise InputError(f"The measure {self.name} needs a cutoff, as in {self.name}@10; got none.")
+        if self.cutoff is not None and takes == "none":
+            raise InputError(f"The measure {self.name} takes no cutoff; got {self}. Write {self.name}.")
+        if self.cutoff is not None and not (isinstance(self.cutoff, int) and self.cutoff >= 1):
+            raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {self}.")
+
+    @classmethod
+    def parse(cls, text: str) -> Measure:
+        """Return the measure written as ``name`` or ``name@cutoff``."""
+        name, at, cutoff = text.partition("@")
+        if at and not (cutoff.isascii() and cutoff.isdigit()):
+            raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {text}.")
+        return cls(name, int(cutoff) if at else None)
+
+    def __str__(self) -> str:
+        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+
+    def __call__(self, judged: Judged) -> Floats:
+        """Return the measure of each list."""
+        return MEASURES[self.name].compute(judged, self.cutoff or EVERY_PLACE)
+
+
+@register("ndcg", "optional")
+def ndcg(judged: Judged, cutoff: int) -> Floats:
+    r"""Discounted cumulative gain over that of the best possible list.
+
+    .. math:: \mathrm{DCG} = \sum_{p=1}^{k} gain_p \,/\, \log_2(p + 1)
+
+    The gain of an item is its grade, as in trec_eval's ``ndcg`` and ``ndcg_cut``; with labels it is 1, and the
+    best list begins with min(class size, k) ones.
+
+    References
+    ----------
+    Järvelin, Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques, doi:10.1145/582415.582418
+    """
+    gains = judged.gains[:, :cutoff]
+    return _ratio((gains * _discounts(gains.shape[1])).sum(1), _ideal_dcg(judged, cutoff))
+
+
+@register("map", "optional")
+def average_precision(judged: Judged, cutoff: int) -> Floats:
+    """Mean, over all relevant items, of the precision at their places; one that is not found adds 0.
+
+    With a cutoff the divisor is still the number of all relevant items, as in trec_eval's ``map_cut``.
+    """
+    relevant = judged.relevant(cutoff)
+    found = np.cumsum(relevant, axis=1, dtype=np.int32)
+    precisions = found / np.arange(1, relevant.shape[1] + 1)
+    return _ratio((precisions * relevant).sum(1), judged.n_relevant)
+
+
+@register("p", "needed")
+def precision(judged: Judged, cutoff: int) -> Floats:
+    """Relevant items among the first k, over k (also where the list is shorter)."""
+    return np.asarray(np.count_nonzero(judged.relevant(cutoff), axis=1) / cutoff, np.float64)
+
+
+@register("recall", "needed")
+def recall(judged: Judged, cutoff: int) -> Floats:
+    """Relevant items among the first k, over all relevant items."""
+    return _ratio(np.count_nonzero(judged.relevant(cutoff), axis=1), judged.n_relevant)
+
+
+@register("mrr", "optional")
+def reciprocal_rank(judged: Judged, cutoff: int) -> Floats:
+    """1 / place of the first relevant item; 0 where none is found."""
+    relevant = judged.relevant(cutoff)
+    if relevant.shape[1] == 0:
+        return np.zeros(len(relevant))
+    return np.where(relevant.any(1), 1.0 / (relevant.argmax(1) + 1), 0.0)
+
+
+@register("ns", "none")
+def ns_score(judged: Judged, cutoff: int) -> Floats:
+    """N-S score: relevant items among the first 4, the query itself included; at best 4.
+
+    References
+    ----------
+    Nistér, Stewénius (2006), Scalable recognition with a vocabulary tree, doi:10.1109/CVPR.2006.264
+    """
+    return np.asarray(np.count_nonzero(judged.relevant(4), axis=1), np.float64)
+
+
+def _discounts(depth: int) -> Floats:
+    discounts: Floats = 1.0 / np.log2(np.arange(2, depth + 2))
+    return discounts
+
+
+def _ideal_dcg(judged: Judged, cutoff: int) -> Floats:
+    if judged.ideal is not None:
+        best = judged.ideal[:, :cutoff]
+        graded: Floats = (best * _discounts(best.shape[1])).sum(1)
+        return graded
+    ones = np.minimum(judged.n_relevant, cutoff)
+    sums = np.concatenate([[0.0], np.cumsum(_discounts(int(ones.max(initial=0))))])
+    ideal: Floats = sums[ones]
+    return ideal
+
+
+def _ratio(part: NDArray[np.number], whole: NDArray[np.number]) -> Floats:
+    """Return part / whole; 0 where there is nothing to find, as trec_eval has it."""
+    result = np.zeros(len(part))
+    np.divide(part, whole, out=result, where=whole > 0)
+    return result
+
+
+@overload
+def evaluate(
+    ranks: Ranks,
+    *,
+    labels: ArrayLike | None = ...,
+    query_labels: ArrayLike | None = ...,
+    qrels: Qrels | None = ...,
+    measures: str | Measure | Iterable[str | Measure] = ...,
+    per_query: Literal[False] = ...,
+    ties: Ties = ...,
+) -> dict[str, float]: ...
+
+
+@overload
+def evaluate(
+    ranks: Ranks,
+    *,
+    labels: ArrayLike | None = ...,
+    query_labels: ArrayLike | None = ...,
+    qrels: Qrels | None = ...,
+    measures: str | Measure | Iterable[str | Measure] = ...,
+    per_query: Literal[True],
+    ties: Ties = ...,
+) -> dict[str, Floats]: ...
+
+
+def evaluate(
+    ranks: Ranks,
+    *,
+    labels: ArrayLike | None = None,
+    query_labels: ArrayLike | None = None,
+    qrels: Qrels | None = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcg@10",),
+    per_query: bool = False,
+    ties: Ties = "given",
+) -> dict[str, float] | dict[str, Floats]:
+    """Measure how good ranks are, by labels or by qrels.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        At least one row; an empty list scores 0.
+    labels : array of shape (n_items,), optional
+        Class of each item, numbers or strings: items of the query's class are relevant. Without `query_labels`
+        the queries are items: matched by name where both have names, else row i is item i. The query itself is
+        then relevant, and counted in the size of its class, as is usual in image retrieval.
+    query_labels : array of shape (n_queries,), optional
+        Class of each query, for queries from outside the collection.
+    qrels : {query: {item: grade}} or path of a TREC qrels file, optional
+        Grades above 0 are relevant. The mean is over all judged queries, as with trec_eval's ``-c``: one that the
+        ranks have not counts 0, and so does one without a relevant item; a query not judged is left out.
+    measures : str or Measure, or several
+        ``ndcg[@k]``, ``map[@k]``, ``p@k``, ``recall@k``, ``mrr[@k]``, ``ns``; see `MEASURES`.
+    per_query : bool
+        Return the value of each query instead of the mean: with labels in the order of the rows, with qrels
+        in the order of the qrels, so that the arrays of two systems can be paired.
+    ties : {"given", "trec"}
+        Take lists as they are, or put items of equal score in descending order of their names, as trec_eval does.
+
+    Returns
+    -------
+    dict
+        Measure as written -> mean, or -> float64 array.
+
+    Examples
+    --------
+    >>> ranks = Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 0]])
+    >>> evaluate(ranks, labels=["cat", "cat", "dog"], measures=["p@2", "mrr"])
+    {'p@2': 0.6666666666666666, 'mrr': 1.0}
+    >>> run = Ranks.from_dict({"q1": {"a": 0.9, "b": 0.2}})
+    >>> evaluate(run, qrels={"q1": {"b": 1}, "q2": {"a": 1}}, measures="mrr")
+    {'mrr': 0.25}
+    """
+    wanted = _measures(measures)
+    _check_truth(labels is not None, query_labels is not None, qrels is not None)
+    if ranks.n_queries == 0:
+        raise InputError("There is nothing to evaluate; the ranks have no rows.")
+    ranks = _ordered(ranks, ties)
+    if qrels is not None:
+        blocks = judged_by_qrels(ranks, qrels)
+    else:
+        blocks = judged_by_labels(ranks, np.asarray(labels), query_labels)
+    computed = [[measure(block) for measure in wanted] for block in blocks]
+    values = {str(measure): np.concatenate([row[i] for row in computed]) for i, measure in enumerate(wanted)}
+    return values if per_query else {name: float(value.mean()) for name, value in values.items()}
+
+
+def _measures(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    several = [given] if isinstance(given, str | Measure) else list(given)
+    if not several:
+        raise InputError("There is nothing to compute; give at least one measure, such as 'ndcg@10'.")
+    return [Measure.parse(measure) if isinstance(measure, str) else measure for measure in several]
+
+
+def _check_truth(labels: bool, query_labels: bool, qrels: bool) -> None:
+    if labels == qrels:
+        raise InputError(f"Give either labels or qrels; got {'both' if labels else 'none'}.")
+    if query_labels and qrels:
+        raise InputError("query_labels go with labels; got qrels, which name their queries themselves.")
+
+
+def _ordered(ranks: Ranks, ties: Ties) -> Ranks:
+    """Return the ranks with equal scores ordered as asked; measures look only at the order."""
+    if ties not in get_args(Ties):
+        raise UnknownNameError("way with ties", ties, get_args(Ties))
+    if ties == "given":
+        return ranks
+    if ranks.scores is None:
+        raise InputError("ties='trec' needs scores; these ranks have an order only. Say ties='given'.")
+    by_name = sorted(range(ranks.n_items), key=ranks.item_name)
+    place = np.zeros(ranks.n_items + 1, np.int32)  # the last entry serves PAD
+    place[by_name] = np.arange(ranks.n_items)
+    order = np.lexsort((-place[ranks.items], -ranks.scores, ranks.items == PAD), axis=-1)
+    items = np.take_along_axis(ranks.items, order, axis=1)
+    return Ranks.trusted(items, None, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)

@@ -1,0 +1,146 @@
+"""What is relevant to what: a class for each item (labels) or a grade for each pair (qrels), laid over ranks."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.errors import InputError
+from rankloom.ranks import PAD, Ranks
+
+#: {query: {item: grade}}, or a file of TREC qrels
+Qrels = Mapping[str, Mapping[str, int]] | str | os.PathLike[str]
+Floats = NDArray[np.float64]
+
+BLOCK_CELLS = 1 << 20  # of gains held at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Lists of gains instead of items: all that a measure needs.
+
+    Attributes
+    ----------
+    gains : float64 array of shape (n_queries, depth)
+        Gain of the item at each place; 0 where it is not relevant, not judged, or padding.
+    n_relevant : int64 array of shape (n_queries,)
+        How many relevant items there are, found or not.
+    ideal : float64 array of shape (n_queries, most relevant), or None
+        Gains of all relevant items of a query, largest first, then 0. None where every gain is 1.
+    """
+
+    gains: Floats
+    n_relevant: NDArray[np.int64]
+    ideal: Floats | None = None
+
+    def relevant(self, cutoff: int) -> NDArray[np.bool_]:
+        """Return whether the item at each place up to the cutoff is relevant."""
+        return self.gains[:, :cutoff] > 0
+
+
+def judged_by_labels(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None) -> Iterator[Judged]:
+    """Blocks of judged rows: an item is relevant if it is of the query's class. No qrels are made."""
+    classes, asked = _classes(ranks, labels, query_labels)
+    sizes = np.bincount(classes, minlength=int(asked.max()) + 1)
+    classes = np.append(classes, PAD)  # the last entry serves PAD
+    block = max(1, BLOCK_CELLS // max(ranks.depth, 1))
+    for start in range(0, ranks.n_queries, block):
+        own = asked[start : start + block]
+        relevant = classes[ranks.items[start : start + block]] == own[:, None]
+        yield Judged(relevant.astype(np.float64), sizes[own])
+
+
+def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
+    """Blocks of judged queries, in the order of the qrels; one that the ranks have not has an empty list."""
+    if not isinstance(qrels, Mapping):
+        from rankloom.io.trec import read_qrels
+
+        qrels = read_qrels(qrels)
+    rows = {ranks.query_name(row): row for row in range(ranks.n_queries)}
+    if not any(query in rows for query in qrels):
+        raise InputError(
+            f"The qrels judge none of the queries: they have {_shown(qrels)}, the ranks have {_shown(rows)}. "
+            "Give the ranks query_ids that match."
+        )
+    queries = list(qrels)
+    block = max(1, BLOCK_CELLS // max(ranks.depth, 1))
+    for start in range(0, len(queries), block):
+        yield _judged(ranks, rows, {query: qrels[query] for query in queries[start : start + block]})
+
+
+def _judged(ranks: Ranks, rows: Mapping[str, int], qrels: Mapping[str, Mapping[str, int]]) -> Judged:
+    gains = np.zeros((len(qrels), ranks.depth))
+    grade_of = np.zeros(ranks.n_items + 1)  # of each item for the query in hand; the last entry serves PAD
+    ideals = []
+    for number, (query, grades) in enumerate(qrels.items()):
+        relevant = {item: grade for item, grade in grades.items() if grade > 0}
+        ideals.append(sorted(relevant.values(), reverse=True))
+        if query in rows:
+            known = {_item_number(ranks, item): grade for item, grade in relevant.items()}
+            known.pop(PAD, None)
+            touched = np.fromiter(known, np.intp)
+            grade_of[touched] = list(known.values())
+            gains[number] = grade_of[ranks.items[rows[query]]]
+            grade_of[touched] = 0
+    return Judged(gains, np.array([len(row) for row in ideals], np.int64), _padded(ideals))
+
+
+def _item_number(ranks: Ranks, name: str) -> int:
+    """Return the number of an item; PAD for one that is not in the collection (it can still be relevant)."""
+    if ranks.item_ids is not None:
+        return ranks.item_ids.number(name) if name in ranks.item_ids else PAD
+    number = int(name) if name.isdecimal() else PAD
+    return number if number < ranks.n_items and str(number) == name else PAD
+
+
+def _padded(rows: list[list[int]]) -> Floats:
+    table = np.zeros((len(rows), max(map(len, rows), default=0)))
+    for filled, row in zip(table, rows, strict=True):
+        filled[: len(row)] = row
+    return table
+
+
+def _classes(
+    ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the class of each item and of each row, as numbers from 0."""
+    known = _checked_labels(labels, ranks.n_items, "labels", "item")
+    if query_labels is None:
+        codes = np.unique(known, return_inverse=True)[1]
+        return codes, codes[_rows_as_items(ranks)]
+    asked = _checked_labels(query_labels, ranks.n_queries, "query_labels", "row")
+    if (asked.dtype.kind == "U") != (known.dtype.kind == "U"):
+        raise InputError(f"labels and query_labels must be of one kind; got {known.dtype} and {asked.dtype}.")
+    codes = np.unique(np.concatenate([known, asked]), return_inverse=True)[1]
+    return codes[: len(known)], codes[len(known) :]
+
+
+def _checked_labels(given: ArrayLike, count: int, name: str, what: str) -> NDArray[np.generic]:
+    labels = np.asarray(given)
+    if labels.shape != (count,):
+        raise InputError(f"{name} must be one for each {what}, {count} in all; got the shape {labels.shape}.")
+    if labels.dtype.kind in "OT" and all(isinstance(label, str) for label in labels):
+        return labels.astype(np.str_)
+    if labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and np.isnan(labels).any()):
+        raise InputError(f"{name} must be all numbers or all strings, none missing; got {labels.dtype} with others.")
+    return labels
+
+
+def _rows_as_items(ranks: Ranks) -> NDArray[np.intp]:
+    if ranks.item_ids is not None and ranks.query_ids is not None:
+        strange = next((query for query in ranks.query_ids if query not in ranks.item_ids), None)
+        if strange is not None:
+            raise InputError(f"Query {strange!r} is not an item, so labels say nothing of it. Give query_labels.")
+        return ranks.item_ids.numbers(ranks.query_ids).astype(np.intp)
+    if ranks.n_queries != ranks.n_items:
+        raise InputError(
+            f"With labels alone row i must be item i; got {ranks.n_queries} rows and {ranks.n_items} items. "
+            "Give query_labels for queries from outside."
+        )
+    return np.arange(ranks.n_items)
+
+
+def _shown(names: Iterable[object]) -> str:
+    return repr(next(iter(names))) + ", ..." if names else "none"

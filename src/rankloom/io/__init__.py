@@ -1,0 +1,30 @@
+"""Files and data frames to Ranks and back: TREC runs and judgments, UDLF text, NumPy arrays, pandas, polars."""
+
+from rankloom.io.aside import written_aside
+from rankloom.io.formats import FORMATS, Format, read_ranks, write_ranks
+from rankloom.io.frames import from_frame, to_pandas, to_polars
+from rankloom.io.npz import pack_ids, read_npz, unpack_ids, write_npz
+from rankloom.io.trec import read_qrels, read_run, read_runs, write_run
+from rankloom.io.udlf import read_udlf_matrix, read_udlf_ranks, write_udlf_ranks
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "from_frame",
+    "pack_ids",
+    "read_npz",
+    "read_qrels",
+    "read_ranks",
+    "read_run",
+    "read_runs",
+    "read_udlf_matrix",
+    "read_udlf_ranks",
+    "to_pandas",
+    "to_polars",
+    "unpack_ids",
+    "write_npz",
+    "write_ranks",
+    "write_run",
+    "write_udlf_ranks",
+    "written_aside",
+]

@@ -1,0 +1,190 @@
+"""Arrays in a folder: one `.npy` for each and a `meta.json`, written whole or not at all.
+
+A save writes into a hidden folder beside the target, `meta.json` last, and renames it into place; a target that
+is there already changes places with the new folder in one step. A process killed at any moment leaves the old
+folder or the new one, never a mixture; what it left beside is removed by the next save.
+"""
+
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import IndexFileError, InputError
+
+META = "meta.json"
+SMALL = 4096  # bytes
+
+Array = NDArray[Any]
+
+
+def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+    """Write arrays and what is to be known of them to the folder `path`, replacing what is there.
+
+    A folder that is not one of ours is not replaced.
+    """
+    if path.exists() and not (path / META).is_file():
+        raise InputError(f"{path} exists and is not an index; choose another name, or remove it first.")
+    try:
+        _remove_left_behind(path)
+        aside = path.parent / f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.aside"
+        aside.mkdir()
+    except OSError as error:
+        raise InputError(f"Can't write an index at {path}: {error.strerror}.") from None
+    try:
+        _write(aside, arrays, meta)
+        _put_in_place(aside, path)
+    except OSError as error:
+        raise IndexFileError(f"Can't write an index at {path}: {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)  # the old folder, or what an error left
+
+
+def open_folder(
+    path: Path, *, kind: str, formats: range, verify: bool = True
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the arrays of a folder, memory-mapped, and its meta; raise where anything is not as it was saved.
+
+    Parameters
+    ----------
+    kind, formats
+        What the folder must say it is, and the format numbers that can be read.
+    verify : bool
+        Compare the checksum of every byte. Without it only names, sizes and headers are looked at.
+    """
+    meta = _read_meta(path)
+    if meta.get("kind") != kind:
+        raise IndexFileError(f"{path} is not a {kind}: {META} says {meta.get('kind')!r}.")
+    if meta.get("format") not in formats:
+        raise IndexFileError(
+            f"The index at {path} has format {meta.get('format')}; this version reads {formats[0]} to {formats[-1]}. "
+            "Rebuild it with 'rankloom index', or install a newer rankloom."
+        )
+    if meta.pop("checksum", None) != _meta_checksum(meta):
+        raise IndexFileError(f"{path / META} was altered after it was saved; build the index again.")
+    files: dict[str, dict[str, Any]] = meta["files"]
+    if verify:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda name: _check_file(path / f"{name}.npy", files[name]), files))
+    return {name: _open_array(path / f"{name}.npy", about) for name, about in files.items()}, meta
+
+
+def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+    files = {}
+    for name, array in arrays.items():
+        file = folder / f"{name}.npy"
+        with file.open("wb") as stream:
+            np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
+            stream.flush()
+            os.fsync(stream.fileno())
+        files[name] = {"bytes": file.stat().st_size, "sha256": _checksum(file)}
+    whole = {**meta, "files": files}
+    whole["checksum"] = _meta_checksum(whole)
+    with (folder / META).open("w", encoding="utf-8") as text:
+        json.dump(whole, text, indent=1)
+        text.flush()
+        os.fsync(text.fileno())
+
+
+def _put_in_place(aside: Path, path: Path) -> None:
+    """Rename `aside` to `path`; what was there is at `aside` afterwards."""
+    if not path.exists():
+        aside.rename(path)
+    elif not _exchange(aside, path):
+        old = path.parent / f"{aside.name}.old"
+        path.rename(old)  # not atomic together with the next line: only where the system can't exchange
+        aside.rename(path)
+        old.rename(aside)
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Let two names change places in one step, where the system can (Linux: renameat2)."""
+    if not sys.platform.startswith("linux"):
+        return False
+    at_fdcwd, exchange = -100, 2
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    return bool(rename(at_fdcwd, os.fsencode(a), at_fdcwd, os.fsencode(b), exchange) == 0)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove what saves of processes that no longer run left beside `path`."""
+    for folder in path.parent.glob(f".{path.name}.*.aside"):
+        pid = folder.name.removeprefix(f".{path.name}.").split(".")[0]
+        if pid.isdigit() and int(pid) != os.getpid() and not _runs(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    file = path / META
+    try:
+        meta = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise IndexFileError(f"There is no index at {path}; make one with 'rankloom index'.") from None
+    except OSError as error:
+        raise IndexFileError(f"Can't read {file}: {error.strerror}.") from None
+    except ValueError:
+        raise IndexFileError(f"{file} is damaged: it is not JSON; build the index again.") from None
+    if not isinstance(meta, dict):
+        raise IndexFileError(f"{file} is damaged: it is not a JSON object; build the index again.")
+    return meta
+
+
+def _meta_checksum(meta: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
+
+
+def _checksum(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _check_file(file: Path, about: Mapping[str, Any]) -> None:
+    with _reading(file):
+        if file.stat().st_size != about["bytes"] or _checksum(file) != about["sha256"]:
+            raise ValueError
+
+
+def _open_array(file: Path, about: Mapping[str, Any]) -> Array:
+    with _reading(file):
+        if file.stat().st_size != about["bytes"]:
+            raise ValueError
+        # A small file is read: one without a single entry can't be mapped.
+        array: Array = np.load(file, mmap_mode="r" if about["bytes"] > SMALL else None, allow_pickle=False)
+        array.flags.writeable = False
+        return np.asarray(array)
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise IndexFileError(f"{file} is missing; build the index again.") from None
+    except OSError as error:
+        raise IndexFileError(f"Can't read {file}: {error.strerror}.") from None
+    except ValueError:
+        raise IndexFileError(f"{file} is damaged: it is not what was saved; build the index again.") from None

@@ -1,0 +1,175 @@
+"""Ranks from and to pandas and polars data frames; neither is loaded before it is needed."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError, MissingExtraError, UnknownNameError
+from rankloom.io.rows import Duplicates, Rows, ranks_of
+from rankloom.ranks import PAD, Ids, Ranks
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+def from_frame(
+    frame: pandas.DataFrame | polars.DataFrame,
+    *,
+    query: str = "query",
+    item: str = "item",
+    score: str | None = "score",
+    item_ids: Ids | None = None,
+    duplicates: Duplicates = "error",
+) -> Ranks:
+    """Make ranks from a pandas or polars frame with a row for each result.
+
+    The order of a list is by score, highest first; equal scores come as in the frame. Queries come in the order
+    first met; the rows of a query need not be together.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame or polars.DataFrame
+    query, item : str
+        Columns of ids: strings, or whole numbers that become strings.
+    score : str or None
+        Column of scores, higher is better. None: the rows of a query are in order already, and the ranks
+        have no scores.
+    item_ids : Ids, optional
+        The collection. Without it, the items of the frame are, in the order first met.
+    duplicates : {"error", "first"}
+        An item that a query lists twice: an error, or its better-ranked row is kept.
+
+    Returns
+    -------
+    Ranks
+        With `query_ids` and `item_ids`.
+
+    Raises
+    ------
+    InputError
+        For something that is no such frame, a column that is missing, an id that is null or neither string nor
+        whole number, a score that is null, NaN, infinite or no number, an item that is not in `item_ids` or
+        that a query lists twice. A frame without rows gives ranks without rows.
+
+    Examples
+    --------
+    >>> import polars
+    >>> frame = polars.DataFrame({"query": ["q1", "q1"], "item": [7, 2], "score": [0.5, 0.75]})
+    >>> from_frame(frame).to_dict()
+    {'q1': {'2': 0.75, '7': 0.5}}
+    """
+    _check_frame(frame)
+    queries = _names(_column(frame, query), query)
+    items = _names(_column(frame, item), item)
+    query_ids = Ids(dict.fromkeys(queries))
+    ids = Ids(dict.fromkeys(items)) if item_ids is None else item_ids
+    rows = Rows(
+        query_ids.numbers(queries),
+        ids.numbers(items, "item"),
+        np.zeros(len(items)) if score is None else _scores(_column(frame, score), score),
+        None,
+        "Row {} of the frame".format,
+    )
+    return ranks_of(rows, query_ids=query_ids, item_ids=ids, duplicates=duplicates, has_scores=score is not None)
+
+
+def _check_frame(frame: object) -> None:
+    """Refuse what is no data frame; told by name, so that neither library is loaded."""
+    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(frame).__mro__}
+    if not names & {("pandas", "DataFrame"), ("polars", "DataFrame")}:
+        raise InputError(f"A pandas or polars DataFrame is needed; got {type(frame).__name__}.")
+
+
+def _column(frame: Any, name: str) -> list[Any]:  # noqa: ANN401
+    columns = list(frame.columns)
+    if name not in columns:
+        raise UnknownNameError("column", name, map(str, columns))
+    if columns.count(name) > 1:
+        raise InputError(f"The frame has {columns.count(name)} columns {name!r}; rename all but one.")
+    values: list[Any] = frame[name].to_list()
+    return values
+
+
+def _names(values: list[Any], column: str) -> list[str]:
+    _check_kinds(values, column, (str, Integral), "an id must be a string or a whole number")
+    return list(map(str, values))
+
+
+def _scores(values: list[Any], column: str) -> NDArray[np.float64]:
+    _check_kinds(values, column, (Real,), "a score must be a number")
+    return np.array(values, np.float64)
+
+
+def _check_kinds(values: list[Any], column: str, right: tuple[type, ...], rule: str) -> None:
+    kinds = set(map(type, values))  # a look at each kind, not at each of a million values
+    wrong = {kind for kind in kinds if not issubclass(kind, right) or issubclass(kind, (bool, np.bool_))}
+    if wrong:
+        row = next(i for i, value in enumerate(values) if type(value) in wrong)
+        raise InputError(f"Row {row} of the frame has {values[row]!r} in column {column!r}; {rule}.")
+
+
+def to_pandas(ranks: Ranks) -> pandas.DataFrame:
+    """Return ranks as a pandas frame, a row for each result, best first.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns query, item (strings), rank (from 1), and score where the ranks have scores.
+        An empty list has no rows.
+
+    Raises
+    ------
+    MissingExtraError
+        Where pandas is not installed.
+
+    Examples
+    --------
+    >>> print(to_pandas(Ranks([[2, 0]], [[0.75, 0.5]])))
+      query item  rank  score
+    0     0    2     1   0.75
+    1     0    0     2   0.50
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("to_pandas", "pandas", "frames") from None
+    return pandas.DataFrame(_columns(ranks))
+
+
+def to_polars(ranks: Ranks) -> polars.DataFrame:
+    """Return ranks as a polars frame: the same columns as `to_pandas`.
+
+    Raises
+    ------
+    MissingExtraError
+        Where polars is not installed.
+
+    Examples
+    --------
+    >>> to_polars(Ranks([[2, 0]])).rows()
+    [('0', '2', 1), ('0', '0', 2)]
+    """
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtraError("to_polars", "polars", "frames") from None
+    schema = {"query": polars.String, "item": polars.String, "rank": polars.Int64}
+    return polars.DataFrame(_columns(ranks), schema_overrides=schema)
+
+
+def _columns(ranks: Ranks) -> dict[str, Any]:
+    there = ranks.items != PAD
+    rows, places = np.nonzero(there)
+    columns: dict[str, Any] = {
+        "query": list(map(ranks.query_name, rows.tolist())),
+        "item": list(map(ranks.item_name, ranks.items[there].tolist())),
+        "rank": places + 1,
+    }
+    if ranks.scores is not None:
+        columns["score"] = ranks.scores[there]
+    return columns

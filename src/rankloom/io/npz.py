@@ -1,0 +1,150 @@
+"""Ranks as one file of NumPy arrays: fast, exact, and safe to open (nothing in it is run)."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError
+from rankloom.io.aside import written_aside
+from rankloom.io.lines import FilePath, opened
+from rankloom.ranks import Ids, Ranks
+
+FORMAT = 1
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def pack_ids(ids: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return names as arrays: their UTF-8 bytes end to end, and where each starts.
+
+    Returns
+    -------
+    blob : uint8 array
+    ptr : int64 array of shape (n + 1,)
+        Name i is ``blob[ptr[i]:ptr[i + 1]]``.
+
+    Raises
+    ------
+    InputError
+        For a name that UTF-8 cannot hold (half of a surrogate pair).
+
+    Examples
+    --------
+    >>> blob, ptr = pack_ids(Ids(["d7", "é"]))
+    >>> blob.tobytes(), ptr.tolist()
+    (b'd7\\xc3\\xa9', [0, 2, 4])
+    """
+    encoded = [_utf8(name) for name in ids]
+    ptr = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(name) for name in encoded], out=ptr[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), ptr
+
+
+def _utf8(name: str) -> bytes:
+    try:
+        return name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"The id {name!r} cannot be written as UTF-8.") from None
+
+
+def unpack_ids(blob: NDArray[np.uint8], ptr: NDArray[np.int64]) -> Ids:
+    """Return the names that `pack_ids` packed.
+
+    Raises
+    ------
+    InputError
+        Where the arrays do not fit together, are not UTF-8, or hold a name twice.
+
+    Examples
+    --------
+    >>> list(unpack_ids(*pack_ids(["d7", "d2"])))
+    ['d7', 'd2']
+    """
+    if (blob.dtype.str[1:], ptr.dtype.str[1:]) != ("u1", "i8") or (blob.ndim, ptr.ndim) != (1, 1):
+        raise InputError("Packed ids are a 1-d array of bytes and a 1-d array of 64-bit starts.")
+    if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():
+        raise InputError(f"The starts of packed ids must rise from 0 to {len(blob)}, the length of the bytes.")
+    data, starts = blob.tobytes(), ptr.tolist()
+    try:
+        return Ids(data[start:stop].decode() for start, stop in pairwise(starts))
+    except UnicodeDecodeError:
+        raise InputError("Packed ids are not UTF-8.") from None
+
+
+def write_npz(ranks: Ranks, path: FilePath) -> None:
+    """Write ranks as NumPy arrays, with their scores and names, to a file named exactly `path`.
+
+    The arrays: ``format`` (the number 1), ``items``, ``n_items``, and where there are any ``scores``,
+    ``item_ids``, ``item_ids_ptr``, ``query_ids``, ``query_ids_ptr`` (see `pack_ids`).
+
+    Raises
+    ------
+    InputError
+        Where `path` cannot be written, or a name is not UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "bm25.npz")
+    >>> write_npz(Ranks([[1, 0]], [[0.5, 0.25]]), path)
+    >>> read_npz(path)
+    Ranks(n_queries=1, depth=2, n_items=2, scores=yes)
+    """
+    arrays: Arrays = {"format": np.array(FORMAT), "items": ranks.items, "n_items": np.array(ranks.n_items)}
+    if ranks.scores is not None:
+        arrays["scores"] = ranks.scores
+    for name, ids in (("item_ids", ranks.item_ids), ("query_ids", ranks.query_ids)):
+        if ids is not None:
+            arrays[name], arrays[f"{name}_ptr"] = pack_ids(ids)
+    with written_aside(path, "wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes allow_pickle for a name of ours
+
+
+def read_npz(path: FilePath) -> Ranks:
+    """Read ranks that `write_npz` wrote; checked as any others, and nothing in the file is run.
+
+    Raises
+    ------
+    InputError
+        For a file that is missing, a folder, unreadable, damaged, of another kind or of a later format, and
+        for arrays that make no ranks (a number too large, NaN, an item twice in a row, ...).
+    """
+    arrays = _load(path)
+    if "format" not in arrays or "items" not in arrays or "n_items" not in arrays:
+        raise InputError(f"{path} is not a file of ranks; write one with rankloom.write_ranks.")
+    try:
+        return _ranks(arrays)
+    except ValueError as error:  # an InputError, or an array that is no single number
+        raise InputError(f"{path} holds no right ranks: {error}") from None
+
+
+def _load(path: FilePath) -> Arrays:
+    with opened(path) as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return dict(archive)
+        except Exception:  # zipfile, zlib and numpy raise a dozen kinds on wrong bytes
+            raise InputError(f"{path} is damaged, or not an .npz file; write it anew.") from None
+
+
+def _ranks(arrays: Arrays) -> Ranks:
+    if arrays["format"].item() != FORMAT:
+        raise InputError(f"its format is {arrays['format']}; this version reads {FORMAT}.")
+    return Ranks(
+        arrays["items"],
+        arrays.get("scores"),
+        arrays["n_items"].item(),
+        item_ids=_ids(arrays, "item_ids"),
+        query_ids=_ids(arrays, "query_ids"),
+    )
+
+
+def _ids(arrays: Arrays, name: str) -> Ids | None:
+    if name not in arrays:
+        return None
+    if f"{name}_ptr" not in arrays:
+        raise InputError(f"{name}_ptr is missing.")
+    return unpack_ids(arrays[name], arrays[f"{name}_ptr"])

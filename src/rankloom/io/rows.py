@@ -1,0 +1,109 @@
+"""Rows of (query, item, score) in any order made into Ranks: what run files and data frames have in common."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import PAD, Ids, Ranks
+
+#: What to do with an item that a query lists twice.
+Duplicates = Literal["error", "first"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Results as read, one entry for each.
+
+    Attributes
+    ----------
+    queries, items : int arrays of shape (n_rows,)
+        Numbers of the query and of the item.
+    scores : float64 array of shape (n_rows,)
+        Higher is better.
+    positions : int array of shape (n_rows,), or None
+        Which of two equal scores comes first: the smaller position, then the earlier row.
+    place : row -> str
+        Where a row stands in its source; starts a message.
+    """
+
+    queries: NDArray[np.integer[Any]]
+    items: NDArray[np.integer[Any]]
+    scores: NDArray[np.float64]
+    positions: NDArray[np.integer[Any]] | None
+    place: Callable[[int], str]
+
+
+def ranks_of(
+    rows: Rows, *, query_ids: Ids, item_ids: Ids, duplicates: Duplicates = "error", has_scores: bool = True
+) -> Ranks:
+    """Sort rows into ranked lists: by score, highest first, then by position, then as they came.
+
+    Scores are compared in float64 and kept in float32, so two that become equal are still in order.
+
+    Raises
+    ------
+    InputError
+        For a score that is NaN, infinite or beyond float32, and for an item listed twice by a query
+        (unless `duplicates` is "first": the better-ranked one is kept).
+    """
+    check_duplicates_policy(duplicates)
+    _check_scores(rows)
+    order = _order(rows)
+    pairs = rows.queries[order].astype(np.int64) * len(item_ids) + rows.items[order]
+    first = np.unique(pairs, return_index=True)[1]
+    if len(first) < len(pairs):
+        if duplicates == "error":
+            raise _listed_twice(rows, query_ids, item_ids)
+        order = order[np.sort(first)]
+    items, scores = _rectangles(rows, order, len(query_ids))
+    # every check of Ranks is made above, with the place in the source in its message
+    return Ranks.trusted(items, scores if has_scores else None, len(item_ids), item_ids=item_ids, query_ids=query_ids)
+
+
+def check_duplicates_policy(duplicates: str) -> None:
+    """Refuse a policy that is not one of `Duplicates`."""
+    if duplicates not in ("error", "first"):
+        raise UnknownNameError("duplicates policy", duplicates, ("error", "first"))
+
+
+def _check_scores(rows: Rows) -> None:
+    with np.errstate(over="ignore"):
+        wrong = ~np.isfinite(rows.scores.astype(np.float32))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"{rows.place(row)}: the score must be a finite number that float32 can hold; got {rows.scores[row]}."
+        )
+
+
+def _order(rows: Rows) -> NDArray[np.intp]:
+    keys = [-rows.scores, rows.queries] if rows.positions is None else [rows.positions, -rows.scores, rows.queries]
+    return np.lexsort(keys)  # stable: what is equal in all of them stays as it came
+
+
+def _listed_twice(rows: Rows, query_ids: Ids, item_ids: Ids) -> InputError:
+    pairs = rows.queries.astype(np.int64) * len(item_ids) + rows.items
+    order = np.argsort(pairs, kind="stable")
+    again = order[1:][pairs[order][1:] == pairs[order][:-1]]
+    second = int(again.min())
+    first = int((pairs == pairs[second]).argmax())
+    query, item = query_ids[int(rows.queries[second])], item_ids[int(rows.items[second])]
+    return InputError(
+        f"{rows.place(second)}: query {query!r} lists item {item!r} a second time (first: {rows.place(first)}); "
+        "give each item once, or say duplicates='first' to keep the better-ranked."
+    )
+
+
+def _rectangles(rows: Rows, order: NDArray[np.intp], n_queries: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    queries = rows.queries[order]
+    lengths = np.bincount(queries, minlength=n_queries)
+    columns = np.arange(len(queries)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    items = np.full((n_queries, int(lengths.max(initial=0))), PAD, np.int32)
+    scores = np.zeros(items.shape, np.float32)
+    items[queries, columns] = rows.items[order]
+    scores[queries, columns] = rows.scores[order]
+    return items, scores

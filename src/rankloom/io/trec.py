@@ -1,0 +1,248 @@
+"""TREC run files and relevance judgments (qrels)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError
+from rankloom.io.aside import written_aside
+from rankloom.io.lines import FilePath, check_written, is_number, numbered_lines, shown, unknown_item, whole_number
+from rankloom.io.rows import Duplicates, Rows, check_duplicates_policy, ranks_of
+from rankloom.ranks import PAD, Ids, Ranks
+
+RUN_COLUMNS = "query Q0 item rank score tag"
+QREL_COLUMNS = "query iteration item grade"
+UNDERSCORE = ord("_")  # Python takes 1_000 for a number
+
+
+class Numbering(dict[bytes, int]):
+    """Names numbered 0, 1, ... as they are first asked for."""
+
+    def __missing__(self, name: bytes) -> int:
+        self[name] = number = len(self)
+        return number
+
+    def ids(self) -> Ids:
+        """Return the names met so far."""
+        return Ids(map(bytes.decode, self))
+
+
+def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplicates = "error") -> Ranks:
+    """Read a TREC run file: lines of ``query Q0 item rank score tag``, parted by white space.
+
+    The order of a list is by score, highest first; equal scores by the rank column, smallest first; then by
+    line. (Scores are compared as written, in float64, though Ranks keep float32.) Queries come in the order
+    first met; the lines of a query need not be together. The second and the last column are not used.
+    The file is UTF-8, packed if its name ends in ``.gz``, and read line by line.
+
+    Parameters
+    ----------
+    path : str or path
+    item_ids : Ids, optional
+        The collection. Without it, the items of the file are, in the order first met.
+    duplicates : {"error", "first"}
+        An item that a query lists twice: an error, or its better-ranked line is kept.
+
+    Returns
+    -------
+    Ranks
+        With `query_ids` and `item_ids`.
+
+    Raises
+    ------
+    InputError
+        For a file that is missing, a folder, unreadable, empty or not UTF-8; for a line that has not
+        6 columns, a score that is not a finite number, a rank that is not a whole number from 0, an item that
+        is not in `item_ids` or is there twice. The message starts with file and line.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "bm25.trec")
+    >>> _ = path.write_text("q1 Q0 d7 1 0.5 bm25\\nq1 Q0 d2 2 0.75 bm25\\n")
+    >>> read_run(path).to_dict()
+    {'q1': {'d2': 0.75, 'd7': 0.5}}
+    """
+    return _read_runs([path], item_ids, duplicates)[0]
+
+
+def read_runs(
+    paths: Sequence[FilePath], *, item_ids: Ids | None = None, duplicates: Duplicates = "error"
+) -> list[Ranks]:
+    """Read the run files of several rankers over one numbering of items; each as by `read_run`.
+
+    Without `item_ids`, the collection is the union of the files' items, in the order first met. Each run has
+    the queries of its own file; `rankloom.align` brings them together.
+    """
+    if not paths:
+        raise InputError("There are no run files to read; give one for each ranker.")
+    return _read_runs(paths, item_ids, duplicates)
+
+
+def _read_runs(paths: Sequence[FilePath], item_ids: Ids | None, duplicates: Duplicates) -> list[Ranks]:
+    check_duplicates_policy(duplicates)
+    numbers: dict[bytes, int] = Numbering()
+    if item_ids is not None:
+        numbers = {name.encode(): number for number, name in enumerate(item_ids)}
+    read = [_read_rows(path, numbers) for path in paths]
+    ids = item_ids if item_ids is not None else Ids(map(bytes.decode, numbers))
+    return [ranks_of(rows, query_ids=queries, item_ids=ids, duplicates=duplicates) for rows, queries in read]
+
+
+def _read_rows(path: FilePath, item_numbers: dict[bytes, int]) -> tuple[Rows, Ids]:
+    query_numbers = Numbering()
+    # 32 bytes a line, where lists of Python numbers would take five times that
+    queries, items, ranks, scores, lines = array("i"), array("i"), array("q"), array("d"), array("q")
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        if len(fields) != 6:
+            if fields:
+                raise _wrong_columns(path, number, line, RUN_COLUMNS)
+            continue
+        query, _, item, rank, score, _ = fields
+        if not rank.isdigit() or UNDERSCORE in score:
+            raise _wrong_field(f"{path}:{number}", item, rank, score, item_numbers)
+        try:
+            items.append(item_numbers[item])
+            ranks.append(int(rank))
+            scores.append(float(score))
+        except (KeyError, ValueError, OverflowError):
+            raise _wrong_field(f"{path}:{number}", item, rank, score, item_numbers) from None
+        queries.append(query_numbers[query])
+        lines.append(number)
+    if not lines:
+        raise InputError(f"{path} is empty; a run has lines of '{RUN_COLUMNS}'.")
+    q, i, s, r = map(np.asarray, (queries, items, scores, ranks))
+    return Rows(q, i, s, r, lambda row: f"{path}:{lines[row]}"), query_numbers.ids()
+
+
+def _wrong_columns(path: FilePath, number: int, line: bytes, columns: str) -> InputError:
+    expected, got = len(columns.split()), len(line.split())
+    return InputError(f"{path}:{number}: expected {expected} columns, got {got}: {shown(line)}.")
+
+
+def _wrong_field(place: str, item: bytes, rank: bytes, score: bytes, known: dict[bytes, int]) -> InputError:
+    """Say which field of a line is wrong; the reader only knows that one is."""
+    if not rank.isdigit() or len(rank) > 18:  # 19 digits may not go into 64 bits
+        return InputError(f"{place}: the rank must be a whole number from 0; got {shown(rank)}.")
+    if not is_number(score):
+        return InputError(f"{place}: the score must be a finite number; got {shown(score)}.")
+    return unknown_item(place, item, known)
+
+
+def write_run(ranks: Ranks, path: FilePath, *, tag: str = "rankloom") -> None:
+    """Write a TREC run file, packed if its name ends in ``.gz``.
+
+    The rank column counts from 1. Scores are written with as few digits as give back the same float32;
+    where there are none, 1 / rank is written. So `read_run` gives the same lists, in the same order.
+    A query whose list is empty has no line, and is not there when read back.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        Items and queries without names are written as their numbers.
+    path : str or path
+        Replaced only when all is written.
+    tag : str
+        The last column: the name of the run.
+
+    Raises
+    ------
+    InputError
+        For a name or a tag that is empty or has white space, and where `path` cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "fused.trec")
+    >>> write_run(Ranks([[2, 0]], [[0.75, 0.1]]), path)
+    >>> print(path.read_text(), end="")
+    0 Q0 2 1 0.75 rankloom
+    0 Q0 0 2 0.1 rankloom
+    """
+    check_written("tag", tag)
+    for item in np.unique(ranks.items[ranks.items != PAD]).tolist():
+        check_written("item id", ranks.item_name(item))
+    with written_aside(path, "w") as file:
+        for query in np.flatnonzero(ranks.lengths()).tolist():
+            check_written("query id", ranks.query_name(query))
+            file.writelines(_run_lines(ranks, query, tag))
+
+
+def _run_lines(ranks: Ranks, query: int, tag: str) -> Iterator[str]:
+    name = ranks.query_name(query)
+    items = ranks.items[query]
+    items = items[items != PAD]
+    if ranks.scores is None:
+        scores = np.float32(1) / np.arange(1, len(items) + 1, dtype=np.float32)
+    else:
+        scores = ranks.scores[query, : len(items)]
+    for rank, (item, score) in enumerate(zip(items.tolist(), _texts(scores), strict=True), 1):
+        yield f"{name} Q0 {ranks.item_name(item)} {rank} {score} {tag}\n"
+
+
+def _texts(scores: NDArray[np.float32]) -> list[str]:
+    """Shortest decimals that give back the same float32."""
+    texts = scores.astype("U")
+    # Readers go through float64, and rounding twice is not rounding once: 7.038531e-26 comes back another number.
+    wrong = texts.astype(np.float64).astype(np.float32) != scores
+    texts[wrong] = scores[wrong].astype(np.float64).astype("U")
+    return list(map(str, texts.tolist()))
+
+
+def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
+    """Read TREC relevance judgments: lines of ``query iteration item grade``, parted by white space.
+
+    Grades are whole numbers; 0 and below mean not relevant, as in TREC. The second column is not used.
+
+    Returns
+    -------
+    dict of str to dict of str to int
+        ``{query: {item: grade}}``, queries and items in the order of the file.
+
+    Raises
+    ------
+    InputError
+        For a file that is missing, a folder, unreadable, empty or not UTF-8; for a line that has not 4 columns,
+        a grade that is not a whole number, and an item judged twice for a query. The message starts with
+        file and line.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "qrels.txt")
+    >>> _ = path.write_text("q1 0 d7 2\\nq1 0 d2 -1\\n")
+    >>> read_qrels(path)
+    {'q1': {'d7': 2, 'd2': -1}}
+    """
+    qrels: dict[str, dict[str, int]] = {}
+    for number, query, item, grade in _judgments(path):
+        judged = qrels.setdefault(query, {})
+        if item in judged:
+            first = next(n for n, q, i, _ in _judgments(path) if (q, i) == (query, item))
+            raise InputError(
+                f"{path}:{number}: item {item!r} is judged a second time for query {query!r} "
+                f"(first: {path}:{first}); keep one of the two."
+            )
+        judged[item] = grade
+    if not qrels:
+        raise InputError(f"{path} is empty; judgments are lines of '{QREL_COLUMNS}'.")
+    return qrels
+
+
+def _judgments(path: FilePath) -> Iterator[tuple[int, str, str, int]]:
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        if len(fields) != 4:
+            if fields:
+                raise _wrong_columns(path, number, line, QREL_COLUMNS)
+            continue
+        query, _, item, grade = fields
+        try:
+            yield number, query.decode(), item.decode(), whole_number(grade)
+        except ValueError:
+            raise InputError(f"{path}:{number}: the grade must be a whole number; got {shown(grade)}.") from None

@@ -1,0 +1,73 @@
+"""Names and what they stand for, with 'did you mean' and entry points for plug-ins."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from rankloom.errors import InputError, UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Known things of one kind by name; plug-ins join through the entry-point group `group`.
+
+    Plug-ins are loaded when a name is first looked up. One that cannot be loaded, or that takes a name which is
+    known already, is left out with a warning: it must not stop the others.
+
+    Examples
+    --------
+    >>> shapes = Registry[int]("shape", group="rankloom.shapes")
+    >>> _ = shapes.register("square")(4)
+    >>> shapes["square"]
+    4
+    >>> shapes["sqare"]
+    Traceback (most recent call last):
+    rankloom.errors.UnknownNameError: Unknown shape 'sqare'; choose from square. Did you mean 'square'?
+    """
+
+    def __init__(self, kind: str, *, group: str) -> None:
+        self.kind = kind
+        self.group = group
+        self._known: dict[str, T] = {}
+        self._plugins_loaded = False
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Give `name` to the thing decorated."""
+
+        def add(thing: T) -> T:
+            if name in self._known:
+                raise InputError(f"The {self.kind} {name!r} is registered twice; give the second another name.")
+            self._known[name] = thing
+            return thing
+
+        return add
+
+    def _all(self) -> dict[str, T]:
+        if not self._plugins_loaded:
+            self._plugins_loaded = True
+            for point in entry_points(group=self.group):
+                self._load(point)
+        return self._known
+
+    def _load(self, point: EntryPoint) -> None:
+        try:
+            self.register(point.name)(point.load())
+        except Exception as error:  # whatever the plug-in's own code raises
+            warnings.warn(f"The plug-in {point.name!r} ({point.value}) is left out: {error}", stacklevel=4)
+
+    def __getitem__(self, name: str) -> T:
+        known = self._all()
+        if name not in known:
+            raise UnknownNameError(self.kind, name, known)
+        return known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())

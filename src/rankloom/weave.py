@@ -1,0 +1,180 @@
+"""Normalized lists woven into the matrices W and P, measured and transposed: the arrays of an index.
+
+With s_r(q, A) the rescaled score and p_r(q, A) the position of A in the list of q by ranker r, from 1,
+
+    W[q, A] = sum over r of s_r(q, A)        the weight of vertex A in the graph of q (Eq. 2)
+    P[q, A] = sum over r of 1 / p_r(q, A)    so that edge A -> B weighs P[q, A] * W[A, B] (Eq. 3)
+
+over the rankers r in whose list A is. Both have at most (rankers x cutoff) entries a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.engine import Progress, Scratch, run_blocks
+from rankloom.normalize import reposition, rescale
+from rankloom.ranks import PAD, Ranks
+
+if TYPE_CHECKING:
+    from rankloom._kernels.graphs import Woven
+
+Array = NDArray[Any]
+
+
+def weave_collection(
+    ranks: Sequence[Ranks],
+    *,
+    cutoff: int,
+    repositioned: bool,
+    minmax: bool,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Array]:
+    """Return the arrays of an index: the collection's lists normalized, woven, measured and transposed.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks
+        Collection ranks over one numbering, one for each ranker.
+    cutoff, repositioned, minmax
+        The paper's L; whether to apply Eq. (1) before the cut; how graphs are normalized.
+
+    Returns
+    -------
+    dict of arrays
+        `numbers` (item at each place inside) and `places` (place of each item); `row_ptr`, `row_items`,
+        `row_weights` (W), `row_nearness` (P); `norms` (what normalizes each graph, and its size); `post_ptr`,
+        `post_rows`, `post_least` (the transpose, and the smallest size among the graphs that have an item).
+    """
+    from rankloom._kernels import lists as kernels
+    from rankloom._kernels.search import least_sizes
+
+    n = ranks[0].n_items
+    numbers = kernels.frozen(kernels.visiting_order(_lists(ranks[0])))
+    places = np.empty(n, np.int32)
+    places[numbers] = np.arange(n, dtype=np.int32)
+    kernels.frozen(places)
+    normalized = []
+    for ranker in ranks:
+        inside = renumbered_rows(ranker, numbers, places, threads=threads)
+        if repositioned:
+            inside = reposition(inside, cutoff, threads=threads, progress=progress)
+        normalized.append(inside.head(cutoff))
+    scratch = Scratch(n)
+    woven = weave(normalized, scratch, threads=threads, progress=progress)
+    norms = measure(woven, woven, minmax, scratch, threads=threads, progress=progress)
+    post_ptr, post_rows, _ = kernels.transposed(woven.ptr, woven.items, n, places=False)
+    least = np.empty(n, np.float64)
+    least_sizes(post_ptr, post_rows, norms, least)
+    return {
+        "numbers": numbers,
+        "places": places,
+        "row_ptr": woven.ptr,
+        "row_items": woven.items,
+        "row_weights": woven.W,
+        "row_nearness": woven.P,
+        "norms": norms,
+        "post_ptr": post_ptr,
+        "post_rows": post_rows,
+        "post_least": kernels.frozen(least),
+    }
+
+
+def _lists(ranks: Ranks) -> NDArray[np.int32]:
+    lists = np.ascontiguousarray(ranks.items)
+    lists.flags.writeable = False
+    return lists
+
+
+def renumbered_rows(ranks: Ranks, numbers: Array, places: Array, *, threads: int | None = None) -> Ranks:
+    """Return the lists with row and items renumbered: row i is that of ``numbers[i]``, item j is ``places[j]``."""
+    from rankloom._kernels.lists import relabel
+
+    lists = _lists(ranks)
+    out = np.empty((len(numbers), ranks.depth), np.int32)
+    run_blocks(
+        lambda start, stop: relabel(start, stop, numbers, places, lists, out),
+        len(numbers),
+        stage="Renumbering",
+        threads=threads,
+    )
+    return Ranks.trusted(out, None, ranks.n_items)
+
+
+def weave(
+    ranks: Sequence[Ranks], scratch: Scratch, *, threads: int | None = None, progress: Progress | None = None
+) -> Woven:
+    """Return W and P of lists that are normalized and cut; rescaled here.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks
+        One for each ranker, of as many rows each.
+    scratch : Scratch
+        Of the size of the collection.
+    """
+    from rankloom._kernels import graphs as kernels
+    from rankloom._kernels.lists import frozen
+
+    lists, scores = _stacked(ranks)
+    n_rows = lists.shape[1]
+    ptr = np.zeros(n_rows + 1, np.int64)
+
+    def count(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            kernels.count_vertices(start, stop, lists, slot, ptr[1:])
+
+    run_blocks(count, n_rows, stage="Counting", threads=threads)
+    np.cumsum(ptr, out=ptr)
+    n_entries = int(ptr[-1])
+    woven = kernels.Woven(
+        frozen(ptr), np.empty(n_entries, np.int32), np.empty(n_entries, np.float32), np.empty(n_entries, np.float32)
+    )
+
+    def fill(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            kernels.weave(start, stop, lists, scores, slot, woven)
+
+    run_blocks(fill, n_rows, stage="Weaving", threads=threads, progress=progress)
+    return kernels.Woven(*(frozen(array) for array in woven))
+
+
+def _stacked(ranks: Sequence[Ranks]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Lists and rescaled scores of all rankers, of shape (rankers, rows, longest)."""
+    shape = (len(ranks), ranks[0].n_queries, max(r.depth for r in ranks))
+    lists = np.full(shape, PAD, np.int32)
+    scores = np.zeros(shape, np.float32)
+    for ranker, r in enumerate(ranks):
+        lists[ranker, :, : r.depth] = r.items
+        scores[ranker, :, : r.depth] = rescale(r).scores
+    lists.flags.writeable = scores.flags.writeable = False
+    return lists, scores
+
+
+def measure(
+    graphs: Woven,
+    collection: Woven,
+    minmax: bool,
+    scratch: Scratch,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float64]:
+    """Return what normalizes the graph of each row of `graphs`, and its size; edges come from `collection`."""
+    from rankloom._kernels import graphs as kernels
+    from rankloom._kernels.lists import frozen
+
+    norms = np.empty((len(graphs.ptr) - 1, kernels.SIZE + 1), np.float64)
+
+    def work(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            kernels.measure(start, stop, graphs, collection, minmax, slot, norms)
+
+    run_blocks(work, len(norms), stage="Measuring", threads=threads, progress=progress)
+    result: NDArray[np.float64] = frozen(norms)
+    return result

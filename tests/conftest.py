@@ -1,0 +1,23 @@
+"""What all tests share: the Hypothesis profile, and the folder of real collections next to the repository."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The first call of a kernel compiles, which takes longer than the default limit; the same examples on each run.
+settings.register_profile("numba", deadline=None, derandomize=True)
+settings.load_profile("numba")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder of data and golden results that the repository does not carry."""
+    folder = Path(__file__).parents[1].parent / "shared"
+    if not folder.is_dir():
+        reason = f"the folder of shared data is absent: {folder}"
+        if os.environ.get("CI"):
+            pytest.fail(reason)  # a test that is skipped in CI is never run at all
+        pytest.skip(reason)
+    return folder

@@ -1,0 +1,101 @@
+import pytest
+from hypothesis import given
+
+from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError, align
+from strategies import collections
+
+TEXT = Ranks.from_dict({"q1": {"a": 2.0, "b": 1.0}, "q2": {"b": 3.0}})
+IMAGE = Ranks.from_dict({"q2": {"c": 5.0}, "q1": {"b": 4.0, "a": 1.0}})
+
+
+def test_named_ranks_are_matched_by_name():
+    text, image = align([TEXT, IMAGE])
+    assert list(text.item_ids) == list(image.item_ids) == ["a", "b", "c"]
+    assert list(text.query_ids) == list(image.query_ids) == ["q1", "q2"]
+    assert text.items.tolist() == [[0, 1], [1, PAD]]
+    assert image.items.tolist() == [[1, 0], [2, PAD]]
+    assert image.scores.tolist() == [[4, 1], [5, 0]]
+    assert text.n_items == image.n_items == 3
+
+
+def test_aligning_does_not_change_what_is_given():
+    align([TEXT, IMAGE])
+    assert list(IMAGE.item_ids) == ["c", "b", "a"]
+    assert IMAGE.items.tolist() == [[0, PAD], [1, 2]]
+
+
+@given(collections())
+def test_ranks_without_names_of_one_collection_come_back_as_they_are(rankers):
+    assert align(rankers) == rankers
+
+
+def test_one_ranker_alone_is_aligned():
+    assert align([TEXT]) == [TEXT]
+
+
+def test_no_rankers_are_an_error():
+    with pytest.raises(InputError, match="no ranks to fuse; give one Ranks for each ranker"):
+        align([])
+
+
+def test_different_collections_are_an_error():
+    with pytest.raises(InputError, match=r"different numbers of items: 2, 5\. Give item_ids to all"):
+        align([Ranks([[0]], n_items=5), Ranks([[0]], n_items=2)])
+
+
+def test_different_numbers_of_rows_are_an_error():
+    with pytest.raises(InputError, match=r"different numbers of queries: 1, 2\. Give query_ids to all"):
+        align([Ranks([[0], [0]]), Ranks([[0]])])
+
+
+def test_a_missing_list_is_an_error_that_names_query_and_ranker():
+    one = Ranks.from_dict({"q1": ["a"]})
+    with pytest.raises(InputError, match=r"Query 'q2' has no list from ranker 2 \(1 such gaps\).*missing='drop'"):
+        align([TEXT, one])
+
+
+def test_queries_that_some_ranker_lacks_can_be_dropped():
+    text, one = align([TEXT, Ranks.from_dict({"q1": {"a": 1.0}})], missing="drop")
+    assert list(text.query_ids) == list(one.query_ids) == ["q1"]
+
+
+def test_a_missing_list_can_be_empty():
+    text, one = align([TEXT, Ranks.from_dict({"q3": {"a": 1.0}})], missing="empty")
+    assert list(text.query_ids) == ["q1", "q2", "q3"]
+    assert text.lengths().tolist() == [2, 1, 0]
+    assert one.lengths().tolist() == [0, 0, 1]
+    assert one.scores.tolist() == [[0], [0], [1]]
+
+
+def test_dropping_every_query_is_an_error():
+    with pytest.raises(InputError, match="No query has a list from every ranker; 'q1' is one of 3"):
+        align([TEXT, Ranks.from_dict({"1": {"a": 1.0}})], missing="drop")
+
+
+def test_an_unknown_policy_is_an_error():
+    with pytest.raises(UnknownNameError, match=r"Unknown missing policy 'dropp'; .* Did you mean 'drop'"):
+        align([TEXT], missing="dropp")
+
+
+def test_unnamed_ranks_take_the_names_of_the_others():
+    plain = Ranks([[1, 0], [0, -1]], n_items=2)
+    text, other = align([TEXT, plain])
+    assert other.item_ids == text.item_ids == TEXT.item_ids
+    assert other.query_ids == TEXT.query_ids
+    assert other.items.tolist() == plain.items.tolist()
+
+
+def test_unnamed_ranks_cannot_follow_names_that_disagree():
+    a = Ranks([[0]], item_ids=Ids(["x", "y"]))
+    b = Ranks([[0]], item_ids=Ids(["y", "x"]))
+    with pytest.raises(InputError, match="Some ranks name their items differently and some not at all"):
+        align([a, b, Ranks([[0]], n_items=2)])
+    c = Ranks([[0], [0]], query_ids=Ids(["x", "y"]))
+    d = Ranks([[0], [0]], query_ids=Ids(["y", "x"]))
+    with pytest.raises(InputError, match="name their queries differently"):
+        align([c, d, Ranks([[0], [0]])])
+
+
+def test_zero_queries_can_be_aligned():
+    empty = Ranks.from_dict({})
+    assert [r.n_queries for r in align([empty, empty])] == [0, 0]

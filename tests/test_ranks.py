@@ -1,0 +1,451 @@
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
+from rankloom import ranks as ranks_module
+from strategies import collections, ranks
+
+# What a Ranks is
+
+
+def test_ranks_hold_items_scores_and_size():
+    r = Ranks([[0, 2, 1], [1, 0, -1]], [[3, 2, 1], [5, 5, 99]])
+    assert (r.n_queries, r.depth, r.n_items, len(r)) == (2, 3, 3, 2)
+    assert r.items.dtype == np.int32
+    assert r.scores.dtype == np.float32
+    assert r.scores.tolist() == [[3, 2, 1], [5, 5, 0]]  # 0 where there is padding
+    assert r.lengths().tolist() == [3, 2]
+    assert r.lengths().dtype == np.int32
+
+
+def test_n_items_is_one_more_than_the_largest_number_unless_given():
+    assert Ranks([[0, 4]]).n_items == 5
+    assert Ranks([[0, 4]], n_items=9).n_items == 9
+    assert Ranks([[0]], item_ids=Ids(["a", "b"])).n_items == 2
+    assert type(Ranks([[0]], n_items=np.int64(3)).n_items) is int
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.uint8, np.uint32, np.uint64])
+def test_any_whole_number_type_will_do(dtype):
+    assert Ranks(np.array([[2, 0, 1]], dtype)).items.tolist() == [[2, 0, 1]]
+
+
+def test_ranks_are_read_only():
+    r = Ranks([[0, 1]], [[1.0, 0.5]])
+    with pytest.raises(ValueError, match="read-only"):
+        r.items[0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        r.scores[0, 0] = 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        r.n_items = 7
+
+
+@pytest.mark.parametrize("make", [Ranks, Ranks.trusted])
+def test_the_arrays_given_are_neither_changed_nor_frozen(make):
+    items = np.array([[1, 0, -1]], np.int32)
+    scores = np.array([[2, 1, 0]], np.float32)
+    make(items, scores, 2)
+    assert items.flags.writeable
+    assert scores.flags.writeable
+    assert items.tolist() == [[1, 0, -1]]
+    assert scores.tolist() == [[2, 1, 0]]
+
+
+def test_padding_scores_are_zeroed_in_the_copy_only():
+    scores = np.array([[2, np.nan]], np.float32)
+    assert Ranks([[0, -1]], scores).scores.tolist() == [[2, 0]]
+    assert np.isnan(scores[0, 1])
+
+
+def test_later_changes_of_the_arrays_given_do_not_matter():
+    items = np.array([[1, 0]], np.int32)
+    r = Ranks(items)
+    items[:] = 7
+    assert r.items.tolist() == [[1, 0]]
+
+
+@given(ranks())
+def test_copies_are_equal_and_read_only_too(r):
+    for again in (pickle.loads(pickle.dumps(r)), copy.deepcopy(r), copy.copy(r)):  # noqa: S301  # our own bytes
+        assert_same(again, r)
+        assert not again.items.flags.writeable
+        assert again.scores is None or not again.scores.flags.writeable
+
+
+def test_names_survive_pickling():
+    r = Ranks.from_dict({"q": ["a", "b"]})
+    again = pickle.loads(pickle.dumps(r))  # noqa: S301  # our own bytes
+    assert again.to_dict() == {"q": {"a": 1.0, "b": 0.5}}
+
+
+def assert_same(a: Ranks, b: Ranks) -> None:
+    np.testing.assert_array_equal(a.items, b.items)
+    assert (a.scores is None) == (b.scores is None)
+    if a.scores is not None:
+        np.testing.assert_array_equal(a.scores, b.scores)
+    assert (a.n_items, a.item_ids, a.query_ids) == (b.n_items, b.item_ids, b.query_ids)
+
+
+# What is empty
+
+
+def test_a_list_may_be_empty():
+    r = Ranks([[-1, -1], [0, 1]])
+    assert r.lengths().tolist() == [0, 2]
+
+
+def test_all_lists_may_be_empty():
+    r = Ranks([[-1], [-1]], [[5.0], [np.nan]])
+    assert r.n_items == 0
+    assert r.scores.tolist() == [[0], [0]]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (3, 0)])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, bool])
+def test_there_may_be_no_rows_or_no_columns(shape, dtype):
+    r = Ranks(np.empty(shape, dtype), np.empty(shape))
+    assert r.items.shape == r.scores.shape == shape
+    assert r.items.dtype == np.int32
+    assert r.n_items == 0
+    assert len(r.lengths()) == len(r.to_dict()) == shape[0]
+
+
+def test_a_collection_may_have_no_items():
+    assert Ranks(np.empty((0, 0)), n_items=0).as_collection().n_queries == 0
+
+
+# What is wrong
+
+WRONG_ITEMS = {
+    "twice": ([[1, 0, -1], [2, 0, 2]], r"^Row 1 lists item 2 twice; give each item once\.$"),
+    "below -1": ([[0, 1], [-2, -3]], r"^Row 1 has the item number -3; numbers start at 0"),
+    "int64": ([[0, 2**31 - 1]], r"^Item numbers must be below 2147483647; got 2147483647\.$"),
+    "int64 that wraps": ([[0, 2**32]], "got 4294967296"),
+    "uint64": (np.array([[0, 2**63 + 5]], np.uint64), "got 9223372036854775813"),
+    "very negative": ([[0, -(2**62)]], "item number -4611686018427387904"),
+    "floats": ([[0.0, 1.0]], r"^items must be of whole numbers; got float64\.$"),
+    "booleans": ([[True, False]], "whole numbers; got bool"),
+    "strings": ([["a", "b"]], "whole numbers; got <U1"),
+    "beyond int64": ([[0, 2**70]], "whole numbers; got object"),
+    "1-d": ([0, 1], "2-d array, one row for each query or item; got 1 dimensions"),
+    "3-d": ([[[0, 1]]], "got 3 dimensions"),
+    "0-d": (3, "got 0 dimensions"),
+    "ragged": ([[0, 1], [2]], r"got rows of different lengths\. Pad the short ones"),
+    "padding in the middle": (
+        [[0, 1, 2], [0, -1, 1]],
+        "^Row 1 goes on after its padding; -1 may stand only at the end",
+    ),
+    "padding at the front": ([[-1, 0]], "^Row 0 goes on after its padding"),
+}
+
+
+@pytest.mark.parametrize(("items", "message"), WRONG_ITEMS.values(), ids=WRONG_ITEMS)
+def test_items_that_cannot_be_a_ranking_are_errors(items, message):
+    with pytest.raises(InputError, match=message):
+        Ranks(items)
+
+
+WRONG_SCORES = {
+    "NaN": ([[1.0, np.nan]], r"^Row 0 has the score nan; scores must be finite in float32\.$"),
+    "infinity": ([[np.inf, 1.0]], "Row 0 has the score inf"),
+    "beyond float32": ([[1e39, 1.0]], "Row 0 has the score inf; scores must be finite in float32"),
+    "rising": ([[0.1, 0.2]], r"^The scores of row 0 rise along the list; .*from_distances"),
+    "of another shape": ([[0.5]], r"^items and scores must be of one shape; got \(1, 2\) and \(1, 1\)\.$"),
+    "1-d": ([0.5, 0.1], "scores must be a 2-d array"),
+    "ragged": ([[0.5, 0.1], [0.2]], "scores must be a 2-d array; got rows of different lengths"),
+    "strings": ([["a", "b"]], "scores must be of real numbers; got <U1"),
+    "complex": ([[1j, 0]], "scores must be of real numbers; got complex128"),
+}
+
+
+@pytest.mark.parametrize(("scores", "message"), WRONG_SCORES.values(), ids=WRONG_SCORES)
+def test_scores_that_cannot_be_are_errors(scores, message):
+    with pytest.raises(InputError, match=message):
+        Ranks([[0, 1]], scores)
+
+
+def test_booleans_as_scores_count_as_one_and_zero():
+    assert Ranks([[0, 1]], [[True, False]]).scores.tolist() == [[1, 0]]
+
+
+def test_scores_equal_in_float32_do_not_rise():
+    assert Ranks([[0, 1]], [[1.0, 1.0 + 1e-12]]).scores.tolist() == [[1, 1]]
+
+
+WRONG_SIZES = {
+    "too small": ({"n_items": 3}, r"^Row 1 lists item 3, but the collection has 3 items, numbered from 0\.$"),
+    "negative": ({"n_items": -1}, "n_items must be a whole number from 0 to 2147483647; got -1"),
+    "a float": ({"n_items": 4.0}, r"n_items must be a whole number from 0 to 2147483647; got 4\.0"),
+    "too large": ({"n_items": 2**31}, "got 2147483648"),
+    "too few item ids": ({"item_ids": Ids(["a"])}, "Row 1 lists item 3, but the collection has 1 items"),
+    "not as many as item ids": (
+        {"n_items": 5, "item_ids": Ids(["a", "b", "c", "d"])},
+        r"^n_items must be the number of item_ids; got 5 and 4\.$",
+    ),
+    "not as many rows as query ids": (
+        {"query_ids": Ids(["q"])},
+        r"^There must be a query id for each row; got 1 for 2 rows\.$",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG_SIZES.values(), ids=WRONG_SIZES)
+def test_sizes_that_do_not_fit_are_errors(options, message):
+    with pytest.raises(InputError, match=message):
+        Ranks([[0, 1], [3, 2]], **options)
+
+
+def test_the_row_of_an_error_is_right_beyond_the_first_block_of_checks(monkeypatch):
+    monkeypatch.setattr(ranks_module, "CHECK_CELLS", 4)
+    items = np.tile(np.arange(2), (9, 1))
+    for wrong, message in (([1, 1], "Row 7 lists item 1 twice"), ([-1, 1], "Row 7 goes on after its padding")):
+        items[7] = wrong
+        with pytest.raises(InputError, match=message):
+            Ranks(items)
+
+
+# From dicts and back
+
+
+def test_from_dict_sorts_by_score_and_keeps_the_order_of_equals():
+    r = Ranks.from_dict({"q1": {"a": 1, "b": 3, "c": 1}, "q2": {"b": 0.5}})
+    assert r.to_dict() == {"q1": {"b": 3, "a": 1, "c": 1}, "q2": {"b": 0.5}}
+    assert list(r.to_dict()["q1"]) == ["b", "a", "c"]
+    assert list(r.item_ids) == ["a", "b", "c"]
+
+
+def test_from_dict_takes_lists_without_scores_of_different_lengths():
+    r = Ranks.from_dict({"q1": ["a", "b"], "q2": [], "q3": ["c"]})
+    assert r.scores is None
+    assert r.items.tolist() == [[0, 1], [-1, -1], [2, -1]]
+    assert r.to_dict() == {"q1": {"a": 1 / 1, "b": 1 / 2}, "q2": {}, "q3": {"c": 1 / 1}}
+
+
+def test_from_dict_may_be_empty():
+    assert (Ranks.from_dict({}).n_queries, Ranks.from_dict({}).n_items) == (0, 0)
+
+
+def test_from_dict_with_item_ids_numbers_by_them():
+    r = Ranks.from_dict({"q": ["b"]}, item_ids=Ids(["a", "b", "c"]))
+    assert (r.items.tolist(), r.n_items) == ([[1]], 3)
+
+
+WRONG_DICTS = {
+    "mixed": ({"q1": {"a": 1.0}, "q2": ["a"]}, {}, "Some queries have scores and some have not"),
+    "an item twice": ({"q1": ["a", "a"]}, {}, "Row 0 lists item 0 twice"),
+    "a string as a list": ({"q1": "abc"}, {}, "The list of query 'q1' must be a list or a dict; got str"),
+    "a set, which has no order": ({"q1": {"a", "b"}}, {}, "must be a list or a dict; got set"),
+    "NaN": ({"q1": {"a": np.nan}}, {}, "Row 0 has the score nan"),
+    "an unknown item": ({"q1": ["dg"]}, {"item_ids": Ids(["dog"])}, r"Unknown item 'dg'; .* Did you mean 'dog'\?"),
+    "an item of no collection": ({"q1": ["a"]}, {"item_ids": Ids([])}, "Unknown item 'a'; there are none"),
+}
+
+
+@pytest.mark.parametrize(("lists", "options", "message"), WRONG_DICTS.values(), ids=WRONG_DICTS)
+def test_dicts_that_cannot_be_ranks_are_errors(lists, options, message):
+    with pytest.raises(InputError, match=message):
+        Ranks.from_dict(lists, **options)
+
+
+@given(ranks(scores=True))
+def test_to_dict_and_from_dict_are_inverse(r):
+    ids = Ids(map(str, range(r.n_items)))
+    again = Ranks.from_dict(r.to_dict(), item_ids=ids)
+    longest = int(r.lengths().max(initial=0))
+    np.testing.assert_array_equal(again.items, r.items[:, :longest])
+    np.testing.assert_array_equal(again.scores, r.scores[:, :longest])
+
+
+# Parts of ranks
+
+
+@given(ranks(), st.integers(1, 14))
+def test_head_cuts_every_list(r, depth):
+    cut = r.head(depth)
+    np.testing.assert_array_equal(cut.items, r.items[:, :depth])
+    assert cut.n_items == r.n_items
+    assert (cut.scores is None) == (r.scores is None)
+    assert not cut.items.flags.writeable
+
+
+@pytest.mark.parametrize("depth", [0, -1, 1.5])
+def test_a_depth_below_one_is_an_error_everywhere(depth):
+    calls = (
+        lambda: Ranks([[0, 1]]).head(depth),
+        lambda: Ranks.from_distances([[0.0, 1.0]], depth),
+        lambda: Ranks.from_similarities([[0.0, 1.0]], depth),
+        lambda: Ranks.from_vectors([[0.0], [1.0]], "l2", depth),
+    )
+    for call in calls:
+        with pytest.raises(InputError, match=f"depth must be a whole number, at least 1; got {depth}"):
+            call()
+
+
+def test_rows_come_in_the_order_asked():
+    r = Ranks([[0], [1], [2]], [[3], [2], [1]], query_ids=Ids(["x", "y", "z"]))
+    picked = r.rows([2, 0])
+    assert picked.to_dict() == {"z": {"2": 1}, "x": {"0": 3}}
+    assert r.rows(slice(1, None)).items.tolist() == [[1], [2]]
+    assert r.rows(np.array([True, False, True])).items.tolist() == [[0], [2]]
+    assert r.rows([]).n_queries == 0
+
+
+@pytest.mark.parametrize("numbers", [[3], [-1], [0, -2], [0.5]])
+def test_rows_that_are_not_there_are_errors(numbers):
+    with pytest.raises(InputError, match="from 0"):
+        Ranks([[0], [1], [2]]).rows(numbers)
+
+
+def test_a_named_row_cannot_be_taken_twice():
+    with pytest.raises(InputError, match="'x' is given twice"):
+        Ranks([[0]], query_ids=Ids(["x"])).rows([0, 0])
+
+
+def test_names_are_numbers_where_there_are_none():
+    r = Ranks([[0, 1]])
+    assert (r.item_name(1), r.query_name(0)) == ("1", "0")
+
+
+# Names
+
+
+def test_renumbered_ranks_hold_the_same_names():
+    r = Ranks.from_dict({"q": {"a": 2.0, "b": 1.0}})
+    wider = r.renumbered(Ids(["z", "b", "a"]))
+    assert wider.items.tolist() == [[2, 1]]
+    assert wider.to_dict() == r.to_dict()
+    assert wider.n_items == 3
+
+
+def test_renumbering_keeps_padding():
+    r = Ranks.from_dict({"q": ["a", "b"], "p": []})
+    assert r.renumbered(Ids(["b", "a"])).items.tolist() == [[1, 0], [PAD, PAD]]
+
+
+def test_renumbering_to_the_same_names_changes_nothing():
+    r = Ranks.from_dict({"q": ["a", "b"]})
+    assert r.renumbered(Ids(["a", "b"])) is r
+
+
+def test_an_item_that_the_new_numbering_lacks_is_an_error():
+    with pytest.raises(UnknownNameError, match="Unknown item 'b'; choose from a"):
+        Ranks.from_dict({"q": ["a", "b"]}).renumbered(Ids(["a"]))
+
+
+def test_items_without_names_cannot_be_renumbered():
+    with pytest.raises(InputError, match="item numbers only; give item_ids"):
+        Ranks([[0]]).renumbered(Ids(["a"]))
+
+
+def test_as_collection_puts_each_list_at_its_item():
+    r = Ranks.from_dict({"b": ["b", "a"], "a": ["a", "b"]})  # numbered b, a
+    named = Ranks(r.items, None, item_ids=r.item_ids.union(Ids(["c"])), query_ids=Ids(["a", "b"]))
+    collection = named.as_collection()
+    assert [collection.item_name(i) for i in range(3)] == ["b", "a", "c"]
+    assert list(collection.query_ids) == ["b", "a", "c"]
+    assert collection.items.tolist() == [named.items[1].tolist(), named.items[0].tolist(), [PAD, PAD]]
+
+
+def test_as_collection_makes_a_query_in_no_list_an_item():
+    r = Ranks.from_dict({"x": {"a": 1.0}, "a": {"a": 2.0}}).as_collection()
+    assert r.n_items == r.n_queries == 2
+    assert r.to_dict() == {"a": {"a": 2.0}, "x": {"a": 1.0}}
+
+
+@given(collections(m=1))
+def test_collection_ranks_without_names_are_one_already(given_ranks):
+    assert given_ranks[0].as_collection() is given_ranks[0]
+
+
+def test_without_names_a_collection_needs_a_row_for_each_item():
+    with pytest.raises(InputError, match="got 1 rows and 2 items"):
+        Ranks([[0, 1]]).as_collection()
+
+
+@given(ranks(n_queries=st.integers(1, 5)), st.data())
+def test_spread_takes_rows_and_leaves_gaps_empty(r, data):
+    numbers = np.array(data.draw(st.lists(st.integers(-1, r.n_queries - 1), max_size=6)), np.intp)
+    out = r.spread(numbers, None)
+    for row, number in zip(out.items, numbers, strict=True):
+        assert row.tolist() == ([PAD] * r.depth if number == PAD else r.items[number].tolist())
+
+
+# From matrices (vectors are in test_knn.py)
+
+
+def test_distances_are_ranked_smallest_first_and_turned_round():
+    r = Ranks.from_distances([[2.0, 0.0, 1.0]], depth=2)
+    assert r.items.tolist() == [[1, 2]]
+    assert r.scores.tolist() == [[0.0, -1.0]]
+    assert r.n_items == 3
+    assert not np.signbit(r.scores[0, 0])  # 0, not -0
+
+
+def test_similarities_are_ranked_largest_first():
+    r = Ranks.from_similarities([[0.25, 0.0, 1.0]])
+    assert r.items.tolist() == [[2, 0, 1]]
+    assert r.scores.tolist() == [[1.0, 0.25, 0.0]]
+
+
+def test_in_a_square_matrix_the_item_itself_is_first_among_equals():
+    assert Ranks.from_distances(np.zeros((3, 3))).items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
+    assert Ranks.from_distances(np.zeros((2, 3))).items.tolist() == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_a_boolean_matrix_is_one_of_zeros_and_ones():
+    r = Ranks.from_similarities(np.eye(3, dtype=bool))
+    assert r.items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
+    assert r.scores.tolist() == [[1, 0, 0]] * 3
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 0)])
+def test_a_matrix_may_be_empty(shape):
+    for make in (Ranks.from_distances, Ranks.from_similarities):
+        r = make(np.empty(shape))
+        assert (r.n_queries, r.n_items) == shape
+
+
+WRONG_MATRICES = {
+    "NaN": ([[0.0, np.nan]], r"^The matrix must be finite; row 0 has nan at column 1\.$"),
+    "infinity, even beyond the depth": ([[0.0, 1.0], [np.inf, 0.0]], "row 1 has inf at column 0"),
+    "beyond float32": ([[1e39, 1e39]], "Row 0 has the score -inf; scores must be finite in float32"),
+    "1-d": ([0.0, 1.0], "The matrix must be a 2-d array"),
+    "3-d": ([[[0.0]]], "got 3 dimensions"),
+    "ragged": ([[0.0], [0.0, 1.0]], "rows of different lengths"),
+    "strings": ([["a"]], "real numbers; got <U1"),
+}
+
+
+@pytest.mark.parametrize(("matrix", "message"), WRONG_MATRICES.values(), ids=WRONG_MATRICES)
+def test_matrices_that_cannot_be_ranked_are_errors(matrix, message):
+    with pytest.raises(InputError, match=message):
+        Ranks.from_distances(matrix, depth=1)
+
+
+def test_the_ids_of_a_matrix_must_fit_it():
+    with pytest.raises(InputError, match="got 2 and 1"):
+        Ranks.from_distances([[0.0, 1.0]], item_ids=Ids(["a"]))
+
+
+@given(st.data(), st.integers(1, 7))
+def test_a_matrix_is_ranked_as_sorting_does(data, depth):
+    n, width = data.draw(st.tuples(st.integers(1, 6), st.integers(1, 6)))
+    costs = np.array([data.draw(st.lists(st.integers(-3, 3), min_size=width, max_size=width)) for _ in range(n)])
+    r = Ranks.from_distances(costs, depth)
+    for q, row in enumerate(costs.tolist()):
+        own = q if n == width else None
+        expected = sorted(range(width), key=lambda item, row=row, own=own: (row[item], item != own, item))
+        assert r.items[q].tolist() == expected[:depth]
+        assert r.scores[q].tolist() == [-row[item] for item in expected[:depth]]
+
+
+def test_ranks_are_equal_only_to_themselves():
+    r = Ranks([[0]])
+    assert r in [r]
+    assert r != Ranks([[0]])

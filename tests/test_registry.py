@@ -1,0 +1,77 @@
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from rankloom import registry
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.registry import Registry
+
+GROUP = "rankloom.test_shapes"
+
+
+@pytest.fixture
+def shapes() -> Registry[int]:
+    known = Registry[int]("shape", group=GROUP)
+    known.register("square")(4)
+    return known
+
+
+def plug_in(monkeypatch, **values: str) -> None:
+    points = [EntryPoint(name, value, GROUP) for name, value in values.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == GROUP else [])
+
+
+def test_a_registered_name_is_found(shapes):
+    assert shapes["square"] == 4
+    assert "square" in shapes
+    assert list(shapes) == ["square"]
+    assert len(shapes) == 1
+
+
+def test_register_gives_back_what_it_decorates():
+    def area():
+        return 1
+
+    assert Registry("function", group=GROUP).register("area")(area) is area
+
+
+def test_an_unknown_name_is_an_error_with_the_nearest(shapes):
+    with pytest.raises(UnknownNameError, match=r"Unknown shape 'sqare'; choose from square\. Did you mean 'square'\?"):
+        shapes["sqare"]
+
+
+def test_it_is_a_mapping_also_where_a_name_is_missing(shapes):
+    assert shapes.get("circle") is None
+    assert shapes.get("circle", 0) == 0
+    assert dict(shapes) == {"square": 4}
+
+
+def test_a_name_registered_twice_is_an_error(shapes):
+    with pytest.raises(InputError, match="'square' is registered twice"):
+        shapes.register("square")(5)
+
+
+def test_plug_ins_join(shapes, monkeypatch):
+    plug_in(monkeypatch, tau="math:tau")
+    assert sorted(shapes) == ["square", "tau"]
+    assert shapes["tau"] > 6
+
+
+def test_a_broken_plug_in_is_left_out_with_a_warning(shapes, monkeypatch):
+    plug_in(monkeypatch, broken="no_such_module:x", tau="math:tau")
+    with pytest.warns(UserWarning, match=r"The plug-in 'broken' \(no_such_module:x\) is left out: No module"):
+        assert sorted(shapes) == ["square", "tau"]
+    assert "broken" not in shapes
+
+
+def test_a_plug_in_cannot_take_a_known_name(shapes, monkeypatch):
+    plug_in(monkeypatch, square="math:tau")
+    with pytest.warns(UserWarning, match="'square' is registered twice"):
+        assert shapes["square"] == 4
+
+
+def test_plug_ins_are_loaded_once(shapes, monkeypatch):
+    calls = []
+    monkeypatch.setattr(registry, "entry_points", lambda group: calls.append(group) or [])
+    assert len(shapes) == len(list(shapes)) == 1
+    assert calls == [GROUP]
