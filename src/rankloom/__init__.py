@@ -1,13 +1,21 @@
 """Fuse the ranked lists of several rankers into one better list, without labels and without tuning."""
 
+from rankloom.aggregate import METHODS, fuse
 from rankloom.align import align
 from rankloom.errors import IndexFileError, InputError, MissingExtraError, RankloomError, UnknownNameError
+from rankloom.evaluation import evaluate
+from rankloom.graph import Explanation, FusionGraph
+from rankloom.index import FusionIndex
+from rankloom.io import read_qrels, read_ranks, read_run, read_runs, write_ranks, write_run
 from rankloom.ranks import PAD, Ids, Ranks
-
-__version__ = "0.1.0"
+from rankloom.version import __version__
 
 __all__ = [
+    "METHODS",
     "PAD",
+    "Explanation",
+    "FusionGraph",
+    "FusionIndex",
     "Ids",
     "IndexFileError",
     "InputError",
@@ -15,5 +23,14 @@ __all__ = [
     "RankloomError",
     "Ranks",
     "UnknownNameError",
+    "__version__",
     "align",
+    "evaluate",
+    "fuse",
+    "read_qrels",
+    "read_ranks",
+    "read_run",
+    "read_runs",
+    "write_ranks",
+    "write_run",
 ]

@@ -132,9 +132,7 @@ class FusionGraph:
     def to_dot(self) -> str:
         """Return the graph in the DOT language of Graphviz."""
         graph = self.to_dict()
-        nodes = [
-            f"  {v['item']} [label={_quoted(v['label'])}, weight={v['weight']:.6g}];" for v in graph["vertices"]
-        ]
+        nodes = [f"  {v['item']} [label={_quoted(v['label'])}, weight={v['weight']:.6g}];" for v in graph["vertices"]]
         edges = [
             f"  {e['source']} -> {e['target']} [weight={e['weight']:.6g}, penwidth={0.2 + 2 * e['weight']:.3g}];"
             for e in graph["edges"]

@@ -28,6 +28,7 @@ from rankloom.io.folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.normalize import reposition_queries
 from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.version import __version__
 from rankloom.weave import measure, weave, weave_collection
 
 if TYPE_CHECKING:
@@ -205,9 +206,7 @@ class FusionIndex:
             into = np.arange(len(rows), dtype=np.int32)
             return self._answer(self._woven, self._arrays["norms"], rows, into, names, *settings)
         rows = np.arange(self.n_items, dtype=np.int32)
-        return self._answer(
-            self._woven, self._arrays["norms"], rows, self._arrays["numbers"], self.item_ids, *settings
-        )
+        return self._answer(self._woven, self._arrays["norms"], rows, self._arrays["numbers"], self.item_ids, *settings)
 
     def _answer(
         self,
@@ -330,8 +329,6 @@ class FusionIndex:
 
     def save(self, path: str | Path) -> None:
         """Write the index to a folder, whole or not at all; an index that is there already is replaced."""
-        from rankloom import __version__
-
         meta = {
             "kind": KIND,
             "format": FORMATS[-1],
@@ -370,8 +367,8 @@ class FusionIndex:
         return self.n_items
 
     def __repr__(self) -> str:
-        s = self.settings
-        return f"FusionIndex(n_items={self.n_items}, n_rankers={s.n_rankers}, cutoff={s.cutoff}, {s.graph_norm}, {s.comparator})"
+        how = ", ".join(f"{name}={value!r}" for name, value in asdict(self.settings).items())
+        return f"FusionIndex(n_items={self.n_items}, {how})"
 
 
 def _scores_of_lists(ranks: Ranks) -> NDArray[np.float32]:

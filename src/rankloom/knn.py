@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError, UnknownNameError
 
-BLOCK_BYTES = 16 << 20  # of float64 costs held at a time
+BLOCK_BYTES = 32 << 20  # of float64 costs held at a time
 EPS = float(np.finfo(np.float64).eps)
 PLACES = 12  # of a cosine that count: rounding then cannot part vectors of one direction
 
@@ -107,13 +107,13 @@ def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float) -> tuple[NDArra
 
 
 class Metric(NamedTuple):
-    """How vectors are compared: `rough` is quick and off by `slack` rounding errors at most, `exact` is itself."""
+    """How vectors are compared: a quick cost to choose candidates by, and the exact one to sort them by."""
 
-    rough: Callable[[Floats, Floats], Costs]
-    exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> costs
-    size: Callable[[Floats], Floats]  # rows -> how large the terms of a cost can be
-    slack: float = 0.0
-    unit: bool = False
+    rough: Callable[[Floats, Floats], Costs]  # (queries, vectors) -> what fills a block
+    exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> their costs
+    size: Callable[[Floats], Floats]  # vectors -> how large the terms of a cost can be, for the rounding errors
+    slack: float = 0.0  # how far apart the two may be besides rounding errors
+    unit: bool = False  # whether vectors are made of length 1 first
 
 
 def _rough_l2(q: Floats, x: Floats) -> Costs:
@@ -160,7 +160,7 @@ def vector_neighbors(
     q = x if queries is None else _vectors(queries, "queries", how.unit)
     if q.shape[1] != x.shape[1]:
         raise InputError(f"queries must be as long as vectors; got {q.shape[1]} and {x.shape[1]} dimensions.")
-    # A sum of d terms is off by less than d * eps * (the sum of their sizes); 8 is slack for both costs.
+    # A sum of d terms is off by less than d * eps * (the sum of their sizes); 8 covers both costs amply.
     size = float(how.size(x).max(initial=0.0) + how.size(q).max(initial=0.0))
     return nearest(
         len(q),

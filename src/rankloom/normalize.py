@@ -129,6 +129,4 @@ def rescale(ranks: Ranks) -> Ranks:
     table = np.zeros((ranks.depth + 1, ranks.depth), np.float32)
     for length, row in enumerate(steps):
         table[length, :length] = row
-    return Ranks.trusted(
-        ranks.items, table[lengths], ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids
-    )
+    return Ranks.trusted(ranks.items, table[lengths], ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)

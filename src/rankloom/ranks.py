@@ -34,9 +34,9 @@ class Ids:
         if isinstance(names, str):
             raise InputError(f"Ids are several names; got one string, {names!r}. Put it in a list.")
         self._names = tuple(names)
-        odd = next((name for name in self._names if not isinstance(name, str)), None)
-        if odd is not None:
-            raise InputError(f"Ids must be strings; got {odd!r}. Use str() on each.")
+        odd = [name for name in self._names if not isinstance(name, str)]
+        if odd:
+            raise InputError(f"Ids must be strings; got {odd[0]!r}. Use str() on each.")
         self._numbers = {name: number for number, name in enumerate(self._names)}
         if len(self._numbers) < len(self._names):
             twice = next(name for i, name in enumerate(self._names) if self._numbers[name] != i)

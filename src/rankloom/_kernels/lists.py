@@ -1,7 +1,12 @@
 """Ranked lists: an order that keeps neighbors close, lists turned round, and Eq. 1."""
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
@@ -62,7 +67,7 @@ def transpose(ptr, items, back_ptr, back_rows, back_places):
     back_ptr[0] = 0
 
 
-def transposed(ptr, items, n_items, *, places):
+def transposed(ptr: Array, items: Array, n_items: int, *, places: bool) -> tuple[Array, Array, Array]:
     """Allocate for `transpose` and call it: NumPy asks for huge pages, and a large result is made twice as fast."""
     back = (
         np.empty(n_items + 1, np.int64),
@@ -70,10 +75,10 @@ def transposed(ptr, items, n_items, *, places):
         np.empty(items.size if places else 0, np.int32),
     )
     transpose(ptr, items, *back)
-    return tuple(frozen(array) for array in back)
+    return frozen(back[0]), frozen(back[1]), frozen(back[2])
 
 
-def frozen(array):
+def frozen(array: Array) -> Array:
     """Return the array made read-only: kernels are compiled once, for inputs that can't change."""
     array.flags.writeable = False
     return array

@@ -96,7 +96,9 @@ def too_little(common, size, other, wgu, floor):
 
 
 @njit(cache=True, nogil=True)
-def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, worth, shared, entries, near, minmax, wgu, floor):
+def similarity(
+    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, worth, shared, entries, near, minmax, wgu, floor
+):
     """Similarity of the query in hand and graph `s`; -1 where it is surely below `floor`."""
     size = q_norms[q, SIZE]
     q_low = q_norms[q, E_LOW]
@@ -173,7 +175,23 @@ def keep(s, sim, found, own, numbers, best, sims):
 
 @njit(cache=True, nogil=True)
 def search(
-    start, stop, rows, into, graphs, q_norms, inside, collection, norms, postings, numbers, minmax, wgu, slot, seen, out, out_sims
+    start,
+    stop,
+    rows,
+    into,
+    graphs,
+    q_norms,
+    inside,
+    collection,
+    norms,
+    postings,
+    numbers,
+    minmax,
+    wgu,
+    slot,
+    seen,
+    out,
+    out_sims,
 ):
     """Best answers of the graphs of `rows[start:stop]`, written to rows `into[start:stop]` of `out`.
 
@@ -221,7 +239,25 @@ def search(
                     continue
                 seen[s] = mark
                 sim = similarity(
-                    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, worth, shared, entries, near, minmax, wgu, floor
+                    q,
+                    s,
+                    side,
+                    q_norms,
+                    norms,
+                    ptr,
+                    items,
+                    W,
+                    P,
+                    slot,
+                    M,
+                    vertex,
+                    worth,
+                    shared,
+                    entries,
+                    near,
+                    minmax,
+                    wgu,
+                    floor,
                 )
                 if sim >= floor:
                     found = keep(s, sim, found, own, numbers, best, sims)

@@ -7,7 +7,7 @@ or names; a new measure is one registered function.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args, overload
 
@@ -259,14 +259,9 @@ def evaluate(
     {'mrr': 0.25}
     """
     wanted = _measures(measures)
-    _check_truth(labels is not None, query_labels is not None, qrels is not None)
     if ranks.n_queries == 0:
         raise InputError("There is nothing to evaluate; the ranks have no rows.")
-    ranks = _ordered(ranks, ties)
-    if qrels is not None:
-        blocks = judged_by_qrels(ranks, qrels)
-    else:
-        blocks = judged_by_labels(ranks, np.asarray(labels), query_labels)
+    blocks = _judged(_ordered(ranks, ties), labels, query_labels, qrels)
     computed = [[measure(block) for measure in wanted] for block in blocks]
     values = {str(measure): np.concatenate([row[i] for row in computed]) for i, measure in enumerate(wanted)}
     return values if per_query else {name: float(value.mean()) for name, value in values.items()}
@@ -279,11 +274,18 @@ def _measures(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     return [Measure.parse(measure) if isinstance(measure, str) else measure for measure in several]
 
 
-def _check_truth(labels: bool, query_labels: bool, qrels: bool) -> None:
-    if labels == qrels:
-        raise InputError(f"Give either labels or qrels; got {'both' if labels else 'none'}.")
-    if query_labels and qrels:
-        raise InputError("query_labels go with labels; got qrels, which name their queries themselves.")
+def _judged(
+    ranks: Ranks, labels: ArrayLike | None, query_labels: ArrayLike | None, qrels: Qrels | None
+) -> Iterator[Judged]:
+    if labels is not None and qrels is None:
+        return judged_by_labels(ranks, labels, query_labels)
+    if qrels is not None and labels is None and query_labels is None:
+        return judged_by_qrels(ranks, qrels)
+    truths = {"labels": labels, "query_labels": query_labels, "qrels": qrels}
+    got = " and ".join(name for name, value in truths.items() if value is not None)
+    raise InputError(
+        f"Give either labels (with query_labels for queries from outside) or qrels; got {got or 'neither'}."
+    )
 
 
 def _ordered(ranks: Ranks, ties: Ties) -> Ranks:

@@ -118,13 +118,17 @@ def _classes(
 
 
 def _checked_labels(given: ArrayLike, count: int, name: str, what: str) -> NDArray[np.generic]:
-    labels = np.asarray(given)
+    try:
+        labels = np.asarray(given)
+    except ValueError:
+        raise InputError(f"{name} must be one for each {what}; got some that are several.") from None
     if labels.shape != (count,):
         raise InputError(f"{name} must be one for each {what}, {count} in all; got the shape {labels.shape}.")
     if labels.dtype.kind in "OT" and all(isinstance(label, str) for label in labels):
         return labels.astype(np.str_)
     if labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and np.isnan(labels).any()):
-        raise InputError(f"{name} must be all numbers or all strings, none missing; got {labels.dtype} with others.")
+        got = f"{labels.dtype}{' with NaN' if labels.dtype.kind == 'f' else ''}"
+        raise InputError(f"{name} must be all numbers or all strings, none missing; got {got}.")
     return labels
 
 

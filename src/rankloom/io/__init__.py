@@ -3,6 +3,7 @@
 from rankloom.io.aside import written_aside
 from rankloom.io.formats import FORMATS, Format, read_ranks, write_ranks
 from rankloom.io.frames import from_frame, to_pandas, to_polars
+from rankloom.io.labels import read_labels
 from rankloom.io.npz import pack_ids, read_npz, unpack_ids, write_npz
 from rankloom.io.trec import read_qrels, read_run, read_runs, write_run
 from rankloom.io.udlf import read_udlf_matrix, read_udlf_ranks, write_udlf_ranks
@@ -12,6 +13,7 @@ __all__ = [
     "Format",
     "from_frame",
     "pack_ids",
+    "read_labels",
     "read_npz",
     "read_qrels",
     "read_ranks",

@@ -85,7 +85,7 @@ def _check_frame(frame: object) -> None:
         raise InputError(f"A pandas or polars DataFrame is needed; got {type(frame).__name__}.")
 
 
-def _column(frame: Any, name: str) -> list[Any]:  # noqa: ANN401
+def _column(frame: Any, name: str) -> list[Any]:
     columns = list(frame.columns)
     if name not in columns:
         raise UnknownNameError("column", name, map(str, columns))

@@ -1,0 +1,375 @@
+"""The command line: files in, files out; one sentence and exit code 1 for bad input."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from rankloom.errors import InputError, RankloomError
+from rankloom.version import __version__
+
+
+class _Group(TyperGroup):
+    """Commands whose errors are sentences."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RankloomError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(1) from None
+
+
+class _ManyCollections(TyperCommand):
+    """Lets one ``--collection`` take several files, up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        inside = False
+        for arg in args:
+            if arg.startswith("-") and arg != "-":
+                inside = arg == "--collection"
+                spread.append(arg)
+            elif inside and spread[-1] != "--collection":
+                spread += ["--collection", arg]
+            else:
+                spread.append(arg)
+        return super().parse_args(ctx, spread)
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Fuse the ranked lists of several rankers into one better list, without labels and without tuning.",
+    epilog="rankloom COMMAND --help shows an example of each command.",
+)
+
+Runs = Annotated[list[Path], typer.Argument(help="One file of ranks for each ranker.", show_default=False)]
+Format = Annotated[
+    str | None, typer.Option(help="Format of the files: trec, npz or udlf; by default as they are named.")
+]
+K = Annotated[int, typer.Option("-k", min=1, help="How many answers for each query.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="How many threads to use; all of them by default.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write.", show_default=False)]
+Missing = Annotated[str, typer.Option(help="A query that a ranker has no list for: error, drop or empty.")]
+
+
+@app.callback()
+def _about(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command(cls=_ManyCollections)
+def fuse(
+    runs: Runs,
+    output: Output,
+    collection: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="The lists of the collection's own items, one file for each ranker in the same order: "
+            "for methods that look at the whole collection, such as fg. Without it, RUNS are taken as those lists.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(help="Method of fusion; see the README for the list.")] = "fg",
+    k: K = 1000,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method, such as cutoff=20. Repeatable."),
+    ] = None,
+    missing: Missing = "error",
+    format: Format = None,
+    tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
+    threads: Threads = None,
+) -> None:
+    """Fuse the runs of several rankers into one.
+
+    Examples:
+
+    rankloom fuse bm25.run dense.run --method rrf -o fused.run
+
+    rankloom fuse bm25.run dense.run --collection bm25-items.run dense-items.run --method fg -o fused.run
+    """
+    from rankloom.aggregate import METHODS, fuse
+
+    METHODS[method]  # an unknown name is told before files are read
+    chosen = _parsed(options or [])
+    with _progress() as progress:
+        ranks = _read(runs, format, progress)
+        if collection:
+            chosen["collection"] = _read(collection, format, progress)
+        if method == "fg":
+            chosen |= {"threads": threads, "progress": progress}
+            if not collection:
+                _check_items_are_queries(ranks)
+        fused = fuse(ranks, method, k, missing=missing, **chosen)  # type: ignore[arg-type]
+    _write(fused, output, tag)
+
+
+@app.command()
+def index(
+    runs: Runs,
+    output: Output,
+    cutoff: Annotated[
+        int, typer.Option(min=1, help="How many items of each list make up a graph: the paper's L.")
+    ] = 10,
+    depth: Annotated[int, typer.Option(min=1, help="How deep lists are looked at for repositioning.")] = 1000,
+    reposition: Annotated[bool, typer.Option(help="Move up items that list the query in return (Eq. 1).")] = True,
+    graph_norm: Annotated[
+        str, typer.Option(help="max, as the paper says, or minmax, as the authors' program does.")
+    ] = "max",
+    comparator: Annotated[str, typer.Option(help="wgu or mcs.")] = "wgu",
+    keep_scores: Annotated[
+        bool, typer.Option(help="Keep scores, for virtual positions of queries from outside.")
+    ] = True,
+    format: Format = None,
+    threads: Threads = None,
+) -> None:
+    """Build a fusion-graph index from the lists of a collection's items.
+
+    Each file has the lists of one ranker, every item of the collection a query.
+
+    Example:
+
+    rankloom index bm25-items.run dense-items.run -o shop.loom
+    """
+    from rankloom.index import FusionIndex
+
+    with _progress() as progress:
+        ranks = _read(runs, format, progress)
+        _check_items_are_queries(ranks)
+        built = FusionIndex.build(
+            ranks,
+            cutoff=cutoff,
+            depth=depth,
+            reposition=reposition,
+            graph_norm=graph_norm,
+            comparator=comparator,
+            keep_scores=keep_scores,
+            threads=threads,
+            progress=progress,
+        )
+        progress("Saving", 0, 1)
+        built.save(output)
+    typer.echo(f"{output}: {built.n_items} items, {len(runs)} rankers", err=True)
+
+
+@app.command()
+def search(
+    path: Annotated[
+        Path, typer.Argument(metavar="INDEX", help="An index made by 'rankloom index'.", show_default=False)
+    ],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Lists of queries from outside, one file for each ranker of the index.", show_default=False
+        ),
+    ] = None,
+    item: Annotated[list[str] | None, typer.Option(help="An item as the query, by name or number. Repeatable.")] = None,
+    explain: Annotated[str | None, typer.Option(help="With one --item: say why this other item is similar.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a run instead of printing.")] = None,
+    k: K = 10,
+    comparator: Annotated[str | None, typer.Option(help="wgu or mcs; by default as the index was built.")] = None,
+    virtual: Annotated[
+        bool | None, typer.Option(help="Virtual positions for queries from outside; by default where there are scores.")
+    ] = None,
+    format: Format = None,
+    tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
+    threads: Threads = None,
+) -> None:
+    """Search an index: with runs from outside, with some of its items, or with every item.
+
+    Examples:
+
+    rankloom search shop.loom --item d42
+
+    rankloom search shop.loom --item d42 --explain d7
+
+    rankloom search shop.loom bm25.run dense.run -k 100 -o fused.run
+    """
+    from rankloom.index import FusionIndex
+
+    with _progress() as progress:
+        progress("Opening", 0, 1)
+        opened = FusionIndex.open(path)
+        names = [_item(opened, name) for name in item or []]
+        if explain is not None:
+            if len(names) != 1 or runs:
+                raise InputError("--explain goes with one --item and no runs.")
+            typer.echo(str(opened.explain(names[0], _item(opened, explain), comparator=comparator)))
+            return
+        found = opened.search(
+            _read(runs, format, progress) if runs else None,
+            k,
+            items=names or None,
+            comparator=comparator,
+            virtual=virtual,
+            threads=threads,
+            progress=progress,
+        )
+    if output is not None:
+        _write(found, output, tag)
+        return
+    for query, answers in found.to_dict().items():
+        for rank, (name, score) in enumerate(answers.items(), 1):
+            typer.echo(f"{query}\t{rank}\t{name}\t{score:.4f}")
+
+
+@app.command()
+def evaluate(
+    runs: Annotated[list[Path], typer.Argument(help="Runs to evaluate.", show_default=False)],
+    qrels: Annotated[Path | None, typer.Option(help="Judgments, in TREC form.", show_default=False)] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Classes instead of judgments, a line 'item<TAB>class' each; queries are items.", show_default=False
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Such as ndcg@10, map, p@10, recall@100, mrr, ns. Repeatable.")
+    ] = None,
+    ties: Annotated[
+        str, typer.Option(help="Order of equal scores: as given, or as trec_eval has it (trec).")
+    ] = "given",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    format: Format = None,
+) -> None:
+    """Evaluate runs against judgments or class labels, side by side.
+
+    Example:
+
+    rankloom evaluate bm25.run dense.run fused.run --qrels qrels.txt --measure ndcg@10 --measure map
+    """
+    from rankloom.evaluation import evaluate
+    from rankloom.io import read_labels, read_qrels
+
+    if (qrels is None) == (labels is None):
+        raise InputError("Give either --qrels or --labels to evaluate against.")
+    measures = measure or ["ndcg@10"]
+    values: dict[str, dict[str, float]] = {}
+    with _progress() as progress:
+        judged = None if qrels is None else read_qrels(qrels)
+        classes = None if labels is None else read_labels(labels)
+        for path, ranks in zip(runs, _read(runs, format, progress), strict=True):
+            truth: dict[str, Any] = {"qrels": judged}
+            if classes is not None:
+                ranks, truth = _by_class(ranks, classes)
+            values[str(path)] = evaluate(ranks, measures=measures, ties=ties, **truth)  # type: ignore[call-overload]
+    if as_json:
+        typer.echo(json.dumps(values, indent=1))
+    else:
+        _print_table(values)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="rankloom")
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """Give a callback that moves progress bars on the error stream, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield show
+
+
+def _read(paths: list[Path], format: str | None, progress: Any) -> list[Any]:
+    from rankloom.io import read_ranks
+
+    ranks = []
+    for done, path in enumerate(paths):
+        progress("Reading", done, len(paths))
+        ranks.append(read_ranks(path, format=format))
+    progress("Reading", len(paths), len(paths))
+    return ranks
+
+
+def _write(ranks: Any, path: Path, tag: str) -> None:
+    from rankloom.io import write_ranks, write_run
+
+    if path.suffix == ".npz":
+        write_ranks(ranks, path)
+    else:
+        write_run(ranks, path, tag=tag)
+
+
+def _check_items_are_queries(ranks: list[Any]) -> None:
+    """A run whose queries are not items can't be a collection's own lists."""
+    for number, r in enumerate(ranks, 1):
+        if r.query_ids is not None and r.item_ids is not None and not any(q in r.item_ids for q in r.query_ids):
+            raise InputError(
+                f"No query of run {number} is an item of it, so these are not the lists of a collection's own items, "
+                "which fusion graphs are made of. Give those with --collection, or use another method, such as rrf."
+            )
+
+
+def _item(index: Any, name: str) -> int | str:
+    """An item as typed: a name where the index has names, else a number."""
+    if index.item_ids is not None:
+        return name
+    if not name.isdigit():
+        raise InputError(f"The index has no names, only numbers 0 to {index.n_items - 1}; got {name!r}.")
+    return int(name)
+
+
+def _parsed(options: list[str]) -> dict[str, Any]:
+    """Options as typed: numbers, true and false, lists with commas, else text."""
+    parsed = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals:
+            raise InputError(f"--set takes NAME=VALUE, such as cutoff=20; got {option!r}.")
+        parsed[name] = [_value(part) for part in text.split(",")] if "," in text else _value(text)
+    return parsed
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _by_class(ranks: Any, classes: dict[str, str]) -> tuple[Any, dict[str, Any]]:
+    """Ranks over the items that have a class, and the classes of items and queries."""
+    from rankloom.ranks import Ids
+
+    ids = Ids(classes)
+    queries = [ranks.query_name(query) for query in range(ranks.n_queries)]
+    ids.numbers(queries, "item")  # a query without a class is an error that names it
+    return ranks.renumbered(ids), {"labels": list(classes.values()), "query_labels": [classes[q] for q in queries]}
+
+
+def _print_table(values: dict[str, dict[str, float]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("run", *next(iter(values.values())))
+    for run, row in values.items():
+        table.add_row(run, *(f"{value:.4f}" for value in row.values()))
+    Console(soft_wrap=not sys.stdout.isatty()).print(table)

@@ -1,0 +1,36 @@
+"""Classes of items: lines of ``item<TAB>class``."""
+
+from rankloom.errors import InputError
+from rankloom.io.lines import FilePath, numbered_lines, shown
+
+
+def read_labels(path: FilePath) -> dict[str, str]:
+    """Read the class of each item: two columns parted by a tab, or by white space where there is no tab.
+
+    Raises
+    ------
+    InputError
+        For a file that is missing, unreadable, empty or not UTF-8; for a line that has not 2 columns, and an item
+        that is given twice. The message starts with file and line.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "labels.tsv")
+    >>> _ = path.write_text("d7\\tcat\\nd2\\tsea lion\\n")
+    >>> read_labels(path)
+    {'d7': 'cat', 'd2': 'sea lion'}
+    """
+    labels: dict[str, str] = {}
+    for number, line in numbered_lines(path):
+        fields = [field.strip().decode() for field in (line.split(b"\t") if b"\t" in line else line.split())]
+        if not any(fields):
+            continue
+        if len(fields) != 2 or not all(fields):
+            raise InputError(f"{path}:{number}: expected 2 columns 'item<TAB>class', got {len(fields)}: {shown(line)}.")
+        if fields[0] in labels:
+            raise InputError(f"{path}:{number}: item {fields[0]!r} has a class already; keep one of the two lines.")
+        labels[fields[0]] = fields[1]
+    if not labels:
+        raise InputError(f"{path} is empty; labels are lines of 'item<TAB>class'.")
+    return labels

@@ -1,0 +1,334 @@
+import gzip
+from math import log2
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankloom import Ids, InputError, Ranks, UnknownNameError
+from rankloom.evaluation import MEASURES, Measure, evaluate, truth
+from strategies import collections
+
+ALL = ["ndcg", "ndcg@3", "map", "map@3", "p@3", "recall@3", "mrr", "mrr@3", "ns"]
+#: ours -> trec_eval's
+TREC = {
+    "ndcg": "ndcg",
+    "ndcg@10": "ndcg_cut_10",
+    "map": "map",
+    "map@10": "map_cut_10",
+    "p@5": "P_5",
+    "recall@100": "recall_100",
+    "mrr": "recip_rank",
+}
+
+# Measures as values
+
+
+@pytest.mark.parametrize("text", [*ALL, "ndcg@1000", "p@1"])
+def test_a_measure_parses_back(text):
+    measure = Measure.parse(text)
+    assert str(measure) == text
+    assert Measure.parse(str(measure)) == measure
+    assert len({measure, Measure.parse(text)}) == 1
+
+
+def test_a_measure_is_a_name_and_a_cutoff():
+    assert Measure.parse("ndcg@10") == Measure("ndcg", 10)
+    assert Measure.parse("map") == Measure("map")
+
+
+WRONG_MEASURES = {
+    "ncdg@10": "Unknown measure 'ncdg'; choose from map, mrr, ndcg, ns, p, recall. Did you mean 'ndcg'?",
+    "P@10": "Unknown measure 'P'; choose from map, mrr, ndcg, ns, p, recall. Did you mean 'p'?",
+    "": "Unknown measure ''; choose from map, mrr, ndcg, ns, p, recall.",
+    "p": "The measure p needs a cutoff, as in p@10; got none.",
+    "recall": "The measure recall needs a cutoff, as in recall@10; got none.",
+    "ns@4": "The measure ns takes no cutoff; got ns@4. Write ns.",
+    "ndcg@": "The cutoff of a measure must be a whole number, at least 1; got ndcg@.",
+    "ndcg@0": "The cutoff of a measure must be a whole number, at least 1; got ndcg@0.",
+    "ndcg@-3": "The cutoff of a measure must be a whole number, at least 1; got ndcg@-3.",
+    "ndcg@ten": "The cutoff of a measure must be a whole number, at least 1; got ndcg@ten.",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_MEASURES.items())
+def test_a_measure_that_is_not_one_is_an_error(text, message):
+    with pytest.raises(InputError) as error:
+        Measure.parse(text)
+    assert str(error.value) == message
+
+
+def test_a_cutoff_is_a_whole_number():
+    with pytest.raises(InputError, match=r"at least 1; got ndcg@2\.5"):
+        Measure("ndcg", 2.5)
+
+
+def test_the_registry_has_every_measure():
+    assert sorted(MEASURES) == ["map", "mrr", "ndcg", "ns", "p", "recall"]
+
+
+# By labels, by hand: items 0, 1, 2 are of class "a", item 3 of class "b"
+
+LABELS = ["a", "a", "a", "b"]
+RANKS = Ranks([[0, 3, 1, 2], [3, 1, -1, -1], [-1, -1, -1, -1], [3, 0, 1, 2]], n_items=4)
+BY_HAND = {
+    # 0: relevant at 1, 3, 4 of three; 1: at 2 of three; 2: none of three; 3: at 1 of one
+    "ndcg": [
+        (1 + 1 / log2(4) + 1 / log2(5)) / (1 + 1 / log2(3) + 1 / log2(4)),
+        (1 / log2(3)) / (1 + 1 / log2(3) + 1 / log2(4)),
+        0,
+        1,
+    ],
+    "ndcg@2": [1 / (1 + 1 / log2(3)), (1 / log2(3)) / (1 + 1 / log2(3)), 0, 1],
+    "map": [(1 / 1 + 2 / 3 + 3 / 4) / 3, (1 / 2) / 3, 0, 1],
+    "map@3": [(1 / 1 + 2 / 3) / 3, (1 / 2) / 3, 0, 1],
+    "p@2": [1 / 2, 1 / 2, 0, 1 / 2],
+    "recall@3": [2 / 3, 1 / 3, 0, 1],
+    "mrr": [1, 1 / 2, 0, 1],
+    "mrr@1": [1, 0, 0, 1],
+    "ns": [3, 1, 0, 1],
+}
+
+
+@pytest.mark.parametrize(("measure", "values"), BY_HAND.items())
+def test_labels_by_hand(measure, values):
+    result = evaluate(RANKS, labels=LABELS, measures=[measure], per_query=True)
+    assert list(result) == [measure]
+    np.testing.assert_allclose(result[measure], values, rtol=1e-15)
+    assert evaluate(RANKS, labels=LABELS, measures=measure) == {measure: pytest.approx(sum(values) / 4, rel=1e-15)}
+
+
+def test_the_default_is_ndcg_at_10():
+    assert list(evaluate(RANKS, labels=LABELS)) == ["ndcg@10"]
+
+
+def test_measures_come_in_the_order_asked_as_values_or_written():
+    assert list(evaluate(RANKS, labels=LABELS, measures=["ns", Measure("p", 2), "map"])) == ["ns", "p@2", "map"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [7, 7, 7, -2],
+        np.array([1.5, 1.5, 1.5, 0.0]),
+        np.array([True, True, True, False]),
+        np.array(["x", "x", "x", "yy"], object),
+    ],
+)
+def test_labels_may_be_of_any_one_kind(labels):
+    assert evaluate(RANKS, labels=labels, measures=ALL) == evaluate(RANKS, labels=LABELS, measures=ALL)
+
+
+def test_outside_queries_have_labels_of_their_own():
+    ranks = Ranks([[0, 3], [3, 1], [2, 1]], n_items=4)
+    result = evaluate(
+        ranks, labels=LABELS, query_labels=["b", "b", "c"], measures=["mrr", "recall@2", "ndcg"], per_query=True
+    )
+    assert result["mrr"].tolist() == [1 / 2, 1, 0]
+    assert result["recall@2"].tolist() == [1, 1, 0]  # nothing is of class "c": 0
+    np.testing.assert_allclose(result["ndcg"], [1 / log2(3), 1, 0])
+
+
+def test_named_rows_are_matched_to_labels_by_name():
+    ranks = Ranks([[1, 0], [0, 2]], item_ids=Ids(["x", "y", "z"]), query_ids=Ids(["z", "x"]))
+    result = evaluate(ranks, labels=["a", "b", "a"], measures="recall@2", per_query=True)
+    assert result["recall@2"].tolist() == [1 / 2, 2 / 2]
+
+
+def test_any_block_size_gives_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 5, 60)
+    ranks = Ranks(rng.permuted(np.tile(np.arange(60), (60, 1)), axis=1))
+    whole = evaluate(ranks, labels=labels, measures=ALL, per_query=True)
+    monkeypatch.setattr(truth, "BLOCK_CELLS", 7 * 60)
+    parts = evaluate(ranks, labels=labels, measures=ALL, per_query=True)
+    assert all(parts[name].tobytes() == whole[name].tobytes() for name in ALL)
+
+
+@given(collections(m=1), st.data())
+def test_labels_say_the_same_as_their_qrels(rankers, data):
+    ranks = rankers[0]
+    labels = data.draw(st.lists(st.integers(0, 2), min_size=ranks.n_items, max_size=ranks.n_items))
+    qrels = {str(q): {str(i): 1 for i, c in enumerate(labels) if c == own} for q, own in enumerate(labels)}
+    by_labels = evaluate(ranks, labels=labels, measures=ALL, per_query=True)
+    by_qrels = evaluate(ranks, qrels=qrels, measures=ALL, per_query=True)
+    for name in ALL:
+        np.testing.assert_allclose(by_labels[name], by_qrels[name], rtol=1e-12)
+        assert (by_labels[name] >= 0).all()
+        assert (by_labels[name] <= (4 if name == "ns" else 1 + 1e-12)).all()
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=10))
+def test_a_perfect_list_has_every_measure_at_its_best(labels):
+    same = np.equal.outer(labels, labels)
+    result = evaluate(Ranks.from_similarities(same), labels=labels, measures=["ndcg", "ndcg@3", "map", "mrr"])
+    assert result == pytest.approx(dict.fromkeys(result, 1.0))
+
+
+# By qrels, by hand
+
+RUN = Ranks.from_dict({"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"c": 2.0, "a": 1.0}})
+
+
+def test_grades_are_gains_by_hand():
+    qrels = {"q1": {"b": 3, "c": 1, "z": 2, "a": 0}}  # z is relevant and nowhere in the ranks
+    result = evaluate(RUN, qrels=qrels, measures=["ndcg", "ndcg@2", "map", "recall@3", "p@2", "ns"])
+    assert result == pytest.approx(
+        {
+            "ndcg": (3 / log2(3) + 1 / log2(4)) / (3 + 2 / log2(3) + 1 / log2(4)),
+            "ndcg@2": (3 / log2(3)) / (3 + 2 / log2(3)),
+            "map": (1 / 2 + 2 / 3) / 3,
+            "recall@3": 2 / 3,
+            "p@2": 1 / 2,
+            "ns": 2,
+        }
+    )
+
+
+def test_the_mean_is_over_all_judged_queries():
+    qrels = {"q9": {"a": 1}, "q1": {"a": 1}, "q5": {"a": 0}}  # q9 and q5 have no list; q2 is not judged
+    result = evaluate(RUN, qrels=qrels, measures="mrr", per_query=True)
+    assert result["mrr"].tolist() == [0, 1, 0]  # in the order of the qrels
+    assert evaluate(RUN, qrels=qrels, measures="mrr") == {"mrr": 1 / 3}
+
+
+def test_a_judged_query_without_a_relevant_item_counts_0():
+    result = evaluate(RUN, qrels={"q1": {"a": 0, "b": -1}, "q2": {"c": 1}}, measures=ALL, per_query=True)
+    assert {name: values[0] for name, values in result.items()} == dict.fromkeys(ALL, 0)
+
+
+def test_ranks_without_names_are_judged_by_number():
+    ranks = Ranks([[2, 0, 1]])
+    assert evaluate(ranks, qrels={"0": {"0": 1, "x": 1, "01": 1, "7": 1}}, measures=["mrr", "recall@3"]) == {
+        "mrr": 1 / 2,
+        "recall@3": 1 / 4,
+    }
+
+
+def test_qrels_may_be_a_file(tmp_path):
+    path = tmp_path / "qrels.txt"
+    path.write_text("q1 0 b 1\nq2 0 c 2\n")
+    for given_path in (path, str(path)):
+        assert evaluate(RUN, qrels=given_path, measures="mrr") == {"mrr": (1 / 2 + 1) / 2}
+
+
+def test_ties_are_as_given_or_by_name_descending():
+    run = Ranks.from_dict({"q": {"b": 1.0, "c": 1.0, "a": 1.0, "d": 0.5}, "p": {"d": 1.0}})
+    qrels = {"q": {"a": 1}}
+    assert evaluate(run, qrels=qrels, measures="mrr") == {"mrr": 1 / 3}
+    assert evaluate(run, qrels={"q": {"b": 1}}, measures="mrr", ties="trec") == {"mrr": 1 / 2}  # c, b, a, d
+    assert evaluate(run, qrels=qrels, measures="mrr", ties="trec") == {"mrr": 1 / 3}
+    assert evaluate(run, qrels={"q": {"d": 1}, "p": {"d": 1}}, measures="mrr", ties="trec") == {"mrr": (1 / 4 + 1) / 2}
+
+
+# Against trec_eval
+
+
+def trec_eval(run, qrels):
+    """Values of each judged query, 0 where the run has no list: trec_eval -c."""
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values()))
+    by_query = evaluator.evaluate({query: row for query, row in run.items() if row})
+    return {ours: np.array([by_query.get(q, {}).get(theirs, 0.0) for q in qrels]) for ours, theirs in TREC.items()}
+
+
+def assert_as_trec_eval(ranks, run, qrels):
+    ours = evaluate(ranks, qrels=qrels, measures=list(TREC), per_query=True, ties="trec")
+    for name, values in trec_eval(run, qrels).items():
+        np.testing.assert_allclose(ours[name], values, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_graded_random_runs_are_measured_as_by_trec_eval(seed):
+    rng = np.random.default_rng(seed)
+    docs = [f"d{i}" for i in range(300)]
+    qrels, run = {}, {}
+    for q in range(30):
+        judged = rng.choice(docs, 60, replace=False)
+        qrels[f"q{q}"] = {d: int(g) for d, g in zip(judged, rng.integers(-1, 5, 60), strict=True)}
+        found = rng.choice(docs, rng.integers(0, 250), replace=False)
+        run[f"q{q + 3}"] = {d: float(s) for d, s in zip(found, rng.integers(0, 20, len(found)), strict=True)}  # ties
+    qrels["q7"] = {"d0": 0, "d1": 0}
+    assert_as_trec_eval(Ranks.from_dict(run), run, qrels)
+
+
+@pytest.mark.parametrize(
+    ("system", "reported"),
+    {"BB2c1.0_9": 0.1882, "BM25b0.75_1": 0.1828, "LGDc1.0_3": 0.1882, "PL2c1.0_4": 0.1683, "TF_IDF_0": 0.1821}.items(),
+)
+def test_trec7_runs_are_measured_as_by_trec_eval(shared, system, reported):
+    folder = shared / "data" / "trec7-terrier-runs"
+    run = {}
+    with gzip.open(folder / "runs" / f"{system}.res.gz", "rt") as lines:
+        for query, _, item, _, score, _ in map(str.split, lines):
+            run.setdefault(query, {})[item] = float(score)
+    qrels = {}
+    with gzip.open(folder / "qrels.trec7.txt.gz", "rt") as lines:
+        for query, _, item, grade in map(str.split, lines):
+            qrels.setdefault(query, {})[item] = int(grade)
+    ranks = Ranks.from_dict(run)
+    assert_as_trec_eval(ranks, run, qrels)
+    assert evaluate(ranks, qrels=qrels, measures="map", ties="trec")["map"] == pytest.approx(reported, abs=5e-5)
+    assert evaluate(ranks, qrels=folder / "qrels.trec7.txt.gz", measures="map", ties="trec")["map"] == pytest.approx(
+        reported, abs=5e-5
+    )
+
+
+# What is wrong
+
+WRONG = {
+    "none": ({}, r"Give either labels .* or qrels; got neither\.$"),
+    "both": ({"labels": LABELS, "qrels": {"0": {"0": 1}}}, r"or qrels; got labels and qrels\.$"),
+    "query labels with qrels": (
+        {"qrels": {"0": {"0": 1}}, "query_labels": LABELS},
+        r"or qrels; got query_labels and qrels\.$",
+    ),
+    "query labels alone": ({"query_labels": LABELS}, r"or qrels; got query_labels\.$"),
+    "too few labels": ({"labels": [1, 2]}, r"labels must be one for each item, 4 in all; got the shape \(2,\)"),
+    "2-d labels": ({"labels": [[1, 2, 3, 4]]}, r"got the shape \(1, 4\)"),
+    "ragged labels": (
+        {"labels": [[1], [2, 3], [4], [5]]},
+        "labels must be one for each item; got some that are several",
+    ),
+    "too few query labels": ({"labels": LABELS, "query_labels": ["a"]}, "query_labels must be one for each row, 4"),
+    "labels of two kinds": ({"labels": LABELS, "query_labels": [1, 2, 3, 4]}, "of one kind; got <U1 and int64"),
+    "a label missing": ({"labels": ["a", None, "b", "b"]}, "all numbers or all strings, none missing; got object"),
+    "NaN": ({"labels": [1.0, np.nan, 2.0, 2.0]}, "none missing; got float64 with NaN"),
+    "qrels of other queries": ({"qrels": {"q1": {"0": 1}}}, "judge none of the queries: they have 'q1', .* have '0'"),
+    "whole numbers as names": ({"qrels": {0: {0: 1}}}, "judge none of the queries: they have 0, .* have '0'"),
+    "no qrels": ({"qrels": {}}, "judge none of the queries: they have none"),
+    "no measures": ({"labels": LABELS, "measures": []}, "give at least one measure"),
+    "unknown measure": ({"labels": LABELS, "measures": ["mpa"]}, r"Unknown measure 'mpa'; .*Did you mean 'map'\?"),
+    "unknown ties": ({"labels": LABELS, "ties": "trek"}, r"Unknown way with ties 'trek'; .*Did you mean 'trec'\?"),
+    "ties without scores": ({"labels": LABELS, "ties": "trec"}, "ties='trec' needs scores"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_evaluated_is_an_error(options, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(RANKS, **options)
+
+
+def test_no_rows_are_an_error():
+    with pytest.raises(InputError, match="nothing to evaluate; the ranks have no rows"):
+        evaluate(Ranks(np.empty((0, 3)), n_items=0), labels=[])
+
+
+def test_rows_that_are_not_the_items_need_labels():
+    with pytest.raises(InputError, match="row i must be item i; got 1 rows and 2 items"):
+        evaluate(Ranks([[0, 1]]), labels=[0, 1])
+    with pytest.raises(InputError, match=r"Query 'q' is not an item.*Give query_labels"):
+        evaluate(Ranks.from_dict({"q": ["a"]}), labels=[0])
+
+
+def test_lists_of_depth_0_score_0():
+    empty = Ranks(np.empty((2, 0)), n_items=2)
+    assert evaluate(empty, labels=[0, 1], measures=ALL) == dict.fromkeys(ALL, 0)
+    assert evaluate(empty, qrels={"0": {"1": 1}}, measures=ALL) == dict.fromkeys(ALL, 0)
+
+
+def test_an_unknown_name_is_an_unknown_name_error():
+    with pytest.raises(UnknownNameError):
+        evaluate(RANKS, labels=LABELS, measures="nothing@5")
