@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types imports bench clean
+.PHONY: help demo test plain check format lint types imports bench docs clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -25,7 +25,10 @@ demo: $(READY) ## Fuse three rankers of scikit-learn's digits, print a table and
 test: $(READY) ## Run the tests and the doctests
 	$(BIN)/python -m pytest --quiet -n $(WORKERS)
 
-check: format lint types imports test ## Everything that CI checks
+plain: $(READY) # the kernels without the JIT must mean the same
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet -n $(WORKERS) -m plain
+
+check: format lint types imports test plain ## Everything that CI checks
 
 format: $(READY)
 	$(BIN)/ruff format --check .
@@ -41,6 +44,9 @@ imports: $(READY)
 
 bench: $(READY) ## Measure speed and memory against yardsticks taken in the same run
 	$(BIN)/python benchmarks/run.py
+
+docs: $(READY) ## Write docs/command-line.md anew from the help texts
+	$(BIN)/python docs/make_command_line.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output

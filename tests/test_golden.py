@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-import oracle
 import pytest
 
+import oracle
 from rankloom import PAD, Ranks
 from rankloom.index import FusionIndex
 from rankloom.normalize import reposition, rescale

@@ -45,12 +45,15 @@ class _ManyCollections(TyperCommand):
 app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Fuse the ranked lists of several rankers into one better list, without labels and without tuning.",
     epilog="rankloom COMMAND --help shows an example of each command.",
 )
 
-Runs = Annotated[list[Path], typer.Argument(help="One file of ranks for each ranker.", show_default=False)]
+Runs = Annotated[
+    list[Path], typer.Argument(metavar="RUN", help="One file of ranks for each ranker.", show_default=False)
+]
 Format = Annotated[
     str | None, typer.Option(help="Format of the files: trec, npz or udlf; by default as they are named.")
 ]
@@ -60,13 +63,19 @@ Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write.", 
 Missing = Annotated[str, typer.Option(help="A query that a ranker has no list for: error, drop or empty.")]
 
 
-@app.callback()
-def _about(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
-) -> None:
-    if version:
+def _show_version(asked: bool) -> None:
+    if asked:
         typer.echo(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Take the options that are common to all commands."""
 
 
 @app.command(cls=_ManyCollections)
@@ -76,8 +85,10 @@ def fuse(
     collection: Annotated[
         list[Path] | None,
         typer.Option(
+            metavar="RUN",
             help="The lists of the collection's own items, one file for each ranker in the same order: "
-            "for methods that look at the whole collection, such as fg. Without it, RUNS are taken as those lists.",
+            "for methods that look at the whole collection, such as fg. Without it, the runs themselves are taken "
+            "as those lists.",
             show_default=False,
         ),
     ] = None,
@@ -96,9 +107,9 @@ def fuse(
 
     Examples:
 
-    rankloom fuse bm25.run dense.run --method rrf -o fused.run
+    rankloom fuse a.run b.run --method rrf --set constant=20 -o fused.run
 
-    rankloom fuse bm25.run dense.run --collection bm25-items.run dense-items.run --method fg -o fused.run
+    rankloom fuse a.run b.run --collection a-items.run b-items.run -o fused.run
     """
     from rankloom.aggregate import METHODS, fuse
 
@@ -141,7 +152,7 @@ def index(
 
     Example:
 
-    rankloom index bm25-items.run dense-items.run -o shop.loom
+    rankloom index a-items.run b-items.run -o shop.loom
     """
     from rankloom.index import FusionIndex
 
@@ -172,7 +183,9 @@ def search(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Lists of queries from outside, one file for each ranker of the index.", show_default=False
+            metavar="RUN",
+            help="Lists of queries from outside, one file for each ranker of the index.",
+            show_default=False,
         ),
     ] = None,
     item: Annotated[list[str] | None, typer.Option(help="An item as the query, by name or number. Repeatable.")] = None,
@@ -187,7 +200,9 @@ def search(
     tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
     threads: Threads = None,
 ) -> None:
-    """Search an index: with runs from outside, with some of its items, or with every item.
+    """Search an index, with runs from outside or with its own items.
+
+    Without runs and without --item every item is a query.
 
     Examples:
 
@@ -195,7 +210,7 @@ def search(
 
     rankloom search shop.loom --item d42 --explain d7
 
-    rankloom search shop.loom bm25.run dense.run -k 100 -o fused.run
+    rankloom search shop.loom a.run b.run -k 100 -o fused.run
     """
     from rankloom.index import FusionIndex
 
@@ -227,7 +242,7 @@ def search(
 
 @app.command()
 def evaluate(
-    runs: Annotated[list[Path], typer.Argument(help="Runs to evaluate.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs to evaluate.", show_default=False)],
     qrels: Annotated[Path | None, typer.Option(help="Judgments, in TREC form.", show_default=False)] = None,
     labels: Annotated[
         Path | None,
@@ -248,7 +263,7 @@ def evaluate(
 
     Example:
 
-    rankloom evaluate bm25.run dense.run fused.run --qrels qrels.txt --measure ndcg@10 --measure map
+    rankloom evaluate a.run b.run fused.run --qrels qrels.txt --measure map
     """
     from rankloom.evaluation import evaluate
     from rankloom.io import read_labels, read_qrels

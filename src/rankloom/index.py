@@ -123,10 +123,12 @@ class FusionIndex:
         """
         check_graph_norm(graph_norm)
         check_comparator(comparator)
+        if not all(isinstance(count, int | np.integer) for count in (cutoff, depth)):
+            raise InputError(f"cutoff and depth must be whole numbers; got {cutoff!r} and {depth!r}.")
         if cutoff < 1 or depth < cutoff:
             raise InputError(f"cutoff must be at least 1 and depth at least cutoff; got {cutoff} and {depth}.")
-        collection = align([r.as_collection() for r in ranks], missing="empty")
-        settings = Settings(len(collection), cutoff, depth, reposition, graph_norm, comparator)
+        collection = align([_named_rows(r.as_collection()) for r in ranks], missing="empty")
+        settings = Settings(len(collection), int(cutoff), int(depth), bool(reposition), graph_norm, comparator)
         arrays = weave_collection(
             [r.head(depth) for r in collection],
             cutoff=cutoff,
@@ -189,11 +191,11 @@ class FusionIndex:
         Ranks
             A row for each query; scores are the similarities, in [0, 1].
         """
-        if k < 1:
-            raise InputError(f"k must be at least 1; got {k}.")
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise InputError(f"k must be a whole number, at least 1; got {k!r}.")
         if queries is not None and items is not None:
             raise InputError("Give queries from outside or items of the collection, not both.")
-        settings = (comparator or self.settings.comparator, min(k, self.n_items), threads, progress)
+        settings = (comparator or self.settings.comparator, min(int(k), self.n_items), threads, progress)
         if queries is not None:
             woven, names = self._weave_outside(queries, virtual)
             rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
@@ -247,13 +249,23 @@ class FusionIndex:
             )
         aligned = [self._numbered(r) for r in align(queries)]
         normalized = [self._normalized_outside(i, r, virtual) for i, r in enumerate(aligned)]
-        places = self._arrays["places"]
-        inside = [Ranks.trusted(np.where(r.items == PAD, PAD, places[r.items]), None, self.n_items) for r in normalized]
-        return weave(inside, self._slots), aligned[0].query_ids
+        return weave([self._placed(r) for r in normalized], self._slots), aligned[0].query_ids
+
+    def _placed(self, ranks: Ranks) -> Ranks:
+        """Item numbers as they are inside."""
+        listed = ranks.items != PAD
+        items = np.full(ranks.items.shape, PAD, np.int32)
+        items[listed] = self._arrays["places"][ranks.items[listed]]
+        return Ranks.trusted(items, None, self.n_items)
 
     def _numbered(self, queries: Ranks) -> Ranks:
         if self.item_ids is not None and queries.item_ids is not None:
             return queries.renumbered(self.item_ids)
+        if queries.item_ids is not None:
+            raise InputError(
+                "The queries name their items and the index does not; "
+                "build it from ranks with names, or search by number."
+            )
         if queries.n_items > self.n_items:
             raise InputError(
                 f"The queries are of a collection of {queries.n_items} items, the index of {self.n_items}; "
@@ -356,7 +368,7 @@ class FusionIndex:
             if self.item_ids is None:
                 raise InputError(f"The index has no names, only numbers 0 to {self.n_items - 1}; got {item!r}.")
             return self.item_ids.number(item, "item")
-        if not 0 <= item < self.n_items:
+        if not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
             raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")
         return int(item)
 
@@ -369,6 +381,12 @@ class FusionIndex:
     def __repr__(self) -> str:
         how = ", ".join(f"{name}={value!r}" for name, value in asdict(self.settings).items())
         return f"FusionIndex(n_items={self.n_items}, {how})"
+
+
+def _named_rows(collection: Ranks) -> Ranks:
+    """Give rows the names of their items, or items those of their rows, so that rankers are matched by name."""
+    names = collection.query_ids if collection.item_ids is None else collection.item_ids
+    return Ranks.trusted(collection.items, collection.scores, collection.n_items, item_ids=names, query_ids=names)
 
 
 def _scores_of_lists(ranks: Ranks) -> NDArray[np.float32]:

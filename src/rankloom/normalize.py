@@ -64,11 +64,11 @@ def reposition(
     return Ranks.trusted(out, None, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)
 
 
-def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Rows of padded lists as pointers and items; full lists need no copy."""
+def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Rows of padded lists as pointers and items, unsigned as kernels like them; full lists need no copy."""
     ptr = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lengths, out=ptr[1:])
-    items = lists.reshape(-1) if ptr[-1] == lists.size else lists[lists != PAD]
+    items = (lists.reshape(-1) if ptr[-1] == lists.size else lists[lists != PAD]).view(np.uint32)
     ptr.flags.writeable = items.flags.writeable = False
     return ptr, items
 
@@ -124,9 +124,24 @@ def rescale(ranks: Ranks) -> Ranks:
     >>> rescale(Ranks([[3, 1, 2], [0, -1, -1]])).scores.tolist()
     [[1.0, 0.550000011920929, 0.10000000149011612], [1.0, 0.0, 0.0]]
     """
-    lengths = ranks.lengths()
-    steps = [np.linspace(1.0, 0.1, length) if length > 1 else np.ones(length) for length in range(ranks.depth + 1)]
-    table = np.zeros((ranks.depth + 1, ranks.depth), np.float32)
-    for length, row in enumerate(steps):
-        table[length, :length] = row
-    return Ranks.trusted(ranks.items, table[lengths], ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)
+    return Ranks.trusted(
+        ranks.items,
+        rescaled_steps(ranks.depth)[ranks.lengths()],
+        ranks.n_items,
+        item_ids=ranks.item_ids,
+        query_ids=ranks.query_ids,
+    )
+
+
+def rescaled_steps(depth: int) -> NDArray[np.float32]:
+    """Return the scores of a list of each length from 0 to `depth`, a row each.
+
+    Examples
+    --------
+    >>> rescaled_steps(2).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [1.0, 0.10000000149011612]]
+    """
+    steps = np.zeros((depth + 1, depth), np.float32)
+    for length in range(1, depth + 1):
+        steps[length, :length] = np.linspace(1.0, 0.1, length)  # of one item: 1.0
+    return steps

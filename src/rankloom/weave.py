@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.engine import Progress, Scratch, run_blocks
-from rankloom.normalize import reposition, rescale
+from rankloom.normalize import reposition, rescaled_steps
 from rankloom.ranks import PAD, Ranks
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def weave(
     from rankloom._kernels import graphs as kernels
     from rankloom._kernels.lists import frozen
 
-    lists, scores = _stacked(ranks)
+    lists = _stacked(ranks)
+    steps = frozen(rescaled_steps(lists.shape[2]))
     n_rows = lists.shape[1]
     ptr = np.zeros(n_rows + 1, np.int64)
 
@@ -133,27 +134,25 @@ def weave(
     np.cumsum(ptr, out=ptr)
     n_entries = int(ptr[-1])
     woven = kernels.Woven(
-        frozen(ptr), np.empty(n_entries, np.int32), np.empty(n_entries, np.float32), np.empty(n_entries, np.float32)
+        frozen(ptr), np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32), np.empty(n_entries, np.float32)
     )
 
     def fill(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
-            kernels.weave(start, stop, lists, scores, slot, woven)
+            kernels.weave(start, stop, lists, steps, slot, woven)
 
     run_blocks(fill, n_rows, stage="Weaving", threads=threads, progress=progress)
     return kernels.Woven(*(frozen(array) for array in woven))
 
 
-def _stacked(ranks: Sequence[Ranks]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Lists and rescaled scores of all rankers, of shape (rankers, rows, longest)."""
-    shape = (len(ranks), ranks[0].n_queries, max(r.depth for r in ranks))
-    lists = np.full(shape, PAD, np.int32)
-    scores = np.zeros(shape, np.float32)
+def _stacked(ranks: Sequence[Ranks]) -> NDArray[np.int32]:
+    """Lists of all rankers, of shape (rankers, rows, longest)."""
+    lists = np.empty((len(ranks), ranks[0].n_queries, max(r.depth for r in ranks)), np.int32)
     for ranker, r in enumerate(ranks):
         lists[ranker, :, : r.depth] = r.items
-        scores[ranker, :, : r.depth] = rescale(r).scores
-    lists.flags.writeable = scores.flags.writeable = False
-    return lists, scores
+        lists[ranker, :, r.depth :] = PAD
+    lists.flags.writeable = False
+    return lists
 
 
 def measure(

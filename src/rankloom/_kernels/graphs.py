@@ -2,6 +2,7 @@
 
 Slots: the vertices of the graph in hand are numbered from 1, and `slot[item]` is an item's number there,
 0 for an item that is not a vertex. Entry 0 of every array by slot is neutral, so inner loops need no branch.
+Items and slots are unsigned here: a number that can't be negative needs no check for counting from the end.
 """
 
 from typing import NamedTuple
@@ -34,18 +35,17 @@ def count_vertices(start, stop, lists, slot, degree):
                 item = lists[r, q, place]
                 if item < 0:
                     break
-                if slot[item] == 0:
-                    slot[item] = 1
-                    members[n] = item
-                    n += 1
+                members[n] = item
+                n += slot[item] == 0
+                slot[item] = 1
         for a in range(n):
             slot[members[a]] = 0
         degree[q] = n
 
 
 @njit(cache=True, nogil=True)
-def weave(start, stop, lists, scores, slot, woven):
-    """W and P of rows start to stop (Eq. 2, and the part of Eq. 3 that depends on the query)."""
+def weave(start, stop, lists, steps, slot, woven):
+    """W and P of rows start to stop; an item at place p of a list of n scores `steps[n, p]`."""
     m, _, cutoff = lists.shape
     weight = np.empty(m * cutoff, np.float64)
     nearness = np.empty(m * cutoff, np.float64)
@@ -53,10 +53,11 @@ def weave(start, stop, lists, scores, slot, woven):
         first = woven.ptr[q]
         n = 0
         for r in range(m):
-            for place in range(cutoff):
+            length = cutoff
+            while length > 0 and lists[r, q, length - 1] < 0:
+                length -= 1
+            for place in range(length):
                 item = lists[r, q, place]
-                if item < 0:
-                    break
                 if slot[item] == 0:
                     woven.items[first + n] = item
                     weight[n] = 0.0
@@ -64,7 +65,7 @@ def weave(start, stop, lists, scores, slot, woven):
                     n += 1
                     slot[item] = n
                 a = slot[item] - 1
-                weight[a] += scores[r, q, place]
+                weight[a] += steps[length, place]
                 nearness[a] += 1.0 / (place + 1)
         for a in range(n):
             slot[woven.items[first + a]] = 0
@@ -92,7 +93,7 @@ def lay_out(members, ptr, items, W, slot, M):
         for b in range(side):
             M[base + b] = 0.0
         member = members[a - 1]
-        for entry in range(ptr[member], ptr[member + 1]):
+        for entry in range(np.uint64(ptr[member]), np.uint64(ptr[member + 1])):
             M[base + slot[items[entry]]] = W[entry]
         M[base] = 0.0  # took all that is not in the graph
         M[base + a] = 0.0  # no edge from a vertex to itself

@@ -71,7 +71,7 @@ def transposed(ptr: Array, items: Array, n_items: int, *, places: bool) -> tuple
     """Allocate for `transpose` and call it: NumPy asks for huge pages, and a large result is made twice as fast."""
     back = (
         np.empty(n_items + 1, np.int64),
-        np.empty(items.size, np.int32),
+        np.empty(items.size, np.uint32),
         np.empty(items.size if places else 0, np.int32),
     )
     transpose(ptr, items, *back)

@@ -14,7 +14,6 @@ from numba import njit
 from rankloom._kernels.graphs import E_LOW, E_SCALE, SIZE, V_LOW, V_SCALE, clear, lay_out, widest
 
 WEIGHT, NEAR, OUT = range(3)  # columns of `vertex`: weight, P (normalized for max), sum of the edges that leave
-FIXED = 2.0**32  # worths are added up as integers: exact, and without the latency of floats
 LAST_MARK = 2**31 - 1
 SLACK = 1.0 - 1e-6  # a bound must be this far below the k-th best to count: rounding can't lose an answer
 
@@ -37,8 +36,8 @@ def least_sizes(post_ptr, post_rows, norms, least):
 
 
 @njit(cache=True, nogil=True)
-def weigh(q, side, ptr, W, P, norms, minmax, M, vertex, worth):
-    """Fill in what each vertex of the query weighs, what its edges do, and all it can have in common."""
+def weigh(q, side, ptr, W, P, norms, minmax, M, vertex):
+    """Fill in what each vertex of the query weighs, and what the edges that leave it do."""
     for a in range(1, side):
         p = np.float64(P[ptr[q] + a - 1])
         total = 0.0
@@ -53,16 +52,16 @@ def weigh(q, side, ptr, W, P, norms, minmax, M, vertex, worth):
         vertex[a, WEIGHT] = (W[ptr[q] + a - 1] - norms[q, V_LOW]) * norms[q, V_SCALE]
         vertex[a, NEAR] = p
         vertex[a, OUT] = total
-        worth[a] = np.int64((vertex[a, WEIGHT] + (total if minmax else total * p)) * FIXED) + 1
 
 
 @njit(cache=True, nogil=True)
-def plan(q, members, post_ptr, post_least, norms, minmax, M, vertex, worth, walk, bound, least):
+def plan(q, members, post_ptr, post_least, norms, minmax, M, vertex, walk, bound, least):
     """Order the vertices for the walk; bound what those from each step on can have in common with anything."""
     n = members.size
     side = n + 1
     for a in range(1, side):
-        gain = worth[a] / (post_ptr[members[a - 1] + 1] - post_ptr[members[a - 1]] + 1)
+        worth = vertex[a, WEIGHT] + vertex[a, OUT] * (1.0 if minmax else vertex[a, NEAR])
+        gain = worth / (post_ptr[members[a - 1] + 1] - post_ptr[members[a - 1]] + 1)
         x = a - 1
         while x > 0 and bound[x - 1] < gain:  # `bound` holds the gains while they are sorted
             bound[x] = bound[x - 1]
@@ -96,9 +95,7 @@ def too_little(common, size, other, wgu, floor):
 
 
 @njit(cache=True, nogil=True)
-def similarity(
-    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, worth, shared, entries, near, minmax, wgu, floor
-):
+def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, wgu, floor):
     """Similarity of the query in hand and graph `s`; -1 where it is surely below `floor`."""
     size = q_norms[q, SIZE]
     q_low = q_norms[q, E_LOW]
@@ -108,33 +105,26 @@ def similarity(
     v_scale = norms[s, V_SCALE]
     e_low = norms[s, E_LOW]
     e_scale = norms[s, E_SCALE]
-    n = 0
-    most = 0
-    for entry in range(ptr[s], ptr[s + 1]):
-        a = slot[items[entry]]
-        shared[n] = a
-        entries[n] = entry
-        most += worth[a]
-        n += a > 0
-    if too_little(most / FIXED, size, other, wgu, floor):
-        return np.float32(-1.0)
+    n = np.uint64(0)
     common = 0.0
-    rest = 0.0
-    for x in range(n):
-        a = shared[x]
-        common += min(vertex[a, WEIGHT], (W[entries[x]] - v_low) * v_scale)
-        p = np.float64(P[entries[x]])
+    most = 0.0  # of the edges
+    for entry in range(np.uint64(ptr[s]), np.uint64(ptr[s + 1])):
+        a = slot[items[entry]]
+        p = np.float64(P[entry])
         if minmax:
-            rest += vertex[a, OUT]
+            most += vertex[a, OUT]
         else:
             p = min(vertex[a, NEAR], p * e_scale)
-            rest += vertex[a, OUT] * p
-        near[x] = p
-    if too_little(common + rest, size, other, wgu, floor):
+            most += vertex[a, OUT] * p
+        common += min(vertex[a, WEIGHT], (W[entry] - v_low) * v_scale)
+        shared[n] = a
+        near[n] = p
+        n += np.uint64(a > 0)  # an item that is not shared is written over by the next: no branch to guess
+    if too_little(common + most, size, other, wgu, floor):
         return np.float32(-1.0)
     edges = 0.0
     for x in range(n):
-        base = shared[x] * side
+        base = shared[x] * np.uint64(side)
         p = near[x]
         total = 0.0
         if minmax:
@@ -200,12 +190,10 @@ def search(
     side = widest(rows[start:stop], graphs.ptr) + 1
     M = np.empty(side * side, np.float64)
     vertex = np.zeros((side, 3), np.float64)
-    worth = np.zeros(side, np.int64)
     walk = np.empty(side, np.int64)
     bound = np.empty(side, np.float64)
     least = np.empty(side, np.float64)
-    shared = np.empty(side, np.int64)
-    entries = np.empty(side, np.int64)
+    shared = np.empty(side, np.uint64)
     near = np.empty(side, np.float64)
     best = np.empty(out.shape[1], np.int32)
     sims = np.empty(out.shape[1], np.float32)
@@ -221,8 +209,8 @@ def search(
         members = graphs.items[graphs.ptr[q] : graphs.ptr[q + 1]]
         side = members.size + 1
         lay_out(members, ptr, items, W, slot, M)
-        weigh(q, side, graphs.ptr, graphs.W, graphs.P, q_norms, minmax, M, vertex, worth)
-        plan(q, members, post_ptr, postings.least, q_norms, minmax, M, vertex, worth, walk, bound, least)
+        weigh(q, side, graphs.ptr, graphs.W, graphs.P, q_norms, minmax, M, vertex)
+        plan(q, members, post_ptr, postings.least, q_norms, minmax, M, vertex, walk, bound, least)
         if seen[-1] == LAST_MARK:
             seen[:] = 0
         seen[-1] += 1  # a mark of its own for each query, so that nothing need be cleared
@@ -239,25 +227,7 @@ def search(
                     continue
                 seen[s] = mark
                 sim = similarity(
-                    q,
-                    s,
-                    side,
-                    q_norms,
-                    norms,
-                    ptr,
-                    items,
-                    W,
-                    P,
-                    slot,
-                    M,
-                    vertex,
-                    worth,
-                    shared,
-                    entries,
-                    near,
-                    minmax,
-                    wgu,
-                    floor,
+                    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, wgu, floor
                 )
                 if sim >= floor:
                     found = keep(s, sim, found, own, numbers, best, sims)

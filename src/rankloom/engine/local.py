@@ -85,11 +85,11 @@ class Scratch:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._free: list[NDArray[np.int32]] = []
+        self._free: list[NDArray[np.uint32]] = []
 
     @contextmanager
-    def borrowed(self) -> Iterator[NDArray[np.int32]]:
+    def borrowed(self) -> Iterator[NDArray[np.uint32]]:
         """Lend an array that nobody else has now."""
-        array = self._free.pop() if self._free else np.zeros(self._size, np.int32)
+        array = self._free.pop() if self._free else np.zeros(self._size, np.uint32)
         yield array
         self._free.append(array)  # not after an error: it may not be zeros then

@@ -8,7 +8,9 @@ folder or the new one, never a mixture; what it left beside is removed by the ne
 import ctypes
 import hashlib
 import json
+import math
 import os
+import re
 import shutil
 import sys
 import uuid
@@ -16,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ from rankloom.errors import IndexFileError, InputError
 
 META = "meta.json"
 SMALL = 4096  # bytes
+PROCESS = uuid.uuid4().hex[:8]  # a number of its own for each process: ids of processes are used again
 
 Array = NDArray[Any]
 
@@ -32,19 +35,20 @@ Array = NDArray[Any]
 def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
     """Write arrays and what is to be known of them to the folder `path`, replacing what is there.
 
-    A folder that is not one of ours is not replaced.
+    A folder that is not one of ours is not replaced. A link is followed, and stays a link.
     """
-    if path.exists() and not (path / META).is_file():
-        raise InputError(f"{path} exists and is not an index; choose another name, or remove it first.")
+    target = path.resolve()
+    if target.exists() and not _is_a(target, meta["kind"]):
+        raise InputError(f"{path} exists and is not a {meta['kind']}; choose another name, or remove it first.")
     try:
-        _remove_left_behind(path)
-        aside = path.parent / f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.aside"
+        _remove_left_behind(target)
+        aside = target.parent / f".{target.name}.{os.getpid()}.{PROCESS}-{uuid.uuid4().hex[:8]}.aside"
         aside.mkdir()
     except OSError as error:
         raise InputError(f"Can't write an index at {path}: {error.strerror}.") from None
     try:
         _write(aside, arrays, meta)
-        _put_in_place(aside, path)
+        _put_in_place(aside, target)
     except OSError as error:
         raise IndexFileError(f"Can't write an index at {path}: {error.strerror or error}.") from None
     finally:
@@ -61,9 +65,22 @@ def open_folder(
     kind, formats
         What the folder must say it is, and the format numbers that can be read.
     verify : bool
-        Compare the checksum of every byte. Without it only names, sizes and headers are looked at.
+        Compare the checksum of every byte. Without it only names and sizes are looked at.
     """
-    meta = _read_meta(path)
+    while True:  # until no other process has replaced the folder meanwhile
+        with _opened_meta(path) as stream:
+            try:
+                opened = _open(path, stream.read(), kind, formats, verify)
+            except IndexFileError:
+                if _is_at(stream, path / META):
+                    raise
+            else:
+                if _is_at(stream, path / META):
+                    return opened
+
+
+def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> tuple[dict[str, Array], dict[str, Any]]:
+    meta = _parsed(path, text)
     if meta.get("kind") != kind:
         raise IndexFileError(f"{path} is not a {kind}: {META} says {meta.get('kind')!r}.")
     if meta.get("format") not in formats:
@@ -74,10 +91,9 @@ def open_folder(
     if meta.pop("checksum", None) != _meta_checksum(meta):
         raise IndexFileError(f"{path / META} was altered after it was saved; build the index again.")
     files: dict[str, dict[str, Any]] = meta["files"]
-    if verify:
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda name: _check_file(path / f"{name}.npy", files[name]), files))
-    return {name: _open_array(path / f"{name}.npy", about) for name, about in files.items()}, meta
+    with ThreadPoolExecutor() as pool:
+        arrays = pool.map(lambda name: _open_array(path / f"{name}.npy", files[name], verify), files)
+        return dict(zip(files, arrays, strict=True)), meta
 
 
 def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
@@ -88,7 +104,8 @@ def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -
             np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
             stream.flush()
             os.fsync(stream.fileno())
-        files[name] = {"bytes": file.stat().st_size, "sha256": _checksum(file)}
+        about = {"dtype": array.dtype.str, "shape": array.shape, "bytes": file.stat().st_size}
+        files[name] = {**about, "sha256": _checksum(file)}
     whole = {**meta, "files": files}
     whole["checksum"] = _meta_checksum(whole)
     with (folder / META).open("w", encoding="utf-8") as text:
@@ -122,13 +139,16 @@ def _exchange(a: Path, b: Path) -> bool:
 
 def _remove_left_behind(path: Path) -> None:
     """Remove what saves of processes that no longer run left beside `path`."""
-    for folder in path.parent.glob(f".{path.name}.*.aside"):
-        pid = folder.name.removeprefix(f".{path.name}.").split(".")[0]
-        if pid.isdigit() and int(pid) != os.getpid() and not _runs(int(pid)):
+    name = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.([0-9a-f]{8})-[0-9a-f]{8}\.aside(\.old)?")
+    for folder in path.parent.iterdir():
+        left = name.fullmatch(folder.name)
+        if left and not _runs(int(left[1]), left[2]):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _runs(pid: int) -> bool:
+def _runs(pid: int, process: str) -> bool:
+    if pid == os.getpid():
+        return process == PROCESS
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -138,18 +158,38 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _read_meta(path: Path) -> dict[str, Any]:
-    file = path / META
+def _is_a(path: Path, kind: str) -> bool:
     try:
-        meta = json.loads(file.read_text(encoding="utf-8"))
+        with _opened_meta(path) as stream:
+            return bool(_parsed(path, stream.read()).get("kind") == kind)
+    except IndexFileError:
+        return False
+
+
+def _opened_meta(path: Path) -> BinaryIO:
+    try:
+        return (path / META).open("rb")
     except (FileNotFoundError, NotADirectoryError):
         raise IndexFileError(f"There is no index at {path}; make one with 'rankloom index'.") from None
     except OSError as error:
-        raise IndexFileError(f"Can't read {file}: {error.strerror}.") from None
-    except ValueError:
-        raise IndexFileError(f"{file} is damaged: it is not JSON; build the index again.") from None
+        raise IndexFileError(f"Can't read {path / META}: {error.strerror}.") from None
+
+
+def _is_at(stream: BinaryIO, file: Path) -> bool:
+    """Whether an open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), file.stat())
+    except OSError:
+        return False
+
+
+def _parsed(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        meta = json.loads(text.decode())
+    except (ValueError, RecursionError):
+        raise IndexFileError(f"{path / META} is damaged: it is not JSON; build the index again.") from None
     if not isinstance(meta, dict):
-        raise IndexFileError(f"{file} is damaged: it is not a JSON object; build the index again.")
+        raise IndexFileError(f"{path / META} is damaged: it is not a JSON object; build the index again.")
     return meta
 
 
@@ -162,20 +202,24 @@ def _checksum(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _check_file(file: Path, about: Mapping[str, Any]) -> None:
-    with _reading(file):
-        if file.stat().st_size != about["bytes"] or _checksum(file) != about["sha256"]:
+def _open_array(file: Path, about: Mapping[str, Any], verify: bool) -> Array:
+    with _reading(file), file.open("rb") as stream:
+        if os.fstat(stream.fileno()).st_size != about["bytes"]:
             raise ValueError
+        if verify and hashlib.file_digest(stream, "sha256").hexdigest() != about["sha256"]:
+            raise ValueError
+        # The file that was checked is the one mapped, even if another one has its name by now.
+        return _array(stream, np.dtype(about["dtype"]), tuple(about["shape"]), about["bytes"])
 
 
-def _open_array(file: Path, about: Mapping[str, Any]) -> Array:
-    with _reading(file):
-        if file.stat().st_size != about["bytes"]:
-            raise ValueError
-        # A small file is read: one without a single entry can't be mapped.
-        array: Array = np.load(file, mmap_mode="r" if about["bytes"] > SMALL else None, allow_pickle=False)
-        array.flags.writeable = False
-        return np.asarray(array)
+def _array(stream: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...], size: int) -> Array:
+    """Map the entries at the end of a file; a small file is read, as one without entries can't be mapped."""
+    start = size - dtype.itemsize * math.prod(shape)
+    if size > SMALL:
+        return np.asarray(np.memmap(stream, dtype, "r", start, shape))
+    stream.seek(start)
+    array = np.frombuffer(stream.read(), dtype).reshape(shape)  # read-only
+    return array
 
 
 @contextmanager

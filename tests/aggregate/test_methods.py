@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankloom as rl
+from strategies import ranks as some_ranks
+
+A = rl.Ranks.from_dict({"q": ["a", "b", "c"], "p": ["c", "a"]})
+B = rl.Ranks.from_dict({"q": ["b", "d", "a"], "p": ["c", "b"]})
+
+
+def test_rrf_adds_up_reciprocal_positions():
+    fused = rl.fuse([A, B], "rrf", 4).to_dict()
+    assert fused["q"] == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61 + 1 / 63, "d": 1 / 62, "c": 1 / 63}, rel=1e-6)
+    assert list(fused["q"]) == ["b", "a", "d", "c"]
+    assert list(fused["p"]) == ["c", "a", "b"]  # a and b are equal: a is seen first
+
+
+def test_rrf_takes_a_constant_and_weights():
+    fused = rl.fuse([A, B], "rrf", 1, constant=0, weights=[1, 10]).to_dict()
+    assert fused["q"] == pytest.approx({"b": 1 / 2 + 10 / 1})
+
+
+def test_rrf_matches_items_and_queries_by_name_whatever_their_numbers():
+    turned = rl.Ranks.from_dict({"p": ["c", "b"], "q": ["b", "d", "a"]})
+    assert rl.fuse([A, turned], "rrf").to_dict() == rl.fuse([A, B], "rrf").to_dict()
+
+
+def test_k_cuts_the_list_and_does_not_change_it():
+    whole = rl.fuse([A, B], "rrf", 10)
+    assert np.array_equal(rl.fuse([A, B], "rrf", 2).items, whole.items[:, :2])
+
+
+@given(some_ranks(n_items=6))
+def test_rrf_of_one_ranker_gives_back_its_list(one):
+    assert np.array_equal(rl.fuse([one], "rrf", max(one.depth, 1)).items, one.items)
+
+
+@given(st.data())
+def test_a_ranker_of_empty_lists_changes_nothing(data):
+    one = data.draw(some_ranks(n_items=6, n_queries=3))
+    empty = rl.Ranks(np.full((3, 2), rl.PAD), n_items=6)
+    with_empty = rl.fuse([one, empty], "rrf", 10).to_dict()
+    assert with_empty == rl.fuse([one], "rrf", 10).to_dict()
+
+
+def test_fg_is_build_and_search():
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    ranks = [rl.Ranks.from_vectors(points, metric) for metric in ("l1", "l2")]
+    fused = rl.fuse(ranks, "fg", 5, cutoff=4, comparator="mcs")
+    expected = rl.FusionIndex.build(ranks, cutoff=4, comparator="mcs").search(k=5)
+    assert np.array_equal(fused.items, expected.items)
+    assert np.array_equal(fused.scores, expected.scores)
+
+
+def test_fg_takes_queries_from_outside_with_the_collection():
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    collection = [rl.Ranks.from_vectors(points, metric) for metric in ("l1", "l2")]
+    queries = [rl.Ranks.from_vectors(points, metric, queries=points[:2]) for metric in ("l1", "l2")]
+    fused = rl.fuse(queries, "fg", 5, collection=collection)
+    assert np.array_equal(fused.items, rl.FusionIndex.build(collection).search(queries, k=5).items)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([A, B], "rff"), {}, "Unknown method 'rff'; choose from fg, rrf. Did you mean 'rrf'?"),
+        (([A, B], "rrf", 0), {}, "k must be at least 1; got 0."),
+        (([A, B], "rrf"), {"cutoff": 3}, "The method 'rrf' has no option 'cutoff'; it has constant, weights."),
+        (([A, B], "rrf"), {"weights": [1]}, "weights must be a number from 0 for each of the 2 rankers; got [1]."),
+        (([A, B], "rrf"), {"weights": [1, -1]}, "weights must be a number from 0"),
+        (([A, B], "rrf"), {"weights": [1, float("nan")]}, "weights must be a number from 0"),
+        (([A, B], "rrf"), {"constant": -1}, "constant must be above -1; got -1."),
+        (([], "rrf"), {}, "There are no ranks to fuse"),
+        (([A, A.rows([0])], "rrf"), {}, "Query 'p' has no list from ranker 2"),
+    ],
+)
+def test_bad_input_is_told(arguments, options, message):
+    with pytest.raises(rl.InputError) as caught:
+        rl.fuse(*arguments, **options)
+    assert message in str(caught.value)
+
+
+def test_missing_queries_are_dropped_or_empty_as_asked():
+    assert list(rl.fuse([A, A.rows([0])], "rrf", missing="drop").to_dict()) == ["q"]
+    assert list(rl.fuse([A, A.rows([0])], "rrf", missing="empty").to_dict()["p"]) == ["c", "a"]

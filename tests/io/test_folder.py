@@ -1,0 +1,376 @@
+"""Arrays in a folder: written whole or not at all, opened only as they were saved."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from rankloom import IndexFileError, InputError
+from rankloom.io import folder
+from rankloom.io.folder import META, SMALL, open_folder, save_folder
+
+KIND = "box"
+WHAT = {"kind": KIND, "format": 2, "note": "é"}
+ARRAYS = {"a": np.arange(5, dtype=np.int32), "b": np.zeros((3, 2)), "none": np.empty(0, np.float32)}
+
+
+def opened(path, **options):
+    return open_folder(path, kind=KIND, formats=range(1, 3), **options)
+
+
+def assert_holds(path, arrays):
+    got, _ = opened(path)
+    assert got.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert got[name].dtype == array.dtype
+        np.testing.assert_array_equal(got[name], array)
+
+
+def names(path):
+    return sorted(found.name for found in path.iterdir())
+
+
+def test_what_is_saved_is_opened(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, WHAT)
+    assert_holds(tmp_path / "x", ARRAYS)
+    assert opened(tmp_path / "x")[1]["note"] == "é"
+    assert names(tmp_path) == ["x"]
+    assert names(tmp_path / "x") == ["a.npy", "b.npy", META, "none.npy"]
+
+
+def test_arrays_are_opened_read_only_and_large_ones_mapped(tmp_path):
+    large = {"large": np.arange(SMALL, dtype=np.int32), "small": np.arange(3)}
+    save_folder(tmp_path / "x", large, WHAT)
+    for verify in (True, False):
+        got, _ = opened(tmp_path / "x", verify=verify)
+        assert not got["large"].flags.writeable
+        assert not got["small"].flags.writeable
+        assert isinstance(got["large"].base, np.memmap)
+
+
+def test_arrays_of_any_layout_are_saved_by_rows(tmp_path):
+    turned = {"t": np.arange(6 * SMALL).reshape(6, SMALL).T, "every_other": np.arange(20)[::2]}
+    save_folder(tmp_path / "x", turned, WHAT)
+    assert_holds(tmp_path / "x", turned)
+
+
+def test_objects_are_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        save_folder(tmp_path / "x", {"o": np.array([{}], object)}, WHAT)
+    assert names(tmp_path) == []
+
+
+def test_a_second_save_replaces_the_first(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, WHAT)
+    save_folder(tmp_path / "x", {"c": np.ones(2)}, WHAT)
+    assert_holds(tmp_path / "x", {"c": np.ones(2)})
+    assert names(tmp_path) == ["x"]
+    assert names(tmp_path / "x") == ["c.npy", META]
+
+
+def test_a_second_save_works_where_names_cannot_change_places(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "_exchange", lambda a, b: False)
+    test_a_second_save_replaces_the_first(tmp_path)
+
+
+def test_mapped_arrays_outlive_their_folder(tmp_path):
+    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, WHAT)
+    before, _ = opened(tmp_path / "x")
+    save_folder(tmp_path / "x", {"a": np.zeros(SMALL, int)}, WHAT)
+    np.testing.assert_array_equal(before["a"], np.arange(SMALL))
+
+
+def test_an_opened_folder_can_be_saved_over_itself(tmp_path):
+    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, WHAT)
+    save_folder(tmp_path / "x", opened(tmp_path / "x")[0], WHAT)
+    assert_holds(tmp_path / "x", {"a": np.arange(SMALL)})
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path):
+    save_folder(tmp_path / "real", ARRAYS, WHAT)
+    (tmp_path / "link").symlink_to("real")
+    save_folder(tmp_path / "link", {"c": np.ones(2)}, WHAT)
+    assert names(tmp_path) == ["link", "real"]
+    assert (tmp_path / "link").is_symlink()
+    assert_holds(tmp_path / "real", {"c": np.ones(2)})
+
+
+def test_the_working_folder_can_be_named_by_a_dot(tmp_path, monkeypatch):
+    save_folder(tmp_path / "x", ARRAYS, WHAT)
+    monkeypatch.chdir(tmp_path / "x")
+    save_folder(folder.Path("."), {"c": np.ones(2)}, WHAT)
+    assert_holds(tmp_path / "x", {"c": np.ones(2)})
+
+
+# -- what must not be overwritten -----------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match=r"x exists and is not a box; choose another name, or remove it first\."):
+        save_folder(tmp_path / "x", ARRAYS, WHAT)
+    assert (tmp_path / "x" / "thesis.tex").read_text() == "years of work"
+    assert names(tmp_path) == ["x"]
+
+
+@pytest.mark.parametrize("text", ['{"kind": "another program\'s"}', "{}", "[]", "not JSON", "", "[" * 100_000])
+def test_a_folder_with_a_meta_that_is_not_ours_is_not_replaced(tmp_path, text):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / META).write_text(text)
+    with pytest.raises(InputError, match="exists and is not a box"):
+        save_folder(tmp_path / "x", ARRAYS, WHAT)
+    assert (tmp_path / "x" / META).read_text() == text
+    with pytest.raises(IndexFileError, match=META):
+        opened(tmp_path / "x")
+
+
+def test_a_file_in_the_way_is_not_replaced(tmp_path):
+    (tmp_path / "x").write_text("mine")
+    with pytest.raises(InputError, match="exists and is not a box"):
+        save_folder(tmp_path / "x", ARRAYS, WHAT)
+    assert (tmp_path / "x").read_text() == "mine"
+    with pytest.raises(IndexFileError, match="There is no index at"):
+        opened(tmp_path / "x")
+
+
+def test_a_parent_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"Can't write an index at .*x: No such file or directory\."):
+        save_folder(tmp_path / "nowhere" / "x", ARRAYS, WHAT)
+
+
+def test_a_parent_that_cannot_be_written_to_is_an_error(tmp_path, monkeypatch):
+    parent = tmp_path / "locked"
+    parent.mkdir()
+    if os.geteuid() == 0:  # root may write everywhere: let the system say no in its place
+
+        def refuse(self, *args, **kwargs):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+        monkeypatch.setattr(folder.Path, "mkdir", refuse)
+    else:
+        parent.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(InputError, match=r"Can't write an index at .*x: Permission denied\."):
+        save_folder(parent / "x", ARRAYS, WHAT)
+    parent.chmod(stat.S_IRWXU)
+    assert names(parent) == []
+
+
+# -- a save that fails ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("files", [0, 1, 2])
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, there, files):
+    if there:
+        save_folder(tmp_path / "x", ARRAYS, WHAT)
+    write, written = np.lib.format.write_array, []
+
+    def fill_up(stream, array, *args, **options):
+        if len(written) == files:
+            stream.write(b"half a fi")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(array)
+        write(stream, array, *args, **options)
+
+    monkeypatch.setattr(np.lib.format, "write_array", fill_up)
+    with pytest.raises(IndexFileError, match=r"Can't write an index at .*x: No space left on device\."):
+        save_folder(tmp_path / "x", {name: array + 1 for name, array in ARRAYS.items()}, WHAT)
+    assert names(tmp_path) == (["x"] if there else [])
+    if there:
+        assert_holds(tmp_path / "x", ARRAYS)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupt_leaves_what_was_there(tmp_path, monkeypatch, error):
+    save_folder(tmp_path / "x", ARRAYS, WHAT)
+
+    def stop(*args, **options):
+        raise error
+
+    monkeypatch.setattr(os, "fsync", stop)
+    with pytest.raises(error):
+        save_folder(tmp_path / "x", {"c": np.ones(2)}, WHAT)
+    assert names(tmp_path) == ["x"]
+    assert_holds(tmp_path / "x", ARRAYS)
+
+
+def left_behind(path, pid, process="0123abcd", end=""):
+    """Make what a save that was killed leaves beside `path`."""
+    beside = path.parent / f".{path.name}.{pid}.{process}-89abcdef.aside{end}"
+    beside.mkdir()
+    (beside / "a.npy").write_bytes(b"half")
+    return beside
+
+
+def ended():
+    """Return the id of a process that has ended."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+def test_what_killed_saves_left_is_removed_by_the_next(tmp_path):
+    path = tmp_path / "x [1].loom"  # a name that is a pattern, too
+    left_behind(path, ended())
+    left_behind(path, ended(), end=".old")
+    left_behind(path, os.getpid())  # a process before this one had its id
+    save_folder(path, ARRAYS, WHAT)
+    assert names(tmp_path) == ["x [1].loom"]
+
+
+def test_what_belongs_to_others_is_left(tmp_path):
+    path = tmp_path / "x"
+    kept = [
+        left_behind(path, os.getppid()),  # a save that may be going on
+        left_behind(path, os.getpid(), folder.PROCESS),  # another thread's
+        left_behind(tmp_path / "x.7", os.getppid()),  # of a neighbor whose name goes on where ours ends
+        left_behind(tmp_path / "y", ended()),
+        tmp_path / ".x.notes.aside",
+    ]
+    kept[-1].mkdir()
+    save_folder(path, ARRAYS, WHAT)
+    assert names(tmp_path) == sorted([*(beside.name for beside in kept), "x"])
+
+
+# Kills itself at the step asked for: before or after a sync, an exchange of names, a rename, a removal.
+DYING = """
+import os, shutil, signal, sys
+from pathlib import Path
+import numpy as np
+from rankloom.io import folder
+
+path, value, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+steps = 0
+
+def counted(call):
+    def step(*args, **options):
+        global steps
+        for act in (None, call):
+            result = act and act(*args, **options)
+            steps += 1
+            if steps == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return result
+    return step
+
+os.fsync, shutil.rmtree = counted(os.fsync), counted(shutil.rmtree)
+folder._exchange, Path.rename = counted(folder._exchange), counted(Path.rename)
+folder.save_folder(path, {name: np.full(3, value) for name in "ab"}, {"kind": "box", "format": 2})
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_save_killed_at_any_step_leaves_the_old_or_the_new(tmp_path, there):
+    path = tmp_path / "x"
+    states = [{name: np.full(3, value) for name in "ab"} for value in (1, 2)]
+    codes = []
+    while 0 not in codes:
+        if there:
+            save_folder(path, states[0], WHAT)
+        elif path.exists():
+            shutil.rmtree(path)
+        codes.append(subprocess.run([sys.executable, "-c", DYING, path, "2", str(len(codes) + 1)]).returncode)
+        if path.exists():
+            values = {int(value) for array in opened(path)[0].values() for value in array}
+            assert values in ({1}, {2})
+        else:
+            assert not there
+        save_folder(path, states[1], WHAT)
+        assert_holds(path, states[1])
+        assert names(tmp_path) == ["x"]
+    assert set(codes[:-1]) == {-signal.SIGKILL}
+    assert len(codes) > 8
+
+
+# -- opening ----------------------------------------------------------------------------------------------------
+
+
+def test_no_folder_says_how_to_make_one(tmp_path):
+    with pytest.raises(IndexFileError, match=r"There is no index at .*nowhere; make one with 'rankloom index'\."):
+        opened(tmp_path / "nowhere")
+
+
+def test_a_folder_of_another_kind_is_not_opened(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, {**WHAT, "kind": "crate"})
+    with pytest.raises(IndexFileError, match=r"x is not a box: meta\.json says 'crate'\."):
+        opened(tmp_path / "x")
+
+
+@pytest.mark.parametrize("number", [0, 3, None, "2", [2]])
+def test_a_format_that_is_not_known_is_not_opened(tmp_path, number):
+    save_folder(tmp_path / "x", ARRAYS, {**WHAT, "format": number})
+    with pytest.raises(IndexFileError) as caught:
+        opened(tmp_path / "x")
+    assert f"has format {number}; this version reads 1 to 2. Rebuild it with 'rankloom index'" in str(caught.value)
+
+
+def test_a_meta_that_was_edited_is_not_opened(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, WHAT)
+    meta = json.loads((tmp_path / "x" / META).read_text(encoding="utf-8"))
+    (tmp_path / "x" / META).write_text(json.dumps({**meta, "note": "e"}), encoding="utf-8")
+    with pytest.raises(IndexFileError, match=r"meta\.json was altered after it was saved; build the index again\."):
+        opened(tmp_path / "x")
+
+
+def test_a_meta_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "x" / META).mkdir(parents=True)
+    with pytest.raises(IndexFileError, match=r"Can't read .*meta\.json: Is a directory\."):
+        opened(tmp_path / "x")
+
+
+def test_a_damaged_header_does_no_harm_even_unverified(tmp_path):
+    """Type and shape are in the meta, which has a checksum of its own."""
+    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, WHAT)
+    file = tmp_path / "x" / "a.npy"
+    whole = file.read_bytes()
+    for position in range(128):
+        file.write_bytes(whole[:position] + b"(" + whole[position + 1 :])
+        np.testing.assert_array_equal(opened(tmp_path / "x", verify=False)[0]["a"], np.arange(SMALL))
+
+
+@pytest.mark.parametrize("length", [0, 1, 100, -1])
+def test_a_file_of_another_size_is_not_opened_even_unverified(tmp_path, length):
+    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, WHAT)
+    file = tmp_path / "x" / "a.npy"
+    file.write_bytes(file.read_bytes()[:length])
+    with pytest.raises(IndexFileError, match=r"a\.npy is damaged: it is not what was saved; build the index again\."):
+        opened(tmp_path / "x", verify=False)
+
+
+def test_the_files_are_what_numpy_reads(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, WHAT)
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(np.load(tmp_path / "x" / f"{name}.npy", allow_pickle=False), array)
+
+
+def test_opening_while_another_thread_saves_gives_one_whole_folder(tmp_path):
+    """Both have files of the same sizes, so a mixture of the two would open."""
+    path = tmp_path / "x"
+    states = [{name: np.full(SMALL, value) for name in "abcdef"} for value in (1, 2)]
+    save_folder(path, states[0], WHAT)
+    stop = threading.Event()
+
+    def save():
+        while not stop.is_set():
+            for state in states:
+                save_folder(path, state, WHAT)
+
+    saver = threading.Thread(target=save)
+    saver.start()
+    try:
+        for turn in range(100):
+            got, _ = opened(path, verify=turn % 2 == 0)
+            assert len({int(array[0]) for array in got.values()} | {int(array[-1]) for array in got.values()}) == 1
+    finally:
+        stop.set()
+        saver.join()

@@ -1,0 +1,83 @@
+"""The documentation is true: its examples run, its lists are complete."""
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rankloom as rl
+from rankloom.evaluation import MEASURES
+from rankloom.io import FORMATS
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+    return [text for kind, text in fenced if kind == language]
+
+
+def test_the_first_example_of_the_readme_prints_what_stands_below_it(capsys):
+    exec(compile(blocks("python")[0], "README.md", "exec"), {})
+    assert capsys.readouterr().out == blocks("")[0]
+
+
+def test_the_python_lines_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    points = [[float(i % 7), float(i % 5)] for i in range(20)]
+    ranks = {f"r{i}": rl.Ranks.from_vectors(points, metric) for i, metric in enumerate(("l1", "l2", "cosine"), 1)}
+    queries = {f"q{i}": ranks[f"r{i}"].rows([3, 4]) for i in (1, 2, 3)}
+    names = {"rl": rl, **ranks, **queries}
+    exec(compile(blocks("python")[1], "README.md", "exec"), names)
+    assert len(names["index"]) == 20
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the commands of the README are for a shell")
+def test_the_commands_of_the_readme_run(tmp_path):
+    commands = next(block for block in blocks("sh") if "rankloom fuse" in block)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euc", commands], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert next(iter(rl.read_run(tmp_path / "fg.run").to_dict()["q1"])) == "d1"
+    assert "fg.run" in done.stdout
+
+
+def test_the_demo_runs_and_its_table_is_the_readmes(tmp_path, capsys):
+    runpy.run_path(str(ROOT / "examples" / "digits.py"))["main"](tmp_path)
+    table = next(block for block in blocks("") if "1797 digits" in block)
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line.strip() for line in table.splitlines()] == printed[: len(table.splitlines())]
+    assert (tmp_path / "fusion-graph.svg").read_text().startswith("<svg")
+
+
+def test_the_page_of_the_command_line_is_up_to_date():
+    page = runpy.run_path(str(ROOT / "docs" / "make_command_line.py"))
+    assert page["PAGE"].read_text() == page["page"](), "run 'make docs'"
+
+
+def test_every_method_is_in_the_readme():
+    assert [name for name in rl.METHODS if f"| `{name}` |" not in README] == []
+
+
+def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    assert [name for name in (*MEASURES, *FORMATS) if name not in page] == []
+
+
+def test_all_public_names_are_sorted_and_there():
+    assert rl.__all__ == sorted(rl.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name))
+    assert all(hasattr(rl, name) for name in rl.__all__)
+
+
+def test_links_of_the_documentation_lead_somewhere():
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
+        for link in re.findall(r"\]\(((?!https?:)[^)#]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"

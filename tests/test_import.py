@@ -1,0 +1,38 @@
+"""Importing rankloom is quick: what takes long to load is loaded when first used."""
+
+import subprocess
+import sys
+
+import pytest
+
+SLOW = ("numba", "scipy", "scipy.stats", "pandas", "polars", "networkx", "sklearn", "matplotlib")
+
+
+def loaded_by(code):
+    """Return which of the slow modules a fresh process has after running `code`."""
+    show = f"{code}\nimport sys\nprint(*(name for name in {SLOW} if name in sys.modules))"
+    return subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import rankloom",
+        "from rankloom.index import FusionIndex",
+        "import rankloom.normalize, rankloom.weave, rankloom.graph, rankloom.compare",
+        "import rankloom.engine, rankloom.io.folder",
+        "from rankloom import Ranks; Ranks([[0, 1], [1, 0]]).head(1)",
+    ],
+)
+def test_importing_loads_nothing_slow(code):
+    assert loaded_by(code) == []
+
+
+def test_building_an_index_loads_numba_and_neither_scipy_stats_nor_pandas():
+    code = (
+        "from rankloom import Ranks\nfrom rankloom.index import FusionIndex\nFusionIndex.build([Ranks([[0]])]).search()"
+    )
+    loaded = loaded_by(code)
+    assert "numba" in loaded
+    assert "pandas" not in loaded
+    assert "scipy.stats" not in loaded
