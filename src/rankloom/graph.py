@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels import ROUNDING
 from rankloom.compare import similarity
 from rankloom.errors import MissingExtraError, UnknownNameError
 
@@ -22,7 +23,6 @@ Numbers = NDArray[np.int32]
 #: How the weights of a graph are brought to [0, 1].
 GraphNorm = Literal["max", "minmax"]
 GRAPH_NORMS = ("max", "minmax")
-EQUAL = 1e-6  # weights that differ by less than this part of the largest differ by rounding only
 
 
 def check_graph_norm(name: str) -> None:
@@ -43,7 +43,7 @@ def normalized(raw: Floats, graph_norm: str) -> Floats:
     """
     low = raw.min(initial=np.inf) if graph_norm == "minmax" else 0.0
     high = raw.max(initial=0.0)
-    return (raw - low) / (high - low) if high - low > EQUAL * high else raw
+    return (raw - low) / (high - low) if high - low > ROUNDING * high else raw
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rankloom._kernels import ROUNDING
+
 # columns of `norms`: weight = (raw - low) * scale, for vertices and for edges, and the size |G|
 V_LOW, V_SCALE, E_LOW, E_SCALE, SIZE = range(5)
 
@@ -131,10 +133,15 @@ def measure(start, stop, graphs, collection, minmax, slot, norms):
         if not minmax:
             v_low = e_low = 0.0
         # Weights that are all equal are left as they are, and so is a graph without edges.
-        v_scale = 1.0 / (v_high - v_low) if v_high > v_low else 1.0
-        e_scale = 1.0 / (e_high - e_low) if e_high > e_low else 1.0
-        v_low = v_low if v_high > v_low else 0.0
-        e_low = e_low if e_high > e_low else 0.0
+        v_scale = e_scale = 1.0
+        if v_high - v_low > ROUNDING * v_high:
+            v_scale = 1.0 / (v_high - v_low)
+        else:
+            v_low = 0.0
+        if e_high - e_low > ROUNDING * e_high:
+            e_scale = 1.0 / (e_high - e_low)
+        else:
+            e_low = 0.0
         vertices = edges = 0.0
         for a in range(1, side):
             vertices += (graphs.W[first + a - 1] - v_low) * v_scale
