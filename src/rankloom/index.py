@@ -127,7 +127,7 @@ class FusionIndex:
             raise InputError(f"cutoff and depth must be whole numbers; got {cutoff!r} and {depth!r}.")
         if cutoff < 1 or depth < cutoff:
             raise InputError(f"cutoff must be at least 1 and depth at least cutoff; got {cutoff} and {depth}.")
-        collection = align([_named_rows(r.as_collection()) for r in ranks], missing="empty")
+        collection = align([r.as_collection() for r in ranks], missing="empty")
         settings = Settings(len(collection), int(cutoff), int(depth), bool(reposition), graph_norm, comparator)
         arrays = weave_collection(
             [r.head(depth) for r in collection],
@@ -381,12 +381,6 @@ class FusionIndex:
     def __repr__(self) -> str:
         how = ", ".join(f"{name}={value!r}" for name, value in asdict(self.settings).items())
         return f"FusionIndex(n_items={self.n_items}, {how})"
-
-
-def _named_rows(collection: Ranks) -> Ranks:
-    """Give rows the names of their items, or items those of their rows, so that rankers are matched by name."""
-    names = collection.query_ids if collection.item_ids is None else collection.item_ids
-    return Ranks.trusted(collection.items, collection.scores, collection.n_items, item_ids=names, query_ids=names)
 
 
 def _scores_of_lists(ranks: Ranks) -> NDArray[np.float32]:

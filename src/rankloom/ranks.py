@@ -301,14 +301,18 @@ class Ranks:
         """Return collection ranks: row i is the list of item i.
 
         Rows are matched to items by name. An item without a list of its own gets an empty one; a query that
-        is in no list becomes an item. Without names, row i must be item i already.
+        is in no list becomes an item. Where rows or items have no names, row i must be item i already, and takes
+        the other's name.
         """
         if self.query_ids is None or self.item_ids is None:
             if self.n_queries != self.n_items:
                 raise InputError(
                     f"Collection ranks have a row for each item; got {self.n_queries} rows and {self.n_items} items."
                 )
-            return self
+            names = self.query_ids if self.item_ids is None else self.item_ids
+            if names is None:
+                return self
+            return Ranks.trusted(self.items, self.scores, self.n_items, item_ids=names, query_ids=names)
         ids = self.item_ids.union(self.query_ids)
         if ids == self.query_ids:
             return self.renumbered(ids)

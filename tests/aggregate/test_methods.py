@@ -66,7 +66,7 @@ def test_fg_takes_queries_from_outside_with_the_collection():
     ("arguments", "options", "message"),
     [
         (([A, B], "rff"), {}, "Unknown method 'rff'; choose from fg, rrf. Did you mean 'rrf'?"),
-        (([A, B], "rrf", 0), {}, "k must be at least 1; got 0."),
+        (([A, B], "rrf", 0), {}, "k must be a whole number, at least 1; got 0."),
         (([A, B], "rrf"), {"cutoff": 3}, "The method 'rrf' has no option 'cutoff'; it has constant, weights."),
         (([A, B], "rrf"), {"weights": [1]}, "weights must be a number from 0 for each of the 2 rankers; got [1]."),
         (([A, B], "rrf"), {"weights": [1, -1]}, "weights must be a number from 0"),
@@ -85,3 +85,13 @@ def test_bad_input_is_told(arguments, options, message):
 def test_missing_queries_are_dropped_or_empty_as_asked():
     assert list(rl.fuse([A, A.rows([0])], "rrf", missing="drop").to_dict()) == ["q"]
     assert list(rl.fuse([A, A.rows([0])], "rrf", missing="empty").to_dict()["p"]) == ["c", "a"]
+
+
+def test_fg_matches_rows_to_items_though_only_items_have_names():
+    points = np.random.default_rng(1).normal(size=(12, 2))
+    ids = rl.Ids(f"d{i}" for i in range(12))
+    turned = rl.Ids(f"d{i}" for i in reversed(range(12)))
+    one = rl.Ranks.from_vectors(points, "l1", item_ids=ids)
+    other = rl.Ranks.from_vectors(points, "l2", item_ids=ids)
+    same = rl.Ranks.from_vectors(points[::-1], "l2", item_ids=turned)  # the same ranker, items numbered differently
+    assert rl.fuse([one, other], "fg").to_dict() == rl.fuse([one, same], "fg").to_dict()

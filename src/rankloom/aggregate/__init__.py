@@ -1,6 +1,7 @@
 """Methods of rank aggregation behind one door: `fuse`, with `METHODS` for their names."""
 
-from rankloom.aggregate import fusion_graph, order  # noqa: F401  # they register their methods
-from rankloom.aggregate.methods import METHODS, fuse
+from rankloom.aggregate.fusion_graph import fg
+from rankloom.aggregate.methods import METHODS, Method, fuse
+from rankloom.aggregate.order import rrf
 
-__all__ = ["METHODS", "fuse"]
+__all__ = ["METHODS", "Method", "fg", "fuse", "rrf"]

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from rankloom.aggregate.methods import METHODS
+from rankloom.aggregate.methods import register
 from rankloom.engine import Progress
 from rankloom.index import FusionIndex
 from rankloom.ranks import Ranks
 
 
-@METHODS.register("fg")
+@register("fg", needs="collection")
 def fg(
     ranks: Sequence[Ranks],
     k: int = 10,

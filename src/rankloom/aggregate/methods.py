@@ -2,17 +2,51 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import numpy as np
 
 from rankloom.align import Missing, align
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 from rankloom.registry import Registry
 
-#: A method: ``method(ranks, k, **its own options) -> Ranks``, the ranks over one numbering.
-Method = Callable[..., Ranks]
 
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to fuse, and what it looks at.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(ranks, k, *, options of its own) -> Ranks``; the ranks are over one numbering.
+    needs : {"queries", "collection"}
+        The lists of each query alone, or the lists of all items of the collection, each item a query.
+    """
+
+    function: Callable[..., Ranks]
+    needs: Literal["queries", "collection"]
+
+    def options(self) -> list[str]:
+        """Return the names of its options."""
+        return [name for name in inspect.signature(self.function).parameters if name not in ("ranks", "k")]
+
+
+#: The methods by name; a plug-in adds one through the entry-point group ``rankloom.methods``.
 METHODS: Registry[Method] = Registry("method", group="rankloom.methods")
+
+F = TypeVar("F", bound=Callable[..., Ranks])
+
+
+def register(name: str, needs: Literal["queries", "collection"]) -> Callable[[F], F]:
+    """Give the function decorated a name in `METHODS`."""
+
+    def add(function: F) -> F:
+        METHODS.register(name)(Method(function, needs))
+        return function
+
+    return add
 
 
 def fuse(
@@ -45,12 +79,13 @@ def fuse(
     >>> list(fuse([bm25, dense], method="rrf", k=3).to_dict()["q"])
     ['b', 'a', 'd']
     """
-    function = METHODS[method]
-    known = inspect.signature(function).parameters
+    chosen = METHODS[method]
     for name in options:
-        if name not in known or name in ("ranks", "k"):
-            own = [option for option in known if option not in ("ranks", "k")]
-            raise InputError(f"The method {method!r} has no option {name!r}; it has {', '.join(own) or 'none'}.")
-    if k < 1:
-        raise InputError(f"k must be at least 1; got {k}.")
-    return function(align(ranks, missing=missing), k, **options)
+        if name not in chosen.options():
+            has = ", ".join(chosen.options()) or "none"
+            raise InputError(f"The method {method!r} has no option {name!r}; it has {has}.")
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise InputError(f"k must be a whole number, at least 1; got {k!r}.")
+    if chosen.needs == "collection" and options.get("collection") is None:
+        ranks = [r.as_collection() for r in ranks]
+    return chosen.function(align(ranks, missing=missing), k, **options)

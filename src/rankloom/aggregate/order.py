@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankloom.aggregate.methods import METHODS
+from rankloom.aggregate.methods import register
 from rankloom.aggregate.pool import pooled_sum
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 
 
-@METHODS.register("rrf")
+@register("rrf", needs="queries")
 def rrf(
     ranks: Sequence[Ranks], k: int = 10, *, constant: float = 60.0, weights: Sequence[float] | None = None
 ) -> Ranks:

@@ -49,6 +49,7 @@ def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]
     try:
         _write(aside, arrays, meta)
         _put_in_place(aside, target)
+        _sync_names(target.parent)
     except OSError as error:
         raise IndexFileError(f"Can't write an index at {path}: {error.strerror or error}.") from None
     finally:
@@ -112,6 +113,17 @@ def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -
         json.dump(whole, text, indent=1)
         text.flush()
         os.fsync(text.fileno())
+    _sync_names(folder)
+
+
+def _sync_names(folder: Path) -> None:
+    """Have the names in a folder outlive a power cut, where the system lets a folder be opened."""
+    if os.name == "posix":
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def _put_in_place(aside: Path, path: Path) -> None:
