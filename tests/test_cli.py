@@ -88,7 +88,7 @@ def test_options_of_a_method_are_set_by_name(items, tmp_path):
     assert (
         run("fuse", *items, "--method", "rrf", "--set", "constant=1", "--set", "weights=1,0", "-o", out).exit_code == 0
     )
-    expected = rl.fuse([rl.read_run(path) for path in items], "rrf", 1000, constant=1, weights=[1, 0])
+    expected = rl.fuse([rl.read_run(path) for path in items], "rrf", 100, constant=1, weights=[1, 0])
     assert rl.read_run(out).to_dict() == expected.to_dict()
 
 

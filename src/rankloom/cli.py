@@ -93,7 +93,7 @@ def fuse(
         ),
     ] = None,
     method: Annotated[str, typer.Option(help="Method of fusion; see the README for the list.")] = "fg",
-    k: K = 1000,
+    k: K = 100,
     options: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An option of the method, such as cutoff=20. Repeatable."),
