@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
-KERNEL_TESTS := index weave normalize graph
+KERNEL_TESTS := index weave normalize graph golden index_on_disk
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test plain check format lint types imports bench docs clean
@@ -25,7 +25,7 @@ demo: $(READY) ## Fuse three rankers of scikit-learn's digits, print a table and
 	$(BIN)/python examples/digits.py
 
 test: $(READY) ## Run the tests and the doctests
-	$(BIN)/python -m pytest --quiet -n $(WORKERS)
+	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS)
 
 plain: $(READY) # the kernels without the JIT must mean the same
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet -n $(WORKERS) $(addprefix tests/test_,$(addsuffix .py,$(KERNEL_TESTS)))
@@ -47,8 +47,8 @@ imports: $(READY)
 bench: $(READY) ## Measure speed and memory against yardsticks taken in the same run
 	$(BIN)/python benchmarks/run.py
 
-docs: $(READY) ## Write docs/command-line.md anew from the help texts
-	$(BIN)/python docs/make_command_line.py
+docs: $(READY) ## Write the pages anew that are made from the code
+	$(BIN)/python docs/make_pages.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output

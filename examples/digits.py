@@ -72,13 +72,15 @@ def main(folder=Path("demo-output")):
         value = rl.evaluate(one, labels=digits.target, measures=["ndcg@10"])["ndcg@10"]
         table.add_row(name, f"{value:.4f}", style="bold" if one is fused else None)
     console.print(table)
-    console.print(f"FG built and searched {len(index)} graphs in {seconds:.1f} s (compiling included, the first time).")
+    console.print(
+        f"FG built and searched {len(index)} graphs in {seconds:.1f} s (with loading or compiling its kernels)."
+    )
 
     folder.mkdir(exist_ok=True)
     graph = index.graph(QUERY)
     path = folder / "fusion-graph.svg"
     path.write_text(to_svg(graph, pictures={i: picture(digits.images[i]) for i in graph.items.tolist()}))
-    console.print(f"The fusion graph of digit {QUERY} is drawn in {path}; why its best answer came first:\n")
+    console.print(f"The fusion graph of item {QUERY} is drawn in {path}; why its best answer came first:\n")
     console.print(str(index.explain(QUERY, int(fused.items[QUERY, 1]))), highlight=False)
 
 

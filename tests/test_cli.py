@@ -160,19 +160,27 @@ def test_bad_input_is_one_sentence(items, queries, tmp_path):
     cases = [
         (("fuse", bad, "-o", out), f"{bad}:1: expected 6 columns"),
         (("fuse", tmp_path / "none.run", "-o", out), "There is no file"),
-        (("fuse", *queries, "-o", out), "No query of run 1 is an item of it"),
+        (("fuse", *queries, "-o", out), "is an item: these are lists of queries from outside"),
         (("fuse", *queries, "--method", "rff", "-o", out), "Did you mean 'rrf'?"),
         (("fuse", *queries, "--method", "rrf", "--set", "cutoff=3", "-o", out), "has no option 'cutoff'"),
         (("fuse", *queries, "--method", "rrf", "--set", "constant", "-o", out), "--set takes NAME=VALUE"),
-        (("fuse", *queries, "--collection", items[0], "-o", out), "Queries need a Ranks for each of the 1 rankers"),
+        (("fuse", *queries, "--collection", items[0], "-o", out), "The index is of 1 rankers"),
         (("fuse", *queries, "--method", "rrf", "-o", tmp_path / "no" / "out.run"), "no"),
         (("fuse", items[0], queries[0], "--method", "rrf", "-o", out), "has no list from ranker 2"),
-        (("index", *queries, "-o", tmp_path / "q.loom"), "No query of run 1 is an item of it"),
+        (("index", *queries, "-o", tmp_path / "q.loom"), "is an item: these are lists of queries from outside"),
         (("index", *items, "--comparator", "wgo", "-o", tmp_path / "q.loom"), "Did you mean 'wgu'?"),
         (("index", *items, "-o", items[0]), "is not a rankloom index"),
         (("search", tmp_path / "none.loom"), "There is no index at"),
         (("search", index, "--item", "d99"), "Unknown item 'd99'"),
-        (("search", index, *queries[:1]), "Queries need a Ranks for each of the 2 rankers"),
+        (("search", index, *queries[:1]), "The index is of 2 rankers"),
+        (("fuse", *items, "--collection", *queries, "-o", out), "is an item: these are lists of queries from outside"),
+        (("fuse", *queries, "--method", "rrf", "--collection", *items, "-o", out), "leave --collection out"),
+        (("fuse", *queries, "--method", "rrf", "--set", "constant=abc", "-o", out), "constant must be a finite number"),
+        (("fuse", *queries, "--method", "rrf", "--set", "weights=5", "-o", out), "weights must be a number from 0"),
+        (("fuse", *items, "--set", "cutoff=true", "-o", out), "cutoff must be a whole number, at least 1; got True."),
+        (("fuse", *items, "--set", "virtual=maybe", "-o", out), "Virtual positions are for queries from outside"),
+        (("fuse", *items, "--set", "k=5", "-o", out), "no option 'k' that --set can give"),
+        (("fuse", *items, "--set", "reposition=maybe", "-o", out), "must be True or False"),
         (("search", index, "--explain", "d1"), "--explain goes with one --item"),
         (("search", index, "--item", "d1", *queries), "not both"),
         (("evaluate", *items), "Give either --qrels or --labels"),
@@ -200,3 +208,21 @@ def test_from_a_shell_errors_are_sentences_and_no_bar_is_drawn_where_there_is_no
     failed = subprocess.run([*command, "search", "y.loom"], **shell)
     assert failed.returncode == 1
     assert failed.stderr == "Error: There is no index at y.loom; make one with 'rankloom index'.\n"
+
+
+def test_a_full_disk_under_the_standard_output_is_one_sentence(items, tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    run("index", *items, "-o", tmp_path / "x.loom")
+    command = [str(Path(sys.executable).with_name("rankloom")), "search", str(tmp_path / "x.loom")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "Error: Cannot write the output: No space left on device.\n"
+
+
+def test_yes_and_no_are_understood(items, tmp_path):
+    files = {value: tmp_path / f"{value}.run" for value in ("no", "false", "yes")}
+    for value, out in files.items():
+        run("fuse", *items, "--set", f"reposition={value}", "--set", "cutoff=5", "-o", out)
+    assert files["no"].read_bytes() == files["false"].read_bytes() != files["yes"].read_bytes()

@@ -58,9 +58,9 @@ def test_the_demo_runs_and_its_table_is_the_readmes(tmp_path, capsys):
     assert (tmp_path / "fusion-graph.svg").read_text().startswith("<svg")
 
 
-def test_the_page_of_the_command_line_is_up_to_date():
-    page = runpy.run_path(str(ROOT / "docs" / "make_command_line.py"))
-    assert page["PAGE"].read_text() == page["page"](), "run 'make docs'"
+def test_the_pages_made_from_the_code_are_up_to_date():
+    for path, make in runpy.run_path(str(ROOT / "docs" / "make_pages.py"))["PAGES"].items():
+        assert path.read_text() == make(), f"{path.name}: run 'make docs'"
 
 
 def test_every_method_is_in_the_readme():
@@ -69,7 +69,14 @@ def test_every_method_is_in_the_readme():
 
 def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
     page = (ROOT / "docs" / "command-line.md").read_text()
-    assert [name for name in (*MEASURES, *FORMATS) if name not in page] == []
+    words = set(re.findall(r"\w+", page))
+    assert [name for name in (*MEASURES, *FORMATS) if name not in words] == []
+
+
+def test_the_page_of_benchmarks_has_every_part():
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    titles = ("Build and search", "Numbers of rankers", "Hubs", "Repositioning", "One outside query", "Start-up")
+    assert [title for title in titles if f"### {title}" not in page] == []
 
 
 def test_all_public_names_are_sorted_and_there():

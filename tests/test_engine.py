@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rankloom import InputError
-from rankloom.engine import Scratch, run_blocks, run_tasks
+from rankloom.engine import Scratch, run_blocks
 from rankloom.engine.local import n_threads
 
 
@@ -59,15 +59,10 @@ def test_an_error_in_progress_comes_out():
             run_blocks(lambda start, stop: None, 100, stage="Work", block=1, threads=threads, progress=stop)
 
 
-def test_tasks_come_back_in_order():
-    assert run_tasks([lambda i=i: time.sleep(0.002 * (5 - i)) or i for i in range(5)], threads=3) == [0, 1, 2, 3, 4]
-    assert run_tasks([]) == []
-
-
 def test_threads_are_at_least_one():
     assert n_threads(None) >= 1
     assert n_threads(3) == 3
-    with pytest.raises(InputError, match=r"threads must be at least 1; got 0\."):
+    with pytest.raises(InputError, match=r"threads must be a whole number, at least 1; got 0\."):
         n_threads(0)
 
 

@@ -473,9 +473,9 @@ TWO = [Ranks([[0, 1], [1, 0]]), Ranks([[1, 0], [0, 1]])]
         ([], {}, "There are no ranks to fuse; give one Ranks for each ranker."),
         (TWO, {"comparator": "wgo"}, "Unknown comparator 'wgo'; choose from mcs, wgu. Did you mean 'wgu'?"),
         (TWO, {"graph_norm": "minmx"}, "Unknown graph_norm 'minmx'; choose from max, minmax. Did you mean 'minmax'?"),
-        (TWO, {"cutoff": 0}, "cutoff must be at least 1 and depth at least cutoff; got 0 and 1000."),
-        (TWO, {"cutoff": 5, "depth": 4}, "cutoff must be at least 1 and depth at least cutoff; got 5 and 4."),
-        (TWO, {"threads": 0}, "threads must be at least 1; got 0."),
+        (TWO, {"cutoff": 0}, "cutoff must be a whole number, at least 1; got 0."),
+        (TWO, {"cutoff": 5, "depth": 4}, "depth must be at least cutoff; got 4 and 5."),
+        (TWO, {"threads": 0}, "threads must be a whole number, at least 1; got 0."),
         ([Ranks([[0, 1]])], {}, "Collection ranks have a row for each item; got 1 rows and 2 items."),
         (
             [Ranks([[0]]), *TWO],
@@ -493,7 +493,7 @@ def test_what_cannot_be_built_says_why(ranks, options, message):
 @pytest.mark.parametrize("option", ["cutoff", "depth"])
 @pytest.mark.parametrize("value", [2.5, "3", None])
 def test_counts_must_be_whole_numbers(option, value):
-    with pytest.raises(InputError, match="cutoff and depth must be whole numbers; got"):
+    with pytest.raises(InputError, match=f"{option} must be a whole number, at least 1; got"):
         FusionIndex.build(TWO, **{option: value})
 
 
@@ -510,7 +510,7 @@ def test_counts_must_be_whole_numbers(option, value):
         ({"queries": TWO, "items": [0]}, "Give queries from outside or items of the collection, not both."),
         (
             {"queries": TWO[:1]},
-            "Queries need a Ranks for each of the 2 rankers of the index, in the same order; got 1.",
+            "The index is of 2 rankers, and queries need the ranks of each, in the same order; got 1.",
         ),
         (
             {"queries": [Ranks([[4]])] * 2},
@@ -528,7 +528,7 @@ def test_counts_must_be_whole_numbers(option, value):
             {"queries": [Ranks.from_dict({"q": ["b", "a"]})] * 2},
             "The queries name their items and the index does not; build it from ranks with names, or search by number.",
         ),
-        ({"threads": -1}, "threads must be at least 1; got -1."),
+        ({"threads": -1}, "threads must be a whole number, at least 1; got -1."),
     ],
 )
 def test_what_cannot_be_searched_says_why(options, message):

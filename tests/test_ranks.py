@@ -347,9 +347,9 @@ def test_as_collection_puts_each_list_at_its_item():
     r = Ranks.from_dict({"b": ["b", "a"], "a": ["a", "b"]})  # numbered b, a
     named = Ranks(r.items, None, item_ids=r.item_ids.union(Ids(["c"])), query_ids=Ids(["a", "b"]))
     collection = named.as_collection()
-    assert [collection.item_name(i) for i in range(3)] == ["b", "a", "c"]
-    assert list(collection.query_ids) == ["b", "a", "c"]
-    assert collection.items.tolist() == [named.items[1].tolist(), named.items[0].tolist(), [PAD, PAD]]
+    assert [collection.item_name(i) for i in range(3)] == ["a", "b", "c"]  # rows keep their order
+    assert list(collection.query_ids) == ["a", "b", "c"]
+    assert {q: list(row) for q, row in collection.to_dict().items()} == {"a": ["b", "a"], "b": ["a", "b"], "c": []}
 
 
 def test_as_collection_makes_a_query_in_no_list_an_item():

@@ -1,6 +1,6 @@
 """The ranks of several rankers brought to one numbering of items and of queries."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -32,11 +32,28 @@ def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> list[Ranks]:
     >>> [r.to_dict() for r in align([text, image], missing="drop")]
     [{'q1': {'a': 1.0, 'b': 0.5}}, {'q1': {'b': 1.0, 'c': 0.5}}]
     """
-    if not ranks:
-        raise InputError("There are no ranks to fuse; give one Ranks for each ranker.")
+    check_ranks(ranks)
     if missing not in get_args(Missing):
         raise UnknownNameError("missing policy", missing, get_args(Missing))
     return _aligned_queries(_aligned_items(ranks), missing)
+
+
+def align_collection(ranks: Sequence[Ranks]) -> list[Ranks]:
+    """Return collection ranks of several rankers over one numbering: row i is item i's list by each.
+
+    Rows are matched to items by name (`Ranks.as_collection`). An item that a ranker has no list for has an empty
+    one there.
+    """
+    check_ranks(ranks)
+    return align([r.as_collection() for r in ranks], missing="empty")
+
+
+def check_ranks(ranks: Sequence[Ranks]) -> None:
+    """Raise where `ranks` is not a sequence of Ranks, one for each ranker."""
+    if not isinstance(ranks, Iterable) or isinstance(ranks, Ranks) or not all(isinstance(r, Ranks) for r in ranks):
+        raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
+    if not ranks:
+        raise InputError("There are no ranks to fuse; give one Ranks for each ranker.")
 
 
 def _aligned_items(ranks: Sequence[Ranks]) -> list[Ranks]:
@@ -86,7 +103,8 @@ def _common_names(named: Sequence[Ids], missing: Missing) -> list[str]:
     if missing == "error":
         raise InputError(
             f"Query {gaps[0][0]!r} has no list from ranker {gaps[0][1]} ({len(gaps)} such gaps). "
-            "Say missing='drop' to leave such queries out, or missing='empty' to fuse what there is."
+            "Choose missing='drop' to leave such queries out, or missing='empty' to fuse what there is "
+            "(--missing drop, --missing empty in a shell)."
         )
     gone = {name for name, _ in gaps}
     kept = [name for name in names if name not in gone]

@@ -2,16 +2,30 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from rankloom.aggregate import METHODS
+from rankloom.align import Missing as MissingPolicy
+from rankloom.compare import COMPARATORS
 from rankloom.errors import InputError, RankloomError
+from rankloom.evaluation import MEASURES
+from rankloom.graph import GRAPH_NORMS
+from rankloom.io import FORMATS
 from rankloom.version import __version__
+
+YES_OR_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+SET_ELSEWHERE = ("collection", "threads", "progress")  # options of methods that have a flag of their own
+
+
+def _or(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 class _Group(TyperGroup):
@@ -21,8 +35,14 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except RankloomError as error:
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(1) from None
+            message = str(error)
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # files are told of by what reads and writes them: this is the standard output
+            message = f"Cannot write the output: {error.strerror or error}."
+            sys.stdout = None  # what is still in its buffer can't be written either
+        typer.echo(f"Error: {message}", err=True)
+        raise typer.Exit(1)
 
 
 class _ManyCollections(TyperCommand):
@@ -55,12 +75,15 @@ Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN", help="One file of ranks for each ranker.", show_default=False)
 ]
 Format = Annotated[
-    str | None, typer.Option(help="Format of the files: trec, npz or udlf; by default as they are named.")
+    str | None, typer.Option(help=f"Format of the files that are read: {_or(FORMATS)}; by default as they are named.")
 ]
 K = Annotated[int, typer.Option("-k", min=1, help="How many answers for each query.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads to use; all of them by default.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write.", show_default=False)]
-Missing = Annotated[str, typer.Option(help="A query that a ranker has no list for: error, drop or empty.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(help=f"A query that a ranker has no list for: {_or(get_args(MissingPolicy))}; by default an error."),
+]
 
 
 def _show_version(asked: bool) -> None:
@@ -87,18 +110,18 @@ def fuse(
         typer.Option(
             metavar="RUN",
             help="The lists of the collection's own items, one file for each ranker in the same order: "
-            "for methods that look at the whole collection, such as fg. Without it, the runs themselves are taken "
-            "as those lists.",
+            "for methods that look at the whole collection, such as fg. Takes several files, up to the next option. "
+            "Without it, the runs themselves are taken as those lists.",
             show_default=False,
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="Method of fusion; see the README for the list.")] = "fg",
+    method: Annotated[str, typer.Option(help=f"Method of fusion: {_or(METHODS)}.")] = "fg",
     k: K = 100,
     options: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An option of the method, such as cutoff=20. Repeatable."),
     ] = None,
-    missing: Missing = "error",
+    missing: Missing = None,
     format: Format = None,
     tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
     threads: Threads = None,
@@ -111,18 +134,19 @@ def fuse(
 
     rankloom fuse a.run b.run --collection a-items.run b-items.run -o fused.run
     """
-    from rankloom.aggregate import METHODS, fuse
+    from rankloom.aggregate import fuse
+    from rankloom.io import check_target
 
-    METHODS[method]  # an unknown name is told before files are read
-    chosen = _parsed(options or [])
+    chosen = _parsed(options or [], [name for name in METHODS[method].options() if name not in SET_ELSEWHERE])
+    check_target(output)
     with _progress() as progress:
         ranks = _read(runs, format, progress)
+        if collection and "collection" not in METHODS[method].options():
+            raise InputError(f"The method {method!r} does not use the lists of a collection; leave --collection out.")
         if collection:
             chosen["collection"] = _read(collection, format, progress)
-        if method == "fg":
-            chosen |= {"threads": threads, "progress": progress}
-            if not collection:
-                _check_items_are_queries(ranks)
+        flags = {"threads": threads, "progress": progress}
+        chosen |= {name: value for name, value in flags.items() if name in METHODS[method].options()}
         fused = fuse(ranks, method, k, missing=missing, **chosen)  # type: ignore[arg-type]
     _write(fused, output, tag)
 
@@ -137,9 +161,12 @@ def index(
     depth: Annotated[int, typer.Option(min=1, help="How deep lists are looked at for repositioning.")] = 1000,
     reposition: Annotated[bool, typer.Option(help="Move up items that list the query in return (Eq. 1).")] = True,
     graph_norm: Annotated[
-        str, typer.Option(help="max, as the paper says, or minmax, as the authors' program does.")
+        str,
+        typer.Option(
+            help=f"How weights are normalized, {_or(GRAPH_NORMS)}: as the paper says, or the authors' program does."
+        ),
     ] = "max",
-    comparator: Annotated[str, typer.Option(help="wgu or mcs.")] = "wgu",
+    comparator: Annotated[str, typer.Option(help=f"How graphs are compared: {_or(COMPARATORS)}.")] = "wgu",
     keep_scores: Annotated[
         bool, typer.Option(help="Keep scores, for virtual positions of queries from outside.")
     ] = True,
@@ -154,13 +181,13 @@ def index(
 
     rankloom index a-items.run b-items.run -o shop.loom
     """
-    from rankloom.index import FusionIndex
+    from rankloom.index import KIND, FusionIndex
+    from rankloom.io.folder import check_folder
 
+    check_folder(output, KIND)
     with _progress() as progress:
-        ranks = _read(runs, format, progress)
-        _check_items_are_queries(ranks)
         built = FusionIndex.build(
-            ranks,
+            _read(runs, format, progress),
             cutoff=cutoff,
             depth=depth,
             reposition=reposition,
@@ -188,14 +215,20 @@ def search(
             show_default=False,
         ),
     ] = None,
-    item: Annotated[list[str] | None, typer.Option(help="An item as the query, by name or number. Repeatable.")] = None,
+    item: Annotated[
+        list[str] | None,
+        typer.Option(help="An item as the query, by name (by number in an index without names). Repeatable."),
+    ] = None,
     explain: Annotated[str | None, typer.Option(help="With one --item: say why this other item is similar.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a run instead of printing.")] = None,
     k: K = 10,
-    comparator: Annotated[str | None, typer.Option(help="wgu or mcs; by default as the index was built.")] = None,
+    comparator: Annotated[
+        str | None, typer.Option(help=f"{_or(COMPARATORS)}; by default as the index was built.")
+    ] = None,
     virtual: Annotated[
         bool | None, typer.Option(help="Virtual positions for queries from outside; by default where there are scores.")
     ] = None,
+    missing: Missing = "error",
     format: Format = None,
     tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
     threads: Threads = None,
@@ -213,14 +246,17 @@ def search(
     rankloom search shop.loom a.run b.run -k 100 -o fused.run
     """
     from rankloom.index import FusionIndex
+    from rankloom.io import check_target
 
+    if output is not None:
+        check_target(output)
     with _progress() as progress:
         progress("Opening", 0, 1)
         opened = FusionIndex.open(path)
-        names = [_item(opened, name) for name in item or []]
+        names = [_item(opened, name) for name in dict.fromkeys(item or [])]
         if explain is not None:
-            if len(names) != 1 or runs:
-                raise InputError("--explain goes with one --item and no runs.")
+            if len(names) != 1 or runs or output is not None:
+                raise InputError("--explain goes with one --item, without runs and without -o.")
             typer.echo(str(opened.explain(names[0], _item(opened, explain), comparator=comparator)))
             return
         found = opened.search(
@@ -228,7 +264,8 @@ def search(
             k,
             items=names or None,
             comparator=comparator,
-            virtual=virtual,
+            virtual=virtual if runs else None,
+            missing=missing,  # type: ignore[arg-type]
             threads=threads,
             progress=progress,
         )
@@ -251,7 +288,7 @@ def evaluate(
         ),
     ] = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help="Such as ndcg@10, map, p@10, recall@100, mrr, ns. Repeatable.")
+        list[str] | None, typer.Option(help=f"One of {_or(MEASURES)}, with a cut-off as in ndcg@10. Repeatable.")
     ] = None,
     ties: Annotated[
         str, typer.Option(help="Order of equal scores: as given, or as trec_eval has it (trec).")
@@ -321,22 +358,12 @@ def _read(paths: list[Path], format: str | None, progress: Any) -> list[Any]:
 
 
 def _write(ranks: Any, path: Path, tag: str) -> None:
-    from rankloom.io import write_ranks, write_run
+    from rankloom.io import format_of, write_ranks, write_run
 
-    if path.suffix == ".npz":
-        write_ranks(ranks, path)
-    else:
+    if format_of(path) == "trec":
         write_run(ranks, path, tag=tag)
-
-
-def _check_items_are_queries(ranks: list[Any]) -> None:
-    """A run whose queries are not items can't be a collection's own lists."""
-    for number, r in enumerate(ranks, 1):
-        if r.query_ids is not None and r.item_ids is not None and not any(q in r.item_ids for q in r.query_ids):
-            raise InputError(
-                f"No query of run {number} is an item of it, so these are not the lists of a collection's own items, "
-                "which fusion graphs are made of. Give those with --collection, or use another method, such as rrf."
-            )
+    else:
+        write_ranks(ranks, path)
 
 
 def _item(index: Any, name: str) -> int | str:
@@ -348,20 +375,22 @@ def _item(index: Any, name: str) -> int | str:
     return int(name)
 
 
-def _parsed(options: list[str]) -> dict[str, Any]:
-    """Options as typed: numbers, true and false, lists with commas, else text."""
+def _parsed(options: list[str], known: list[str]) -> dict[str, Any]:
+    """Options as typed: numbers, yes and no, lists with commas, else text."""
     parsed = {}
     for option in options:
         name, equals, text = option.partition("=")
         if not equals:
             raise InputError(f"--set takes NAME=VALUE, such as cutoff=20; got {option!r}.")
+        if name not in known:
+            raise InputError(f"The method has no option {name!r} that --set can give; it has {', '.join(known)}.")
         parsed[name] = [_value(part) for part in text.split(",")] if "," in text else _value(text)
     return parsed
 
 
 def _value(text: str) -> Any:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
+    if text.lower() in YES_OR_NO:
+        return YES_OR_NO[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)
@@ -376,7 +405,10 @@ def _by_class(ranks: Any, classes: dict[str, str]) -> tuple[Any, dict[str, Any]]
 
     ids = Ids(classes)
     queries = [ranks.query_name(query) for query in range(ranks.n_queries)]
-    ids.numbers(queries, "item")  # a query without a class is an error that names it
+    listed = [ranks.item_name(item) for item in range(ranks.n_items)]
+    unknown = next((name for name in (*queries, *listed) if name not in classes), None)
+    if unknown is not None:
+        raise InputError(f"The labels have no class for {unknown!r}; queries and items of the run need one each.")
     return ranks.renumbered(ids), {"labels": list(classes.values()), "query_labels": [classes[q] for q in queries]}
 
 
@@ -387,4 +419,4 @@ def _print_table(values: dict[str, dict[str, float]]) -> None:
     table = Table("run", *next(iter(values.values())))
     for run, row in values.items():
         table.add_row(run, *(f"{value:.4f}" for value in row.values()))
-    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+    Console(width=None if sys.stdout.isatty() else 10_000).print(table)

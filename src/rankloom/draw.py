@@ -24,6 +24,8 @@ def to_svg(graph: FusionGraph, *, pictures: Mapping[int, str] | None = None) -> 
         Pictures to put into the vertices; a `data:` address keeps the drawing in one file.
     """
     values = graph.to_dict()
+    for part in (*values["vertices"], *values["edges"]):
+        part["weight"] = min(part["weight"], 1.0)  # equal weights under `minmax` can be larger
     vertices = sorted(values["vertices"], key=lambda v: -v["weight"])
     place = {v["item"]: _on_ring(i, len(vertices)) for i, v in enumerate(vertices)}
     radius = {v["item"]: 10 + (LARGEST - 10) * v["weight"] ** 0.5 for v in vertices}
@@ -38,7 +40,9 @@ def to_svg(graph: FusionGraph, *, pictures: Mapping[int, str] | None = None) -> 
         f'<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
         f'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="{EDGE}"/></marker></defs>'
         f'<rect width="100%" height="100%" fill="white"/>'
-        f'<text x="{SIDE / 2:g}" y="{SIDE + 14}" text-anchor="middle" font-size="15">{escape(title)}</text>'
+        f'<text x="{SIDE / 2:g}" y="{SIDE + 6}" text-anchor="middle" font-size="15">{escape(title)}</text>'
+        f'<text x="{SIDE / 2:g}" y="{SIDE + 24}" text-anchor="middle" font-size="11">'
+        "size of a circle, and the number below it: vertex weight; strength of a line: edge weight</text>"
     )
     return "\n".join([head, *body, "</svg>"]) + "\n"
 

@@ -10,7 +10,9 @@
 """
 
 import difflib
+import operator
 from collections.abc import Iterable
+from typing import SupportsIndex
 
 
 class RankloomError(Exception):
@@ -42,6 +44,20 @@ class UnknownNameError(InputError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # a KeyError would put it in quotes
+
+
+def whole_number(name: str, value: object, least: int = 1) -> int:
+    """Return `value` as an int, or raise where it is not a whole number, at least `least`.
+
+    Examples
+    --------
+    >>> whole_number("k", 0)
+    Traceback (most recent call last):
+    rankloom.errors.InputError: k must be a whole number, at least 1; got 0.
+    """
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or operator.index(value) < least:
+        raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+    return operator.index(value)
 
 
 class IndexFileError(RankloomError, OSError):

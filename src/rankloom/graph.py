@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
 
-#: How the weights of a graph are brought to [0, 1].
-GraphNorm = Literal["max", "minmax"]
+#: How the weights of a graph are normalized.
 GRAPH_NORMS = ("max", "minmax")
 
 
@@ -46,7 +45,7 @@ def normalized(raw: Floats, graph_norm: str) -> Floats:
     return (raw - low) / (high - low) if high - low > ROUNDING * high else raw
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FusionGraph:
     """The weighted directed graph that describes an item or a query (Algorithm 1, Eq. 2 and 3).
 
@@ -77,18 +76,23 @@ class FusionGraph:
 
     @property
     def vertices(self) -> Floats:
-        """Vertex weights in [0, 1]."""
+        """Vertex weights, normalized: in [0, 1], but for equal ones under `minmax`, which stay as they are."""
         return normalized(self.raw_vertices, self.graph_norm)
 
     @property
     def edges(self) -> Floats:
-        """Edge weights in [0, 1]."""
+        """Edge weights, normalized: in [0, 1], but for equal ones under `minmax`, which stay as they are."""
         return normalized(self.raw_edges, self.graph_norm)
 
     @property
     def size(self) -> float:
         """The sum of all vertex and edge weights, |G|."""
         return float(self.vertices.sum() + self.edges.sum())
+
+    def __repr__(self) -> str:
+        return (
+            f"FusionGraph({self.name!r}, {len(self.items)} vertices, {len(self.sources)} edges, size {self.size:.4g})"
+        )
 
     def label(self, item: int) -> str:
         """Return the name of a vertex."""

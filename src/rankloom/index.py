@@ -11,7 +11,7 @@ needs is then near what the one before it needed. Numbers are translated at the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.align import align
+from rankloom.align import Missing, align, align_collection, check_ranks
 from rankloom.compare import check_comparator
 from rankloom.engine import Progress, Scratch, run_blocks
-from rankloom.errors import InputError
+from rankloom.errors import InputError, whole_number
 from rankloom.graph import Explanation, FusionGraph, check_graph_norm, explain
 from rankloom.io.folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.normalize import reposition_queries
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.version import __version__
-from rankloom.weave import measure, weave, weave_collection
+from rankloom.weave import check_arrays, measure, weave, weave_collection
 
 if TYPE_CHECKING:
     from rankloom._kernels.graphs import Woven
@@ -123,12 +123,13 @@ class FusionIndex:
         """
         check_graph_norm(graph_norm)
         check_comparator(comparator)
-        if not all(isinstance(count, int | np.integer) for count in (cutoff, depth)):
-            raise InputError(f"cutoff and depth must be whole numbers; got {cutoff!r} and {depth!r}.")
-        if cutoff < 1 or depth < cutoff:
-            raise InputError(f"cutoff must be at least 1 and depth at least cutoff; got {cutoff} and {depth}.")
-        collection = align([r.as_collection() for r in ranks], missing="empty")
-        settings = Settings(len(collection), int(cutoff), int(depth), bool(reposition), graph_norm, comparator)
+        if not (isinstance(reposition, bool) and isinstance(keep_scores, bool)):
+            raise InputError(f"reposition and keep_scores must be True or False; got {reposition!r}, {keep_scores!r}.")
+        cutoff = whole_number("cutoff", cutoff)
+        if whole_number("depth", depth) < cutoff:
+            raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
+        collection = align_collection(ranks)
+        settings = Settings(len(collection), cutoff, int(depth), reposition, graph_norm, comparator)
         arrays = weave_collection(
             [r.head(depth) for r in collection],
             cutoff=cutoff,
@@ -160,6 +161,7 @@ class FusionIndex:
         items: Sequence[int | str] | None = None,
         comparator: str | None = None,
         virtual: bool | None = None,
+        missing: Missing = "error",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
@@ -183,6 +185,8 @@ class FusionIndex:
         virtual : bool, optional
             Whether to reposition the lists of queries from outside by the position that the query would take in
             each item's list. By default where both sides of a ranker have scores.
+        missing : {"error", "drop", "empty"}
+            What to do with a query from outside that some ranker has no list for.
         threads, progress
             As in `build`.
 
@@ -191,17 +195,22 @@ class FusionIndex:
         Ranks
             A row for each query; scores are the similarities, in [0, 1].
         """
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"k must be a whole number, at least 1; got {k!r}.")
+        k = min(whole_number("k", k), self.n_items)
         if queries is not None and items is not None:
             raise InputError("Give queries from outside or items of the collection, not both.")
-        settings = (comparator or self.settings.comparator, min(int(k), self.n_items), threads, progress)
+        if queries is None and virtual is not None:
+            raise InputError("Virtual positions are for queries from outside; leave virtual out for items.")
+        if virtual is not None and not isinstance(virtual, bool):
+            raise InputError(f"virtual must be True, False or None; got {virtual!r}.")
+        settings = (comparator or self.settings.comparator, k, threads, progress)
         if queries is not None:
-            woven, names = self._weave_outside(queries, virtual)
+            woven, names = self._weave_outside(queries, virtual, missing, threads, progress)
             rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
-            norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots)
+            norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots, threads=threads)
             return self._answer(woven, norms, rows, rows, names, *settings)
         if items is not None:
+            if isinstance(items, str) or not isinstance(items, Iterable):
+                raise InputError(f"items must be a list of names or numbers; got {items!r}.")
             chosen = np.array([self._number(item) for item in items], np.int32)
             names = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
             rows = self._arrays["places"][chosen]
@@ -240,16 +249,25 @@ class FusionIndex:
         run_blocks(work, len(rows), stage="Searching", threads=threads, progress=progress)
         return Ranks.trusted(out, similarities, self.n_items, item_ids=self.item_ids, query_ids=names)
 
-    def _weave_outside(self, queries: Sequence[Ranks], virtual: bool | None) -> tuple[Woven, Ids | None]:
+    def _weave_outside(
+        self,
+        queries: Sequence[Ranks],
+        virtual: bool | None,
+        missing: Missing = "error",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Woven, Ids | None]:
         """Lists of queries from outside, normalized as the collection's were, and woven."""
+        check_ranks(queries)
         if len(queries) != self.settings.n_rankers:
             raise InputError(
-                f"Queries need a Ranks for each of the {self.settings.n_rankers} rankers of the index, "
-                f"in the same order; got {len(queries)}."
+                f"The index is of {self.settings.n_rankers} rankers, and queries need the ranks of each, in the same "
+                f"order; got {len(queries)}."
             )
-        aligned = [self._numbered(r) for r in align(queries)]
-        normalized = [self._normalized_outside(i, r, virtual) for i, r in enumerate(aligned)]
-        return weave([self._placed(r) for r in normalized], self._slots), aligned[0].query_ids
+        aligned = [self._numbered(r) for r in align(queries, missing=missing)]
+        normalized = [self._normalized_outside(i, r, virtual, threads, progress) for i, r in enumerate(aligned)]
+        woven = weave([self._placed(r) for r in normalized], self._slots, threads=threads)
+        return woven, aligned[0].query_ids
 
     def _placed(self, ranks: Ranks) -> Ranks:
         """Item numbers as they are inside."""
@@ -273,7 +291,9 @@ class FusionIndex:
             )
         return queries
 
-    def _normalized_outside(self, ranker: int, queries: Ranks, virtual: bool | None) -> Ranks:
+    def _normalized_outside(
+        self, ranker: int, queries: Ranks, virtual: bool | None, threads: int | None, progress: Progress | None
+    ) -> Ranks:
         own = self._arrays.get(f"scores_{ranker}")
         if virtual and (own is None or queries.scores is None):
             raise InputError(
@@ -283,20 +303,22 @@ class FusionIndex:
         queries = queries.head(self.settings.depth)
         if virtual is False or own is None or queries.scores is None:
             return queries.head(self.settings.cutoff)
-        return reposition_queries(queries, own, self.settings.cutoff)
+        return reposition_queries(queries, own, self.settings.cutoff, threads=threads, progress=progress)
 
-    def graph(self, query: Query) -> FusionGraph:
+    def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
         """Return the fusion graph of an item, or of a query from outside, made explicit.
 
         Parameters
         ----------
         query : int, str, or sequence of Ranks
             An item by number or name, or the lists of one query from outside.
+        virtual : bool, optional
+            As in `search`, for a query from outside.
         """
         if isinstance(query, (int, str, np.integer)):
             number = self._number(query)
             return self._explicit(self._name(number), self._woven, int(self._arrays["places"][number]))
-        woven, names = self._weave_outside(query, None)
+        woven, names = self._weave_outside(query, virtual)
         if len(woven.ptr) != 2:
             raise InputError(f"A graph is of one query; got lists of {len(woven.ptr) - 1}.")
         return self._explicit("query" if names is None else names[0], woven, 0)
@@ -324,7 +346,9 @@ class FusionIndex:
             {item: self._name(item) for item in items.tolist()},
         )
 
-    def explain(self, query: Query, item: int | str, *, comparator: str | None = None) -> Explanation:
+    def explain(
+        self, query: Query, item: int | str, *, comparator: str | None = None, virtual: bool | None = None
+    ) -> Explanation:
         """Say why an item is similar to a query: shared vertices and edges, whose parts add up.
 
         Examples
@@ -337,7 +361,8 @@ class FusionIndex:
           0.0250  vertex  0
           0.0250  vertex  1
         """
-        return explain(self.graph(query), self.graph(item), comparator or self.settings.comparator)
+        asked = self.graph(query, virtual=virtual)
+        return explain(asked, self.graph(item), comparator or self.settings.comparator)
 
     def save(self, path: str | Path) -> None:
         """Write the index to a folder, whole or not at all; an index that is there already is replaced."""
@@ -357,11 +382,14 @@ class FusionIndex:
         Parameters
         ----------
         verify : bool
-            Compare the checksums of all files (reads them once). Without it the index opens at once, but damage
-            inside a file can go unseen, and a search of damaged files can crash.
+            Read all files once, compare their checksums and check that every number points into the collection.
+            Without it the index opens at once, but damage inside a file can go unseen, and a search of damaged
+            files can crash.
         """
         arrays, meta = open_folder(Path(path), kind=KIND, formats=FORMATS, verify=verify)
-        return cls(Settings(**meta["settings"]), arrays)
+        settings = Settings(**meta["settings"])
+        check_arrays(arrays, settings.n_rankers, entries=verify, path=path)
+        return cls(settings, arrays)
 
     def _number(self, item: int | str) -> int:
         if isinstance(item, str):

@@ -1,11 +1,15 @@
 r"""Rank normalization: repositioning (Eq. 1) and rescaling."""
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.engine import Progress, Scratch, run_blocks
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
+
+T = TypeVar("T", bound=np.generic)
 
 
 def reposition(
@@ -49,8 +53,9 @@ def reposition(
             f"Repositioning needs collection ranks, a row for each item; got {ranks.n_queries} rows, "
             f"{ranks.n_items} items. Use Ranks.as_collection() if the rows have names."
         )
-    lists = np.ascontiguousarray(ranks.items)
-    lists.flags.writeable = False
+    if cutoff is not None and cutoff < 1:
+        raise InputError(f"cutoff must be at least 1; got {cutoff}.")
+    lists = contiguous(ranks.items)
     lengths = kernels.frozen(ranks.lengths())
     back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, places=True)
     out = np.empty((ranks.n_items, min(cutoff or ranks.depth, ranks.depth)), np.int32)
@@ -73,12 +78,19 @@ def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArr
     return ptr, items
 
 
-def reposition_queries(queries: Ranks, scores: NDArray[np.float32], cutoff: int) -> Ranks:
+def reposition_queries(
+    queries: Ranks,
+    scores: NDArray[np.float32],
+    cutoff: int,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Ranks:
     r"""Move items of queries from outside the collection by the position that the query *would* take.
 
     A query from outside is in nobody's list. Where scores are comparable, its position in j's list is taken
     as one more than the number of items there that score strictly better against j than the query does;
-    then Eq. (1) applies as it does in the collection.
+    then Eq. (1) applies as it does in the collection. The positions are found by binary search.
 
     Parameters
     ----------
@@ -97,17 +109,29 @@ def reposition_queries(queries: Ranks, scores: NDArray[np.float32], cutoff: int)
     >>> reposition_queries(Ranks([[0, 1]], [[0.5, 0.5]]), own, cutoff=2).items
     array([[1, 0]], dtype=int32)
     """
+    from rankloom._kernels import lists as kernels
+
     if queries.scores is None:
         raise InputError("Virtual positions need scores, and these queries have none; search with virtual=False.")
-    items = np.full((queries.n_queries, min(cutoff, queries.depth)), PAD, np.int32)
-    for row, (listed, mine) in enumerate(zip(queries.items, queries.scores, strict=True)):
-        known = listed[listed != PAD]
-        position = np.arange(1, known.size + 1)
-        other = 1 + np.count_nonzero(scores[known] > mine[: known.size, None], axis=1)
-        distance = position + other + np.maximum(position, other)
-        best = known[np.argsort(distance, kind="stable")][:cutoff]
-        items[row, : best.size] = best
-    return Ranks.trusted(items, None, queries.n_items, item_ids=queries.item_ids, query_ids=queries.query_ids)
+    lists, mine, own = contiguous(queries.items), contiguous(queries.scores), contiguous(scores)
+    lengths = kernels.frozen(queries.lengths())
+    out = np.empty((queries.n_queries, min(cutoff, queries.depth)), np.int32)
+    run_blocks(
+        lambda start, stop: kernels.reposition_queries(start, stop, lists, mine, lengths, own, out),
+        queries.n_queries,
+        stage="Repositioning",
+        threads=threads,
+        progress=progress,
+    )
+    return Ranks.trusted(out, None, queries.n_items, item_ids=queries.item_ids, query_ids=queries.query_ids)
+
+
+def contiguous(array: NDArray[T]) -> NDArray[T]:
+    """Return the array as kernels are compiled for: row after row, and read-only."""
+    rows = np.ascontiguousarray(array)
+    rows = rows.view()
+    rows.flags.writeable = False
+    return rows
 
 
 def rescale(ranks: Ranks) -> Ranks:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.knn import matrix_neighbors, table, vector_neighbors
 
 PAD = -1  # fills a row after its last item
@@ -101,7 +101,7 @@ class Ranks:
     n_items : int
         Size of the collection; by default one more than the largest number, or as many as `item_ids`.
     item_ids, query_ids : Ids or None
-        Outside names of the items and of the rows.
+        Outside names of the items and of the rows; may be given as any sequence of different strings.
 
     Examples
     --------
@@ -119,13 +119,14 @@ class Ranks:
     query_ids: Ids | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        item_ids, query_ids = _checked_ids(self.item_ids), _checked_ids(self.query_ids)
         items = _checked_items(self.items)
-        n_items = _checked_n_items(items, self.n_items, self.item_ids)
+        n_items = _checked_n_items(items, self.n_items, item_ids)
         _check_rows(items)
         scores = None if self.scores is None else _checked_scores(self.scores, items)
-        if self.query_ids is not None and len(self.query_ids) != len(items):
-            raise InputError(f"There must be a query id for each row; got {len(self.query_ids)} for {len(items)} rows.")
-        _fill(self, items=items, scores=scores, n_items=n_items)
+        if query_ids is not None and len(query_ids) != len(items):
+            raise InputError(f"There must be a query id for each row; got {len(query_ids)} for {len(items)} rows.")
+        _fill(self, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
 
     @classmethod
     def trusted(
@@ -143,7 +144,9 @@ class Ranks:
         return ranks
 
     @classmethod
-    def from_distances(cls, distances: ArrayLike, depth: int = 1000, **ids: Ids | None) -> Ranks:
+    def from_distances(
+        cls, distances: ArrayLike, depth: int = 1000, *, item_ids: Ids | None = None, query_ids: Ids | None = None
+    ) -> Ranks:
         """Rank the columns of a matrix of distances, one row for each query, smallest first.
 
         Equal distances come in the order of item numbers; in a square matrix row i is item i,
@@ -155,14 +158,16 @@ class Ranks:
         >>> Ranks.from_distances([[0.0, 3.0, 1.0]], depth=2).items
         array([[0, 2]], dtype=int32)
         """
-        items, cost = matrix_neighbors(distances, _checked_depth(depth), 1.0)
-        return cls(items, 0 - cost, np.shape(distances)[1], **ids)
+        items, cost = matrix_neighbors(distances, whole_number("depth", depth), 1.0)
+        return cls(items, 0 - cost, np.shape(distances)[1], item_ids=item_ids, query_ids=query_ids)
 
     @classmethod
-    def from_similarities(cls, similarities: ArrayLike, depth: int = 1000, **ids: Ids | None) -> Ranks:
+    def from_similarities(
+        cls, similarities: ArrayLike, depth: int = 1000, *, item_ids: Ids | None = None, query_ids: Ids | None = None
+    ) -> Ranks:
         """Rank the columns of a matrix of similarities, largest first; the rest as in `from_distances`."""
-        items, cost = matrix_neighbors(similarities, _checked_depth(depth), -1.0)
-        return cls(items, 0 - cost, np.shape(similarities)[1], **ids)
+        items, cost = matrix_neighbors(similarities, whole_number("depth", depth), -1.0)
+        return cls(items, 0 - cost, np.shape(similarities)[1], item_ids=item_ids, query_ids=query_ids)
 
     @classmethod
     def from_vectors(
@@ -172,7 +177,8 @@ class Ranks:
         depth: int = 1000,
         *,
         queries: ArrayLike | None = None,
-        **ids: Ids | None,
+        item_ids: Ids | None = None,
+        query_ids: Ids | None = None,
     ) -> Ranks:
         """Rank vectors by nearness: exact, by blocks, never holding an n x n array.
 
@@ -194,8 +200,8 @@ class Ranks:
                [1, 2],
                [2, 0]], dtype=int32)
         """
-        items, cost = vector_neighbors(vectors, queries, metric, _checked_depth(depth))
-        return cls(items, 0 - cost, len(np.asarray(vectors)), **ids)
+        items, cost = vector_neighbors(vectors, queries, metric, whole_number("depth", depth))
+        return cls(items, 0 - cost, len(np.asarray(vectors)), item_ids=item_ids, query_ids=query_ids)
 
     @classmethod
     def from_dict(
@@ -225,7 +231,7 @@ class Ranks:
         for number, row in enumerate(lists.values()):
             items[number, : len(row)] = ids.numbers(row, "item")
             if scores is not None and isinstance(row, Mapping):
-                values = np.fromiter(row.values(), np.float64)
+                values = _checked_values(row)
                 order = np.argsort(-values, kind="stable")
                 items[number, : len(row)] = items[number, order]
                 scores[number, : len(row)] = values[order]
@@ -259,7 +265,7 @@ class Ranks:
 
     def head(self, depth: int) -> Ranks:
         """Return the lists cut to `depth`, at least 1."""
-        if _checked_depth(depth) >= self.depth:
+        if whole_number("depth", depth) >= self.depth:
             return self
         scores = None if self.scores is None else self.scores[:, :depth]
         return Ranks.trusted(
@@ -268,6 +274,8 @@ class Ranks:
 
     def rows(self, numbers: Sequence[int] | NDArray[np.integer] | slice) -> Ranks:
         """Return some of the lists, in the order of `numbers` (from 0), of a mask or of a slice."""
+        if np.ndim(numbers) != 1 and not isinstance(numbers, slice):  # type: ignore[arg-type]
+            raise InputError(f"Give a list of row numbers, such as [3]; got {numbers!r}.")
         try:
             picked = np.arange(self.n_queries)[numbers]
         except IndexError as error:
@@ -313,7 +321,13 @@ class Ranks:
             if names is None:
                 return self
             return Ranks.trusted(self.items, self.scores, self.n_items, item_ids=names, query_ids=names)
-        ids = self.item_ids.union(self.query_ids)
+        if len(self.query_ids) and len(self.item_ids) and not any(name in self.item_ids for name in self.query_ids):
+            raise InputError(
+                f"No query ({self.query_ids[0]!r}, ...) is an item: these are lists of queries from outside, not the "
+                "lists of a collection's own items, which are needed here. Give those as the collection, or use a "
+                "method that works on queries alone, such as rrf."
+            )
+        ids = self.query_ids.union(self.item_ids)  # rows keep their order
         if ids == self.query_ids:
             return self.renumbered(ids)
         rows = np.full(len(ids), PAD)
@@ -341,6 +355,14 @@ class Ranks:
         return f"Ranks(n_queries={self.n_queries}, depth={self.depth}, n_items={self.n_items}, scores={scores})"
 
 
+def _checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:
+    try:
+        return np.fromiter(row.values(), np.float64)
+    except (TypeError, ValueError):
+        wrong = next(item for item, score in row.items() if not isinstance(score, int | float | np.number))
+        raise InputError(f"The score of {wrong!r} must be a number; got {row[wrong]!r}.") from None
+
+
 def _fill(ranks: Ranks, **fields: object) -> None:
     """Set the fields of a frozen Ranks, the arrays read-only (as views: the caller's stay as they are)."""
     for name, value in fields.items():
@@ -348,6 +370,12 @@ def _fill(ranks: Ranks, **fields: object) -> None:
             value = value.view()
             value.flags.writeable = False
         object.__setattr__(ranks, name, value)
+
+
+def _checked_ids(given: Ids | Iterable[str] | None) -> Ids | None:
+    if isinstance(given, str):
+        raise InputError(f"Ids are a sequence of names; got the one name {given!r}.")
+    return given if given is None or isinstance(given, Ids) else Ids(given)
 
 
 def _checked_items(given: ArrayLike) -> NDArray[np.int32]:
@@ -411,9 +439,3 @@ def _checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.fl
 def _first(wrong: NDArray[np.bool_]) -> int:
     """Return the first row with anything wrong."""
     return int(wrong.any(1).argmax())
-
-
-def _checked_depth(depth: int) -> int:
-    if not isinstance(depth, int | np.integer) or depth < 1:
-        raise InputError(f"depth must be a whole number, at least 1; got {depth!r}.")
-    return int(depth)

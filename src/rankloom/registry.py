@@ -69,5 +69,8 @@ class Registry(Mapping[str, T], Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
 
+    def __repr__(self) -> str:
+        return f"Registry({self.kind}: {', '.join(self._all())})"
+
     def __len__(self) -> int:
         return len(self._all())

@@ -10,14 +10,15 @@ over the rankers r in whose list A is. Both have at most (rankers x cutoff) entr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.engine import Progress, Scratch, run_blocks
-from rankloom.normalize import reposition, rescaled_steps
+from rankloom.errors import IndexFileError
+from rankloom.normalize import contiguous, reposition, rescaled_steps
 from rankloom.ranks import PAD, Ranks
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def weave_collection(
     from rankloom._kernels.search import least_sizes
 
     n = ranks[0].n_items
-    numbers = kernels.frozen(kernels.visiting_order(_lists(ranks[0])))
+    numbers = kernels.frozen(kernels.visiting_order(contiguous(ranks[0].items)))
     places = np.empty(n, np.int32)
     places[numbers] = np.arange(n, dtype=np.int32)
     kernels.frozen(places)
@@ -85,17 +86,11 @@ def weave_collection(
     }
 
 
-def _lists(ranks: Ranks) -> NDArray[np.int32]:
-    lists = np.ascontiguousarray(ranks.items)
-    lists.flags.writeable = False
-    return lists
-
-
 def renumbered_rows(ranks: Ranks, numbers: Array, places: Array, *, threads: int | None = None) -> Ranks:
     """Return the lists with row and items renumbered: row i is that of ``numbers[i]``, item j is ``places[j]``."""
     from rankloom._kernels.lists import relabel
 
-    lists = _lists(ranks)
+    lists = contiguous(ranks.items)
     out = np.empty((len(numbers), ranks.depth), np.int32)
     run_blocks(
         lambda start, stop: relabel(start, stop, numbers, places, lists, out),
@@ -177,3 +172,59 @@ def measure(
     run_blocks(work, len(norms), stage="Measuring", threads=threads, progress=progress)
     result: NDArray[np.float64] = frozen(norms)
     return result
+
+
+#: What the arrays of an index are: type, and shape in terms of the items n and the entries of the matrices.
+ARRAYS = {
+    "numbers": ("int32", "n"),
+    "places": ("int32", "n"),
+    "row_ptr": ("int64", "n + 1"),
+    "row_items": ("uint32", "entries"),
+    "row_weights": ("float32", "entries"),
+    "row_nearness": ("float32", "entries"),
+    "norms": ("float64", "n, 5"),
+    "post_ptr": ("int64", "n + 1"),
+    "post_rows": ("uint32", "entries"),
+    "post_least": ("float64", "n"),
+}
+
+
+def check_arrays(arrays: Mapping[str, Array], n_rankers: int, *, entries: bool, path: object) -> None:
+    """Raise where the arrays of an opened index do not fit together: kernels would read beyond them.
+
+    Parameters
+    ----------
+    entries : bool
+        Look at every number, too: each must point into the collection.
+    """
+    wrong = next((name for name in ARRAYS if name not in arrays), None) or _misshapen(arrays, n_rankers)
+    if wrong is None and entries:
+        wrong = _pointing_nowhere(arrays)
+    if wrong is not None:
+        raise IndexFileError(f"The index at {path} is damaged: {wrong}.npy does not fit the others; build it again.")
+
+
+def _misshapen(arrays: Mapping[str, Array], n_rankers: int) -> str | None:
+    n, n_entries = len(arrays["numbers"]), arrays["row_items"].size
+    shapes = {"n": (n,), "n + 1": (n + 1,), "entries": (n_entries,), "n, 5": (n, 5)}
+    for name, (dtype, shape) in ARRAYS.items():
+        if arrays[name].dtype != dtype or arrays[name].shape != shapes[shape]:
+            return name
+    for name in (f"scores_{ranker}" for ranker in range(n_rankers)):
+        if name in arrays and (arrays[name].dtype != "float32" or arrays[name].ndim != 2 or len(arrays[name]) != n):
+            return name
+    return None
+
+
+def _pointing_nowhere(arrays: Mapping[str, Array]) -> str | None:
+    n, n_entries = len(arrays["numbers"]), arrays["row_items"].size
+    for name in ("row_ptr", "post_ptr"):
+        ptr = arrays[name]
+        if ptr[0] != 0 or ptr[-1] != n_entries or (np.diff(ptr) < 0).any():
+            return name
+    for name in ("row_items", "post_rows"):
+        if arrays[name].max(initial=0) >= max(n, 1):
+            return name
+    if not np.array_equal(np.sort(arrays["numbers"]), np.arange(n)):
+        return "numbers"
+    return None if np.array_equal(arrays["places"][arrays["numbers"]], np.arange(n)) else "places"

@@ -1,3 +1,6 @@
 """Inner loops in numba: arrays in, arrays out. This file itself does not load numba."""
 
+import numpy as np
+
+ZERO = np.float64(0)  # sums begin with it: with the JIT off, a plain 0.0 would add up in float32
 ROUNDING = 1e-6  # weights that differ by less than this share are equal: they are stored in float32

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from rankloom._kernels import ROUNDING
+from rankloom._kernels import ROUNDING, ZERO
 
 # columns of `norms`: weight = (raw - low) * scale, for vertices and for edges, and the size |G|
 V_LOW, V_SCALE, E_LOW, E_SCALE, SIZE = range(5)
@@ -142,11 +142,11 @@ def measure(start, stop, graphs, collection, minmax, slot, norms):
             e_scale = 1.0 / (e_high - e_low)
         else:
             e_low = 0.0
-        vertices = edges = 0.0
+        vertices = edges = ZERO
         for a in range(1, side):
             vertices += (graphs.W[first + a - 1] - v_low) * v_scale
             p = np.float64(graphs.P[first + a - 1])
-            total = 0.0
+            total = ZERO
             if minmax:
                 for b in range(1, side):
                     v = M[a * side + b]

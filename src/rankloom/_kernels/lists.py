@@ -85,33 +85,58 @@ def frozen(array: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
+def place(items, distance, length, count, out):
+    """Put a list in order of its distances, cut to the length of `out`: a stable counting sort, O(depth)."""
+    for d in range(count.size):
+        count[d] = 0
+    for p in range(length):
+        count[distance[p] + 1] += 1
+    for d in range(1, count.size):
+        count[d] += count[d - 1]
+    for p in range(length):
+        rank = count[distance[p]]
+        count[distance[p]] += 1
+        if rank < out.size:
+            out[rank] = items[p]
+    for rank in range(length, out.size):
+        out[rank] = -1
+
+
+@njit(cache=True, nogil=True)
 def reposition(start, stop, lists, lengths, back_ptr, back_rows, back_places, position, out):
     """Eq. 1 for rows start to stop, cut to the width of `out`; `position` is scratch of zeros, left as it was."""
     depth = lists.shape[1]
-    cutoff = out.shape[1]
     distance = np.empty(depth, np.int32)
     count = np.empty(3 * depth + 4, np.int32)  # the largest distance is 3 * depth + 2
     for i in range(start, stop):
         for entry in range(back_ptr[i], back_ptr[i + 1]):
             position[back_rows[entry]] = back_places[entry] + 1
-        for d in range(count.size):
-            count[d] = 0
-        for place in range(lengths[i]):
-            mine = place + 1
-            other = position[lists[i, place]]
+        for p in range(lengths[i]):
+            mine = p + 1
+            other = position[lists[i, p]]
             if other == 0:
-                other = lengths[lists[i, place]] + 1
-            distance[place] = mine + other + max(mine, other)
-            count[distance[place] + 1] += 1
+                other = lengths[lists[i, p]] + 1
+            distance[p] = mine + other + max(mine, other)
         for entry in range(back_ptr[i], back_ptr[i + 1]):
             position[back_rows[entry]] = 0
-        # A stable counting sort: O(depth), and ties keep the order of the list.
-        for d in range(1, count.size):
-            count[d] += count[d - 1]
-        for place in range(lengths[i]):
-            rank = count[distance[place]]
-            count[distance[place]] += 1
-            if rank < cutoff:
-                out[i, rank] = lists[i, place]
-        for rank in range(lengths[i], cutoff):
-            out[i, rank] = -1
+        place(lists[i], distance, lengths[i], count, out[i])
+
+
+@njit(cache=True, nogil=True)
+def reposition_queries(start, stop, lists, scores, lengths, own, out):
+    """Eq. 1 for queries from outside: their place in item j's list is found in `own[j]`, non-increasing."""
+    depth = lists.shape[1]
+    distance = np.empty(depth, np.int32)
+    count = np.empty(2 * depth + 2 * own.shape[1] + 4, np.int32)
+    for i in range(start, stop):
+        for p in range(lengths[i]):
+            low = 0
+            high = own.shape[1]
+            while low < high:
+                middle = (low + high) // 2
+                if own[lists[i, p], middle] > scores[i, p]:
+                    low = middle + 1
+                else:
+                    high = middle
+            distance[p] = p + 1 + low + 1 + max(p, low) + 1
+        place(lists[i], distance, lengths[i], count, out[i])

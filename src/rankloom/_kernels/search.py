@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rankloom._kernels import ZERO
 from rankloom._kernels.graphs import E_LOW, E_SCALE, SIZE, V_LOW, V_SCALE, clear, lay_out, widest
 
 WEIGHT, NEAR, OUT = range(3)  # columns of `vertex`: weight, P (normalized for max), sum of the edges that leave
@@ -40,7 +41,7 @@ def weigh(q, side, ptr, W, P, norms, minmax, M, vertex):
     """Fill in what each vertex of the query weighs, and what the edges that leave it do."""
     for a in range(1, side):
         p = np.float64(P[ptr[q] + a - 1])
-        total = 0.0
+        total = ZERO
         if minmax:
             for b in range(1, side):
                 v = M[a * side + b]
@@ -106,8 +107,7 @@ def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, sh
     e_low = norms[s, E_LOW]
     e_scale = norms[s, E_SCALE]
     n = np.uint64(0)
-    common = 0.0
-    most = 0.0  # of the edges
+    common = most = ZERO  # `most` is of the edges
     for entry in range(np.uint64(ptr[s]), np.uint64(ptr[s + 1])):
         a = slot[items[entry]]
         p = np.float64(P[entry])
@@ -122,11 +122,11 @@ def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, sh
         n += np.uint64(a > 0)  # an item that is not shared is written over by the next: no branch to guess
     if too_little(common + most, size, other, wgu, floor):
         return np.float32(-1.0)
-    edges = 0.0
+    edges = ZERO
     for x in range(n):
         base = shared[x] * np.uint64(side)
         p = near[x]
-        total = 0.0
+        total = ZERO
         if minmax:
             mine = vertex[shared[x], NEAR]
             for y in range(n):

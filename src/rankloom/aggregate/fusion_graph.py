@@ -53,6 +53,7 @@ def fg(
         reposition=reposition,
         graph_norm=graph_norm,
         comparator=comparator,
+        keep_scores=collection is not None,
         threads=threads,
         progress=progress,
     )

@@ -5,10 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
-from rankloom.align import Missing, align
-from rankloom.errors import InputError
+from rankloom.align import Missing, align, align_collection
+from rankloom.errors import InputError, whole_number
 from rankloom.ranks import Ranks
 from rankloom.registry import Registry
 
@@ -50,7 +48,7 @@ def register(name: str, needs: Literal["queries", "collection"]) -> Callable[[F]
 
 
 def fuse(
-    ranks: Sequence[Ranks], method: str = "fg", k: int = 10, *, missing: Missing = "error", **options: Any
+    ranks: Sequence[Ranks], method: str = "fg", k: int = 10, *, missing: Missing | None = None, **options: Any
 ) -> Ranks:
     """Fuse the ranks of several rankers into one list for each query.
 
@@ -62,8 +60,9 @@ def fuse(
         A name in `METHODS`.
     k : int
         How many answers to return.
-    missing : {"error", "drop", "empty"}
-        What to do with a query that some ranker has no list for.
+    missing : {"error", "drop", "empty"}, optional
+        What to do with a query that some ranker has no list for; an error by default. Methods that need the whole
+        collection take no such choice: an item without a list has an empty one.
     **options
         Of the method; one that it does not have is an error.
 
@@ -84,8 +83,9 @@ def fuse(
         if name not in chosen.options():
             has = ", ".join(chosen.options()) or "none"
             raise InputError(f"The method {method!r} has no option {name!r}; it has {has}.")
-    if not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k must be a whole number, at least 1; got {k!r}.")
+    whole_number("k", k)
     if chosen.needs == "collection" and options.get("collection") is None:
-        ranks = [r.as_collection() for r in ranks]
-    return chosen.function(align(ranks, missing=missing), k, **options)
+        if missing not in (None, "empty"):
+            raise InputError(f"In a collection an item without a list has an empty one; missing={missing!r} can't be.")
+        return chosen.function(align_collection(ranks), k, **options)
+    return chosen.function(align(ranks, missing=missing or "error"), k, **options)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.pool import pooled_sum
+from rankloom.aggregate.pool import checked_weights, pooled_sum
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 
@@ -38,11 +38,9 @@ def rrf(
     >>> rrf([Ranks([[0, 1]]), Ranks([[1, 2]])], k=1).scores[0, 0] == np.float32(1 / 62 + 1 / 61)
     np.True_
     """
-    if not constant > -1:
-        raise InputError(f"constant must be above -1; got {constant}.")
-    given = [1.0] * len(ranks) if weights is None else list(weights)
-    if len(given) != len(ranks) or not np.isfinite(given).all() or min(given) < 0:
-        raise InputError(f"weights must be a number from 0 for each of the {len(ranks)} rankers; got {weights}.")
+    if not isinstance(constant, int | float | np.number) or not -1 < constant < np.inf:
+        raise InputError(f"constant must be a finite number above -1; got {constant!r}.")
+    given = checked_weights(weights, len(ranks))
     parts = [
         np.broadcast_to(weight / (constant + np.arange(1, r.depth + 1)), r.items.shape)
         for r, weight in zip(ranks, given, strict=True)

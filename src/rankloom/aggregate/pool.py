@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 
 
@@ -34,6 +35,8 @@ def pooled_sum(ranks: Sequence[Ranks], parts: Sequence[NDArray[np.float64]], k: 
     best = np.argsort(-total, axis=1, kind="stable")[:, :k]
     scores = np.take_along_axis(total, best, axis=1)
     seen = scores > -np.inf
+    if np.abs(scores[seen]).max(initial=0.0) > np.finfo(np.float32).max:
+        raise InputError("The fused scores are too large for float32; give smaller weights.")
     return Ranks.trusted(
         np.where(seen, np.take_along_axis(listed, best, axis=1), PAD),
         np.where(seen, scores, 0.0).astype(np.float32),
@@ -41,3 +44,16 @@ def pooled_sum(ranks: Sequence[Ranks], parts: Sequence[NDArray[np.float64]], k: 
         item_ids=ranks[0].item_ids,
         query_ids=ranks[0].query_ids,
     )
+
+
+def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[float]:
+    """Return a weight for each ranker: those given, or 1 for all."""
+    if weights is None:
+        return [1.0] * n_rankers
+    try:
+        given = [float(weight) for weight in weights]
+    except (TypeError, ValueError):
+        given = []
+    if len(given) != n_rankers or not all(0 <= weight < np.inf for weight in given):
+        raise InputError(f"weights must be a number from 0 for each of the {n_rankers} rankers; got {weights!r}.")
+    return given

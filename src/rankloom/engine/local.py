@@ -5,37 +5,26 @@ threads and any block size.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import whole_number
 
 BLOCK = 4096  # rows: long enough to hide the call, short enough to move a progress bar
 
 #: Told what is being done, how much of it is done and how much there is.
 Progress = Callable[[str, int, int], None]
 
-T = TypeVar("T")
-
 
 def n_threads(threads: int | None) -> int:
     """Return how many threads to use: as many as asked for, or as this process may use."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if threads < 1:
-        raise InputError(f"threads must be at least 1; got {threads}.")
-    return threads
-
-
-def run_tasks(tasks: Iterable[Callable[[], T]], *, threads: int | None = None) -> list[T]:
-    """Run independent tasks, and return their results in the order given."""
-    with ThreadPoolExecutor(n_threads(threads)) as pool:
-        return [future.result() for future in [pool.submit(task) for task in tasks]]
+    return whole_number("threads", threads)
 
 
 def run_blocks(
@@ -77,7 +66,7 @@ def run_blocks(
 
 
 class Scratch:
-    """Arrays of `size` zeros, lent to one block at a time and given back as zeros.
+    """Arrays of `size` numbers, zeros at first, lent to one block at a time as the last one left them.
 
     A search touches few entries of them. Kept between calls, they cost nothing to make again: the time of
     one query does not depend on the size of the collection.
@@ -90,6 +79,9 @@ class Scratch:
     @contextmanager
     def borrowed(self) -> Iterator[NDArray[np.uint32]]:
         """Lend an array that nobody else has now."""
-        array = self._free.pop() if self._free else np.zeros(self._size, np.uint32)
+        try:
+            array = self._free.pop()
+        except IndexError:
+            array = np.zeros(self._size, np.uint32)
         yield array
-        self._free.append(array)  # not after an error: it may not be zeros then
+        self._free.append(array)  # not after an error: it may not be as it should

@@ -258,6 +258,8 @@ def evaluate(
     >>> evaluate(run, qrels={"q1": {"b": 1}, "q2": {"a": 1}}, measures="mrr")
     {'mrr': 0.25}
     """
+    if not isinstance(ranks, Ranks):
+        raise InputError(f"Evaluate one Ranks at a time; got {type(ranks).__name__}.")
     wanted = _measures(measures)
     if ranks.n_queries == 0:
         raise InputError("There is nothing to evaluate; the ranks have no rows.")

@@ -1,7 +1,7 @@
 """Files and data frames to Ranks and back: TREC runs and judgments, UDLF text, NumPy arrays, pandas, polars."""
 
-from rankloom.io.aside import written_aside
-from rankloom.io.formats import FORMATS, Format, read_ranks, write_ranks
+from rankloom.io.aside import check_target, written_aside
+from rankloom.io.formats import FORMATS, Format, format_of, read_ranks, write_ranks
 from rankloom.io.frames import from_frame, to_pandas, to_polars
 from rankloom.io.labels import read_labels
 from rankloom.io.npz import pack_ids, read_npz, unpack_ids, write_npz
@@ -11,6 +11,8 @@ from rankloom.io.udlf import read_udlf_matrix, read_udlf_ranks, write_udlf_ranks
 __all__ = [
     "FORMATS",
     "Format",
+    "check_target",
+    "format_of",
     "from_frame",
     "pack_ids",
     "read_labels",

@@ -49,8 +49,7 @@ def written_aside(path: FilePath, mode: str = "w") -> Iterator[Any]:
     >>> [found.name for found in folder.iterdir()]
     ['note.txt']
     """
-    target = Path(path).resolve()
-    _check_target(path, target)
+    target = check_target(path)
     temporary = target.with_name(f".rankloom-{secrets.token_hex(8)}.tmp")
     try:
         with _layers(temporary, packed=target.suffix == ".gz", text=mode == "w") as file:
@@ -66,13 +65,27 @@ def written_aside(path: FilePath, mode: str = "w") -> Iterator[Any]:
             temporary.unlink()
 
 
-def _check_target(path: FilePath, target: Path) -> None:
-    if target.is_dir():
-        raise InputError(f"Cannot write {path}: it is a folder; give the name of a file.")
-    if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
-        raise InputError(f"Cannot write {path}: it is not a regular file.")
-    if not target.parent.exists():
-        raise InputError(f"Cannot write {path}: the folder {Path(path).parent} does not exist; make it first.")
+def check_target(path: FilePath) -> Path:
+    """Return where a file of that name would be written; raise where it can't be.
+
+    Raises
+    ------
+    InputError
+        Where `path` is a folder or a device, or its folder does not exist.
+    """
+    try:
+        target = Path(path).resolve()
+        if target.is_dir():
+            raise InputError(f"Cannot write {path}: it is a folder; give the name of a file.")
+        if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
+            raise InputError(f"Cannot write {path}: it is not a regular file.")
+        if not target.parent.exists():
+            raise InputError(f"Cannot write {path}: the folder {Path(path).parent} does not exist; make it first.")
+    except OSError as error:
+        raise InputError(f"Cannot write {path}: {error.strerror or error}.") from None
+    except ValueError as error:  # a name with a NUL in it; an InputError is one too
+        raise error if isinstance(error, InputError) else InputError(f"Cannot write {path!r}: {error}.") from None
+    return target
 
 
 @contextmanager

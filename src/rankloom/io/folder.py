@@ -1,8 +1,11 @@
 """Arrays in a folder: one `.npy` for each and a `meta.json`, written whole or not at all.
 
 A save writes into a hidden folder beside the target, `meta.json` last, and renames it into place; a target that
-is there already changes places with the new folder in one step. A process killed at any moment leaves the old
-folder or the new one, never a mixture; what it left beside is removed by the next save.
+is there already changes places with the new folder in one step where the system can do that (Linux), else in two.
+A process killed at any moment leaves the old folder or the new one, never a mixture; killed between the two steps,
+the old one is put back by the next `open_folder` or `save_folder`. What was left beside is removed by the next save.
+
+Checksums guard against damage, not against a person who can write to the folder: they are kept in it.
 """
 
 import ctypes
@@ -16,7 +19,7 @@ import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,9 +28,14 @@ from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError, InputError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 META = "meta.json"
+OLD = ".old"  # ends the name of a folder that is being replaced
 SMALL = 4096  # bytes
-PROCESS = uuid.uuid4().hex[:8]  # a number of its own for each process: ids of processes are used again
 
 Array = NDArray[Any]
 
@@ -37,23 +45,38 @@ def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]
 
     A folder that is not one of ours is not replaced. A link is followed, and stays a link.
     """
+    check_folder(path, meta["kind"])
     target = path.resolve()
-    if target.exists() and not _is_a(target, meta["kind"]):
-        raise InputError(f"{path} exists and is not a {meta['kind']}; choose another name, or remove it first.")
     try:
         _remove_left_behind(target)
-        aside = target.parent / f".{target.name}.{os.getpid()}.{PROCESS}-{uuid.uuid4().hex[:8]}.aside"
+        aside = target.parent / f".{target.name}.{uuid.uuid4().hex[:16]}.aside"
         aside.mkdir()
     except OSError as error:
         raise InputError(f"Can't write an index at {path}: {error.strerror}.") from None
     try:
-        _write(aside, arrays, meta)
-        _put_in_place(aside, target)
-        _sync_names(target.parent)
+        with _locked(aside):
+            _write(aside, arrays, meta)
+            _put_in_place(aside, target)
+            _sync_names(target.parent)
     except OSError as error:
         raise IndexFileError(f"Can't write an index at {path}: {error.strerror or error}.") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)  # the old folder, or what an error left
+
+
+def check_folder(path: Path, kind: str) -> None:
+    """Raise where a folder of that kind can't be saved at `path`: something else is there, or nothing to put it in."""
+    try:
+        _put_back(path.resolve())
+        empty = path.is_dir() and not any(path.iterdir())
+        if path.exists() and not empty and not _is_a(path, kind):
+            raise InputError(f"{path} exists and is not a {kind}; choose another name, or remove it first.")
+        if not path.resolve().parent.is_dir():
+            raise InputError(f"Can't write an index at {path}: the folder {path.parent} does not exist; make it first.")
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"Can't write an index at {path}: {getattr(error, 'strerror', None) or error}.") from None
 
 
 def open_folder(
@@ -68,6 +91,8 @@ def open_folder(
     verify : bool
         Compare the checksum of every byte. Without it only names and sizes are looked at.
     """
+    with suppress(OSError):
+        _put_back(path.resolve())
     while True:  # until no other process has replaced the folder meanwhile
         with _opened_meta(path) as stream:
             try:
@@ -131,10 +156,10 @@ def _put_in_place(aside: Path, path: Path) -> None:
     if not path.exists():
         aside.rename(path)
     elif not _exchange(aside, path):
-        old = path.parent / f"{aside.name}.old"
-        path.rename(old)  # not atomic together with the next line: only where the system can't exchange
+        old = aside.with_name(aside.name.removesuffix(".aside") + OLD)
+        path.rename(old)
         aside.rename(path)
-        old.rename(aside)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _exchange(a: Path, b: Path) -> bool:
@@ -149,25 +174,47 @@ def _exchange(a: Path, b: Path) -> bool:
     return bool(rename(at_fdcwd, os.fsencode(a), at_fdcwd, os.fsencode(b), exchange) == 0)
 
 
+def _left_behind(path: Path, ending: str) -> list[Path]:
+    """Folders beside `path` that a save made and nobody has locked: its process no longer runs."""
+    name = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{16}" + re.escape(ending))
+    beside = [folder for folder in path.parent.iterdir() if name.fullmatch(folder.name)]
+    return [folder for folder in beside if _nobody_has(folder)]
+
+
 def _remove_left_behind(path: Path) -> None:
-    """Remove what saves of processes that no longer run left beside `path`."""
-    name = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.([0-9a-f]{8})-[0-9a-f]{8}\.aside(\.old)?")
-    for folder in path.parent.iterdir():
-        left = name.fullmatch(folder.name)
-        if left and not _runs(int(left[1]), left[2]):
-            shutil.rmtree(folder, ignore_errors=True)
+    for folder in (*_left_behind(path, ".aside"), *_left_behind(path, OLD)):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _runs(pid: int, process: str) -> bool:
-    if pid == os.getpid():
-        return process == PROCESS
+def _put_back(path: Path) -> None:
+    """Give an old folder its name again if its save was killed between the two steps of replacing it."""
+    if path.parent.is_dir() and not path.exists():
+        for old in _left_behind(path, OLD)[:1]:
+            old.rename(path)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder: the system lets go of it when the process ends, however it ends."""
+    if fcntl is None:
+        yield
+        return
+    number = os.open(folder, os.O_RDONLY)
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(number)
+
+
+def _nobody_has(folder: Path) -> bool:
+    if fcntl is None:
+        return False  # can't be told, so nothing is removed
+    try:
+        with _locked(folder):
+            return True
     except OSError:
-        return True
-    return True
+        return False
 
 
 def _is_a(path: Path, kind: str) -> bool:
@@ -183,8 +230,8 @@ def _opened_meta(path: Path) -> BinaryIO:
         return (path / META).open("rb")
     except (FileNotFoundError, NotADirectoryError):
         raise IndexFileError(f"There is no index at {path}; make one with 'rankloom index'.") from None
-    except OSError as error:
-        raise IndexFileError(f"Can't read {path / META}: {error.strerror}.") from None
+    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+        raise IndexFileError(f"Can't read {path / META}: {getattr(error, 'strerror', None) or error}.") from None
 
 
 def _is_at(stream: BinaryIO, file: Path) -> bool:
@@ -217,6 +264,8 @@ def _checksum(file: Path) -> str:
 def _open_array(file: Path, about: Mapping[str, Any], verify: bool) -> Array:
     with _reading(file), file.open("rb") as stream:
         if os.fstat(stream.fileno()).st_size != about["bytes"]:
+            raise ValueError
+        if np.dtype(about["dtype"]).hasobject:
             raise ValueError
         if verify and hashlib.file_digest(stream, "sha256").hexdigest() != about["sha256"]:
             raise ValueError

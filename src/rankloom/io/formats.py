@@ -56,7 +56,7 @@ def read_ranks(path: FilePath, *, format: str | None = None) -> Ranks:
     Traceback (most recent call last):
     rankloom.errors.UnknownNameError: Unknown format 'npy'; choose from npz, trec, udlf. Did you mean 'npz'?
     """
-    return FORMATS[format or _format_of(path)].read(path)
+    return FORMATS[format or format_of(path)].read(path)
 
 
 def write_ranks(ranks: Ranks, path: FilePath, *, format: str | None = None) -> None:
@@ -67,9 +67,10 @@ def write_ranks(ranks: Ranks, path: FilePath, *, format: str | None = None) -> N
     InputError
         For an unknown format, and as the format's own writer does.
     """
-    FORMATS[format or _format_of(path)].write(ranks, path)
+    FORMATS[format or format_of(path)].write(ranks, path)
 
 
-def _format_of(path: FilePath) -> str:
+def format_of(path: FilePath) -> str:
+    """Return the name of the format that a file's name tells."""
     name = os.fspath(path).lower().removesuffix(".gz")
     return next((known for known, form in FORMATS.items() if name.endswith(form.endings)), DEFAULT)

@@ -29,6 +29,8 @@ def opened(path: FilePath) -> Iterator[BinaryIO]:
     InputError
         Where there is no such file, it is a folder, it cannot be read, or it is not whole gzip.
     """
+    if "\0" in os.fspath(path):
+        raise InputError(f"Cannot read {os.fspath(path)!r}: a name can't have a NUL in it.")
     try:
         with ExitStack() as stack:
             file = stack.enter_context(Path(path).open("rb"))

@@ -1,0 +1,72 @@
+"""Write the pages that are made from the code; `make docs` runs it, and a test checks that they are up to date."""
+
+import inspect
+from pathlib import Path
+
+import typer
+
+import rankloom as rl
+from rankloom.cli import app
+
+HERE = Path(__file__).parent
+
+
+def command_line():
+    """Return the page of commands and their options, from what they declare."""
+    group = typer.main.get_command(app)
+    sections = [command(name, one) for name, one in group.commands.items()]
+    head = ["# Command line", "", f"{group.help}", "", "Bad input gives one sentence and exit code 1, wrong usage 2."]
+    return "\n".join([*head, "", *sections])
+
+
+def command(name, one):
+    """Return the section of a command."""
+    text, example = inspect.cleandoc(one.help or "").split("Example", 1)
+    lines = [f"## rankloom {name}", "", text.strip(), "", "```sh"]
+    lines += [line for line in example.splitlines() if line.startswith("rankloom")]
+    lines += ["```", "", "| argument or option | default | meaning |", "|---|---|---|"]
+    for parameter in one.params:
+        if "--help" in parameter.opts:
+            continue
+        names = [*parameter.opts, *parameter.secondary_opts]
+        shown = ", ".join(f"`{opt}`" for opt in names) if names[0].startswith("-") else f"`{parameter.metavar}`"
+        default = "" if parameter.required or parameter.default in (None, []) else f"`{parameter.default}`"
+        lines.append(f"| {shown} | {default} | {parameter.help} |")
+    return "\n".join([*lines, ""])
+
+
+def methods():
+    """Return the page of methods: formula, reference and options of each, from their docstrings."""
+    head = [
+        "# Methods",
+        "",
+        "`rl.fuse(ranks, method=NAME, OPTION=VALUE)` in Python; "
+        "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, lists as in `weights=1,2`.",
+        "",
+    ]
+    return "\n".join([*head, *(method(name) for name in sorted(rl.METHODS))])
+
+
+def method(name):
+    """Return the section of a method."""
+    one = rl.METHODS[name]
+    needs = {
+        "queries": "Works on the lists of each query alone.",
+        "collection": "Needs the lists of the collection's own items, each item a query.",
+    }[one.needs]
+    defaults = {
+        option: parameter.default
+        for option, parameter in inspect.signature(one.function).parameters.items()
+        if option in one.options()
+    }
+    options = ", ".join(f"`{option}={default!r}`" for option, default in defaults.items())
+    return "\n".join(
+        [f"## {name}", "", needs, "", f"Options: {options}.", "", "```", inspect.getdoc(one.function) or "", "```", ""]
+    )
+
+
+PAGES = {HERE / "command-line.md": command_line, HERE / "methods.md": methods}
+
+if __name__ == "__main__":
+    for path, make in PAGES.items():
+        path.write_text(make())
