@@ -109,6 +109,31 @@ def clear(members, slot):
 
 
 @njit(cache=True, nogil=True)
+def low_and_scale(low, high):
+    """What brings weights from low to high to [0, 1]; weights that are all equal are left as they are."""
+    if high - low > ROUNDING * high:
+        return low, 1.0 / (high - low)
+    return 0.0, 1.0
+
+
+@njit(cache=True, nogil=True)
+def extremes(first, side, graphs, M):
+    """Smallest and largest raw weight of the vertices, and of the edges."""
+    v_low = e_low = np.inf
+    v_high = e_high = 0.0
+    for a in range(1, side):
+        w = np.float64(graphs.W[first + a - 1])
+        p = np.float64(graphs.P[first + a - 1])
+        v_low = min(v_low, w)
+        v_high = max(v_high, w)
+        for b in range(1, side):
+            e = p * M[a * side + b]
+            e_high = max(e_high, e)
+            e_low = min(e_low, e if e > 0.0 else np.inf)
+    return v_low, v_high, e_low, e_high
+
+
+@njit(cache=True, nogil=True)
 def measure(start, stop, graphs, collection, minmax, slot, norms):
     """Norms and size of the graphs of rows start to stop; sums in the order in which `search` takes them."""
     side = widest(range(start, stop), graphs.ptr) + 1
@@ -119,29 +144,9 @@ def measure(start, stop, graphs, collection, minmax, slot, norms):
         lay_out(members, collection.ptr, collection.items, collection.W, slot, M)
         clear(members, slot)
         side = members.size + 1
-        v_low = e_low = np.inf
-        v_high = e_high = 0.0
-        for a in range(1, side):
-            w = np.float64(graphs.W[first + a - 1])
-            p = np.float64(graphs.P[first + a - 1])
-            v_low = min(v_low, w)
-            v_high = max(v_high, w)
-            for b in range(1, side):
-                e = p * M[a * side + b]
-                e_high = max(e_high, e)
-                e_low = min(e_low, e if e > 0.0 else np.inf)
-        if not minmax:
-            v_low = e_low = 0.0
-        # Weights that are all equal are left as they are, and so is a graph without edges.
-        v_scale = e_scale = 1.0
-        if v_high - v_low > ROUNDING * v_high:
-            v_scale = 1.0 / (v_high - v_low)
-        else:
-            v_low = 0.0
-        if e_high - e_low > ROUNDING * e_high:
-            e_scale = 1.0 / (e_high - e_low)
-        else:
-            e_low = 0.0
+        v_low, v_high, e_low, e_high = extremes(first, side, graphs, M)
+        v_low, v_scale = low_and_scale(v_low if minmax else 0.0, v_high)
+        e_low, e_scale = low_and_scale(e_low if minmax else 0.0, e_high)
         vertices = edges = ZERO
         for a in range(1, side):
             vertices += (graphs.W[first + a - 1] - v_low) * v_scale
