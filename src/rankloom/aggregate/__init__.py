@@ -1,5 +1,6 @@
 """Methods of rank aggregation behind one door: `fuse`, with `METHODS` for their names."""
 
+from rankloom.aggregate.contract import check_method
 from rankloom.aggregate.fusion_graph import fg
 from rankloom.aggregate.kemeny import kemeny, kemeny_cost
 from rankloom.aggregate.methods import METHODS, Method, fuse
@@ -11,6 +12,7 @@ __all__ = [
     "METHODS",
     "Method",
     "borda",
+    "check_method",
     "combanz",
     "combmax",
     "combmed",

@@ -36,10 +36,11 @@ def kemeny(
     Up to `exact` items the minimum is found, by dynamic programming over subsets: the best cost of a set is the
     least, over the item that comes first in it, of the best cost of the others and what putting that item before
     them costs. Of several best orders it is the first one when items are compared in the order first seen.
-    More items start in the order of their net preference (votes for less votes against) and each is moved to
-    the place that lowers the cost most, until no move of one item does. Scores are -1, -2, ... down the list; the
-    cost of each query is what `kemeny_cost` returns (give k at least the number of items listed, so that the
-    order is whole).
+    More items start in the order of their net preference (votes for less votes against); from the first place to
+    the last, again and again, the item there is moved to where it lowers the cost most, until no such move does.
+
+    Scores are -1, -2, ... down the list. The cost of each query is what `kemeny_cost` returns for it (give k at
+    least the number of items listed, so that the order is whole).
 
     Parameters
     ----------
@@ -145,10 +146,7 @@ def _exact_orders(margin: NDArray[Any]) -> NDArray[np.intp]:
 
 def _best_of_subsets(margin: NDArray[Any]) -> NDArray[np.intp]:
     n, size = margin.shape[:2]
-    masks = np.arange(1 << size)
-    members = (masks >> np.arange(size)[:, None] & 1).astype(np.float64)
-    # How much the votes are against item x before all of a set, less those for it: half of it is cost.
-    against = -margin.astype(np.float64) @ members
+    against = _against(margin)
     cost = np.zeros((n, 1 << size))
     first = np.zeros((n, 1 << size), np.intp)
     for sets, items in _layers(size):
@@ -157,6 +155,16 @@ def _best_of_subsets(margin: NDArray[Any]) -> NDArray[np.intp]:
         first[:, sets] = items[np.arange(len(sets)), best]
         cost[:, sets] = np.take_along_axis(options, best[:, :, None], axis=2)[:, :, 0]
     return _unwound(first, size)
+
+
+def _against(margin: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the votes against item x before all of a set less those for it, shape (n, items, sets)."""
+    n, size = margin.shape[:2]
+    against = np.zeros((n, size, 1 << size))
+    for item in range(size):  # the sets whose largest item it is: those without it that come before, and it
+        half = 1 << item
+        against[:, :, half : 2 * half] = against[:, :, :half] - margin[:, :, item, None]
+    return against
 
 
 def _unwound(first: NDArray[np.intp], size: int) -> NDArray[np.intp]:
@@ -201,34 +209,32 @@ def _contradiction(margin: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.
 
 
 def _improved(margin: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Move one item after the other to where it contradicts least, until nothing moves; padding stays last."""
+    """Move the item at each place in turn to where it contradicts least, until nothing moves; padding stays last."""
     active = np.arange(len(order))
     while active.size:
         moved = np.zeros(active.size, bool)
-        for item in range(order.shape[1]):
-            moved |= _move(margin, order, active, item)
+        for place in range(order.shape[1]):
+            moved |= _move(margin, order, active, place)
         active = active[moved]
     return order
 
 
-def _move(margin: NDArray[Any], order: NDArray[np.intp], active: NDArray[np.intp], item: int) -> NDArray[np.bool_]:
-    """Move an item in the orders of the rows `active`; return in which of them it moved."""
+def _move(margin: NDArray[Any], order: NDArray[np.intp], active: NDArray[np.intp], place: int) -> NDArray[np.bool_]:
+    """Move the item at a place in the orders of the rows `active`; return in which of them it moved."""
     current = order[active]
     ahead = np.zeros((active.size, current.shape[1] + 1))  # what it costs to have all before this place ahead of it
-    np.cumsum(margin[active[:, None], item, current], axis=1, out=ahead[:, 1:])
-    place = (current == item).argmax(axis=1)
+    np.cumsum(margin[active[:, None], current[:, place, None], current], axis=1, out=ahead[:, 1:])
     best = ahead.argmin(axis=1)
-    rows = np.arange(active.size)
-    moves = ahead[rows, best] < ahead[rows, place] - SLACK
-    order[active[moves]] = _moved(current[moves], place[moves][:, None], best[moves][:, None])
-    return np.asarray(moves)
+    moves = np.asarray(ahead[np.arange(active.size), best] < ahead[:, place] - SLACK)
+    order[active[moves]] = _moved(current[moves], place, best[moves][:, None])
+    return moves
 
 
-def _moved(order: NDArray[np.intp], place: NDArray[np.intp], to: NDArray[np.intp]) -> NDArray[np.intp]:
+def _moved(order: NDArray[np.intp], place: int, to: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return orders with the item at `place` put before the one at `to`."""
     column = np.arange(order.shape[1])[None]
     target = np.where(to > place, to - 1, to)
-    source = np.where((to <= column - 1) & (column <= place), column - 1, column)
+    source = np.where((to < column) & (column <= place), column - 1, column)
     source = np.where((place <= column) & (column < target), column + 1, source)
     source = np.where(column == target, place, source)
     return np.take_along_axis(order, source, axis=1)
