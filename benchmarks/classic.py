@@ -1,8 +1,8 @@
 """Per-query methods side by side with ranx (warm), in CPU seconds of one process.
 
 Both return the whole fused lists; ranx's are of strings, as it wants them, made beforehand. ranx's Borda and
-Condorcet take minutes on 10,000 queries: they run on 1,000, and their seconds are multiplied by ten (both treat
-one query after the other).
+Condorcet take minutes on 10,000 queries: they run on 1,000, and their seconds are multiplied by ten (they treat every
+query by itself).
 """
 
 import sys

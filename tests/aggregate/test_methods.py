@@ -72,6 +72,7 @@ def test_fg_takes_queries_from_outside_with_the_collection():
         (([A, B], "rrf"), {"weights": [1, -1]}, "weights must be a number from 0"),
         (([A, B], "rrf"), {"weights": [1, float("nan")]}, "weights must be a number from 0"),
         (([A, B], "rrf"), {"constant": -1}, "constant must be above -1; got -1."),
+        (([A, B], "rrf"), {"constant": "x"}, "constant must be above -1; got 'x'."),
         (([], "rrf"), {}, "There are no ranks to fuse"),
         (([A, A.rows([0])], "rrf"), {}, "Query 'p' has no list from ranker 2"),
     ],

@@ -1,6 +1,7 @@
 """Methods that look at positions only, one item at a time."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -49,8 +50,8 @@ def rrf(
     >>> rrf([Ranks([[0, 1]]), Ranks([[1, 2]])], k=1).scores[0, 0] == np.float32(1 / 62 + 1 / 61)
     np.True_
     """
-    if not constant > -1:
-        raise InputError(f"constant must be above -1; got {constant}.")
+    if not isinstance(constant, Real) or not -1 < constant < np.inf:
+        raise InputError(f"constant must be above -1; got {constant!r}.")
     given = checked_weights(weights, len(ranks))
 
     def score(pool: Pool) -> NDArray[np.float64]:

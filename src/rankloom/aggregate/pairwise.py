@@ -112,12 +112,9 @@ def margins(places: NDArray[Any], real: NDArray[np.bool_], absent: Absent, weigh
     total = np.zeros((*real.shape, real.shape[1]), votes if weights is None else np.float64)
     for ranker, row in enumerate(places):
         early, late = ends(row, real, absent)
-        for add, ahead in (
-            (np.add, early[:, :, None] < late[:, None, :]),
-            (np.subtract, late[:, :, None] > early[:, None, :]),
-        ):
-            part = ahead.view(np.int8) if weights is None else weights[ranker] * ahead
-            add(total, part, out=total)
+        ahead, behind = early[:, :, None] < late[:, None, :], late[:, :, None] > early[:, None, :]
+        total += ahead.view(np.int8) if weights is None else weights[ranker] * ahead
+        total -= behind.view(np.int8) if weights is None else weights[ranker] * behind
     if weights is not None:
         total[abs(total) <= SLACK * sum(weights)] = 0
     return total

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
+from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -38,7 +39,7 @@ def combsum(
     Parameters
     ----------
     normalization : str
-        How the scores of each list are brought to one scale: a name in `rankloom.scores.NORMALIZATIONS`.
+        How the scores of each list are brought to one scale: a name in `rankloom.NORMALIZATIONS`.
     constant : float, optional
         The value of a list of equal scores; by default as the normalization has it (1 with ``min_max``).
     depth : int, optional
@@ -322,14 +323,11 @@ def _normalizer(name: str, constant: float | None) -> Normalize:
     """Return the function that normalizes the lists of a pool; an option that it does not have is an error."""
     function = NORMALIZATIONS[name]
     has = inspect.signature(function).parameters
-    if constant is None:
-        settings = {}
-    elif "constant" not in has:
+    settings = {} if constant is None else {"constant": constant}
+    if settings and "constant" not in has:
         raise InputError(f"The normalization {name!r} has no option 'constant'; leave it out.")
-    elif not np.isfinite(constant):
-        raise InputError(f"constant must be a finite number; got {constant}.")
-    else:
-        settings = {"constant": constant}
+    if constant is not None and not (isinstance(constant, Real) and np.isfinite(constant)):
+        raise InputError(f"constant must be a finite number; got {constant!r}.")
 
     def normalize(pool: Pool) -> list[NDArray[np.float64]]:
         sizes = {"pool": pool.sizes()} if "pool" in has else {}
