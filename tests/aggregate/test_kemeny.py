@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.aggregate import kemeny_cost
-from rankloom.aggregate.kemeny import _moved
+from rankloom.aggregate.pairwise import moved
 from strategies import ranks as some_ranks
 
 
@@ -112,7 +112,7 @@ def test_an_item_is_put_before_another(place, to):
     order = [10, 11, 12, 13]
     expected = [*order[:to], order[place], *order[to:]]
     del expected[place + (to <= place)]
-    assert _moved(np.array([order]), place, np.array([[to]])).tolist() == [expected]
+    assert moved(np.array([order]), place, np.array([[to]])).tolist() == [expected]
 
 
 @given(st.data(), st.sampled_from(["left_out", "last"]))

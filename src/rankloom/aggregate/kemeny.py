@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.pairwise import PAIRS, SLACK, Absent, by_majority, checked_votes, ends, pair_blocks
-from rankloom.aggregate.pool import fuse_pools, lay_out
+from rankloom.aggregate.pairwise import PAIRS, SLACK, Absent, by_majority, checked_votes, ends, moved, pair_blocks
+from rankloom.aggregate.pool import falling, fuse_pools, lay_out
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 
@@ -132,9 +132,7 @@ def _kemeny(
         order[rows, :size] = _exact_orders(margin[rows, :size, :size])
     long = np.flatnonzero(sizes > exact)
     order[long] = _searched_orders(margin[long], real[long], seeds)
-    scores = np.empty(real.shape)
-    np.put_along_axis(scores, order, -np.arange(1.0, real.shape[1] + 1)[None], axis=1)
-    return scores
+    return falling(order)
 
 
 def _exact_orders(margin: NDArray[Any]) -> NDArray[np.intp]:
@@ -192,7 +190,7 @@ def _searched_orders(margin: NDArray[Any], real: NDArray[np.bool_], seeds: list[
     """Return orders that moving one item does not improve, the best of several starts."""
     net = np.where(real, margin.sum(axis=2, dtype=np.float64), -np.inf)
     best = _improved(margin, np.argsort(-net, axis=1, kind="stable"))
-    cost = _contradiction(margin, best)
+    cost = _contradiction(margin, best) if seeds else np.empty(0)
     for seed in seeds:
         other = _improved(margin, _kwiksorted(margin, real, seed))
         value = _contradiction(margin, other)
@@ -212,10 +210,10 @@ def _improved(margin: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.intp]
     """Move the item at each place in turn to where it contradicts least, until nothing moves; padding stays last."""
     active = np.arange(len(order))
     while active.size:
-        moved = np.zeros(active.size, bool)
+        changed = np.zeros(active.size, bool)
         for place in range(order.shape[1]):
-            moved |= _move(margin, order, active, place)
-        active = active[moved]
+            changed |= _move(margin, order, active, place)
+        active = active[changed]
     return order
 
 
@@ -226,18 +224,8 @@ def _move(margin: NDArray[Any], order: NDArray[np.intp], active: NDArray[np.intp
     np.cumsum(margin[active[:, None], current[:, place, None], current], axis=1, out=ahead[:, 1:])
     best = ahead.argmin(axis=1)
     moves = np.asarray(ahead[np.arange(active.size), best] < ahead[:, place] - SLACK)
-    order[active[moves]] = _moved(current[moves], place, best[moves][:, None])
+    order[active[moves]] = moved(current[moves], place, best[moves][:, None])
     return moves
-
-
-def _moved(order: NDArray[np.intp], place: int, to: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return orders with the item at `place` put before the one at `to`."""
-    column = np.arange(order.shape[1])[None]
-    target = np.where(to > place, to - 1, to)
-    source = np.where((to < column) & (column <= place), column - 1, column)
-    source = np.where((place <= column) & (column < target), column + 1, source)
-    source = np.where(column == target, place, source)
-    return np.take_along_axis(order, source, axis=1)
 
 
 def _kwiksorted(margin: NDArray[Any], real: NDArray[np.bool_], seed: tuple[int, int]) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.pool import Pool, checked_weights, fuse_pools
+from rankloom.aggregate.pool import Pool, checked_weights, falling, fuse_pools
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import PAD, Ranks
 
@@ -167,11 +167,4 @@ def _mra(pool: Pool, weights: NDArray[np.float64]) -> NDArray[np.float64]:
                 done = (before <= half) & (support[here] > half)
                 out[here[done]] = now
     when = np.minimum(met, out).reshape(rows, width + 1)[:, :-1]
-    return _places(np.where(pool.items == PAD, np.inf, when))
-
-
-def _places(keys: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return -1 for the smallest of each row, -2 for the next, and so on."""
-    places = np.empty(keys.shape)
-    np.put_along_axis(places, np.argsort(keys, axis=1), -np.arange(1.0, keys.shape[1] + 1)[None], axis=1)
-    return places
+    return falling(np.argsort(np.where(pool.items == PAD, np.inf, when), axis=1))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.pool import Pool, checked_weights, fuse_pools
+from rankloom.aggregate.pool import Pool, checked_weights, falling, fuse_pools
 from rankloom.errors import UnknownNameError
 from rankloom.ranks import PAD, Ranks
 
@@ -140,20 +140,24 @@ def _copeland(margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float
 
 
 def _fuse(margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
-    return -np.array([_sorted_places(beats, n) for beats, n in zip(margin > 0, real.sum(axis=1), strict=True)])
+    """Insert one item after the other behind the last one that it does not beat; padding beats none and stays last."""
+    order = np.tile(np.arange(real.shape[1]), (len(real), 1))
+    for item in range(1, real.shape[1]):
+        above = order[:, :item]
+        stays = np.take_along_axis(margin[:, item], above, axis=1) <= 0
+        place = np.where(stays.any(axis=1), item - stays[:, ::-1].argmax(axis=1), 0)
+        order[:, : item + 1] = moved(order[:, : item + 1], item, place[:, None])
+    return falling(order)
 
 
-def _sorted_places(beats: NDArray[np.bool_], n: int) -> NDArray[np.float64]:
-    """Insert each item after the last one that it does not beat; return the places, from 1."""
-    order = np.arange(n)
-    for item in range(1, n):
-        stay = np.flatnonzero(~beats[item, order[:item]])
-        place = int(stay[-1]) + 1 if stay.size else 0
-        order[place + 1 : item + 1] = order[place:item].copy()
-        order[place] = item
-    places = np.zeros(len(beats))
-    places[order] = np.arange(1.0, n + 1)
-    return places
+def moved(order: NDArray[np.intp], place: int, to: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return orders with the item at `place` put before the one at `to`."""
+    column = np.arange(order.shape[1])[None]
+    target = np.where(to > place, to - 1, to)
+    source = np.where((to < column) & (column <= place), column - 1, column)
+    source = np.where((place <= column) & (column < target), column + 1, source)
+    source = np.where(column == target, place, source)
+    return np.take_along_axis(order, source, axis=1)
 
 
 SCORED = {"wins": _wins, "copeland": _copeland, "fuse": _fuse}

@@ -168,6 +168,13 @@ def _descending(numbers: NDArray[np.float32]) -> NDArray[np.int32]:
     return ~(bits ^ ((bits >> 31) & 0x7FFFFFFF))
 
 
+def falling(order: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the scores that make an order: -1 for the column that comes first in a row, -2 for the next, and so on."""
+    scores = np.empty(order.shape)
+    np.put_along_axis(scores, order, -np.arange(1.0, order.shape[1] + 1)[None], axis=1)
+    return scores
+
+
 def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[float]:
     """Return a weight for each ranker, all 1 where none are given."""
     try:
