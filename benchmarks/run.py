@@ -1,6 +1,6 @@
 """Speed and memory, as ratios to a yardstick taken in the same process.
 
-    make bench                                       everything (about ten minutes)
+    make bench                                       everything (about a quarter of an hour)
     .venv/bin/python benchmarks/run.py scale hubs    some parts
     .venv/bin/python benchmarks/run.py --quick       everything, on small collections
 
@@ -230,7 +230,14 @@ def startup(quick):
     return "Start-up (CPU seconds)", rows, note
 
 
-PARTS = {part.__name__: part for part in (scale, sizes, hubs, reposition, latency, startup)}
+def classic(quick):
+    """Per-query methods, side by side with ranx."""
+    from classic import side_by_side
+
+    return side_by_side(quick)
+
+
+PARTS = {part.__name__: part for part in (scale, sizes, hubs, reposition, latency, startup, classic)}
 
 
 def markdown(title, rows, note):

@@ -36,3 +36,13 @@ def test_building_an_index_loads_numba_and_neither_scipy_stats_nor_pandas():
     assert "numba" in loaded
     assert "pandas" not in loaded
     assert "scipy.stats" not in loaded
+
+
+def test_per_query_methods_load_nothing_slow():
+    code = (
+        "import rankloom as rl\n"
+        "ranks = [rl.Ranks([[0, 1, 2]], [[3, 2, 1]])] * 2\n"
+        "for name, method in rl.METHODS.items():\n"
+        "    if method.needs == 'queries': rl.fuse(ranks, name)"
+    )
+    assert loaded_by(code) == []

@@ -8,10 +8,12 @@ from rankloom.graph import Explanation, FusionGraph
 from rankloom.index import FusionIndex
 from rankloom.io import read_qrels, read_ranks, read_run, read_runs, write_ranks, write_run
 from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.scores import NORMALIZATIONS
 from rankloom.version import __version__
 
 __all__ = [
     "METHODS",
+    "NORMALIZATIONS",
     "PAD",
     "Explanation",
     "FusionGraph",

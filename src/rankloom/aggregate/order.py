@@ -1,18 +1,28 @@
-"""Methods that look at positions only."""
+"""Methods that look at positions only, one item at a time."""
 
 from collections.abc import Sequence
+from numbers import Real
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.pool import checked_weights, pooled_sum
-from rankloom.errors import InputError
-from rankloom.ranks import Ranks
+from rankloom.aggregate.pool import Pool, checked_weights, falling, fuse_pools
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import PAD, Ranks
+
+Points = Literal["places", "below", "pool"]
 
 
 @register("rrf", needs="queries")
 def rrf(
-    ranks: Sequence[Ranks], k: int = 10, *, constant: float = 60.0, weights: Sequence[float] | None = None
+    ranks: Sequence[Ranks],
+    k: int = 10,
+    *,
+    constant: float = 60.0,
+    depth: int | None = None,
+    weights: Sequence[float] | None = None,
 ) -> Ranks:
     r"""Reciprocal rank fusion.
 
@@ -26,6 +36,8 @@ def rrf(
     ----------
     constant : float
         c; 60 in the article.
+    depth : int, optional
+        How many items of each list are used; all by default. The paper's figures have 10.
     weights : sequence of float, optional
         One for each ranker; all 1 by default.
 
@@ -38,11 +50,121 @@ def rrf(
     >>> rrf([Ranks([[0, 1]]), Ranks([[1, 2]])], k=1).scores[0, 0] == np.float32(1 / 62 + 1 / 61)
     np.True_
     """
-    if not isinstance(constant, int | float | np.number) or not -1 < constant < np.inf:
+    if not isinstance(constant, Real) or not -1 < constant < np.inf:
         raise InputError(f"constant must be a finite number above -1; got {constant!r}.")
     given = checked_weights(weights, len(ranks))
+
+    def score(pool: Pool) -> NDArray[np.float64]:
+        parts = [w / (constant + np.arange(1, r.depth + 1)) for w, r in zip(given, pool.ranks, strict=True)]
+        return pool.fold(np.add, parts, 0.0)
+
+    return fuse_pools(ranks, k, score, depth=depth)
+
+
+@register("borda", needs="queries")
+def borda(
+    ranks: Sequence[Ranks],
+    k: int = 10,
+    *,
+    points: Points = "places",
+    depth: int | None = None,
+    weights: Sequence[float] | None = None,
+) -> Ranks:
+    r"""Borda count: points for the position in each list.
+
+    .. math:: \mathrm{Borda}(d) = \sum_r w_r\, (L_r - \rho_r(d) + 1)
+
+    over the rankers r that list d, where :math:`L_r` is the length of r's list for the query and
+    :math:`\rho_r(d)` the position of d in it, from 1. Ties come in the order first seen.
+
+    Parameters
+    ----------
+    points : {"places", "below", "pool"}
+        ``places`` (the paper's): as above. ``below``: one point less, :math:`L_r - \rho_r(d)`, for each item of
+        the list that comes after d; the last place is worth as much as none. ``pool`` (Aslam and Montague's
+        Borda-fuse): :math:`|U| - \rho_r(d) + 1` with U all items listed for the query; those that a list does not
+        have share its remaining points evenly, :math:`(|U| - L_r + 1) / 2` each. An empty list gives no points.
+    depth : int, optional
+        How many items of each list are used; all by default. The paper's figures have 10.
+    weights : sequence of float, optional
+        :math:`w_r`, one for each ranker; all 1 by default.
+
+    References
+    ----------
+    Borda (1781); Aslam, Montague (2001), doi:10.1145/383952.384007
+
+    Examples
+    --------
+    >>> borda([Ranks([[0, 1, 2]], n_items=4), Ranks([[1, 3]])]).to_dict()
+    {'0': {'1': 4.0, '0': 3.0, '2': 1.0, '3': 1.0}}
+    """
+    if points not in get_args(Points):
+        raise UnknownNameError("points", points, get_args(Points))
+    given = checked_weights(weights, len(ranks))
+    return fuse_pools(ranks, k, lambda pool: _borda(pool, points, given), depth=depth)
+
+
+def _borda(pool: Pool, points: Points, weights: list[float]) -> NDArray[np.float64]:
+    lengths, sizes = pool.lengths(), pool.sizes()
+    shared = np.zeros(lengths.shape)
+    top = lengths - 1 if points == "below" else lengths
+    if points == "pool":
+        top = np.broadcast_to(sizes, lengths.shape)
+        shared = np.where(lengths > 0, (sizes - lengths + 1) / 2, 0.0)
     parts = [
-        np.broadcast_to(weight / (constant + np.arange(1, r.depth + 1)), r.items.shape)
-        for r, weight in zip(ranks, given, strict=True)
+        weight * ((first - share)[:, None] - np.arange(r.depth))
+        for weight, first, share, r in zip(weights, top, shared, pool.ranks, strict=True)
     ]
-    return pooled_sum(ranks, parts, k)
+    return np.asarray(pool.fold(np.add, parts, 0.0) + (np.array(weights) @ shared)[:, None])
+
+
+@register("mra", needs="queries")
+def mra(
+    ranks: Sequence[Ranks], k: int = 10, *, depth: int | None = None, weights: Sequence[float] | None = None
+) -> Ranks:
+    r"""Median rank aggregation (MEDRANK): the item that most rankers have shown comes first.
+
+    The lists are read side by side: the first item of each, in the order of the rankers, then the second of each,
+    and so on. An item is put out as soon as it has been met in more than half of the lists. Those that never are
+    follow in the order in which this reading first met them. Scores are -1, -2, ... down the list.
+
+    Parameters
+    ----------
+    depth : int, optional
+        How many items of each list are used; all by default. The paper's figures have 10.
+    weights : sequence of float, optional
+        One for each ranker, all 1 by default: an item is put out when the rankers that have shown it have more
+        than half of the weight. Half of what is meant is that of the rankers that have a list for the query.
+
+    References
+    ----------
+    Fagin, Kumar, Sivakumar (2003), doi:10.1145/872757.872795
+
+    Examples
+    --------
+    >>> mra([Ranks([[0, 1, 2]], n_items=4), Ranks([[3, 1, 0]]), Ranks([[1, 0, 2]])], k=3).items
+    array([[1, 0, 2]], dtype=int32)
+    """
+    given = checked_weights(weights, len(ranks))
+    return fuse_pools(ranks, k, lambda pool: _mra(pool, np.array(given)), depth=depth)
+
+
+def _mra(pool: Pool, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    rows, width = pool.items.shape
+    half = weights @ (pool.lengths() > 0) / 2
+    support = np.zeros(rows * (width + 1))
+    longest = max((r.depth for r in pool.ranks), default=0)
+    never = float(len(weights) * longest)
+    met = np.full(support.size, 2 * never)
+    out = met.copy()
+    for place in range(longest):
+        for ranker, (cells, r) in enumerate(zip(pool.cells, pool.ranks, strict=True)):
+            if place < r.depth:
+                here, now = cells[:, place], float(place * len(weights) + ranker)
+                met[here] = np.minimum(met[here], never + now)
+                before = support[here]
+                support[here] = before + weights[ranker]
+                done = (before <= half) & (support[here] > half)
+                out[here[done]] = now
+    when = np.minimum(met, out).reshape(rows, width + 1)[:, :-1]
+    return falling(np.argsort(np.where(pool.items == PAD, np.inf, when), axis=1))

@@ -1,0 +1,110 @@
+"""Per-query methods side by side with ranx (warm), in CPU seconds of one process.
+
+Both return the whole fused lists; ranx's are of strings, as it wants them, made beforehand. ranx's Borda and
+Condorcet take minutes on 10,000 queries: they run on 1,000, and their seconds are multiplied by ten (they treat every
+query by itself).
+"""
+
+import sys
+import time
+import warnings
+
+import numpy as np
+
+DEPTH, RANKERS, CANDIDATES, N_ITEMS = 100, 4, 200, 100_000
+
+#: Our method with its options, ranx's name of the same and its normalization, the ratio aimed at.
+PAIRS = [
+    ("combsum", {}, "sum", "min-max", 10),
+    ("combmin", {}, "min", "min-max", 10),
+    ("combmax", {}, "max", "min-max", 10),
+    ("combmed", {"mode": "median"}, "med", "min-max", 10),
+    ("combanz", {}, "anz", "min-max", 10),
+    ("combmnz", {}, "mnz", "min-max", 10),
+    ("rrf", {}, "rrf", None, 10),
+    ("borda", {"points": "pool"}, "bordafuse", None, 50),
+    ("condorcet", {}, "condorcet", None, 50),
+    ("condorcet", {"variant": "fuse", "absent": "last"}, "condorcet", None, 50),
+]
+ALONE = [("combmed", {}), ("rlsim", {}), ("borda", {}), ("mra", {}), ("kemeny", {"depth": 10})]
+SLOW = ("bordafuse", "condorcet")
+
+
+def made(n_queries, seed=0):
+    """Return the ranks of rankers that see the same candidates, each with noise of its own."""
+    import rankloom as rl
+
+    random = np.random.default_rng(seed)
+    candidates = random.integers(0, N_ITEMS - CANDIDATES, n_queries)[:, None] + np.arange(CANDIDATES)
+    worth = random.normal(size=candidates.shape)
+    ranks = []
+    for _ in range(RANKERS):
+        scores = worth + random.normal(size=worth.shape)
+        order = np.argsort(-scores, axis=1)[:, :DEPTH]
+        ranks.append(
+            rl.Ranks(
+                np.take_along_axis(candidates, order, axis=1),
+                np.take_along_axis(scores, order, axis=1).astype(np.float32),
+                N_ITEMS,
+            )
+        )
+    return ranks
+
+
+def cpu(work):
+    """Return the CPU seconds that a call takes, all threads together."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def side_by_side(quick):
+    """Return the table: ours, ranx's, the ratio."""
+    import rankloom as rl
+
+    n, few = (40, 20) if quick else (10_000, 1_000)
+    ranks = made(n)
+    whole = RANKERS * DEPTH
+    ours = {}
+    for method, options in [*((name, options) for name, options, *_ in PAIRS), *ALONE]:
+        times = [cpu(lambda m=method, o=options: rl.fuse(ranks, m, whole, **o)) for _ in range(1 if quick else 3)]
+        ours[method, str(options)] = min(times)
+    if "numba" in sys.modules:
+        raise RuntimeError("a per-query method has loaded numba")
+    theirs = of_ranx(ranks, few)
+    rows = [
+        row(method, options, ours[method, str(options)], theirs[name] * (n / few if name in SLOW else 1), goal)
+        for method, options, name, _, goal in PAIRS
+    ]
+    rows += [row(method, options, ours[method, str(options)], None, None) for method, options in ALONE]
+    title = f"Per-query methods and ranx ({n:,} queries, {DEPTH} items, {RANKERS} rankers; CPU seconds)"
+    note = f"ranx's Borda and Condorcet: taken on {few:,} queries, times {n // few}. numba is not loaded by ours."
+    return title, rows, note
+
+
+def row(method, options, seconds, other, goal):
+    """Return a line of the table."""
+    setting = ", ".join(f"{name}={value}" for name, value in options.items())
+    return {
+        "method": f"{method} ({setting})" if setting else method,
+        "rankloom s": seconds,
+        "ranx s": "-" if other is None else other,
+        "ratio": "-" if other is None else other / seconds,
+        "target": "-" if goal is None else f"at least {goal}",
+    }
+
+
+def of_ranx(ranks, few):
+    """Return the CPU seconds of each of ranx's methods, compiled beforehand on a few queries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own
+        from ranx import Run, fuse
+
+        runs = {n: [Run(r.rows(slice(0, n)).to_dict()) for r in ranks] for n in (5, few, ranks[0].n_queries)}
+        seconds = {}
+        for _, _, name, norm, _ in PAIRS:
+            if name not in seconds:
+                fuse(runs[5], norm=norm, method=name)
+                given = runs[few] if name in SLOW else runs[ranks[0].n_queries]
+                seconds[name] = cpu(lambda g=given, m=name, n=norm: fuse(g, norm=n, method=m))
+    return seconds

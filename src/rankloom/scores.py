@@ -1,0 +1,216 @@
+"""Normalizations: the scores of each list brought to one scale, so that those of several rankers can be added.
+
+Each takes `Ranks` and returns a float64 array of the shape of its items: non-increasing along a row, 0 where there is
+padding. Empty lists have nothing to normalize and stay empty.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError
+from rankloom.ranks import PAD, Ranks
+from rankloom.registry import Registry
+
+Normalization = Callable[..., NDArray[np.float64]]
+
+#: The normalizations by name; a plug-in adds one through the entry-point group ``rankloom.normalizations``.
+#: An option ``constant`` is the value of a list of equal scores; an option ``pool`` is given the sizes of the pools.
+NORMALIZATIONS: Registry[Normalization] = Registry("normalization", group="rankloom.normalizations")
+
+
+@NORMALIZATIONS.register("min_max")
+def min_max(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
+    r"""Scale each list to 1 for its best score and 0 for its worst.
+
+    .. math:: s' = (s - \min) / (\max - \min)
+
+    Parameters
+    ----------
+    constant : float
+        The value of every item of a list whose scores are all equal, as in a list of one item.
+
+    References
+    ----------
+    Lee (1997), doi:10.1145/258525.258587
+
+    Examples
+    --------
+    >>> min_max(Ranks([[7, 3, 5], [4, -1, -1]], [[9.0, 6.0, 5.0], [2.0, 0.0, 0.0]])).tolist()
+    [[1.0, 0.25, 0.0], [1.0, 0.0, 0.0]]
+    """
+    scores = _scores(ranks, "min_max")
+    best, worst = _ends(scores, ranks)
+    return _divided(scores - worst, best - worst, best == worst, constant, ranks)
+
+
+@NORMALIZATIONS.register("max_norm")
+def max_norm(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
+    r"""Divide the scores of each list by the largest absolute score in it.
+
+    .. math:: s' = s / \max |s|
+
+    For scores from 0 that is the best score; scores below 0, such as distances turned round, keep their order.
+
+    Parameters
+    ----------
+    constant : float
+        The value of every item of a list whose scores are all equal, as in a list of one item.
+
+    Examples
+    --------
+    >>> max_norm(Ranks([[7, 3, 5]], [[8.0, 6.0, 4.0]])).tolist()
+    [[1.0, 0.75, 0.5]]
+    """
+    scores = _scores(ranks, "max_norm")
+    best, worst = _ends(scores, ranks)
+    return _divided(scores, np.maximum(abs(best), abs(worst)), best == worst, constant, ranks)
+
+
+@NORMALIZATIONS.register("sum_norm")
+def sum_norm(ranks: Ranks) -> NDArray[np.float64]:
+    r"""Shift the scores of each list so that the worst is 0, and divide by their sum: a list adds up to 1.
+
+    .. math:: s' = (s - \min) / \sum (s - \min)
+
+    The items of a list whose scores are all equal share the 1 evenly; in a list of one item that item gets it.
+
+    References
+    ----------
+    Montague, Aslam (2001), doi:10.1145/502585.502657
+
+    Examples
+    --------
+    >>> sum_norm(Ranks([[7, 3, 5], [4, 2, -1]], [[9.0, 6.0, 5.0], [2.0, 2.0, 0.0]])).tolist()
+    [[0.8, 0.2, 0.0], [0.5, 0.5, 0.0]]
+    """
+    scores = _scores(ranks, "sum_norm")
+    best, worst = _ends(scores, ranks)
+    shifted = np.where(ranks.items == PAD, 0.0, scores - worst)
+    share = 1.0 / np.maximum(ranks.lengths(), 1)[:, None]
+    return _divided(shifted, shifted.sum(axis=1, keepdims=True), best == worst, share, ranks)
+
+
+@NORMALIZATIONS.register("z_score")
+def z_score(ranks: Ranks, *, constant: float = 0.0) -> NDArray[np.float64]:
+    r"""Shift and scale each list to mean 0 and standard deviation 1 (that of a population).
+
+    .. math:: s' = (s - \mu) / \sigma
+
+    Half of the values are below 0, so an item gains nothing by being listed low: in a sum it may come after one
+    that is not listed at all.
+
+    Parameters
+    ----------
+    constant : float
+        The value of every item of a list whose scores are all equal, as in a list of one item.
+
+    References
+    ----------
+    Montague, Aslam (2001), doi:10.1145/502585.502657 ("zero mean, unit variance")
+
+    Examples
+    --------
+    >>> z_score(Ranks([[7, 3], [4, -1]], [[9.0, 5.0], [2.0, 0.0]])).tolist()
+    [[1.0, -1.0], [0.0, 0.0]]
+    """
+    scores = _scores(ranks, "z_score")
+    best, worst = _ends(scores, ranks)
+    length = np.maximum(ranks.lengths(), 1)[:, None]
+    centered = np.where(ranks.items == PAD, 0.0, scores - scores.sum(axis=1, keepdims=True) / length)
+    deviation = np.sqrt((centered**2).sum(axis=1, keepdims=True) / length)
+    return _divided(centered, deviation, best == worst, constant, ranks)
+
+
+@NORMALIZATIONS.register("rank_norm")
+def rank_norm(ranks: Ranks) -> NDArray[np.float64]:
+    r"""Replace scores by positions: 1 for the first item, 1 / L for the last of a list of L. Needs no scores.
+
+    .. math:: s' = 1 - (\rho - 1) / L
+
+    References
+    ----------
+    Renda, Straccia (2003), doi:10.1145/952532.952698
+
+    Examples
+    --------
+    >>> rank_norm(Ranks([[7, 3, 5, 1], [4, 2, -1, -1]])).tolist()
+    [[1.0, 0.75, 0.5, 0.25], [1.0, 0.5, 0.0, 0.0]]
+    """
+    return _by_position(ranks, ranks.lengths())
+
+
+@NORMALIZATIONS.register("borda_norm")
+def borda_norm(ranks: Ranks, *, pool: NDArray[np.integer] | None = None) -> NDArray[np.float64]:
+    r"""Replace scores by positions among all candidates: 1 for the first item. Needs no scores.
+
+    .. math:: s' = 1 - (\rho - 1) / |U|
+
+    where U are the candidates. The article also gives values to candidates that a list does not have; here they
+    have none, as with the other normalizations.
+
+    Parameters
+    ----------
+    pool : int array of shape (n_queries,), optional
+        |U| for each query: where a method normalizes, the number of items that some ranker lists for it.
+        The size of the collection by default.
+
+    References
+    ----------
+    Renda, Straccia (2003), doi:10.1145/952532.952698
+
+    Examples
+    --------
+    >>> borda_norm(Ranks([[7, 3, 5], [4, 2, -1]], n_items=8)).tolist()
+    [[1.0, 0.875, 0.75], [1.0, 0.875, 0.0]]
+    """
+    return _by_position(ranks, np.full(ranks.n_queries, ranks.n_items) if pool is None else pool)
+
+
+@NORMALIZATIONS.register("raw")
+def raw(ranks: Ranks) -> NDArray[np.float64]:
+    """Return the scores as they are, for rankers whose scores are on one scale already.
+
+    Examples
+    --------
+    >>> raw(Ranks([[7, 3]], [[9.0, 5.0]])).tolist()
+    [[9.0, 5.0]]
+    """
+    return _scores(ranks, "raw")
+
+
+def _scores(ranks: Ranks, name: str) -> NDArray[np.float64]:
+    if ranks.scores is None:
+        raise InputError(
+            f"The normalization {name!r} needs scores, and these ranks have none. "
+            "rank_norm and borda_norm do without, and so do methods that look at positions, such as rrf."
+        )
+    return ranks.scores.astype(np.float64)
+
+
+def _ends(scores: NDArray[np.float64], ranks: Ranks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the best and the worst score of each list, as columns; zeros where a list is empty."""
+    if not ranks.depth:
+        return np.zeros((ranks.n_queries, 1)), np.zeros((ranks.n_queries, 1))
+    last = np.maximum(ranks.lengths() - 1, 0)
+    return scores[:, :1], scores[np.arange(ranks.n_queries), last][:, None]
+
+
+def _divided(
+    scores: NDArray[np.float64],
+    by: NDArray[np.float64],
+    equal: NDArray[np.bool_],
+    constant: float | NDArray[np.float64],
+    ranks: Ranks,
+) -> NDArray[np.float64]:
+    """Divide row by row; rows of equal scores get `constant`, and padding 0."""
+    values = np.where(equal, constant, scores / np.where(equal, 1.0, by))
+    values[ranks.items == PAD] = 0.0
+    return values
+
+
+def _by_position(ranks: Ranks, among: NDArray[np.integer]) -> NDArray[np.float64]:
+    values = np.asarray(1.0 - np.arange(ranks.depth) / np.maximum(among, 1)[:, None])
+    values[ranks.items == PAD] = 0.0
+    return values

@@ -1,0 +1,74 @@
+"""Borda and median rank aggregation, worked by hand."""
+
+import pytest
+
+import rankloom as rl
+
+A = rl.Ranks.from_dict({"q": ["a", "b", "c", "d"]})
+B = rl.Ranks.from_dict({"q": ["e", "a", "d"]})
+
+
+def fused(method, *ranks, k=10, **options):
+    return rl.fuse(ranks or (A, B), method, k, **options).to_dict()["q"]
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ("places", {"a": 4 + 2, "b": 3, "e": 3, "c": 2, "d": 1 + 1}),
+        ("below", {"a": 3 + 1, "b": 2, "e": 2, "c": 1, "d": 0 + 0}),
+        # Five items: list A leaves 5 - 4 = 1 point to one absent item, list B leaves 2 and 1 to two.
+        ("pool", {"a": 5 + 4, "e": 1 + 5, "b": 4 + 1.5, "d": 2 + 3, "c": 3 + 1.5}),
+    ],
+)
+def test_borda_points(points, expected):
+    got = fused("borda", points=points)
+    assert got == expected
+    assert list(got) == list(expected)
+
+
+def test_borda_takes_weights_and_depth():
+    assert fused("borda", weights=[1, 10]) == {"e": 30, "a": 4 + 20, "d": 1 + 10, "b": 3, "c": 2}
+    assert fused("borda", depth=2) == {"a": 2 + 1, "e": 2, "b": 1}
+
+
+def test_rrf_takes_a_depth():
+    assert list(fused("rrf", depth=1)) == ["a", "e"]
+
+
+def test_mra_of_two_needs_both_lists():
+    """Read: a e, b a (a is out), c d, d (d is out); then b, c and e as they were first met: e, b, c."""
+    got = fused("mra")
+    assert got == {"a": -1, "d": -2, "e": -3, "b": -4, "c": -5}
+    assert list(got) == ["a", "d", "e", "b", "c"]
+
+
+def test_mra_of_three_needs_two_lists():
+    """Read: a e b, b (out) a (out) d, c d (out) f, d."""
+    third = rl.Ranks.from_dict({"q": ["b", "d", "f"]})
+    assert list(fused("mra", A, B, third)) == ["b", "a", "d", "e", "c", "f"]
+
+
+def test_mra_weighs_the_rankers():
+    """Ranker 1 has more than half of the weight alone: its list first, then what else was met."""
+    assert list(fused("mra", weights=[3, 1])) == ["a", "b", "c", "d", "e"]
+
+
+def test_mra_does_not_count_rankers_that_have_no_list():
+    empty = rl.Ranks.from_dict({"q": []})
+    assert fused("mra", empty, A, empty, B, empty) == fused("mra")
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("borda", {"points": "belo"}, "Unknown points 'belo'; choose from below, places, pool. Did you mean 'below'?"),
+        ("borda", {"depth": 1.5}, "depth must be a whole number"),
+        ("mra", {"points": "pool"}, "The method 'mra' has no option 'points'; it has depth, weights."),
+        ("mra", {"weights": [1, 2, 3]}, "weights must be a number from 0 for each of the 2 rankers; got [1, 2, 3]."),
+    ],
+)
+def test_bad_options_are_told(method, options, message):
+    with pytest.raises(rl.InputError) as caught:
+        rl.fuse([A, B], method, **options)
+    assert message in str(caught.value)

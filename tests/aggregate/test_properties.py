@@ -1,0 +1,131 @@
+"""What holds for several methods at once; each property lists the methods that it holds for."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankloom as rl
+from rankloom.aggregate import check_method
+from strategies import ranks as some_ranks
+
+COMB = ["combsum", "combmin", "combmax", "combmed", "combanz", "combmnz", "rlsim"]
+ORDER = ["rrf", "borda", "mra", "condorcet", "kemeny"]
+PER_QUERY = [*COMB, *ORDER]
+VARIANTS = [
+    ("combmed", {"mode": "median"}),
+    ("borda", {"points": "below"}),
+    ("borda", {"points": "pool"}),
+    ("condorcet", {"variant": "copeland"}),
+    ("condorcet", {"variant": "fuse"}),
+    ("condorcet", {"absent": "last"}),
+    ("kemeny", {"absent": "last"}),
+    ("kemeny", {"exact": 0, "restarts": 2}),
+]
+ALL = [*((name, {}) for name in PER_QUERY), *VARIANTS]
+
+
+@pytest.mark.parametrize("name", rl.METHODS)
+def test_every_method_keeps_the_contract(name):
+    check_method(name)
+
+
+def test_per_query_methods_say_so():
+    assert {rl.METHODS[name].needs for name in PER_QUERY} == {"queries"}
+
+
+@pytest.mark.parametrize(("method", "options"), ALL)
+@settings(max_examples=25)  # for each of the methods
+@given(st.data())
+def test_unanimous_rankers_give_back_their_list(method, options, data):
+    """Holds for every per-query method and variant."""
+    one = data.draw(some_ranks(n_items=6, scores=True))
+    fused = rl.fuse([one] * data.draw(st.integers(1, 4)), method, max(one.depth, 1), **options)
+    assert np.array_equal(fused.items, one.items)
+
+
+@pytest.mark.parametrize(("method", "options"), ALL)
+@settings(max_examples=25)  # for each of the methods
+@given(st.data())
+def test_a_ranker_of_empty_lists_changes_nothing(method, options, data):
+    """Holds for every per-query method and variant, scores included, wherever the empty ranker stands."""
+    ranks = [data.draw(some_ranks(n_items=6, n_queries=3, scores=True)) for _ in range(2)]
+    empty = rl.Ranks(np.full((3, 2), rl.PAD), np.zeros((3, 2)), n_items=6)
+    more = [*ranks]
+    more.insert(data.draw(st.integers(0, 2)), empty)
+    assert rl.fuse(more, method, 12, **options).to_dict() == rl.fuse(ranks, method, 12, **options).to_dict()
+
+
+@pytest.mark.parametrize(("method", "options"), ALL)
+@settings(max_examples=25)  # for each of the methods
+@given(st.data())
+def test_the_answer_is_the_union_and_the_same_each_time(method, options, data):
+    ranks = [data.draw(some_ranks(n_items=7, n_queries=2, scores=True)) for _ in range(3)]
+    fused = rl.fuse(ranks, method, 7, **options)
+    again = rl.fuse(ranks, method, 7, **options)
+    assert np.array_equal(fused.items, again.items)
+    assert np.array_equal(fused.scores, again.scores)
+    rl.Ranks(fused.items, fused.scores, fused.n_items)  # valid: no item twice, scores that fall
+    for q in range(2):
+        union = {item for r in ranks for item in r.items[q].tolist()} - {rl.PAD}
+        assert set(fused.items[q].tolist()) - {rl.PAD} == union
+
+
+@pytest.mark.parametrize("method", [*COMB, "rrf", "borda", "condorcet"])
+@settings(max_examples=25)
+@given(st.data())
+def test_equal_scores_come_in_the_order_first_seen(method, data):
+    ranks = [data.draw(some_ranks(n_items=7, n_queries=1, scores=True)) for _ in range(2)]
+    fused = rl.fuse(ranks, method, 14)
+    seen = list(dict.fromkeys(item for r in ranks for item in r.items[0].tolist() if item != rl.PAD))
+    pairs = [(-score, seen.index(item)) for item, score in zip(*_row(fused), strict=True)]
+    assert pairs == sorted(pairs)
+
+
+def _row(ranks):
+    n = ranks.lengths()[0]
+    return ranks.items[0, :n].tolist(), ranks.scores[0, :n].tolist()
+
+
+@pytest.mark.parametrize("method", ["mra", "kemeny"])
+def test_lists_without_anything_in_common_come_in_a_fixed_order(method):
+    """MRA reads the lists side by side; Kemeny has no votes between them and takes them one after the other."""
+    apart = [rl.Ranks([[3, 1]], n_items=6), rl.Ranks([[2, 0]], n_items=6)]
+    expected = {"mra": [3, 2, 1, 0], "kemeny": [3, 1, 2, 0]}[method]
+    assert rl.fuse(apart, method, 4).items.tolist() == [expected]
+
+
+@pytest.mark.parametrize("method", PER_QUERY)
+def test_ranks_of_different_depth_and_items_of_one_ranker_only(method):
+    deep = rl.Ranks.from_dict({"q": {"a": 9.0, "b": 8.0, "c": 7.0, "d": 6.0, "e": 5.0}, "p": {"c": 1.0}})
+    flat = rl.Ranks.from_dict({"q": {"b": 2.0, "x": 1.0}, "p": {"y": 3.0, "c": 2.0}})
+    fused = rl.fuse([deep, flat], method).to_dict()
+    assert set(fused["q"]) == {"a", "b", "c", "d", "e", "x"}
+    assert set(fused["p"]) == {"c", "y"}
+
+
+@pytest.mark.parametrize("method", PER_QUERY)
+def test_missing_queries_by_policy(method):
+    both = rl.Ranks.from_dict({"q": {"a": 2.0, "b": 1.0}, "p": {"c": 2.0, "a": 1.0}})
+    one = rl.Ranks.from_dict({"q": {"a": 2.0, "b": 1.0}})
+    with pytest.raises(rl.InputError, match="Query 'p' has no list from ranker 2"):
+        rl.fuse([both, one], method)
+    assert list(rl.fuse([both, one], method, missing="drop").to_dict()) == ["q"]
+    assert list(rl.fuse([both, one], method, missing="empty").to_dict()["p"]) == ["c", "a"]
+
+
+@pytest.mark.parametrize(("method", "options"), ALL)
+def test_depth_is_what_cutting_the_lists_before_gives(method, options):
+    random = np.random.default_rng(0)
+    scores = -np.sort(-random.random((5, 8)), axis=1)
+    ranks = [rl.Ranks([random.permutation(10)[:8] for _ in range(5)], scores, 10) for _ in range(3)]
+    cut = rl.fuse([r.head(4) for r in ranks], method, **options)
+    assert rl.fuse(ranks, method, depth=4, **options).to_dict() == cut.to_dict()
+
+
+@pytest.mark.parametrize("method", [name for name in PER_QUERY if "weights" in rl.METHODS[name].options()])
+def test_equal_weights_change_no_order(method):
+    random = np.random.default_rng(0)
+    scores = -np.sort(-random.random((9, 8)), axis=1)
+    ranks = [rl.Ranks([random.permutation(10)[:8] for _ in range(9)], scores, 10) for _ in range(3)]
+    assert np.array_equal(rl.fuse(ranks, method, weights=[2, 2, 2]).items, rl.fuse(ranks, method).items)

@@ -1,0 +1,101 @@
+"""ranx as an outside oracle, where its definitions are ours.
+
+Scores are compared item by item; the order of equal scores is ranx's own affair. Where it differs:
+
+- min-max of a list of equal scores: ranx gives 0, we give `constant`. The lists here have different scores.
+- CombMED is ranx's true median: our mode "median". Our default is the mean that gave the paper's figures.
+- Borda is Aslam and Montague's: our points "pool". The paper's points are by the length of each list.
+- Condorcet is Condorcet-fuse by Python's sort from the order of a set, where a draw counts as won by whoever is asked
+  first and absent items come last. It is one order with ours only where majorities are strict and transitive.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import rankloom as rl
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # ranx's own
+
+
+@pytest.fixture(scope="module")
+def ranx():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("ranx")
+
+
+def lists(n_queries=12, depth=6, n_items=12, m=3, seed=0):
+    random = np.random.default_rng(seed)
+    return [
+        rl.Ranks.from_dict(
+            {
+                f"q{q}": {f"d{i}": float(s) for i, s in zip(*drawn(random, n_items, depth), strict=True)}
+                for q in range(n_queries)
+            }
+        )
+        for _ in range(m)
+    ]
+
+
+def drawn(random, n_items, depth):
+    """Return some items with scores that are different and exact in float32."""
+    return random.permutation(n_items)[:depth], random.permutation(64)[:depth] / 4
+
+
+def of_ranx(ranx, ranks, method, norm=None):
+    runs = [ranx.Run(r.to_dict()) for r in ranks]
+    fused = ranx.fuse(runs, norm=norm, method=method)
+    return {q: dict(fused[q]) for q in runs[0].keys()}  # noqa: SIM118 - a Run is not a dict
+
+
+def assert_same_scores(ours, theirs):
+    assert ours.keys() == theirs.keys()
+    for q, row in theirs.items():
+        assert ours[q] == pytest.approx(row, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "options"),
+    [
+        ("combsum", "sum", {}),
+        ("combmin", "min", {}),
+        ("combmax", "max", {}),
+        ("combmed", "med", {"mode": "median"}),
+        ("combanz", "anz", {}),
+        ("combmnz", "mnz", {}),
+    ],
+)
+def test_the_comb_family_over_min_max(ranx, ours, theirs, options):
+    assert_same_scores(rl.fuse(lists(), ours, 40, **options).to_dict(), of_ranx(ranx, lists(), theirs, "min-max"))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [("max_norm", "max"), ("sum_norm", "sum"), ("z_score", "zmuv"), ("rank_norm", "rank")]
+)
+def test_other_normalizations_under_combsum(ranx, ours, theirs):
+    got = rl.fuse(lists(), "combsum", 40, normalization=ours).to_dict()
+    assert_same_scores(got, of_ranx(ranx, lists(), "sum", theirs))
+
+
+def test_rrf(ranx):
+    assert_same_scores(rl.fuse(lists(), "rrf", 40).to_dict(), of_ranx(ranx, lists(), "rrf"))
+
+
+def test_borda_by_the_pool(ranx):
+    ours = rl.fuse(lists(), "borda", 40, points="pool").to_dict()
+    assert_same_scores(ours, of_ranx(ranx, lists(), "bordafuse"))
+
+
+@pytest.mark.parametrize("variant", ["wins", "copeland", "fuse"])
+def test_condorcet_where_majorities_are_strict_and_transitive(ranx, variant):
+    """Three rankers that list the same items: no draws. Different numbers of wins: transitive."""
+    ranks = lists(n_queries=40, depth=5, n_items=5)
+    wins = rl.fuse(ranks, "condorcet")
+    transitive = [q for q, row in wins.to_dict().items() if len(set(row.values())) == 5]
+    assert len(transitive) > 20
+    theirs = of_ranx(ranx, ranks, "condorcet")
+    ours = rl.fuse(ranks, "condorcet", variant=variant).to_dict()
+    for q in transitive:
+        assert list(ours[q]) == sorted(theirs[q], key=lambda item: -theirs[q][item])

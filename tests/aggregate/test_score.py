@@ -1,0 +1,137 @@
+"""The Comb family and the product, on two lists worked by hand."""
+
+import numpy as np
+import pytest
+
+import rankloom as rl
+
+A = rl.Ranks.from_dict({"q": {"a": 9.0, "b": 6.0, "c": 4.0, "d": 1.0}})  # min-max: 1, 5/8, 3/8, 0
+B = rl.Ranks.from_dict({"q": {"e": 0.5, "a": 0.4, "d": 0.3, "b": 0.0}})  # min-max: 1, 0.8, 0.6, 0
+EXPECTED = {
+    "combsum": {"a": 1 + 0.8, "e": 1, "b": 5 / 8 + 0, "d": 0 + 0.6, "c": 3 / 8},
+    "combmed": {"a": (1 + 0.8) / 2, "e": 1 / 2, "b": 5 / 8 / 2, "d": 0.6 / 2, "c": 3 / 8 / 2},
+    "combmnz": {"a": 2 * (1 + 0.8), "b": 2 * 5 / 8, "d": 2 * 0.6, "e": 1, "c": 3 / 8},
+    "combanz": {"e": 1, "a": (1 + 0.8) / 2, "c": 3 / 8, "b": 5 / 8 / 2, "d": 0.6 / 2},
+    "combmax": {"a": 1, "e": 1, "b": 5 / 8, "d": 0.6, "c": 3 / 8},
+    "combmin": {"e": 1, "a": 0.8, "c": 3 / 8, "b": 0, "d": 0},
+    "rlsim": {"e": 1, "a": 1 * 0.8, "c": 3 / 8, "b": 5 / 8 * 0, "d": 0 * 0.6},
+}
+
+
+def fused(method, *ranks, k=10, **options):
+    return rl.fuse(ranks or (A, B), method, k, **options).to_dict()["q"]
+
+
+@pytest.mark.parametrize("method", EXPECTED)
+def test_the_formula_worked_by_hand(method):
+    got = fused(method)
+    assert got == pytest.approx(EXPECTED[method], rel=1e-6, abs=1e-9)
+    assert list(got) == list(EXPECTED[method])
+
+
+def test_the_true_median_leaves_out_rankers_that_do_not_list_the_item():
+    third = rl.Ranks.from_dict({"q": {"a": 2.0, "e": 1.5, "f": 1.0}})  # min-max: 1, 0.5, 0
+    got = fused("combmed", A, B, third, mode="median")
+    assert got == pytest.approx(
+        {"a": 1.0, "e": (1 + 0.5) / 2, "c": 3 / 8, "b": 5 / 8 / 2, "d": 0.6 / 2, "f": 0.0}, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "a", "b"),
+    [
+        ("combsum", 3 * 1 + 0.5 * 0.8, 3 * 5 / 8),
+        ("combmed", (3 * 1 + 0.5 * 0.8) / 3.5, 3 * 5 / 8 / 3.5),
+        ("combmnz", 2 * (3 * 1 + 0.5 * 0.8), 2 * 3 * 5 / 8),
+        ("combanz", (3 * 1 + 0.5 * 0.8) / 3.5, 3 * 5 / 8 / 3.5),
+        ("combmax", 3 * 1, 3 * 5 / 8),
+        ("rlsim", 1**3 * 0.8**0.5, (5 / 8) ** 3 * 0**0.5),
+    ],
+)
+def test_weights_are_honored(method, a, b):
+    got = fused(method, weights=[3, 0.5])
+    assert (got["a"], got["b"]) == pytest.approx((a, b), rel=1e-6)
+
+
+def test_a_ranker_of_weight_0_adds_its_items_and_nothing_else():
+    assert fused("combsum", weights=[1, 0]) == pytest.approx({"a": 1, "b": 5 / 8, "c": 3 / 8, "d": 0, "e": 0})
+    assert fused("combanz", weights=[1, 0])["e"] == 0
+
+
+@pytest.mark.parametrize(("method", "options"), [("combmin", {}), ("combmed", {"mode": "median"})])
+def test_weights_that_cannot_be_honored_are_an_error(method, options):
+    with pytest.raises(rl.InputError, match="weights"):
+        rl.fuse([A, B], method, weights=[1, 2], **options)
+
+
+def test_lists_are_cut_before_scores_are_normalized():
+    assert fused("combsum", depth=2) == pytest.approx({"a": 1 + 0, "e": 1, "b": 0})
+
+
+def test_the_value_of_a_constant_list_decides_what_it_counts():
+    flat = rl.Ranks.from_dict({"q": {"x": 0.0, "a": 0.0}})
+    assert fused("combsum", A, flat)["a"] == 2
+    assert fused("combsum", A, flat, constant=0.0)["a"] == 1
+    assert fused("combmin", A, flat, constant=0.0)["a"] == 0
+
+
+@pytest.mark.parametrize(
+    ("normalization", "expected"),
+    [
+        ("rank_norm", {"a": 1 + 3 / 4, "e": 1, "b": 3 / 4 + 1 / 4, "d": 1 / 4 + 2 / 4, "c": 2 / 4}),
+        ("borda_norm", {"a": 1 + 4 / 5, "b": 4 / 5 + 2 / 5, "e": 1, "d": 2 / 5 + 3 / 5, "c": 3 / 5}),
+        ("max_norm", {"a": 1 + 0.4 / 0.5, "e": 1, "d": 1 / 9 + 0.3 / 0.5, "b": 6 / 9 + 0, "c": 4 / 9}),
+        ("sum_norm", {"a": 8 / 16 + 4 / 12, "e": 5 / 12, "b": 5 / 16, "d": 3 / 12, "c": 3 / 16}),
+        ("raw", {"a": 9.4, "b": 6.0, "c": 4.0, "d": 1.3, "e": 0.5}),
+    ],
+)
+def test_every_normalization_can_be_chosen(normalization, expected):
+    assert fused("combsum", normalization=normalization) == pytest.approx(expected, rel=1e-6)
+
+
+def test_rank_normalization_needs_no_scores():
+    order = rl.Ranks.from_dict({"q": ["a", "b"]})
+    assert fused("combsum", order, order, normalization="rank_norm") == {"a": 2.0, "b": 1.0}
+
+
+def test_huge_scores_give_valid_ranks():
+    huge = rl.Ranks([[0, 1]], [[3e38, 1e38]])
+    got = rl.fuse([huge, huge], "rlsim", normalization="raw")
+    rl.Ranks(got.items, got.scores, got.n_items)
+    assert got.items.tolist()[0][:2] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("combsum", {"normalization": "minmax"}, "Unknown normalization 'minmax'"),
+        ("combsum", {"normalization": "rank_norm", "constant": 0.0}, "'rank_norm' has no option 'constant'"),
+        ("combsum", {"constant": float("nan")}, "constant must be a finite number; got nan."),
+        ("combsum", {"constant": "one"}, "constant must be a finite number; got 'one'."),
+        ("combsum", {"weights": 5}, "weights must be a number from 0 for each of the 2 rankers; got 5."),
+        ("combsum", {"normalization": 5}, "Unknown normalization 5"),
+        ("combsum", {"depth": 0}, "depth must be a whole number, at least 1; got 0."),
+        ("combsum", {"weights": "ab"}, "weights must be a number from 0 for each of the 2 rankers; got ab."),
+        ("combsum", {"mode": "mean"}, "The method 'combsum' has no option 'mode'"),
+        ("combmed", {"mode": "middle"}, "Unknown mode 'middle'; choose from mean, median."),
+        ("rlsim", {"normalization": "z_score"}, "A product needs values from 0, and 'z_score' gives values below"),
+    ],
+)
+def test_bad_options_are_told(method, options, message):
+    with pytest.raises(rl.InputError) as caught:
+        rl.fuse([A, B], method, **options)
+    assert message in str(caught.value)
+
+
+def test_ranks_without_scores_are_an_error_that_says_what_to_do():
+    with pytest.raises(rl.InputError, match="rank_norm and borda_norm do without"):
+        rl.fuse([rl.Ranks([[0, 1]]), rl.Ranks([[1, 0]])], "combsum")
+
+
+def test_scores_are_rounded_before_they_are_compared():
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in binary; the items are a tie all the same, first seen first."""
+    lists = [{"q": {"z": 1.0, "a": x, "b": y, "y": 0.0}} for x, y in ((0.1, 0.3), (0.2, 0.2), (0.3, 0.1))]
+    ranks = [rl.Ranks.from_dict(one) for one in lists]
+    got = rl.fuse([ranks[2], ranks[1], ranks[0]], "combsum").to_dict()["q"]
+    assert list(got) == ["z", "a", "b", "y"]
+    assert np.float32(got["a"]) == np.float32(got["b"])
