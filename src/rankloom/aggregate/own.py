@@ -20,6 +20,7 @@ def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.f
     >>> own_first(Ranks([[2, 0, 1], [0, 2, -1], [-1, -1, -1]]), depth=3)[0].tolist()
     [[0, 2, 1], [1, 0, 2], [-1, -1, -1]]
     """
+    depth = min(depth, len(ranks.items))
     items = ranks.items[:, :depth]
     scores = None if ranks.scores is None else ranks.scores[:, :depth]
     numbers = np.arange(len(items), dtype=np.int32)
