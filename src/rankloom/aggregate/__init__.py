@@ -1,11 +1,15 @@
 """Methods of rank aggregation behind one door: `fuse`, with `METHODS` for their names."""
 
+from rankloom.aggregate.adaptive import qalf
+from rankloom.aggregate.context import crossdiffusion, sca
 from rankloom.aggregate.contract import check_method
 from rankloom.aggregate.fusion_graph import fg
 from rankloom.aggregate.kemeny import kemeny, kemeny_cost
 from rankloom.aggregate.methods import METHODS, Method, fuse
 from rankloom.aggregate.order import borda, mra, rrf
 from rankloom.aggregate.pairwise import condorcet
+from rankloom.aggregate.query_graph import queryrankfusion
+from rankloom.aggregate.reciprocal import helloneighbor
 from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
 
 __all__ = [
@@ -20,11 +24,16 @@ __all__ = [
     "combmnz",
     "combsum",
     "condorcet",
+    "crossdiffusion",
     "fg",
     "fuse",
+    "helloneighbor",
     "kemeny",
     "kemeny_cost",
     "mra",
+    "qalf",
+    "queryrankfusion",
     "rlsim",
     "rrf",
+    "sca",
 ]

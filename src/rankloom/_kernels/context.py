@@ -1,0 +1,235 @@
+"""Neighborhoods as sparse vectors: compared, diffused, and as close sets."""
+
+import numpy as np
+from numba import njit
+
+from rankloom._kernels.query_graphs import by_score, listed, vertex
+
+
+@njit(cache=True, nogil=True)
+def best(vertices, score, items, scores):
+    """Write the best of a pool by score in float32, ties in the order met; the rest is padding."""
+    chosen = by_score(score, np.arange(vertices.size))
+    end = min(items.size, chosen.size)
+    for place in range(end):
+        items[place] = vertices[chosen[place]]
+        scores[place] = score[chosen[place]]
+    items[end:] = -1
+    scores[end:] = 0
+
+
+@njit(cache=True, nogil=True)
+def pool(q, lists, slot, vertices):
+    """Items of q's lists, ranker after ranker, in the order met; how many."""
+    count = 0
+    for r in range(lists.shape[0]):
+        for place in range(lists.shape[2]):
+            if lists[r, q, place] < 0:
+                break
+            _, count = vertex(lists[r, q, place], slot, vertices, count)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def jaccards(start, stop, lists, ptr, columns, values, sums, part, slot, score):
+    """Add `part` times the weighted Jaccard similarity of q's vector to that of each item in its pool."""
+    vertices = np.empty(lists.shape[0] * lists.shape[2], np.int32)
+    for q in range(start, stop):
+        count = pool(q, lists, slot, vertices)
+        for i in range(count):
+            slot[vertices[i]] = 0
+        for entry in range(ptr[q], ptr[q + 1]):
+            slot[columns[entry]] = entry - ptr[q] + 1
+        for i in range(count):
+            item = vertices[i]
+            shared = np.float64(0)
+            for entry in range(ptr[item], ptr[item + 1]):
+                spot = slot[columns[entry]]
+                if spot:
+                    shared += min(values[entry], values[ptr[q] + spot - 1])
+            union = sums[q] + sums[item] - shared
+            if shared > 0:
+                score[q, i] += part[q] * shared / union
+        for entry in range(ptr[q], ptr[q + 1]):
+            slot[columns[entry]] = 0
+
+
+@njit(cache=True, nogil=True)
+def best_of_pools(start, stop, lists, slot, score, items, scores):
+    """The best of each query's pool by `score`, whose columns are in the order met."""
+    vertices = np.empty(lists.shape[0] * lists.shape[2], np.int32)
+    for q in range(start, stop):
+        count = pool(q, lists, slot, vertices)
+        best(vertices[:count], score[q, :count], items[q], scores[q])
+        for i in range(count):
+            slot[vertices[i]] = 0
+
+
+@njit(cache=True, nogil=True)
+def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, values, share, eta, out, weight, slot):
+    """One round for one ranker, rows start to stop: K (mean of the others' P) K' + eta I, the best entries of each row.
+
+    `near` and `kernel` are K by rows, `back_*` K by columns; `items` and `values` hold P of every ranker.
+    """
+    n = near.shape[0]
+    depth = out.shape[1]
+    met, reached = np.empty(n, np.int32), np.empty(n, np.int32)
+    first, second = np.zeros(n), np.zeros(n)
+    for i in range(start, stop):
+        n_met = n_reached = 0
+        for place in range(near.shape[1]):
+            a = near[i, place]
+            if a < 0:
+                break
+            for s in range(items.shape[0]):
+                if share[s] == 0:
+                    continue
+                for column in range(depth):
+                    b = items[s, a, column]
+                    if b < 0:
+                        break
+                    if slot[b] == 0:
+                        slot[b] = 1
+                        met[n_met] = b
+                        n_met += 1
+                    first[b] += share[s] * kernel[i, place] * values[s, a, column]
+        for spot in range(n_met):
+            slot[met[spot]] = 0
+        if eta > 0:
+            slot[i] = 1
+            reached[0] = i
+            second[i] = eta
+            n_reached = 1
+        for spot in range(n_met):
+            b = met[spot]
+            for entry in range(back_ptr[b], back_ptr[b + 1]):
+                j = back_rows[entry]
+                if slot[j] == 0:
+                    slot[j] = 1
+                    reached[n_reached] = j
+                    n_reached += 1
+                second[j] += first[b] * back_values[entry]
+            first[b] = 0
+        keep_best(reached[:n_reached], second, out[i], weight[i])
+        for spot in range(n_reached):
+            slot[reached[spot]] = 0
+            second[reached[spot]] = 0
+
+
+@njit(cache=True, nogil=True)
+def keep_best(reached, value, items, values):
+    """Write the entries of largest value, ties by item number, in order of that; the rest is padding."""
+    order = np.sort(reached)
+    found = value[order]
+    if order.size > items.size:  # do not sort what is cut off
+        least = np.partition(found, order.size - items.size)[order.size - items.size]
+        order, found = order[found >= least], found[found >= least]
+    chosen = np.argsort(-found, kind="mergesort")
+    end = min(items.size, chosen.size)
+    for place in range(end):
+        items[place] = order[chosen[place]]
+        values[place] = found[chosen[place]]
+    items[end:] = -1
+    values[end:] = 0
+
+
+@njit(cache=True, nogil=True)
+def mean_of_rows(start, stop, items, values, share, alive, slot, out, scores):
+    """The best of each row of a weighted sum of sparse matrices."""
+    m, _, depth = items.shape
+    vertices = np.empty(m * depth, np.int32)
+    for q in range(start, stop):
+        count = 0
+        score = np.zeros(m * depth)
+        for r in range(m):
+            for place in range(depth if alive[q] else 0):
+                if items[r, q, place] < 0:
+                    break
+                spot, count = vertex(items[r, q, place], slot, vertices, count)
+                score[spot] += share[r] * values[r, q, place]
+        best(vertices[:count], score[:count], out[q], scores[q])
+        for i in range(count):
+            slot[vertices[i]] = 0
+
+
+@njit(cache=True, nogil=True)
+def reciprocal_set(q, lists, knn, out):
+    """The neighbors of q that have q for a neighbor, q among them; how many."""
+    count = 0
+    for place in range(min(knn, lists.shape[1])):
+        if lists[q, place] < 0:
+            break
+        if listed(q, lists[lists[q, place]], knn):
+            out[count] = lists[q, place]
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def close_set(q, lists, knn, overlap, inside, members, near):
+    """The reciprocal neighbors of q, and those (of half the number) of members that overlap enough; how many.
+
+    `inside` is scratch of zeros, left so.
+    """
+    core = count = reciprocal_set(q, lists, knn, members)
+    for i in range(core):
+        inside[members[i]] = 1
+    for i in range(core):
+        size = reciprocal_set(members[i], lists, max(knn // 2, 1), near)
+        shared = 0
+        for spot in range(size):
+            shared += inside[near[spot]] == 1
+        if shared >= overlap * size:
+            for spot in range(size):
+                if inside[near[spot]] == 0:
+                    inside[near[spot]] = 2  # in the set, but not of those that the overlap counts
+                    members[count] = near[spot]
+                    count += 1
+    for i in range(count):
+        inside[members[i]] = 0
+    return count
+
+
+@njit(cache=True, nogil=True)
+def hello_neighbor(start, stop, lists, weights, length, knn, overlap, slot, inside, items, scores):
+    """Close sets first, by mean similarity to the set; then the rest of the pool."""
+    m, _, depth = lists.shape
+    most = knn * (knn // 2 + 1) + 1
+    members, near = np.empty(most, np.int32), np.empty(knn, np.int32)
+    vertices = np.empty(m * (depth + most), np.int32)
+    close = np.zeros(vertices.size, np.bool_)
+    inner, outer = np.zeros(vertices.size), np.zeros(vertices.size)
+    for q in range(start, stop):
+        count = pool(q, lists, slot, vertices)
+        total = np.float64(0)
+        for r in range(m):
+            if depth == 0 or lists[r, q, 0] < 0:
+                continue
+            total += weights[r]
+            for place in range(depth):
+                if lists[r, q, place] < 0:
+                    break
+                outer[slot[lists[r, q, place]] - 1] += weights[r] * (1 - place / length)
+            size = close_set(q, lists[r], knn, overlap, inside, members, near)
+            for i in range(size):
+                spot, count = vertex(members[i], slot, vertices, count)
+                close[spot] = True
+                inside[members[i]] = 1
+            for i in range(size):
+                for place in range(depth):
+                    item = lists[r, members[i], place]
+                    if item < 0:
+                        break
+                    if inside[item]:
+                        inner[slot[item] - 1] += weights[r] * (1 - place / length) / size
+            for i in range(size):
+                inside[members[i]] = 0
+        for i in range(count):
+            outer[i] = 1 + inner[i] / total if close[i] else outer[i] / total
+            if vertices[i] == q:
+                outer[i] = 2
+        best(vertices[:count], outer[:count], items[q], scores[q])
+        for i in range(count):
+            slot[vertices[i]] = 0
+            close[i] = False
+            inner[i] = outer[i] = 0

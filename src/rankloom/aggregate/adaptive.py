@@ -1,0 +1,166 @@
+"""Rankers weighed anew for each query, by the shape of their scores."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.aggregate.methods import register
+from rankloom.aggregate.own import check_counts, checked_weights
+from rankloom.aggregate.pool import pooled_sum
+from rankloom.errors import InputError
+from rankloom.ranks import PAD, Ranks
+
+
+@register("qalf", needs="queries")
+def qalf(
+    ranks: Sequence[Ranks],
+    k: int = 10,
+    *,
+    depth: int = 1000,
+    references: Sequence[ArrayLike] | None = None,
+    tail: float = 0.5,
+    floor: float = 0.01,
+    weights: Sequence[float] | None = None,
+) -> Ranks:
+    r"""Query-adaptive late fusion: a product of scores, in which rankers whose scores fall steeply count more.
+
+    For each query the scores of a list, best first, are a curve. A good ranker gives an L-shaped one, a bad one a curve
+    that falls gradually. What a bad one would give is subtracted, the rest is scaled to [0, 1], and with
+    :math:`A_r` the area under it (its mean height)
+
+    .. math:: w_r = (1 / A_r) \,/\, \sum_s (1 / A_s), \qquad \mathrm{score}(x) = \prod_r s_r(x)^{w_r}
+
+    where :math:`s_r` are the list's scores scaled to [`floor`, 1], and `floor` for an item that it does not have.
+    Rankers that have no list for the query are left out. Ties come in the order in which the lists, one after the
+    other, show the items first.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks
+        With scores.
+    depth : int
+        How much of each list is used.
+    references : sequence of arrays of shape (n_curves, at least the length of the lists), optional
+        For each ranker the sorted scores of queries that have no relevant item (1000 and more in the article): the
+        curve whose tail is nearest, by squared differences, is subtracted. Without them the mean of the list's own
+        tail is, and what falls below 0 is 0; this is our choice.
+    tail : float
+        The share of the list, counted from its end, that is its tail, at least one item; 0.5 is our choice.
+    floor : float
+        Above 0, so that the last item of a list is not the same as none; 0.01 is our choice.
+    weights : sequence of float, optional
+        One for each ranker; multiplies :math:`1 / A_r`.
+
+    Notes
+    -----
+    A curve that is constant, of one item too, is 1 throughout: area 1, the least weight. That the product is of the
+    scores as scaled before the subtraction is our reading.
+
+    References
+    ----------
+    Zheng, Wang, Tian, He, Liu, Tian (2015), Query-adaptive late fusion for image search and person re-identification,
+    CVPR, doi:10.1109/CVPR.2015.7298783
+
+    Examples
+    --------
+    The first ranker is sure, the second is not:
+
+    >>> sure = Ranks([[0, 1, 2, 3]], [[1.0, 0.1, 0.1, 0.0]])
+    >>> unsure = Ranks([[1, 0, 2, 3]], [[1.0, 0.9, 0.8, 0.0]])
+    >>> qalf([sure, unsure], k=2).items
+    array([[0, 1]], dtype=int32)
+    """
+    check_counts(depth=depth)
+    for name, value in (("tail", tail), ("floor", floor)):
+        if not 0 < value <= 1:
+            raise InputError(f"{name} must be above 0 and at most 1; got {value!r}.")
+    if floor == 1:
+        raise InputError("floor must be below 1; at 1 all scores are equal.")
+    share = checked_weights(weights, len(ranks))
+    if references is not None and len(references) != len(ranks):
+        raise InputError(f"references must be one array for each of the {len(ranks)} rankers; got {len(references)}.")
+    heads = [_head(r, depth) for r in ranks]
+    curves = [_curves(r) for r in heads]
+    steepness = np.zeros((len(ranks), ranks[0].n_queries))
+    for r, (scores, lengths) in enumerate(curves):
+        known = None if references is None else _checked_references(references[r], scores.shape[1], r)
+        rest = _without_tail(scores, lengths, tail) if known is None else _without_nearest(scores, lengths, known, tail)
+        steepness[r] = share[r] / _areas(rest, lengths) * (lengths > 0)
+    total = steepness.sum(axis=0)
+    power = np.divide(steepness, total, out=np.zeros_like(steepness), where=total > 0)
+    parts = [
+        power[r][:, None] * np.log((floor + (1 - floor) * _min_max(scores, lengths)) / floor)
+        for r, (scores, lengths) in enumerate(curves)
+    ]
+    sums = pooled_sum(heads, parts, k)
+    products = np.where(sums.items == PAD, 0.0, floor * np.exp(np.asarray(sums.scores, np.float64)))
+    return Ranks.trusted(
+        sums.items, products.astype(np.float32), sums.n_items, item_ids=sums.item_ids, query_ids=sums.query_ids
+    )
+
+
+def _head(ranks: Ranks, depth: int) -> Ranks:
+    if ranks.scores is None:
+        raise InputError("qalf needs scores, and some of these ranks have none; rrf works on positions alone.")
+    return ranks.head(depth)
+
+
+def _curves(ranks: Ranks) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    return np.asarray(ranks.scores, np.float64), ranks.lengths()
+
+
+def _inside(lengths: NDArray[np.int32], width: int) -> NDArray[np.bool_]:
+    """Return which cells of a padded table are in a list."""
+    return np.asarray(np.arange(width) < lengths[:, None], np.bool_)
+
+
+def _in_tail(lengths: NDArray[np.int32], width: int, tail: float) -> NDArray[np.bool_]:
+    """Return which cells are in the tail: the last share of the list, at least one item."""
+    before = lengths - np.maximum(np.floor(lengths * tail), 1).astype(np.int32)
+    return _inside(lengths, width) & ~_inside(before, width)
+
+
+def _min_max(curves: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Scale each list to [0, 1]; a constant one is 1 throughout, and padding is 0."""
+    inside = _inside(lengths, curves.shape[1])
+    low = np.where(inside, curves, np.inf).min(axis=1, initial=np.inf)
+    high = np.where(inside, curves, -np.inf).max(axis=1, initial=-np.inf)
+    spread = np.where(high > low, high - low, 1.0)
+    scaled = (curves - np.where(lengths > 0, low, 0.0)[:, None]) / spread[:, None]
+    return np.where(inside, np.where((high > low)[:, None], scaled, 1.0), 0.0)
+
+
+def _areas(rest: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the mean height of each curve scaled to [0, 1]; 1 for an empty one."""
+    sums = _min_max(rest, lengths).sum(axis=1)
+    return np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
+
+
+def _without_tail(curves: NDArray[np.float64], lengths: NDArray[np.int32], tail: float) -> NDArray[np.float64]:
+    """Subtract the mean of each list's own tail; what is below it becomes 0."""
+    in_tail = _in_tail(lengths, curves.shape[1], tail)
+    mean = np.where(in_tail, curves, 0.0).sum(axis=1) / np.maximum(in_tail.sum(axis=1), 1)
+    return np.asarray(np.maximum(curves - mean[:, None], 0.0), np.float64)
+
+
+def _without_nearest(
+    curves: NDArray[np.float64], lengths: NDArray[np.int32], known: NDArray[np.float64], tail: float
+) -> NDArray[np.float64]:
+    """Subtract from each list the reference curve whose tail is nearest, the first of equals."""
+    in_tail = _in_tail(lengths, curves.shape[1], tail)
+    rest = np.zeros_like(curves)
+    for row, (curve, places) in enumerate(zip(curves, in_tail, strict=True)):
+        nearest = np.argmin(((known[:, places] - curve[places]) ** 2).sum(axis=1))
+        rest[row] = curve - known[nearest]
+    return rest
+
+
+def _checked_references(given: ArrayLike, width: int, ranker: int) -> NDArray[np.float64]:
+    known = np.asarray(given, np.float64)
+    if known.ndim != 2 or not len(known) or known.shape[1] < width or not np.isfinite(known).all():
+        raise InputError(
+            f"references of ranker {ranker + 1} must be finite, one or more rows of at least {width} scores; "
+            f"got the shape {known.shape}."
+        )
+    return known[:, :width]
