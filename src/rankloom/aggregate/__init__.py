@@ -3,5 +3,6 @@
 from rankloom.aggregate.fusion_graph import fg
 from rankloom.aggregate.methods import METHODS, Method, fuse
 from rankloom.aggregate.order import rrf
+from rankloom.aggregate.rkgraph import rkgraph
 
-__all__ = ["METHODS", "Method", "fg", "fuse", "rrf"]
+__all__ = ["METHODS", "Method", "fg", "fuse", "rkgraph", "rrf"]
