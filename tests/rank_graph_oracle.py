@@ -212,3 +212,34 @@ def correlation_weights(lists, C, levels):
             for a, b in product(group, repeat=2):
                 W[a, b] += t
     return W
+
+
+def corgraph(
+    rankers, neighbors=25, depth=200, start=0.35, step=0.005, kind="pearson", p=0.95, scores=None, by="places"
+):
+    n = len(rankers[0])
+    length = min(depth, max(len(row) for lists in rankers for row in lists))
+    if scores is None:
+        rankers = [[row[:length] for row in lists] for lists in rankers]
+        known = [place_distances(lists, length) for lists in rankers]
+    else:
+        known = [score_distances(lists, values) for lists, values in zip(rankers, scores, strict=True)]
+    matrices = [full(*one) for one in known]
+    if len(rankers) > 1:
+        D = fused_distances(matrices, rankers, min(neighbors, length), length, by)
+        lists = []
+        for i in range(n):
+            listing = [j for ranker in rankers for j in range(n) if i in ranker[j]]
+            pool = union([*(ranker[i] for ranker in rankers), listing])
+            lists.append(ordered(pool, lambda j, i=i: -D[i][j])[:length])
+    else:
+        D, lists = matrices[0], [row[:length] for row in rankers[0]]
+    C = {(i, j): correlation(D, lists, i, j, neighbors, kind, p) + 1e-9 for i in range(n) for j in lists[i]}
+    W = correlation_weights(lists, C, thresholds(start, step))
+    column = [fsum(W[i, j] for i in range(n)) for j in range(n)]
+    answers = []
+    for i in range(n):
+        rest = [j for j in range(n) if j not in lists[i] and W[i, j] > 0]
+        value = {j: W[i, j] / column[j] for j in lists[i] + rest}
+        answers.append([(j, value[j]) for j in ordered(lists[i] + rest, value.get)])
+    return answers

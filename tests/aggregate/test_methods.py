@@ -65,7 +65,11 @@ def test_fg_takes_queries_from_outside_with_the_collection():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([A, B], "rff"), {}, "Unknown method 'rff'; choose from fg, rkgraph, rrf. Did you mean 'rrf'?"),
+        (
+            ([A, B], "rff"),
+            {},
+            "Unknown method 'rff'; choose from corgraph, fg, recknngraphccs, rkgraph, rrf. Did you mean 'rrf'?",
+        ),
         (([A, B], "rrf", 0), {}, "k must be a whole number, at least 1; got 0."),
         (([A, B], "rrf"), {"cutoff": 3}, "The method 'rrf' has no option 'cutoff'; it has constant, weights."),
         (([A, B], "rrf"), {"weights": [1]}, "weights must be a number from 0 for each of the 2 rankers; got [1]."),

@@ -1,16 +1,21 @@
 """What the methods that look at the whole collection share: checked options, lists as arrays, blocks of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.engine import Progress, run_blocks
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import PAD, Ranks
 
 Array = NDArray[Any]
+SMALLEST = 64  # rows of a block, unless there are fewer: then eight blocks
 BLOCKS = 64  # at most: each has scratch of the size of the collection
+
+#: Runs ``work(start, stop)`` for blocks that cover 0 to n, as a stage of a name.
+Run = Callable[[Callable[[int, int], None], int, str], None]
 
 
 def check_collection(ranks: Sequence[Ranks], method: str) -> int:
@@ -81,9 +86,22 @@ def frozen(array: Array) -> Array:
     return array
 
 
-def row_block(n: int) -> int:
-    """Return how many rows to work on at a time."""
-    return max(64, -(-n // BLOCKS))
+def overlap_shares(p: float, k: int) -> NDArray[np.float64]:
+    """Return what an item in both lists from depth d on adds to their overlap, for d from 0 to k."""
+    share = np.zeros(k + 1)
+    share[1:] = (1 - p) * p ** np.arange(k) / np.arange(1, k + 1)
+    tail: NDArray[np.float64] = frozen(np.cumsum(share[::-1])[::-1].copy())
+    return tail
+
+
+def runner(threads: int | None, progress: Progress | None) -> Run:
+    """Return what runs ``work(start, stop)`` over n rows, in blocks that keep every thread busy."""
+
+    def run(work: Callable[[int, int], None], n: int, stage: str) -> None:
+        block = max(SMALLEST, -(-n // BLOCKS)) if n > SMALLEST else -(-n // 8)
+        run_blocks(work, n, stage=stage, block=max(block, 1), threads=threads, progress=progress)
+
+    return run
 
 
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:

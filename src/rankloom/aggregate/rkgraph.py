@@ -1,13 +1,12 @@
 """RkGraph: ranked lists by the graph of items that stand together at the top of lists."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.aggregate.collection import (
     Array,
+    Run,
     answers,
     check_between,
     check_choice,
@@ -15,15 +14,14 @@ from rankloom.aggregate.collection import (
     check_whole,
     frozen,
     longest,
-    row_block,
+    overlap_shares,
+    runner,
     table,
     turned,
 )
 from rankloom.aggregate.methods import register
-from rankloom.engine import Progress, run_blocks
+from rankloom.engine import Progress
 from rankloom.ranks import Ranks
-
-Run = Callable[[Callable[[int, int], None], int, str], None]
 
 
 @register("rkgraph", needs="collection")
@@ -97,9 +95,9 @@ def rkgraph(
     check_choice("pool", pool, ("last", "union"))
     check_collection(ranks, "rkgraph")
     length = longest(ranks, depth)
-    run = partial(_run, threads=threads, progress=progress)
+    run = runner(threads, progress)
     lists = [_mutual(table(r, length), run) for r in ranks]
-    tail = _tail(persistence, neighbors)
+    tail = overlap_shares(persistence, neighbors)
     if len(ranks) > 1:
         tops = [_tops(one, neighbors, tail, run) for one in lists]
         lists = [_ranked(one[None], [top], neighbors, run)[0] for one, top in zip(lists, tops, strict=True)]
@@ -109,10 +107,6 @@ def rkgraph(
     for _ in range(iterations):
         one, distances = _ranked(one[None], [_tops(one, neighbors, tail, run)], neighbors, run)
     return answers(ranks[0], one[:, :k], 1.0 / distances[:, :k])
-
-
-def _run(work: Callable[[int, int], None], n: int, stage: str, threads: int | None, progress: Progress | None) -> None:
-    run_blocks(work, n, stage=stage, block=row_block(n), threads=threads, progress=progress)
 
 
 def _mutual(lists: Array, run: Run) -> Array:
@@ -126,14 +120,6 @@ def _mutual(lists: Array, run: Run) -> Array:
     run(lambda start, stop: kernels.reorder(start, stop, lists, length, missing, 1, False, *back, out), n, "Sorting")
     kernels.swap_first(out)
     return frozen(out)
-
-
-def _tail(p: float, k: int) -> NDArray[np.float64]:
-    """Return what an item in both lists from depth d on adds to their overlap, for d from 0 to k."""
-    share = np.zeros(k + 1)
-    share[1:] = (1 - p) * p ** np.arange(k) / np.arange(1, k + 1)
-    tail: NDArray[np.float64] = frozen(np.cumsum(share[::-1])[::-1].copy())
-    return tail
 
 
 def _tops(lists: Array, k: int, tail: Array, run: Run) -> tuple[Array, Array]:
