@@ -164,11 +164,14 @@ def test_components_are_networkxs(leads_to, data):
         assert ours == {frozenset(group) for group in nx.strongly_connected_components(graph)}
 
 
-@given(st.lists(st.integers(0, 5), max_size=70))
-def test_the_sort_is_stable(keys):
+@given(st.lists(st.integers(0, 5), max_size=70), st.integers(1, 70))
+def test_the_sort_is_stable(keys, wanted):
     order, spare = np.empty((2, len(keys)), np.int64)
+    expected = sorted(range(len(keys)), key=keys.__getitem__)
     sorting.sort_rising(np.array(keys, np.float64), len(keys), order, spare)
-    assert order.tolist() == sorted(range(len(keys)), key=keys.__getitem__)
+    assert order.tolist() == expected
+    sorting.sort_smallest(np.array(keys, np.float64), len(keys), wanted, order, spare)
+    assert order[:wanted].tolist() == expected[:wanted]
 
 
 # Laws

@@ -207,8 +207,7 @@ def correlate(start, stop, lists, own, D, thresholds, levels):
         while size < length and lists[i, size] >= 0:
             j = lists[i, size]
             slot[j] = size + 1
-            for at in range(first):
-                theirs[size, at] = unknown(j, lists[i, at], D.absent, D.fused)
+            theirs[size, :first] = -1.0
             size += 1
         for at in range(first):
             u = lists[i, at]
@@ -221,7 +220,8 @@ def correlate(start, stop, lists, own, D, thresholds, levels):
             levels[i, c] = -1
         for c in range(size):
             j = lists[i, c]
-            y[:first] = theirs[c, :first]
+            for at in range(first):
+                y[at] = theirs[c, at] if theirs[c, at] >= 0.0 else unknown(j, lists[i, at], D.absent, D.fused)
             count = first
             for at in range(k):
                 u = lists[j, at]

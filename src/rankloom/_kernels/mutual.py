@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from rankloom._kernels.sorting import sort_rising
+from rankloom._kernels.sorting import sort_smallest
 
 
 @njit(cache=True, nogil=True)
@@ -158,7 +158,7 @@ def rank_by_graph(start, stop, pools, k, tops, S, back_ptr, back_rows, back_plac
                 distance = np.float64(np.float32(1.0 / (1.0 + row[pool[c]])))
                 key[c] = distance if m == 1 else np.float64(np.float32(key[c] * (1.0 + distance)))
             clear_graph_row(i, r * n, tops, back_ptr, back_rows, row)
-        sort_rising(key, size, order, spare)
+        sort_smallest(key, size, out.shape[1], order, spare)
         for place in range(out.shape[1]):
             out[i, place] = pool[order[place]] if place < size else -1
             distances[i, place] = key[order[place]] if place < size else 1.0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from rankloom._kernels.sorting import sort_rising
+from rankloom._kernels.sorting import sort_smallest
 
 
 class Groups(NamedTuple):
@@ -328,7 +328,7 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
         found[listed:size].sort()
         for c in range(size):
             key[c] = key_of(i, found[c], W, components, rules, weights)
-        sort_rising(key, size, rank, spare)
+        sort_smallest(key, size, width, rank, spare)
         least, ties = np.inf, True  # another item must have a key under this, or at it if ties count
         if size >= width:
             least, ties = key[rank[width - 1]], rank[width - 1] >= listed
@@ -350,7 +350,7 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
             found[listed:size].sort()
             for c in range(listed, size):
                 key[c] = key_of(i, found[c], W, components, rules, weights)
-            sort_rising(key, size, rank, spare)
+            sort_smallest(key, size, width, rank, spare)
         for at in range(width):
             out[i, at] = found[rank[at]] if at < size else -1
             scores[i, at] = -key[rank[at]] if at < size else 0.0

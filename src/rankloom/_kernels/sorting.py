@@ -33,3 +33,23 @@ def sort_rising(key, size, order, spare):
                     left += 1
                 at += 1
         run *= 2
+
+
+@njit(cache=True, nogil=True)
+def sort_smallest(key, size, wanted, order, spare):
+    """Fill the first `wanted` places of `order` as `sort_rising` does; the others are not to be used."""
+    if wanted * 16 > size:
+        sort_rising(key, size, order, spare)
+        return
+    filled = 0
+    for c in range(size):
+        if filled == wanted:
+            if key[c] >= key[order[filled - 1]]:
+                continue
+            filled -= 1  # the last one goes
+        at = filled
+        while at > 0 and key[order[at - 1]] > key[c]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = c
+        filled += 1

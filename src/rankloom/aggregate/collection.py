@@ -1,7 +1,7 @@
 """What the methods that look at the whole collection share: checked options, lists as arrays, blocks of rows."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,15 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import PAD, Ranks
 
 Array = NDArray[Any]
-SMALLEST = 64  # rows of a block, unless there are fewer: then eight blocks
+SMALLEST = 64  # rows of a block
 BLOCKS = 64  # at most: each has scratch of the size of the collection
 
-#: Runs ``work(start, stop)`` for blocks that cover 0 to n, as a stage of a name.
-Run = Callable[[Callable[[int, int], None], int, str], None]
+
+class Run(Protocol):
+    """Runs ``work(start, stop)`` for blocks that cover 0 to n, as a stage of a name; blocks of `smallest` or more."""
+
+    def __call__(self, work: Callable[[int, int], None], n: int, stage: str, smallest: int | None = None) -> None:
+        """Run."""
 
 
 def check_collection(ranks: Sequence[Ranks], method: str) -> int:
@@ -97,9 +101,9 @@ def overlap_shares(p: float, k: int) -> NDArray[np.float64]:
 def runner(threads: int | None, progress: Progress | None) -> Run:
     """Return what runs ``work(start, stop)`` over n rows, in blocks that keep every thread busy."""
 
-    def run(work: Callable[[int, int], None], n: int, stage: str) -> None:
-        block = max(SMALLEST, -(-n // BLOCKS)) if n > SMALLEST else -(-n // 8)
-        run_blocks(work, n, stage=stage, block=max(block, 1), threads=threads, progress=progress)
+    def run(work: Callable[[int, int], None], n: int, stage: str, smallest: int | None = None) -> None:
+        block = max(smallest or SMALLEST, -(-n // BLOCKS))
+        run_blocks(work, n, stage=stage, block=block, threads=threads, progress=progress)
 
     return run
 

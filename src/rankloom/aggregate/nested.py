@@ -63,6 +63,7 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Co
             ),
             n_levels,
             "Joining components",
+            smallest=1,
         )
         order[r] = np.lexsort(labels[::-1])  # by the widest components first
         place[r, order[r]] = np.arange(n)

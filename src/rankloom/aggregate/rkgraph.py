@@ -100,13 +100,14 @@ def rkgraph(
     tail = overlap_shares(persistence, neighbors)
     if len(ranks) > 1:
         tops = [_tops(one, neighbors, tail, run) for one in lists]
-        lists = [_ranked(one[None], [top], neighbors, run)[0] for one, top in zip(lists, tops, strict=True)]
+        lists = [_ranked(one[None], [top], neighbors, length, run)[0] for one, top in zip(lists, tops, strict=True)]
         pools = np.stack(lists if pool == "union" else lists[-1:])
-        lists = [_ranked(pools, tops, neighbors, run)[0]]
+        lists = [_ranked(pools, tops, neighbors, length, run)[0]]
     one = lists[0]
-    for _ in range(iterations):
-        one, distances = _ranked(one[None], [_tops(one, neighbors, tail, run)], neighbors, run)
-    return answers(ranks[0], one[:, :k], 1.0 / distances[:, :k])
+    for left in range(iterations, 0, -1):
+        width = min(k, length) if left == 1 else length
+        one, distances = _ranked(one[None], [_tops(one, neighbors, tail, run)], neighbors, width, run)
+    return answers(ranks[0], one, 1.0 / distances)
 
 
 def _mutual(lists: Array, run: Run) -> Array:
@@ -132,16 +133,16 @@ def _tops(lists: Array, k: int, tail: Array, run: Run) -> tuple[Array, Array]:
     return tops, S
 
 
-def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, run: Run) -> tuple[Array, Array]:
+def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int, run: Run) -> tuple[Array, Array]:
     """Return each row's candidates sorted by distance in one or several graphs, and the distances."""
     from rankloom._kernels.mutual import rank_by_graph
 
-    _, n, length = pools.shape
+    n = pools.shape[1]
     tops = frozen(np.concatenate([top for top, _ in graphs]))
     S = frozen(np.concatenate([similarities for _, similarities in graphs]))
     back = turned([top for top, _ in graphs])
-    out = np.empty((n, length), np.int32)
-    distances = np.empty((n, length))
+    out = np.empty((n, width), np.int32)
+    distances = np.empty((n, width))
     frozen(pools)
     run(lambda start, stop: rank_by_graph(start, stop, pools, k, tops, S, *back, out, distances), n, "Ranking by graph")
     return frozen(out), distances
