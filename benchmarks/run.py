@@ -237,7 +237,62 @@ def classic(quick):
     return side_by_side(quick)
 
 
-PARTS = {part.__name__: part for part in (scale, sizes, hubs, reposition, latency, startup, classic)}
+GRAPH_METHODS = {"rkgraph": 4.2, "corgraph": 2.5, "recknngraphccs": 2.6}  # seconds of the authors' program, one thread
+
+LARGE = """
+import sys, time, resource
+sys.path.insert(0, sys.argv[1])
+from synthetic import ring
+import rankloom as rl
+rl.fuse(ring(200, m=2, length=20), sys.argv[2])
+ranks = ring(int(sys.argv[3]), m=3, length=int(sys.argv[4]))
+lists = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+cpu, wall = time.process_time(), time.perf_counter()
+rl.fuse(ranks, sys.argv[2])
+print(time.process_time() - cpu, time.perf_counter() - wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, lists)
+"""
+
+
+def graphs(quick):
+    """The whole-collection graph methods: seconds on digits, memory on a larger collection (a process for each)."""
+    from digits import rankers
+
+    import rankloom as rl
+
+    ranks = rankers(first=300 if quick else None)
+    n, depth = (2_000, 50) if quick else (50_000, 100)
+    rows = []
+    for method, reference in GRAPH_METHODS.items():
+        rl.fuse(ranks, method)
+        seconds = []
+        for _ in range(1 if quick else 5):
+            cpu, wall = time.process_time(), time.perf_counter()
+            rl.fuse(ranks, method)
+            seconds.append((time.process_time() - cpu, time.perf_counter() - wall))
+        command = [sys.executable, "-c", LARGE, str(HERE), method, str(n), str(depth)]
+        large = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        rows.append(
+            {
+                "method": method,
+                "digits CPU s": min(cpu for cpu, _ in seconds),
+                "digits wall s": min(wall for _, wall in seconds),
+                "authors' program s": reference,
+                "large CPU s": float(large[0]),
+                "large wall s": float(large[1]),
+                "large peak GB": float(large[2]) / 2**20,
+            }
+        )
+    note = (
+        "Targets: half of the authors' program (UDLF, one thread, a quiet machine; for recknngraphccs its RECKNNGRAPH, "
+        "the older method), 4 GB."
+    )
+    title = (
+        f"Graph methods (digits: {ranks[0].n_items:,} items, 3 rankers; large: ring, n = {n:,}, m = 3, depth {depth})"
+    )
+    return title, rows, note
+
+
+PARTS = {part.__name__: part for part in (scale, sizes, hubs, reposition, latency, startup, classic, graphs)}
 
 
 def markdown(title, rows, note):

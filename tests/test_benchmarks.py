@@ -11,7 +11,7 @@ import pytest
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
-@pytest.mark.parametrize("part", ["scale", "sizes", "hubs", "reposition", "latency", "startup", "classic"])
+@pytest.mark.parametrize("part", ["scale", "sizes", "hubs", "reposition", "latency", "startup", "classic", "graphs"])
 def test_a_small_sample_of_each_part_runs(part):
     command = [sys.executable, str(BENCHMARKS / "run.py"), part, "--quick", "--inside"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONWARNINGS": "error"})

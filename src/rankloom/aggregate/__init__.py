@@ -3,6 +3,7 @@
 from rankloom.aggregate.adaptive import qalf
 from rankloom.aggregate.context import crossdiffusion, sca
 from rankloom.aggregate.contract import check_method
+from rankloom.aggregate.corgraph import corgraph
 from rankloom.aggregate.fusion_graph import fg
 from rankloom.aggregate.kemeny import kemeny, kemeny_cost
 from rankloom.aggregate.methods import METHODS, Method, fuse
@@ -10,6 +11,8 @@ from rankloom.aggregate.order import borda, mra, rrf
 from rankloom.aggregate.pairwise import condorcet
 from rankloom.aggregate.query_graph import queryrankfusion
 from rankloom.aggregate.reciprocal import helloneighbor
+from rankloom.aggregate.recknngraph import recknngraphccs
+from rankloom.aggregate.rkgraph import rkgraph
 from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "combmnz",
     "combsum",
     "condorcet",
+    "corgraph",
     "crossdiffusion",
     "fg",
     "fuse",
@@ -33,6 +37,8 @@ __all__ = [
     "mra",
     "qalf",
     "queryrankfusion",
+    "recknngraphccs",
+    "rkgraph",
     "rlsim",
     "rrf",
     "sca",

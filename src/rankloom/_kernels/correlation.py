@@ -1,0 +1,241 @@
+"""Distances of a collection as sparse rows, several rankers' as one, and the correlation of rows near each other.
+
+A row has the distances that are known; `absent` stands for the others. Of several rankers, both are powers, and
+the distance of a pair is the product of 1 + the larger one of the two directions: known or not, it is symmetric.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from rankloom._kernels.sorting import sort_rising
+
+CLOSE = 1e-9  # a threshold is met by a correlation that is smaller by less: rounding must not decide
+FLAT = 1e-12  # rows that vary by less have no correlation
+
+
+class Distances(NamedTuple):
+    """Known distances by row and by column (CSR), and what stands for the rest, of shape (rankers, n)."""
+
+    row_ptr: np.ndarray
+    row_items: np.ndarray
+    row_values: np.ndarray
+    column_ptr: np.ndarray
+    column_items: np.ndarray
+    column_values: np.ndarray
+    absent: np.ndarray
+    fused: bool
+
+
+@njit(cache=True, nogil=True)
+def unknown(i, j, absent, fused):
+    """The distance of a pair of which no list knows."""
+    if not fused:
+        return absent[0, i]
+    total = np.float64(1)
+    for r in range(absent.shape[0]):
+        total *= 1.0 + max(absent[r, i], absent[r, j])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def pool_of(i, lists, back_ptr, back_rows, met, pool):
+    """Items that some list of row i has, in the order first seen, then those whose list has i, by ranker and number."""
+    m, n, depth = lists.shape
+    size = 0
+    for r in range(m):
+        for place in range(depth):
+            item = lists[r, i, place]
+            if item < 0:
+                break
+            if not met[item]:
+                met[item] = True
+                pool[size] = item
+                size += 1
+    for r in range(m):
+        for entry in range(back_ptr[r * n + i], back_ptr[r * n + i + 1]):
+            item = np.int64(back_rows[entry]) - r * n
+            if not met[item]:
+                met[item] = True
+                pool[size] = item
+                size += 1
+    for c in range(size):
+        met[pool[c]] = False
+    return size
+
+
+@njit(cache=True, nogil=True)
+def count_pools(start, stop, lists, back_ptr, back_rows, count):
+    """How many items the pool of each row has."""
+    n = lists.shape[1]
+    met = np.zeros(n, np.bool_)
+    pool = np.empty(n, np.int32)
+    for i in range(start, stop):
+        count[i] = pool_of(i, lists, back_ptr, back_rows, met, pool)
+
+
+@njit(cache=True, nogil=True)
+def fuse_distances(
+    start, stop, lists, values, absent, back_ptr, back_rows, back_places, row_ptr, items, distances, nearest
+):
+    """Fused distances of each row's pool, and the nearest of it, as many as `nearest` is wide; ties in its order."""
+    m, n, depth = lists.shape
+    met = np.zeros(n, np.bool_)
+    pool = np.empty(n, np.int32)
+    there = np.full((m, n), -1.0)
+    back = np.full((m, n), -1.0)
+    order = np.empty(n, np.int64)
+    spare = np.empty(n, np.int64)
+    for i in range(start, stop):
+        size = pool_of(i, lists, back_ptr, back_rows, met, pool)
+        for r in range(m):
+            for place in range(depth):
+                if lists[r, i, place] < 0:
+                    break
+                there[r, lists[r, i, place]] = values[r, i, place]
+            for entry in range(back_ptr[r * n + i], back_ptr[r * n + i + 1]):
+                item = np.int64(back_rows[entry]) - r * n
+                back[r, item] = values[r, item, back_places[entry]]
+        first = row_ptr[i]
+        for c in range(size):
+            item = pool[c]
+            total = np.float64(1)
+            for r in range(m):
+                one = there[r, item] if there[r, item] >= 0.0 else absent[r, i]
+                other = back[r, item] if back[r, item] >= 0.0 else absent[r, item]
+                total *= 1.0 + max(one, other)
+                there[r, item] = -1.0
+                back[r, item] = -1.0
+            items[first + c] = item
+            distances[first + c] = total
+        sort_rising(distances[first : first + size], size, order, spare)
+        for place in range(nearest.shape[1]):
+            nearest[i, place] = pool[order[place]] if place < size else -1
+
+
+@njit(cache=True, nogil=True)
+def spread_row(i, D, row):
+    """Put the known distances of row i into `row`."""
+    for entry in range(D.row_ptr[i], D.row_ptr[i + 1]):
+        row[D.row_items[entry]] = D.row_values[entry]
+
+
+@njit(cache=True, nogil=True)
+def clear_row(i, D, row):
+    """Make `row` what it was, -1."""
+    for entry in range(D.row_ptr[i], D.row_ptr[i + 1]):
+        row[D.row_items[entry]] = -1.0
+
+
+@njit(cache=True, nogil=True)
+def own_distances(start, stop, lists, D, out):
+    """Distances to the first items of each row's own list, as many as `out` is wide."""
+    row = np.full(lists.shape[0], -1.0)
+    for i in range(start, stop):
+        spread_row(i, D, row)
+        for place in range(out.shape[1]):
+            item = lists[i, place]
+            if item >= 0:
+                out[i, place] = row[item] if row[item] >= 0.0 else unknown(i, item, D.absent, D.fused)
+        clear_row(i, D, row)
+
+
+@njit(cache=True, nogil=True)
+def pearson(x, y, size):
+    """Pearson's correlation of the first entries; NaN where one of both does not vary."""
+    mean_x = mean_y = np.float64(0)
+    for c in range(size):
+        mean_x += x[c]
+        mean_y += y[c]
+    if size == 0:
+        return np.nan
+    mean_x /= size
+    mean_y /= size
+    xx = yy = xy = np.float64(0)
+    for c in range(size):
+        xx += (x[c] - mean_x) ** 2
+        yy += (y[c] - mean_y) ** 2
+        xy += (x[c] - mean_x) * (y[c] - mean_y)
+    if xx <= FLAT or yy <= FLAT:
+        return np.nan
+    return xy / np.sqrt(xx * yy)
+
+
+@njit(cache=True, nogil=True)
+def level_of(similarity, thresholds):
+    """Number of the highest threshold that is met; -1 if none is."""
+    low, high = -1, thresholds.size - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if similarity + CLOSE >= thresholds[middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@njit(cache=True, nogil=True)
+def levels_of(start, stop, similarities, thresholds, levels):
+    """The highest threshold that each similarity meets."""
+    for i in range(start, stop):
+        for place in range(levels.shape[1]):
+            levels[i, place] = level_of(similarities[i, place], thresholds)
+
+
+@njit(cache=True, nogil=True)
+def correlate(start, stop, lists, own, D, thresholds, levels):
+    """The highest threshold met by (r + 1) / 2 of row i and the rows of its list, over the first items of both.
+
+    Column u of the distances, for each u among the first of row i, gives D(j, u) for all j of the list at once.
+    """
+    n, length = lists.shape
+    k = own.shape[1]
+    row = np.full(n, -1.0)
+    slot = np.zeros(n, np.int32)
+    among = np.zeros(n, np.bool_)
+    theirs = np.empty((length, k), np.float64)
+    x = np.empty(2 * k, np.float64)
+    y = np.empty(2 * k, np.float64)
+    for i in range(start, stop):
+        spread_row(i, D, row)
+        first = 0
+        while first < k and lists[i, first] >= 0:
+            among[lists[i, first]] = True
+            first += 1
+        size = 0
+        while size < length and lists[i, size] >= 0:
+            j = lists[i, size]
+            slot[j] = size + 1
+            theirs[size, :first] = -1.0
+            size += 1
+        for at in range(first):
+            u = lists[i, at]
+            x[at] = own[i, at]
+            for entry in range(D.column_ptr[u], D.column_ptr[u + 1]):
+                c = slot[D.column_items[entry]]
+                if c > 0:
+                    theirs[c - 1, at] = D.column_values[entry]
+        for c in range(length):
+            levels[i, c] = -1
+        for c in range(size):
+            j = lists[i, c]
+            for at in range(first):
+                y[at] = theirs[c, at] if theirs[c, at] >= 0.0 else unknown(j, lists[i, at], D.absent, D.fused)
+            count = first
+            for at in range(k):
+                u = lists[j, at]
+                if u < 0:
+                    break
+                if not among[u]:
+                    x[count] = row[u] if row[u] >= 0.0 else unknown(i, u, D.absent, D.fused)
+                    y[count] = own[j, at]
+                    count += 1
+            r = pearson(x, y, count)
+            if not np.isnan(r):
+                levels[i, c] = level_of((r + 1.0) / 2.0, thresholds)
+        for c in range(size):
+            slot[lists[i, c]] = 0
+        for at in range(first):
+            among[lists[i, at]] = False
+        clear_row(i, D, row)

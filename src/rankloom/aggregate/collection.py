@@ -1,0 +1,114 @@
+"""What the methods that look at the whole collection share: checked options, lists as arrays, blocks of rows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.engine import Progress, run_blocks
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import PAD, Ranks
+
+Array = NDArray[Any]
+SMALLEST = 64  # rows of a block
+BLOCKS = 64  # at most: each has scratch of the size of the collection
+
+
+class Run(Protocol):
+    """Runs ``work(start, stop)`` for blocks that cover 0 to n, as a stage of a name; blocks of `smallest` or more."""
+
+    def __call__(self, work: Callable[[int, int], None], n: int, stage: str, smallest: int | None = None) -> None:
+        """Run."""
+
+
+def check_collection(ranks: Sequence[Ranks], method: str) -> int:
+    """Return the number of items, once each ranker is known to have a row for each of them."""
+    for r in ranks:
+        named = r.query_ids is not None and r.item_ids is not None
+        if r.n_queries != r.n_items or (named and r.query_ids != r.item_ids):
+            raise InputError(
+                f"The method {method!r} needs collection ranks, in which row i is the list of item i; got "
+                f"{r.n_queries} rows and {r.n_items} items. It can't answer queries from outside the collection."
+            )
+    if len({r.n_items for r in ranks}) != 1:
+        raise InputError("Give at least one Ranks, all over one collection; use rankloom.align to match them by name.")
+    return ranks[0].n_items
+
+
+def check_whole(**options: int) -> None:
+    """Raise for an option that is not a whole number from 1."""
+    for name, value in options.items():
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise InputError(f"{name} must be a whole number, at least 1; got {value!r}.")
+
+
+def check_between(low: float, high: float, **options: float) -> None:
+    """Raise for an option that is not strictly between two numbers."""
+    for name, value in options.items():
+        if not low < value < high:
+            raise InputError(f"{name} must be above {low:g} and below {high:g}; got {value!r}.")
+
+
+def check_choice(kind: str, value: str, choices: Sequence[str]) -> None:
+    """Raise for a name that is not one of the choices."""
+    if value not in choices:
+        raise UnknownNameError(kind, value, choices)
+
+
+def longest(ranks: Sequence[Ranks], depth: int) -> int:
+    """Return the length of the longest list, `depth` at most."""
+    return min(depth, max(int(r.lengths().max(initial=0)) for r in ranks))
+
+
+def table(ranks: Ranks, width: int) -> NDArray[np.int32]:
+    """Return the lists cut or padded to a width, as a read-only array."""
+    items = np.full((ranks.n_queries, width), PAD, np.int32)
+    known = min(width, ranks.depth)
+    items[:, :known] = ranks.items[:, :known]
+    items.flags.writeable = False
+    return items
+
+
+def turned(tables: Sequence[Array]) -> tuple[Array, Array, Array]:
+    """For each item the rows that list it, ascending, and its place in each, from 0: pointers, rows, places.
+
+    Several tables of n rows stand one after the other: item j of table r is number r * n + j, and so is row j.
+    """
+    from rankloom._kernels.lists import transposed
+
+    n = len(tables[0])
+    ptr = np.zeros(len(tables) * n + 1, np.int64)
+    np.cumsum(np.concatenate([np.count_nonzero(lists != PAD, axis=1) for lists in tables]), out=ptr[1:])
+    items = np.concatenate([(lists[lists != PAD] + r * n).astype(np.uint32) for r, lists in enumerate(tables)])
+    return transposed(frozen(ptr), frozen(items), len(ptr) - 1, places=True)
+
+
+def frozen(array: Array) -> Array:
+    """Return the array made read-only: kernels are compiled once, for inputs that can't change."""
+    array.flags.writeable = False
+    return array
+
+
+def overlap_shares(p: float, k: int) -> NDArray[np.float64]:
+    """Return what an item in both lists from depth d on adds to their overlap, for d from 0 to k."""
+    share = np.zeros(k + 1)
+    share[1:] = (1 - p) * p ** np.arange(k) / np.arange(1, k + 1)
+    tail: NDArray[np.float64] = frozen(np.cumsum(share[::-1])[::-1].copy())
+    return tail
+
+
+def runner(threads: int | None, progress: Progress | None) -> Run:
+    """Return what runs ``work(start, stop)`` over n rows, in blocks that keep every thread busy."""
+
+    def run(work: Callable[[int, int], None], n: int, stage: str, smallest: int | None = None) -> None:
+        block = max(smallest or SMALLEST, -(-n // BLOCKS))
+        run_blocks(work, n, stage=stage, block=block, threads=threads, progress=progress)
+
+    return run
+
+
+def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:
+    """Return what a method found as Ranks, under the names of the collection."""
+    scores = np.where(items != PAD, scores, 0.0).astype(np.float32)
+    return Ranks.trusted(items, scores, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)

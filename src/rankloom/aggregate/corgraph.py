@@ -1,0 +1,248 @@
+"""CorGraph: items whose distances correlate, and the strongly connected components that they form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankloom.aggregate.collection import (
+    Array,
+    Run,
+    answers,
+    check_between,
+    check_choice,
+    check_collection,
+    check_whole,
+    frozen,
+    longest,
+    overlap_shares,
+    runner,
+    table,
+    turned,
+)
+from rankloom.aggregate.methods import register
+from rankloom.aggregate.nested import components_of, divided, groups_of, ranked
+from rankloom.engine import Progress
+from rankloom.errors import InputError
+from rankloom.ranks import PAD, Ranks
+
+if TYPE_CHECKING:
+    from rankloom._kernels.correlation import Distances
+
+
+@register("corgraph", needs="collection")
+def corgraph(
+    ranks: Sequence[Ranks],
+    k: int = 10,
+    *,
+    neighbors: int = 25,
+    depth: int = 200,
+    start: float = 0.35,
+    step: float = 0.005,
+    correlation: str = "pearson",
+    persistence: float = 0.95,
+    distances: str = "places",
+    exponent: str = "places",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Ranks:
+    r"""CorGraph: the graph of items whose distances correlate, at many thresholds.
+
+    Of several rankers, distances are first made one: with :math:`e_i` one less the share that the first K items of
+    i's list have in the sum of distances over the whole list,
+
+    .. math:: F(i, j) = \prod_r \left( 1 + \max(D_r(i, j)^{e_i}, D_r(j, i)^{e_j}) \right)
+
+    and lists are sorted by F, which then takes the place of D. Row i leads to j of its list where
+    :math:`C(i, j) \ge t`: half of one more than Pearson's correlation of D(i, ·) and D(j, ·) over the first K items of
+    both. For each threshold t = `start`, `start` + `step`, ... below 1, with out(i) what i leads to and i itself,
+
+    .. math:: W(a, b) \mathrel{+}= t
+
+    for each i and all a, b in out(i); once more for a = i and all b in out(i); and for all a, b in one strongly
+    connected component. Columns of W are divided by their sums, and items sorted by the result. Ties keep the order
+    of the (fused) list; then come items that it does not have, by number.
+
+    A whole-collection method: every item is a query. It can't answer queries from outside.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks
+        Collection ranks; an item itself should be first in its list.
+    neighbors : int
+        K, the neighborhood.
+    depth : int
+        How much of the lists is used.
+    start, step : float
+        First threshold, and the step to the next.
+    correlation : {"pearson", "rbo"}
+        What C is: of distances, or the rank-biased overlap of the first K items of the lists.
+    persistence : float
+        p of the rank-biased overlap, between 0 and 1.
+    distances : {"places", "scores"}
+        What D is: the place in a list, from 0, and the length used for an item that is not there; or the drop in
+        score from the first of the list (all of it, however deep), and the largest drop for an item not there. For
+        `Ranks.from_distances` these are the distances.
+    exponent : {"places", "numbers"}
+        Which items the sums of :math:`e_i` are over: the first of i's list; or those whose *numbers* are below K, and
+        below `depth`, which is a slip of the reference program.
+
+    Returns
+    -------
+    Ranks
+        Scores are W divided by the sum of its column, in (0, 1]; 0 for items of the list that nothing joins.
+
+    Notes
+    -----
+    With ``exponent="numbers"`` (which matters for a fusion only), distances 1 / (1 + score) equal those of the
+    authors' UDLF on digits to 2e-7, of one ranker and of three, by places and by scores. Candidates of a fused list are
+    the items that some list of i has or whose list has i. Correlations that are not defined (rows that do not vary)
+    join nothing.
+
+    References
+    ----------
+    Pedronette, Torres (2016), doi:10.1016/j.neucom.2016.03.081
+
+    Examples
+    --------
+    >>> out = corgraph([Ranks([[0, 1, 2, 3], [1, 0, 2, 3], [2, 3, 1, 0], [3, 2, 1, 0]])], k=2, neighbors=3)
+    >>> out.items[0], out.items[3]
+    (array([0, 1], dtype=int32), array([3, 2], dtype=int32))
+    """
+    check_whole(k=k, neighbors=neighbors, depth=depth)
+    check_between(0, 1, start=start, persistence=persistence)
+    check_between(0, np.inf, step=step)
+    check_choice("correlation", correlation, ("pearson", "rbo"))
+    check_choice("distances", distances, ("places", "scores"))
+    check_choice("exponent", exponent, ("numbers", "places"))
+    n = check_collection(ranks, "corgraph")
+    length = longest(ranks, depth)
+    run = runner(threads, progress)
+    thresholds = frozen(start + step * np.arange(np.ceil((1 - start) / step - 1e-9)))
+    D, lists = _distances(ranks, length, neighbors, distances, exponent, run)
+    if correlation == "pearson":
+        levels = _correlated(D, lists, neighbors, thresholds, run)
+    else:
+        levels = _overlapping(lists, neighbors, persistence, thresholds, run)
+    groups = groups_of([lists], [levels], len(thresholds), run)
+    components = components_of(groups, 1, n, len(thresholds), run)
+    column, components = divided(groups, components, thresholds)
+    return answers(ranks[0], *ranked([lists], groups, components, thresholds, min(k, n), run, column=column))
+
+
+def _distances(
+    ranks: Sequence[Ranks], length: int, neighbors: int, kind: str, exponent: str, run: Run
+) -> tuple[Distances, Array]:
+    """Return the distances of one ranker, or those of several as one; and the lists that go with them."""
+    from rankloom._kernels.correlation import Distances
+
+    width = length if kind == "places" else longest(ranks, max(r.depth for r in ranks))
+    items = [table(r, width) for r in ranks]
+    known = [_known(r, one, length, kind) for r, one in zip(ranks, items, strict=True)]
+    if len(ranks) > 1:
+        return _fused(items, known, length, neighbors, exponent, run)
+    values, absent = known[0]
+    listed = items[0] != PAD
+    ptr = _pointers(np.count_nonzero(listed, axis=1))
+    back_ptr, back_rows, back_places = turned(items)
+    flat = frozen(values[listed])
+    columns = frozen(flat[ptr[back_rows] + back_places])
+    rows = frozen(back_rows.astype(np.int32))
+    D = Distances(ptr, frozen(items[0][listed]), flat, back_ptr, rows, columns, frozen(absent[None]), False)
+    return D, frozen(np.ascontiguousarray(items[0][:, :length]))
+
+
+def _known(ranks: Ranks, items: Array, length: int, kind: str) -> tuple[Array, Array]:
+    """Return the distance of each item of each list, and the one that stands for items that a list has not."""
+    n, width = items.shape
+    if kind == "places":
+        return np.broadcast_to(np.arange(width, dtype=np.float64), (n, width)), np.full(n, float(length))
+    if ranks.scores is None:
+        raise InputError("distances='scores' needs ranks with scores, and these have none; use distances='places'.")
+    values = np.zeros((n, width))
+    scores = ranks.scores[:, :width].astype(np.float64)
+    values[:, : scores.shape[1]] = scores[:, :1] - scores
+    values[items == PAD] = 0.0
+    return values, values.max(axis=1, initial=0.0)
+
+
+def _fused(
+    items: Sequence[Array], known: Sequence[tuple[Array, Array]], length: int, k: int, exponent: str, run: Run
+) -> tuple[Distances, Array]:
+    """Return the distances of several rankers as one, and lists sorted by them."""
+    from rankloom._kernels import correlation as kernels
+
+    lists = frozen(np.stack(items))
+    _, n, _ = lists.shape
+    values = np.empty(lists.shape)
+    absent = np.empty(lists.shape[:2])
+    for r, (own, rest) in enumerate(known):
+        e = _exponents(lists[r], own, rest, min(k, length), length, exponent)
+        values[r] = own ** e[:, None]
+        absent[r] = rest**e
+    frozen(values), frozen(absent)
+    back = turned(items)
+    count = np.empty(n, np.int64)
+    run(lambda start, stop: kernels.count_pools(start, stop, lists, *back[:2], count), n, "Counting")
+    ptr = _pointers(count)
+    pool = np.empty(int(ptr[-1]), np.int32)
+    F = np.empty(pool.size)
+    nearest = np.empty((n, min(length, n)), np.int32)
+    run(
+        lambda start, stop: kernels.fuse_distances(start, stop, lists, values, absent, *back, ptr, pool, F, nearest),
+        n,
+        "Fusing distances",
+    )
+    sparse = (ptr, frozen(pool), frozen(F))
+    return kernels.Distances(*sparse, *sparse, absent, True), frozen(nearest)
+
+
+def _pointers(count: Array) -> Array:
+    ptr = np.zeros(len(count) + 1, np.int64)
+    np.cumsum(count, out=ptr[1:])
+    return frozen(ptr)
+
+
+def _exponents(items: Array, values: Array, absent: Array, k: int, length: int, kind: str) -> Array:
+    """Return one less the share of the first K in the sum of distances; 1 where all distances are 0."""
+    sums = []
+    for size in (k, length):
+        if kind == "places":
+            within = (np.arange(items.shape[1]) < size) & (items != PAD)
+            sums.append(np.sum(values, axis=1, where=within))
+        else:
+            within = (items < size) & (items != PAD)
+            others = min(size, len(items)) - np.count_nonzero(within, axis=1)
+            sums.append(np.sum(values, axis=1, where=within) + absent * others)
+    whole = np.where(sums[1] > 0, sums[1], 1.0)
+    result: Array = 1.0 - sums[0] / whole
+    return result
+
+
+def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array, run: Run) -> Array:
+    """Return the number of the highest threshold that the correlation of each row and each of its list meets."""
+    from rankloom._kernels import correlation as kernels
+
+    n, length = lists.shape
+    own = np.zeros((n, min(neighbors, length)))
+    run(lambda start, stop: kernels.own_distances(start, stop, lists, D, own), n, "Correlating")
+    frozen(own)
+    levels = np.empty((n, length), np.int16)
+    run(lambda start, stop: kernels.correlate(start, stop, lists, own, D, thresholds, levels), n, "Correlating")
+    return frozen(levels)
+
+
+def _overlapping(lists: Array, neighbors: int, persistence: float, thresholds: Array, run: Run) -> Array:
+    """Return the number of the highest threshold that the overlap of each row and each of its list meets."""
+    from rankloom._kernels.correlation import levels_of
+    from rankloom._kernels.mutual import overlaps
+
+    shares = overlap_shares(persistence, neighbors)
+    S = np.empty(lists.shape)
+    run(lambda start, stop: overlaps(start, stop, lists, neighbors, shares, S), len(lists), "Comparing lists")
+    frozen(S)
+    levels = np.empty(lists.shape, np.int16)
+    run(lambda start, stop: levels_of(start, stop, S, thresholds, levels), len(lists), "Comparing lists")
+    return frozen(levels)

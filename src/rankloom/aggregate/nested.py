@@ -1,0 +1,125 @@
+"""Nested graphs of a collection: groups and components at every level, and the ranking by both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankloom.aggregate.collection import Array, Run, frozen
+from rankloom.ranks import PAD
+
+if TYPE_CHECKING:
+    from rankloom._kernels.nested import Components, Groups
+
+
+def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int, run: Run) -> Groups:
+    """Return the group of each row of each ranker: itself, and the items of its list whose level is not -1.
+
+    Parameters
+    ----------
+    lists, levels : sequences of arrays of shape (n, places)
+        Items, and the strongest level at which the row leads to each.
+    """
+    from rankloom._kernels import nested as kernels
+    from rankloom._kernels.lists import transposed
+
+    n = len(lists[0])
+    count = np.empty((len(lists), n), np.int64)
+    for r, (items, at) in enumerate(zip(lists, levels, strict=True)):
+        kernels.count_members(items, at, count[r])
+    ptr = np.zeros(count.size + 1, np.int64)
+    np.cumsum(count.reshape(-1), out=ptr[1:])
+    frozen(ptr)
+    members = np.empty(int(ptr[-1]), np.int32)
+    member_levels = np.empty(members.size, np.int16)
+    for r, (items, at) in enumerate(zip(lists, levels, strict=True)):
+        mine = ptr[r * n : (r + 1) * n + 1]
+
+        def gather(start: int, stop: int, items: Array = items, at: Array = at, mine: Array = mine) -> None:
+            kernels.gather_groups(start, stop, items, at, n_levels, mine, members, member_levels)
+
+        run(gather, n, "Gathering groups")
+    ranker = np.repeat(np.arange(len(lists)) * n, count.sum(axis=1))
+    back = transposed(ptr, frozen((members + ranker).astype(np.uint32)), len(ptr) - 1, places=True)
+    return kernels.Groups(ptr, frozen(members), frozen(member_levels), *back)
+
+
+def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Components:
+    """Return the strongly connected components of each of m rankers at every level."""
+    from rankloom._kernels import nested as kernels
+
+    order = np.empty((m, n), np.int32)
+    place = np.empty((m, n), np.int32)
+    starts = np.empty((m, n, n_levels), np.int32)
+    stops = np.empty((m, n, n_levels), np.int32)
+    for r in range(m):
+        ptr = groups.ptr[r * n : (r + 1) * n + 1]
+        labels = np.empty((n_levels, n), np.int32)
+        run(
+            lambda start, stop, ptr=ptr, labels=labels: kernels.strong_components(  # type: ignore[misc]
+                start, stop, ptr, groups.items, groups.levels, labels
+            ),
+            n_levels,
+            "Joining components",
+            smallest=1,
+        )
+        order[r] = np.lexsort(labels[::-1])  # by the widest components first
+        place[r, order[r]] = np.arange(n)
+        kernels.component_ranges(0, n_levels, order[r], labels, starts[r], stops[r])
+    lowest = np.ones((1, 1))
+    return kernels.Components(*(frozen(array) for array in (order, place, starts, stops, lowest)))
+
+
+def ranked(
+    pools: Sequence[Array],
+    groups: Groups,
+    components: Components,
+    weight: Array,
+    width: int,
+    run: Run,
+    *,
+    fusion: str = "product",
+    column: Array | None = None,
+) -> tuple[Array, Array]:
+    """Return the best items of each row, as many as `width`, and their scores.
+
+    Parameters
+    ----------
+    pools : sequence of arrays of shape (n, places)
+        Lists whose items are candidates whatever their weight, in this order where weights are equal.
+    weight : float64 array
+        Of each level, the weakest first: what items in a group or component of it get.
+    """
+    from rankloom._kernels import nested as kernels
+
+    n = components.order.shape[1]
+    rules = kernels.Rules(
+        frozen(np.cumsum(weight)),
+        frozen(np.ones(n)) if column is None else column,
+        column is not None,
+        fusion == "product",
+    )
+    stacked = frozen(np.stack(pools))
+    out = np.full((n, width), PAD, np.int32)
+    scores = np.zeros((n, width))
+    run(
+        lambda start, stop: kernels.best_rows(start, stop, stacked, groups, components, rules, out, scores),
+        n,
+        "Ranking by graph",
+    )
+    return frozen(out), scores
+
+
+def divided(groups: Groups, components: Components, weight: Array) -> tuple[Array, Components]:
+    """Return the sum of each column of W, and the components with the smallest of their sums; of one ranker."""
+    from rankloom._kernels import nested as kernels
+
+    order, place, starts, stops = components.order[0], components.place[0], components.starts[0], components.stops[0]
+    column = np.zeros(len(order))
+    kernels.column_sums(groups, weight, frozen(np.cumsum(weight)), place, starts, stops, column)
+    frozen(column)
+    lowest = np.empty(starts.shape)
+    kernels.lowest_columns(0, starts.shape[1], order, starts, stops, column, lowest)
+    return column, components._replace(lowest=frozen(lowest))

@@ -1,0 +1,317 @@
+"""RkGraph, CorGraph and RecKNNGraphCCs: by hand, against the plain versions, and their laws."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rank_graph_oracle as oracle
+import rankloom as rl
+from brute import JIT, plain
+from rankloom._kernels import nested, sorting
+from rankloom.aggregate import collection, corgraph, recknngraphccs, rkgraph
+from strategies import collections
+
+METHODS = ("rkgraph", "corgraph", "recknngraphccs")
+EXAMPLES = 100 if JIT else 25
+SMALL = {"rkgraph": {"neighbors": 3}, "corgraph": {"neighbors": 3, "step": 0.05}, "recknngraphccs": {"neighbors": 3}}
+BOOLEANS = st.booleans()
+
+
+def points(n, m=2, depth=30, seed=0):
+    """Collection ranks of m rankers over random points."""
+    rng = np.random.default_rng(seed)
+    return [rl.Ranks.from_vectors(rng.normal(size=(n, 3)), "l2", depth) for _ in range(m)]
+
+
+def same(out, expected, close=1e-5):
+    """Same items and scores up to ties: each score is the expected one at that place and of that item."""
+    for row, scores, pairs in zip(plain(out), out.scores.tolist(), expected, strict=True):
+        values = dict(pairs)
+        ours = scores[: len(row)]
+        assert len(set(row)) == len(row)
+        np.testing.assert_allclose(ours, [value for _, value in pairs[: out.depth]], rtol=close, atol=1e-7)
+        np.testing.assert_allclose(ours, [values[item] for item in row], rtol=close, atol=1e-7)
+        assert scores[: len(row)] == sorted(ours, reverse=True)
+        assert not any(scores[len(row) :])
+
+
+# By hand
+
+
+def test_recknngraphccs_by_hand():
+    """Three items, K = 2. Positions give 0: [0, 1, 2], 1: [1, 0, 2], 2: [2, 1, 0] after sorting.
+
+    t = 1 (weight 2): only self-loops: each group {i} and component {i} gives W(i, i) += 2, twice.
+    t = 2 (weight 1): 0 and 1 are joined; groups {0, 1} twice and {2}, components {0, 1} and {2}.
+    """
+    out = recknngraphccs([rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], 3, neighbors=2)
+    assert out.items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+    assert out.scores[0].tolist() == [1 + 2 * 2 + 3, 1 + 3, 1]
+    assert out.scores[2].tolist() == [1 + 2 * 2 + 2, 1, 1]
+
+
+def test_rkgraph_by_hand():
+    """Two items that list each other, K = 1, p = 1/2: S(q, q) = 1/2, S(q, other) = 0.
+
+    A(q, q): 2 * 2 * (1/2)^2 as a = q of row q, twice; 2 * (1/2)^2 as a pair of row q; nothing from the other row.
+    """
+    out = rkgraph([rl.Ranks([[0, 1], [1, 0]])], neighbors=1, persistence=0.5)
+    assert out.items.tolist() == [[0, 1], [1, 0]]
+    assert out.scores[0].tolist() == [1 + 2 * 2 / 4 + 2 / 4, 1]
+
+
+def test_rkgraph_swaps_an_item_into_the_first_place_of_its_list():
+    """Item 0 is third in its own list, and cost 2 + 3 of item 1 is less than its own 3 + 3; deeper ones keep places."""
+    lists = collection.frozen(np.array([[1, 2, 0], [1, 0, 2], [2, 0, 1]], np.int32))
+    from rankloom.aggregate.rkgraph import _mutual
+
+    out = _mutual(lists, collection.runner(1, None))
+    assert out[0].tolist() == [0, 2, 1]  # by cost: 1 (1 + 2), 2 (2 + 2), 0 (3 + 3); then 0 and 1 change places
+
+
+def test_corgraph_by_hand():
+    """Two items, each other's only company, one threshold t: distances (0, 1) and (1, 0) correlate by -1, C = 0.
+
+    So out(i) = {i}: W(i, i) = t for the edge, t for the group, t for the component, all of the column's sum.
+    """
+    out = corgraph([rl.Ranks([[0, 1], [1, 0]])], start=0.5, step=0.5)
+    assert out.items.tolist() == [[0, 1], [1, 0]]
+    assert out.scores.tolist() == [[1, 0], [1, 0]]
+
+
+def test_corgraph_of_lists_that_agree_by_hand():
+    """Both rows have the distances (0, 1): C = 1, so 0 and 1 lead to each other.
+
+    W(0, 0) = 1 edge + 2 groups + 1 component, W(1, 0) the same, and the column's sum is both.
+    """
+    out = corgraph([rl.Ranks([[0, 1], [0, 1]])], start=0.5, step=0.5)
+    assert out.scores.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert out.items.tolist() == [[0, 1], [0, 1]]  # ties keep the order of the list
+
+
+# Against the plain versions
+
+
+@settings(max_examples=EXAMPLES)
+@given(collections(), st.integers(1, 4), st.integers(1, 2), st.integers(1, 12), BOOLEANS)
+def test_rkgraph_is_the_plain_one(rankers, neighbors, iterations, depth, last):
+    pool = "last" if last else "union"
+    out = rkgraph(rankers, 10, neighbors=neighbors, iterations=iterations, depth=depth, pool=pool)
+    expected = oracle.rkgraph([plain(r) for r in rankers], neighbors, iterations, 0.95, depth, pool)
+    assert plain(out) == [[item for item, _ in row] for row in expected]
+    same(out, expected)
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    collections(),
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.integers(1, 12),
+    BOOLEANS,
+    st.integers(0, 1),
+    st.integers(1, 10),
+)
+def test_recknngraphccs_is_the_plain_one(rankers, neighbors, iterations, depth, added, backward_from, k):
+    fusion = "sum" if added else "product"
+    options = {"iterations": iterations, "depth": depth, "fusion": fusion, "backward_from": backward_from}
+    out = recknngraphccs(rankers, k, neighbors=neighbors, **options)
+    expected = oracle.recknngraphccs([plain(r) for r in rankers], neighbors, **options)
+    assert plain(out) == [[item for item, _ in row][:k] for row in expected]
+    same(out, expected)
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    collections(scores=True),
+    st.integers(1, 5),
+    st.integers(1, 12),
+    st.sampled_from(["pearson", "rbo"]),
+    st.sampled_from(["places", "scores"]),
+    st.sampled_from(["places", "numbers"]),
+    st.integers(1, 10),
+)
+def test_corgraph_is_the_plain_one(rankers, neighbors, depth, kind, distances, exponent, k):
+    options = {"neighbors": neighbors, "depth": depth, "start": 0.3, "step": 0.1}
+    out = corgraph(rankers, k, correlation=kind, distances=distances, exponent=exponent, **options)
+    scores = None if distances == "places" else [r.scores.astype(np.float64).tolist() for r in rankers]
+    same(out, oracle.corgraph([plain(r) for r in rankers], kind=kind, scores=scores, by=exponent, **options))
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4, unique=True), min_size=10, max_size=10), st.data())
+def test_components_are_networkxs(leads_to, data):
+    """At every level, of random nested graphs."""
+    lists = np.array([row + [rl.PAD] * (4 - len(row)) for row in leads_to], np.int32)
+    levels = np.array(
+        data.draw(st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=10, max_size=10))
+    )
+    from rankloom.aggregate.nested import components_of, groups_of
+
+    run = collection.runner(1, None)
+    frozen = collection.frozen
+    found = components_of(groups_of([frozen(lists)], [frozen(levels.astype(np.int16))], 3, run), 1, 10, 3, run)
+    for level in range(3):
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(10))
+        graph.add_edges_from((i, lists[i, p]) for i, p in np.argwhere((levels >= level) & (lists != rl.PAD)).tolist())
+        ours = {
+            frozenset(found.order[0, begin:end].tolist())
+            for begin, end in zip(found.starts[0, :, level], found.stops[0, :, level], strict=True)
+        }
+        assert ours == {frozenset(group) for group in nx.strongly_connected_components(graph)}
+
+
+@given(st.lists(st.integers(0, 5), max_size=70), st.integers(1, 70))
+def test_the_sort_is_stable(keys, wanted):
+    order, spare = np.empty((2, len(keys)), np.int64)
+    expected = sorted(range(len(keys)), key=keys.__getitem__)
+    sorting.sort_rising(np.array(keys, np.float64), len(keys), order, spare)
+    assert order.tolist() == expected
+    sorting.sort_smallest(np.array(keys, np.float64), len(keys), wanted, order, spare)
+    assert order[:wanted].tolist() == expected[:wanted]
+
+
+# Laws
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("m", [1, 3])
+def test_any_number_of_threads_and_any_blocks_give_the_same_bits(method, m, monkeypatch):
+    ranks = points(300 if JIT else 40, m)
+    one = rl.fuse(ranks, method, threads=1, **SMALL[method])
+    monkeypatch.setattr(collection, "SMALLEST", 7)
+    for threads in (2, 5):
+        other = rl.fuse(ranks, method, threads=threads, **SMALL[method])
+        np.testing.assert_array_equal(one.items, other.items)
+        np.testing.assert_array_equal(one.scores, other.scores)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_numbers_of_items_do_not_matter(method):
+    ranks = points(60 if JIT else 20, 2)
+    n = ranks[0].n_items
+    new = np.random.default_rng(1).permutation(n)
+    renumbered = []
+    for r in ranks:
+        items = np.empty_like(r.items)
+        items[new] = new[r.items]
+        renumbered.append(rl.Ranks(items, n_items=n))
+    one = rl.fuse(ranks, method, n, **SMALL[method])
+    other = rl.fuse(renumbered, method, n, **SMALL[method])
+    np.testing.assert_allclose(other.scores[new], one.scores, rtol=1e-5)
+    value = {
+        (int(i), int(j)): s for i, row in enumerate(other.items) for j, s in zip(row, other.scores[i], strict=True)
+    }
+    for i in range(n):
+        kept = one.scores[i] > one.scores[i, -1]  # the last of equals may be others
+        ours = one.items[i][kept]
+        np.testing.assert_allclose([value[int(new[i]), int(new[j])] for j in ours], one.scores[i][kept], rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_k_cuts_the_lists_and_does_not_change_them(method):
+    ranks = points(50 if JIT else 15, 2, depth=8)
+    whole = rl.fuse(ranks, method, 50, **SMALL[method])
+    cut = rl.fuse(ranks, method, 4, **SMALL[method])
+    np.testing.assert_array_equal(cut.items, whole.items[:, :4])
+    np.testing.assert_array_equal(cut.scores, whole.scores[:, :4])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_empty_and_tiny_collections(method, n):
+    empty = rl.Ranks(np.full((n, 3), rl.PAD), n_items=n)
+    for ranks in ([empty], [empty, empty]):
+        out = rl.fuse(ranks, method)
+        assert len(out) == n
+        assert all(set(row) <= {i} for i, row in enumerate(plain(out)))
+    alone = rl.Ranks(np.arange(n)[:, None], n_items=n)
+    assert plain(rl.fuse([alone, alone], method)) == [[i] for i in range(n)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_item_that_is_not_in_its_own_list_and_one_without_a_list(method):
+    ranks = rl.Ranks([[1, 2, rl.PAD], [1, 0, 2], [rl.PAD] * 3, [3, 1, rl.PAD]], n_items=4)
+    out = rl.fuse([ranks, ranks], method, 4, **SMALL[method])
+    assert set(plain(out)[1]) >= {0, 1}
+    assert {1, 2} <= set(plain(out)[0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_items_and_rows_are_matched_by_name(method):
+    names = [f"d{i}" for i in range(30)]
+    ids, turned = rl.Ids(names), rl.Ids(reversed(names))
+    rng = np.random.default_rng(2)
+    one, other = rng.normal(size=(2, 30, 2))
+    a = rl.Ranks.from_vectors(one, "l2", item_ids=ids, query_ids=ids)
+    b = rl.Ranks.from_vectors(other, "l2", item_ids=ids, query_ids=ids)
+    same_b = rl.Ranks.from_vectors(other[::-1], "l2", item_ids=turned, query_ids=turned)
+    assert rl.fuse([a, same_b], method).to_dict() == rl.fuse([a, b], method).to_dict()
+
+
+def test_the_pool_of_rkgraph_is_the_last_rankers_or_all():
+    a = rl.Ranks([[0, 1], [1, 0], [2, 0], [3, 0]])
+    b = rl.Ranks([[0, 2], [1, 3], [2, 1], [3, 1]])
+    last = rkgraph([a, b], 4, neighbors=1, depth=2, pool="last")
+    assert [set(row) for row in plain(last)] == [{0, 2}, {1, 3}, {2, 1}, {3, 1}]
+    union = rkgraph([a, b], 4, neighbors=1, depth=3)
+    assert all(set(row) <= {i, *a.items[i].tolist(), *b.items[i].tolist()} for i, row in enumerate(plain(union)))
+
+
+def test_progress_is_told():
+    stages = []
+    for method in METHODS:
+        rl.fuse(points(20, 2), method, progress=lambda stage, done, n: stages.append(stage), **SMALL[method])
+    assert {"Ranking by graph", "Joining components", "Correlating", "Comparing lists"} <= set(stages)
+
+
+def test_a_kernel_is_compiled_once():
+    if not JIT:
+        pytest.skip("nothing is compiled")
+    for m in (1, 2):
+        for k in (1, 5):
+            for method in METHODS:
+                rl.fuse(points(12, m, depth=5 + m), method, k, **SMALL[method])
+    assert len(nested.best_rows.signatures) == 1
+    assert len(nested.strong_components.signatures) == 1
+
+
+A = rl.Ranks([[0, 1], [1, 0]])
+OUTSIDE = rl.Ranks([[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        *((name, {"neighbors": 0}, "neighbors must be a whole number, at least 1; got 0.") for name in METHODS),
+        *((name, {"depth": 1.5}, "depth must be a whole number, at least 1; got 1.5.") for name in METHODS),
+        *((name, {"iterations": 0}, "iterations must be a whole number") for name in METHODS if name != "corgraph"),
+        ("rkgraph", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
+        ("rkgraph", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
+        ("corgraph", {"start": 1.0}, "start must be above 0 and below 1; got 1.0."),
+        ("corgraph", {"step": 0}, "step must be above 0"),
+        ("corgraph", {"correlation": "pearsn"}, "Unknown correlation 'pearsn'"),
+        ("corgraph", {"exponent": "ids"}, "Unknown exponent 'ids'; choose from numbers, places."),
+        ("corgraph", {"distances": "scores"}, "distances='scores' needs ranks with scores"),
+        ("recknngraphccs", {"fusion": "max"}, "Unknown fusion 'max'; choose from product, sum."),
+        ("recknngraphccs", {"backward_from": 2}, "backward_from must be 0 or 1; got 2."),
+        ("recknngraphccs", {"collection": [A]}, "The method 'recknngraphccs' has no option 'collection'"),
+    ],
+)
+def test_bad_options_are_told(method, options, message):
+    with pytest.raises(rl.InputError) as caught:
+        rl.fuse([A], method, **options)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [rkgraph, corgraph, recknngraphccs])
+def test_queries_from_outside_are_told(function):
+    with pytest.raises(rl.InputError, match="a row for each item; got 1 rows and 2 items"):
+        rl.fuse([OUTSIDE], function.__name__)
+    with pytest.raises(rl.InputError, match="can't answer queries from outside"):
+        function([OUTSIDE])
+    with pytest.raises(rl.InputError, match="all over one collection"):
+        function([])

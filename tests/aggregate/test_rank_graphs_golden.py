@@ -1,0 +1,124 @@
+"""The authors' own programs, cell for cell; see tests/golden/udlf/README.md for where the numbers come from."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankloom as rl
+
+HERE = Path(__file__).parents[1] / "golden" / "udlf"
+RANKERS = ("pix", "hog", "proj")
+
+
+@pytest.fixture(scope="module")
+def small():
+    """First places of every sixth answer of one ranker, and its lists made anew."""
+    from sklearn.datasets import load_digits
+
+    golden = dict(np.load(HERE / "pix300.npz"))
+    return golden, rl.Ranks.from_vectors(load_digits().data[golden["orig_index"]], "l2", 300)
+
+
+@pytest.fixture(scope="module")
+def folder(shared):
+    return shared / "golden" / "udlf"
+
+
+def lists(folder, name, rankers=RANKERS):
+    given = np.load(folder / "inputs" / name / "inputs.npz")
+    return [rl.Ranks(given[f"{r}_rk"].astype(np.int32), n_items=len(given["labels"])) for r in rankers]
+
+
+def by_distance(folder, rankers=RANKERS):
+    """Lists with distances; in the order of the golden lists where distances are equal."""
+    given = np.load(folder / "inputs" / "digits300" / "inputs.npz")
+    made = []
+    for r in rankers:
+        items = given[f"{r}_rk"].astype(np.int32)
+        made.append(rl.Ranks(items, -np.take_along_axis(given[f"{r}_dist"], items, 1), n_items=len(items)))
+    return made
+
+
+def test_rkgraph_first_places(small):
+    golden, pix = small
+    np.testing.assert_array_equal(rl.fuse([pix], "rkgraph", depth=100).items[::6], golden["rkgraph"])
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_recknngraphccs_first_places(small, iterations):
+    golden, pix = small
+    out = rl.fuse([pix], "recknngraphccs", iterations=iterations, backward_from=0)
+    np.testing.assert_array_equal(out.items[::6], golden[f"recknngraphccs_{iterations}"])
+
+
+def test_corgraph_first_places(small):
+    golden, pix = small
+    out = rl.fuse([pix], "corgraph").rows(slice(None, None, 6))
+    np.testing.assert_allclose(1 / (1 + out.scores.astype(np.float64)), golden["corgraph_distance"], rtol=1e-6)
+    assert [set(row) for row in out.items.tolist()] == [set(row) for row in golden["corgraph"].tolist()]
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_rkgraph_of_one_ranker_is_the_programs(folder, ranker):
+    golden = np.load(folder / "rkgraph" / f"digits300.udl.{ranker}.rk.npz")
+    out = rl.fuse(lists(folder, "digits300", [ranker]), "rkgraph", 100, depth=100)
+    np.testing.assert_array_equal(out.items, golden["rk"])
+    np.testing.assert_allclose(1 / out.scores, np.take_along_axis(golden["matrix"], out.items, 1), rtol=1e-6)
+
+
+def test_rkgraph_of_three_rankers_is_the_programs(folder):
+    golden = np.load(folder / "rkgraph" / "digits300.fusion.all3.rk.npz")
+    out = rl.fuse(lists(folder, "digits300"), "rkgraph", 100, depth=100, pool="last")
+    np.testing.assert_array_equal(out.items, golden["rk"])
+    np.testing.assert_allclose(1 / out.scores, np.take_along_axis(golden["matrix"], out.items, 1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_recknngraphccs_is_the_programs(folder, ranker, iterations):
+    golden = np.load(folder / "recknngraphccs" / f"digits300.udl.{ranker}.k15.L60.T{iterations}.npz")
+    ranks = lists(folder, "digits300", [ranker])
+    out = rl.fuse(ranks, "recknngraphccs", 300, iterations=iterations, backward_from=0)
+    np.testing.assert_array_equal(out.items, golden["rk"])
+    np.testing.assert_allclose(1 / out.scores, golden["dist_at_rk"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("case", "distances"),
+    [
+        *((f"udl.{ranker}.rk", "places") for ranker in RANKERS),
+        ("udl.hog.matrix", "scores"),
+        ("fusion.all3.rk", "places"),
+        ("fusion.all3.matrix", "scores"),
+    ],
+)
+def test_corgraph_is_the_programs(folder, case, distances):
+    """By value: the distance of each of our answers is the program's, and so is the one that it has at that place."""
+    golden = np.load(folder / "corgraph" / f"digits300.{case}.npz")
+    name = case.split(".")[1]
+    rankers = RANKERS if name == "all3" else [name]
+    ranks = lists(folder, "digits300", rankers) if distances == "places" else by_distance(folder, rankers)
+    out = rl.fuse(ranks, "corgraph", 200, distances=distances, exponent="numbers")
+    ours = 1 / (1 + out.scores.astype(np.float64))
+    np.testing.assert_allclose(ours, np.take_along_axis(golden["matrix"], out.items, 1), rtol=1e-6)
+    np.testing.assert_allclose(ours, np.sort(golden["matrix"], axis=1)[:, :200], rtol=1e-6)
+    shared_places = [len(set(a) & set(b)) for a, b in zip(out.items[:, :10], golden["rk"][:, :10], strict=True)]
+    assert np.mean(shared_places) / 10 > 0.996
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "options", "ndcg"),
+    [
+        ("digits300", "rkgraph", {"depth": 100, "pool": "last"}, 0.9178),
+        ("digits1797", "rkgraph", {"pool": "last"}, 0.9839),
+        ("digits300", "corgraph", {"exponent": "numbers"}, 0.9053),
+        ("digits300", "recknngraphccs", {"backward_from": 0}, 0.9007),
+        ("digits1797", "recknngraphccs", {}, 0.9773),
+        ("digits1797", "recknngraphccs", {"fusion": "sum"}, 0.9693),
+    ],
+)
+def test_ndcg_of_the_fusion_of_digits_is_the_reference(folder, name, method, options, ndcg):
+    labels = np.load(folder / "inputs" / name / "inputs.npz")["labels"]
+    out = rl.fuse(lists(folder, name), method, **options)
+    assert rl.evaluate(out, labels=labels, measures=["ndcg@10"])["ndcg@10"] == pytest.approx(ndcg, abs=5e-5)
