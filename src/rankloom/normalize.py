@@ -5,6 +5,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels import frozen
 from rankloom.engine import Progress, Scratch, run_blocks
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
@@ -56,7 +57,7 @@ def reposition(
     if cutoff is not None and cutoff < 1:
         raise InputError(f"cutoff must be at least 1; got {cutoff}.")
     lists = contiguous(ranks.items)
-    lengths = kernels.frozen(ranks.lengths())
+    lengths = frozen(ranks.lengths())
     back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, places=True)
     out = np.empty((ranks.n_items, min(cutoff or ranks.depth, ranks.depth)), np.int32)
     scratch = Scratch(ranks.n_items)
@@ -114,7 +115,7 @@ def reposition_queries(
     if queries.scores is None:
         raise InputError("Virtual positions need scores, and these queries have none; search with virtual=False.")
     lists, mine, own = contiguous(queries.items), contiguous(queries.scores), contiguous(scores)
-    lengths = kernels.frozen(queries.lengths())
+    lengths = frozen(queries.lengths())
     out = np.empty((queries.n_queries, min(cutoff, queries.depth)), np.int32)
     run_blocks(
         lambda start, stop: kernels.reposition_queries(start, stop, lists, mine, lengths, own, out),

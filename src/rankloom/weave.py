@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels import frozen
 from rankloom.engine import Progress, Scratch, run_blocks
 from rankloom.errors import IndexFileError
 from rankloom.normalize import contiguous, reposition, rescaled_steps
@@ -56,10 +57,10 @@ def weave_collection(
     from rankloom._kernels.search import least_sizes
 
     n = ranks[0].n_items
-    numbers = kernels.frozen(kernels.visiting_order(contiguous(ranks[0].items)))
+    numbers = frozen(kernels.visiting_order(contiguous(ranks[0].items)))
     places = np.empty(n, np.int32)
     places[numbers] = np.arange(n, dtype=np.int32)
-    kernels.frozen(places)
+    frozen(places)
     normalized = []
     for ranker in ranks:
         inside = renumbered_rows(ranker, numbers, places, threads=threads)
@@ -82,7 +83,7 @@ def weave_collection(
         "norms": norms,
         "post_ptr": post_ptr,
         "post_rows": post_rows,
-        "post_least": kernels.frozen(least),
+        "post_least": frozen(least),
     }
 
 
@@ -114,7 +115,6 @@ def weave(
         Of the size of the collection.
     """
     from rankloom._kernels import graphs as kernels
-    from rankloom._kernels.lists import frozen
 
     lists = _stacked(ranks)
     steps = frozen(rescaled_steps(lists.shape[2]))
@@ -161,7 +161,6 @@ def measure(
 ) -> NDArray[np.float64]:
     """Return what normalizes the graph of each row of `graphs`, and its size; edges come from `collection`."""
     from rankloom._kernels import graphs as kernels
-    from rankloom._kernels.lists import frozen
 
     norms = np.empty((len(graphs.ptr) - 1, kernels.SIZE + 1), np.float64)
 

@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankloom._kernels import frozen
+
 Array = NDArray[Any]
 
 
@@ -76,12 +78,6 @@ def transposed(ptr: Array, items: Array, n_items: int, *, places: bool) -> tuple
     )
     transpose(ptr, items, *back)
     return frozen(back[0]), frozen(back[1]), frozen(back[2])
-
-
-def frozen(array: Array) -> Array:
-    """Return the array made read-only: kernels are compiled once, for inputs that can't change."""
-    array.flags.writeable = False
-    return array
 
 
 @njit(cache=True, nogil=True)

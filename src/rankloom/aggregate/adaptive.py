@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom.aggregate.collection import check_whole
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.own import check_counts, checked_weights
-from rankloom.aggregate.pool import pooled_sum
+from rankloom.aggregate.pool import Pool, checked_weights, fuse_pools
 from rankloom.errors import InputError
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import Ranks
 
 
 @register("qalf", needs="queries")
@@ -71,33 +71,45 @@ def qalf(
     >>> qalf([sure, unsure], k=2).items
     array([[0, 1]], dtype=int32)
     """
-    check_counts(depth=depth)
+    check_whole(depth=depth)
     for name, value in (("tail", tail), ("floor", floor)):
         if not 0 < value <= 1:
             raise InputError(f"{name} must be above 0 and at most 1; got {value!r}.")
     if floor == 1:
         raise InputError("floor must be below 1; at 1 all scores are equal.")
-    share = checked_weights(weights, len(ranks))
+    share = np.array(checked_weights(weights, len(ranks)))
     if references is not None and len(references) != len(ranks):
         raise InputError(f"references must be one array for each of the {len(ranks)} rankers; got {len(references)}.")
     heads = [_head(r, depth) for r in ranks]
-    curves = [_curves(r) for r in heads]
-    steepness = np.zeros((len(ranks), ranks[0].n_queries))
+    known = None
+    if references is not None:
+        widths = [r.depth for r in heads]
+        known = [_checked_references(references[r], width, r) for r, width in enumerate(widths)]
+    return fuse_pools(heads, k, lambda pool: _products(pool, known, tail, floor, share))
+
+
+def _products(
+    pool: Pool,
+    references: Sequence[NDArray[np.float64]] | None,
+    tail: float,
+    floor: float,
+    share: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    curves = [_curves(r) for r in pool.ranks]
+    steepness = np.zeros((len(curves), len(pool.items)))
     for r, (scores, lengths) in enumerate(curves):
-        known = None if references is None else _checked_references(references[r], scores.shape[1], r)
-        rest = _without_tail(scores, lengths, tail) if known is None else _without_nearest(scores, lengths, known, tail)
+        if references is None:
+            rest = _without_tail(scores, lengths, tail)
+        else:
+            rest = _without_nearest(scores, lengths, references[r], tail)
         steepness[r] = share[r] / _areas(rest, lengths) * (lengths > 0)
     total = steepness.sum(axis=0)
     power = np.divide(steepness, total, out=np.zeros_like(steepness), where=total > 0)
-    parts = [
+    logs = [
         power[r][:, None] * np.log((floor + (1 - floor) * _min_max(scores, lengths)) / floor)
         for r, (scores, lengths) in enumerate(curves)
     ]
-    sums = pooled_sum(heads, parts, k)
-    products = np.where(sums.items == PAD, 0.0, floor * np.exp(np.asarray(sums.scores, np.float64)))
-    return Ranks.trusted(
-        sums.items, products.astype(np.float32), sums.n_items, item_ids=sums.item_ids, query_ids=sums.query_ids
-    )
+    return np.asarray(floor * np.exp(pool.fold(np.add, logs, 0.0)), np.float64)
 
 
 def _head(ranks: Ranks, depth: int) -> Ranks:

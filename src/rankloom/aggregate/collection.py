@@ -6,8 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels import frozen
 from rankloom.engine import Progress, run_blocks
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.ranks import PAD, Ranks
 
 Array = NDArray[Any]
@@ -39,8 +40,7 @@ def check_collection(ranks: Sequence[Ranks], method: str) -> int:
 def check_whole(**options: int) -> None:
     """Raise for an option that is not a whole number from 1."""
     for name, value in options.items():
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise InputError(f"{name} must be a whole number, at least 1; got {value!r}.")
+        whole_number(name, value)
 
 
 def check_between(low: float, high: float, **options: float) -> None:
@@ -50,10 +50,51 @@ def check_between(low: float, high: float, **options: float) -> None:
             raise InputError(f"{name} must be above {low:g} and below {high:g}; got {value!r}.")
 
 
+def check_range(low: float, high: float, **values: float) -> None:
+    """Each must be a number from `low` to `high`."""
+    for name, value in values.items():
+        if not low <= value <= high:
+            raise InputError(f"{name} must be from {low:g} to {high:g}; got {value!r}.")
+
+
 def check_choice(kind: str, value: str, choices: Sequence[str]) -> None:
     """Raise for a name that is not one of the choices."""
     if value not in choices:
         raise UnknownNameError(kind, value, choices)
+
+
+def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.float32] | None]:
+    """Return lists cut to `depth` in which every item leads its own, and their scores.
+
+    An item that stands elsewhere in its list, or nowhere, is put first, with the best score of the list; a list
+    without items stays empty.
+
+    Examples
+    --------
+    >>> own_first(Ranks([[2, 0, 1], [0, 2, -1], [-1, -1, -1]]), depth=3)[0].tolist()
+    [[0, 2, 1], [1, 0, 2], [-1, -1, -1]]
+    """
+    depth = min(depth, len(ranks.items))
+    items = ranks.items[:, :depth]
+    scores = None if ranks.scores is None else ranks.scores[:, :depth]
+    numbers = np.arange(len(items), dtype=np.int32)
+    if not items.size or ((items[:, 0] == numbers) | (items[:, 0] == PAD)).all():
+        return items, scores
+    listed = items[:, 0] != PAD
+    wide = np.hstack([np.where(listed, numbers, PAD)[:, None], np.where(items == numbers[:, None], PAD, items)])
+    order = np.argsort(wide == PAD, axis=1, kind="stable")[:, :depth]
+    if scores is not None:
+        scores = np.take_along_axis(np.hstack([scores[:, :1], scores]), order, axis=1)
+    return np.take_along_axis(wide, order, axis=1), scores
+
+
+def stacked(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Return the lists of all rankers as one array of shape (rankers, items, longest), padded."""
+    width = max(one.shape[1] for one in lists)
+    out = np.full((len(lists), len(lists[0]), width), PAD, np.int32)
+    for ranker, one in enumerate(lists):
+        out[ranker, :, : one.shape[1]] = one
+    return out
 
 
 def longest(ranks: Sequence[Ranks], depth: int) -> int:
@@ -82,12 +123,6 @@ def turned(tables: Sequence[Array]) -> tuple[Array, Array, Array]:
     np.cumsum(np.concatenate([np.count_nonzero(lists != PAD, axis=1) for lists in tables]), out=ptr[1:])
     items = np.concatenate([(lists[lists != PAD] + r * n).astype(np.uint32) for r, lists in enumerate(tables)])
     return transposed(frozen(ptr), frozen(items), len(ptr) - 1, places=True)
-
-
-def frozen(array: Array) -> Array:
-    """Return the array made read-only: kernels are compiled once, for inputs that can't change."""
-    array.flags.writeable = False
-    return array
 
 
 def overlap_shares(p: float, k: int) -> NDArray[np.float64]:

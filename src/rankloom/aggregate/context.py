@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.aggregate.collection import check_collection, check_whole, own_first, stacked
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.own import check_collection, check_counts, checked_weights, own_first, stacked
+from rankloom.aggregate.pool import checked_weights
 from rankloom.engine import Progress, Scratch, run_blocks
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import PAD, Ranks
@@ -75,7 +76,7 @@ def sca(
     from rankloom._kernels import context as kernels
 
     check_collection(ranks, "sca")
-    check_counts(neighbors=neighbors, expansion=expansion, depth=depth)
+    check_whole(neighbors=neighbors, expansion=expansion, depth=depth)
     if combine not in ("memberships", "similarities"):
         raise UnknownNameError("way to combine", combine, ("memberships", "similarities"))
     used, share = _used(ranks, weights)
@@ -171,7 +172,7 @@ def crossdiffusion(
     from rankloom._kernels import context as kernels
 
     check_collection(ranks, "crossdiffusion")
-    check_counts(neighbors=neighbors, depth=depth, iterations=iterations)
+    check_whole(neighbors=neighbors, depth=depth, iterations=iterations)
     _check_neighbors(neighbors, depth)
     if not 0 <= eta < np.inf:
         raise InputError(f"eta must be a number from 0; got {eta!r}.")
@@ -215,7 +216,7 @@ def _check_neighbors(neighbors: int, depth: int) -> None:
 
 def _used(ranks: Sequence[Ranks], weights: Sequence[float] | None) -> tuple[list[Ranks], NDArray[np.float64]]:
     """Return the rankers that count, those with a weight and with a list, and their weights."""
-    share = checked_weights(weights, len(ranks))
+    share = np.array(checked_weights(weights, len(ranks)))
     counts = np.array([weight > 0 and bool((r.items != PAD).any()) for r, weight in zip(ranks, share, strict=True)])
     return [r for r, yes in zip(ranks, counts, strict=True) if yes], share[counts]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankloom._kernels import frozen
 from rankloom.aggregate.collection import (
     Array,
     Run,
@@ -15,7 +16,6 @@ from rankloom.aggregate.collection import (
     check_choice,
     check_collection,
     check_whole,
-    frozen,
     longest,
     overlap_shares,
     runner,

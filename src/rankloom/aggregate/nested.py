@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankloom.aggregate.collection import Array, Run, frozen
+from rankloom._kernels import frozen
+from rankloom.aggregate.collection import Array, Run
 from rankloom.ranks import PAD
 
 if TYPE_CHECKING:

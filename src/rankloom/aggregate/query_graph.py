@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.aggregate.collection import check_collection, check_range, check_whole, own_first, stacked
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.own import check_collection, check_counts, check_range, checked_weights, own_first, stacked
+from rankloom.aggregate.pool import checked_weights
 from rankloom.engine import Progress, Scratch, run_blocks
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import Ranks
@@ -127,7 +128,7 @@ def queryrankfusion(
     (array([0, 1, 2], dtype=int32), array([3., 1., 0.], dtype=float32))
     """
     check_collection(ranks, "queryrankfusion")
-    check_counts(neighbors=neighbors)
+    check_whole(neighbors=neighbors)
     given = {
         "region": region,
         "threshold": threshold,
@@ -142,7 +143,7 @@ def queryrankfusion(
         raise UnknownNameError("order of ties", ties, ("seen", "fill"))
     if ties == "fill" and fill is None:
         raise InputError("ties='fill' needs a list that fills up; give fill, the number of a ranker.")
-    share = checked_weights(weights, len(ranks))
+    share = np.array(checked_weights(weights, len(ranks)))
     spare = _fill_lists(ranks, fill)
     depth = max(neighbors, options.get("region", 0) + 1)
     used = [own_first(r, depth)[0] for r, weight in zip(ranks, share, strict=True) if weight > 0]
@@ -166,7 +167,7 @@ def _own_options(version: str, solver: str, given: Mapping[str, Any]) -> dict[st
         if value is not None and name not in known_options:
             raise InputError(f"queryrankfusion with version {version!r} and solver {solver!r} has no option {name!r}.")
     options = {name: default if given[name] is None else given[name] for name, default in known_options.items()}
-    check_counts(**{name: options[name] for name in ("region", "vertices", "iterations") if name in options})
+    check_whole(**{name: options[name] for name in ("region", "vertices", "iterations") if name in options})
     shares = [name for name in ("threshold", "decay", "damping", "restart") if name in options]
     check_range(0, 1, **{name: options[name] for name in shares})
     if options.get("decay") == 0:

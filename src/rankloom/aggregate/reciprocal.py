@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankloom.aggregate.collection import check_collection, check_range, check_whole, own_first, stacked
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.own import check_collection, check_counts, check_range, checked_weights, own_first, stacked
+from rankloom.aggregate.pool import checked_weights
 from rankloom.engine import Progress, Scratch, run_blocks
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
@@ -70,11 +71,11 @@ def helloneighbor(
     from rankloom._kernels import context as kernels
 
     check_collection(ranks, "helloneighbor")
-    check_counts(neighbors=neighbors, depth=depth)
+    check_whole(neighbors=neighbors, depth=depth)
     check_range(0, 1, overlap=overlap)
     if neighbors > depth:
         raise InputError(f"neighbors must be at most depth; got {neighbors} and {depth}.")
-    share = checked_weights(weights, len(ranks))
+    share = np.array(checked_weights(weights, len(ranks)))
     used = [own_first(r, depth)[0] for r, weight in zip(ranks, share, strict=True) if weight > 0]
     n = ranks[0].n_items
     lists = stacked(used) if used else np.empty((0, n, 0), np.int32)

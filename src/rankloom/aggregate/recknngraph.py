@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankloom._kernels import frozen
 from rankloom.aggregate.collection import (
     Array,
     Run,
@@ -11,7 +12,6 @@ from rankloom.aggregate.collection import (
     check_choice,
     check_collection,
     check_whole,
-    frozen,
     longest,
     runner,
     table,
