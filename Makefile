@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
-KERNEL_TESTS := index weave normalize graph golden index_on_disk
+KERNEL_TESTS := $(addprefix tests/,test_index.py test_weave.py test_normalize.py test_graph.py test_golden.py \
+  test_index_on_disk.py aggregate/test_rank_graphs.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test plain check format lint types imports bench docs clean
@@ -28,7 +29,7 @@ test: $(READY) ## Run the tests and the doctests
 	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS)
 
 plain: $(READY) # the kernels without the JIT must mean the same
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet -n $(WORKERS) $(addprefix tests/test_,$(addsuffix .py,$(KERNEL_TESTS)))
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet -n $(WORKERS) $(KERNEL_TESTS)
 
 check: format lint types imports test plain ## Everything that CI checks
 

@@ -140,6 +140,21 @@ def test_corgraph_is_the_plain_one(rankers, neighbors, depth, kind, distances, e
     same(out, oracle.corgraph([plain(r) for r in rankers], kind=kind, scores=scores, by=exponent, **options))
 
 
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("depth", [3, 6])
+def test_items_that_are_only_in_a_component_with_the_row_are_the_plain_ones(m, depth):
+    """More answers than the lists are deep, so that most come from components."""
+    ranks = points(60 if JIT else 20, m, depth)
+    lists = [plain(r) for r in ranks]
+    for k in (1, 12, 60):
+        for fusion in ("product", "sum"):
+            out = recknngraphccs(ranks, k, neighbors=5, depth=depth, fusion=fusion)
+            expected = oracle.recknngraphccs(lists, 5, depth=depth, fusion=fusion)
+            assert plain(out) == [[item for item, _ in row][:k] for row in expected]
+        options = {"neighbors": 3, "start": 0.2, "step": 0.1}
+        same(corgraph(ranks, k, **options), oracle.corgraph(lists, **options))
+
+
 @settings(max_examples=EXAMPLES)
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4, unique=True), min_size=10, max_size=10), st.data())
 def test_components_are_networkxs(leads_to, data):
@@ -158,7 +173,7 @@ def test_components_are_networkxs(leads_to, data):
         graph.add_nodes_from(range(10))
         graph.add_edges_from((i, lists[i, p]) for i, p in np.argwhere((levels >= level) & (lists != rl.PAD)).tolist())
         ours = {
-            frozenset(found.order[0, begin:end].tolist())
+            frozenset(found.members[0, level, begin:end].tolist())
             for begin, end in zip(found.starts[0, :, level], found.stops[0, :, level], strict=True)
         }
         assert ours == {frozenset(group) for group in nx.strongly_connected_components(graph)}

@@ -29,15 +29,15 @@ class Groups(NamedTuple):
 class Components(NamedTuple):
     """Items in an order in which the components of every level stand together, and where they begin and end.
 
-    `order` and `place` (its inverse) are of shape (m, n), `starts` and `stops` of shape (m, n, levels), by place.
-    `lowest` is the smallest column sum in the component, of shape (n, levels); used for one ranker only.
+    `place`, where each item is in that order, is of shape (m, n), `starts` and `stops` of shape (m, n, levels), by
+    place. `members`, of shape (m, levels, n), has in these ranges the component's items, by rising column sum if
+    that counts and then by number.
     """
 
-    order: np.ndarray
     place: np.ndarray
     starts: np.ndarray
     stops: np.ndarray
-    lowest: np.ndarray
+    members: np.ndarray
 
 
 class Rules(NamedTuple):
@@ -187,20 +187,6 @@ def column_sums(groups, weight, gain, place, starts, stops, out):
 
 
 @njit(cache=True, nogil=True)
-def lowest_columns(start, stop, order, starts, stops, column, out):
-    """At levels start to stop, the smallest column sum in the component of each place."""
-    for level in range(start, stop):
-        at = 0
-        while at < order.size:
-            end = stops[at, level]
-            smallest = np.inf
-            for member in range(at, end):
-                smallest = min(smallest, column[order[member]])
-            out[at:end, level] = smallest
-            at = end
-
-
-@njit(cache=True, nogil=True)
 def together(here, there, starts, stops):
     """Strongest level at which the component of one place has the other too; -1 if none has."""
     low, high = -1, starts.shape[1] - 1
@@ -214,10 +200,10 @@ def together(here, there, starts, stops):
 
 
 @njit(cache=True, nogil=True)
-def joined(weights, lowest, rules):
+def joined(weights, divisor, rules):
     """What to sort by, rising: the weights of all rankers as one number, with its sign turned."""
     if rules.divided:
-        return -np.float64(np.float32(weights[0] / lowest))  # rounded, so that ties are ties in any order of adding
+        return -np.float64(np.float32(weights[0] / divisor))  # rounded, so that ties are ties in any order of adding
     total = np.float64(1)
     for weight in weights:
         total = total * (1.0 + weight) if rules.multiplied else total + weight
@@ -268,41 +254,90 @@ def collect(i, pools, groups, rules, W, met, found):
 
 
 @njit(cache=True, nogil=True)
-def narrowest(i, components, rules, least, ties, weights, most):
-    """Ranker and level whose component of row i has all that could still be good enough; level -1: nothing is.
+def good_enough(key, least, ties):
+    """Whether a key can be among the best."""
+    return key < least or (ties and key == least)
 
-    Ranker -1: no single one has, and the widest components of all must be looked at.
+
+@njit(cache=True, nogil=True)
+def wider(here, level, starts, stops):
+    """The next weaker level at which the component of a place is larger; -1 if there is none."""
+    size = stops[here, level] - starts[here, level] if level < starts.shape[1] else 1
+    level -= 1
+    while level >= 0 and stops[here, level] - starts[here, level] == size:
+        level -= 1
+    return level
+
+
+@njit(cache=True, nogil=True)
+def add_members(i, components, rules, wanted, least, ties, met, found, size, weights):
+    """Add the best of those that are only in a component with row i; of one ranker.
+
+    Members of a component are in order: the first `wanted` that are new are enough, and what is after one that is
+    not good enough is not either.
     """
-    m = most.size
-    n_levels = rules.gain.size
+    here = components.place[0, i]
+    level = wider(here, rules.gain.size, components.starts[0], components.stops[0])
+    while level >= 0:
+        taken = 0
+        for at in range(components.starts[0, here, level], components.stops[0, here, level]):
+            item = components.members[0, level, at]
+            weights[0] = rules.gain[level]
+            if taken == wanted or not good_enough(joined(weights, rules.column[item], rules), least, ties):
+                break
+            if not met[item]:
+                met[item] = True
+                found[size] = item
+                size += 1
+                taken += 1
+        level = wider(here, level, components.starts[0], components.stops[0])
+    return size
+
+
+@njit(cache=True, nogil=True)
+def add_joint_members(i, components, rules, wanted, least, ties, W, met, found, size, weights, key, level, at):
+    """Add the best of those that are only in components with row i; of several rankers (a threshold algorithm).
+
+    The rankers' components are walked in turn, from the strongest level to the weakest, members by number. An item
+    not met yet is at best as good as the levels where the walks stand; equal ones have larger numbers.
+    """
+    m = weights.size
+    before = size
     for r in range(m):
-        most[r] = 0.0
         here = components.place[r, i]
-        for level in range(n_levels):
-            if components.stops[r, here, level] - components.starts[r, here, level] == 1:
-                break
-            most[r] = rules.gain[level]
-    best_r, best_level, best_size = -1, 0, components.order.shape[1] + 1
-    for r in range(m):
-        weights[:] = most
-        weights[r] = 0.0
-        key = joined(weights, 1.0, rules)
-        if weights.max() > 0.0 and (key < least or (ties and key == least)):
-            continue  # an item that this ranker does not join with the row could be good enough
-        here = components.place[r, i]
-        found_level, found_size = -1, 0
-        for level in range(n_levels):
-            size = components.stops[r, here, level] - components.starts[r, here, level]
-            if size == 1:
-                break
-            weights[r] = rules.gain[level]
-            key = joined(weights, components.lowest[here, level] if rules.divided else 1.0, rules)
-            if key < least or (ties and key == least):
-                found_level, found_size = level, size
-                break
-        if found_size < best_size:
-            best_r, best_level, best_size = r, found_level, found_size
-    return best_r, best_level
+        level[r] = wider(here, rules.gain.size, components.starts[r], components.stops[r])
+        at[r] = components.starts[r, here, level[r]] if level[r] >= 0 else 0
+    while True:
+        for r in range(m):
+            weights[r] = rules.gain[level[r]] if level[r] >= 0 else 0.0
+        bound = joined(weights, 1.0, rules)
+        if level.max() < 0 or not good_enough(bound, least, ties):
+            return size
+        enough = 0
+        for c in range(before, size):
+            enough += key[c] <= bound
+        if enough >= wanted:
+            return size
+        moved = False
+        while not moved and enough < wanted:
+            for r in range(m):
+                if level[r] < 0:
+                    continue
+                here = components.place[r, i]
+                item = components.members[r, level[r], at[r]]
+                at[r] += 1
+                if not met[item]:
+                    value = key_of(i, item, W, components, rules, weights)
+                    if good_enough(value, least, ties):
+                        met[item] = True
+                        found[size] = item
+                        key[size] = value
+                        size += 1
+                        enough += value <= bound
+                if at[r] == components.stops[r, here, level[r]]:
+                    level[r] = wider(here, level[r], components.starts[r], components.stops[r])
+                    at[r] = components.starts[r, here, level[r]] if level[r] >= 0 else 0
+                    moved = True
 
 
 @njit(cache=True, nogil=True)
@@ -313,7 +348,7 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
     those that are in the lists. Exact without a look at the whole collection: what is only in a component with
     the row is looked at if it could be better than what was found.
     """
-    m, n = components.order.shape
+    m, n = components.place.shape
     width = out.shape[1]
     met = np.zeros(n, np.bool_)
     found = np.empty(n, np.int32)
@@ -322,7 +357,8 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
     rank = np.empty(n, np.int64)
     spare = np.empty(n, np.int64)
     weights = np.empty(m, np.float64)
-    most = np.empty(m, np.float64)
+    level = np.empty(m, np.int64)
+    at = np.empty(m, np.int64)
     for i in range(start, stop):
         listed, size = collect(i, pools, groups, rules, W, met, found)
         found[listed:size].sort()
@@ -333,27 +369,20 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
         if size >= width:
             least, ties = key[rank[width - 1]], rank[width - 1] >= listed
         before = size
-        ranker, level = narrowest(i, components, rules, least, ties, weights, most)
-        for r in range(m):
-            if level < 0 or (ranker >= 0 and r != ranker):
-                continue
-            here = components.place[r, i]
-            for at in range(components.starts[r, here, level], components.stops[r, here, level]):
-                item = components.order[r, at]
-                if not met[item]:
-                    value = key_of(i, item, W, components, rules, weights)
-                    if value < least or (ties and value == least):
-                        met[item] = True
-                        found[size] = item
-                        size += 1
+        if m == 1:
+            size = add_members(i, components, rules, width, least, ties, met, found, size, weights)
+        else:
+            size = add_joint_members(
+                i, components, rules, width, least, ties, W, met, found, size, weights, key, level, at
+            )
         if size > before:
             found[listed:size].sort()
             for c in range(listed, size):
                 key[c] = key_of(i, found[c], W, components, rules, weights)
             sort_smallest(key, size, width, rank, spare)
-        for at in range(width):
-            out[i, at] = found[rank[at]] if at < size else -1
-            scores[i, at] = -key[rank[at]] if at < size else 0.0
+        for c in range(width):
+            out[i, c] = found[rank[c]] if c < size else -1
+            scores[i, c] = -key[rank[c]] if c < size else 0.0
         for c in range(size):
             met[found[c]] = False
             for r in range(m):

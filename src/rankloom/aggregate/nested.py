@@ -51,26 +51,29 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Co
     """Return the strongly connected components of each of m rankers at every level."""
     from rankloom._kernels import nested as kernels
 
-    order = np.empty((m, n), np.int32)
     place = np.empty((m, n), np.int32)
     starts = np.empty((m, n, n_levels), np.int32)
     stops = np.empty((m, n, n_levels), np.int32)
+    members = np.empty((m, n_levels, n), np.int32)
     for r in range(m):
         ptr = groups.ptr[r * n : (r + 1) * n + 1]
         labels = np.empty((n_levels, n), np.int32)
-        run(
-            lambda start, stop, ptr=ptr, labels=labels: kernels.strong_components(  # type: ignore[misc]
-                start, stop, ptr, groups.items, groups.levels, labels
-            ),
-            n_levels,
-            "Joining components",
-            smallest=1,
-        )
-        order[r] = np.lexsort(labels[::-1])  # by the widest components first
-        place[r, order[r]] = np.arange(n)
-        kernels.component_ranges(0, n_levels, order[r], labels, starts[r], stops[r])
-    lowest = np.ones((1, 1))
-    return kernels.Components(*(frozen(array) for array in (order, place, starts, stops, lowest)))
+
+        def join(start: int, stop: int, ptr: Array = ptr, labels: Array = labels) -> None:
+            kernels.strong_components(start, stop, ptr, groups.items, groups.levels, labels)
+
+        run(join, n_levels, "Joining components", smallest=1)
+        order = np.lexsort(labels[::-1])  # by the widest components first
+        place[r, order] = np.arange(n)
+        kernels.component_ranges(0, n_levels, order, labels, starts[r], stops[r])
+        members[r] = _members(place[r], starts[r], np.arange(n))
+    return kernels.Components(*(frozen(array) for array in (place, starts, stops, members)))
+
+
+def _members(place: Array, starts: Array, sequence: Array) -> Array:
+    """Return the items of `sequence` by component, at every level; those of one component in its order."""
+    components = starts[place[sequence]]  # a component goes by the place where it begins
+    return np.stack([sequence[np.argsort(own, kind="stable")] for own in components.T]).astype(np.int32)
 
 
 def ranked(
@@ -95,7 +98,7 @@ def ranked(
     """
     from rankloom._kernels import nested as kernels
 
-    n = components.order.shape[1]
+    n = components.place.shape[1]
     rules = kernels.Rules(
         frozen(np.cumsum(weight)),
         frozen(np.ones(n)) if column is None else column,
@@ -114,13 +117,11 @@ def ranked(
 
 
 def divided(groups: Groups, components: Components, weight: Array) -> tuple[Array, Components]:
-    """Return the sum of each column of W, and the components with the smallest of their sums; of one ranker."""
+    """Return the sum of each column of W, and the components with members by rising sum; of one ranker."""
     from rankloom._kernels import nested as kernels
 
-    order, place, starts, stops = components.order[0], components.place[0], components.starts[0], components.stops[0]
-    column = np.zeros(len(order))
+    place, starts, stops = components.place[0], components.starts[0], components.stops[0]
+    column = np.zeros(len(place))
     kernels.column_sums(groups, weight, frozen(np.cumsum(weight)), place, starts, stops, column)
-    frozen(column)
-    lowest = np.empty(starts.shape)
-    kernels.lowest_columns(0, starts.shape[1], order, starts, stops, column, lowest)
-    return column, components._replace(lowest=frozen(lowest))
+    members = _members(place, starts, np.argsort(column, kind="stable"))
+    return frozen(column), components._replace(members=frozen(members[None]))

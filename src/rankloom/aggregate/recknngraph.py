@@ -97,7 +97,7 @@ def recknngraphccs(
         raise InputError(f"backward_from must be 0 or 1; got {backward_from!r}.")
     n = check_collection(ranks, "recknngraphccs")
     run = runner(threads, progress)
-    width = longest(ranks, max(r.depth for r in ranks))
+    width = max(longest(ranks, max(r.depth for r in ranks)), 1)
     lists = [table(r, width) for r in ranks]
     weight = frozen(np.arange(1.0, neighbors + 1))
     items, scores = np.empty((n, 0), np.int32), np.empty((n, 0))
