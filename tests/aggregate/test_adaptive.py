@@ -106,7 +106,7 @@ def test_nothing():
     assert row(fused([rl.Ranks([[-1]], [[0.0]], n_items=1)])) == {}
 
 
-def test_the_better_ranker_of_each_query_counts_more(shared):
+def test_fusing_beats_the_best_ranker_on_digits(shared):
     data = np.load(shared / "golden" / "udlf" / "inputs" / "digits300" / "inputs.npz")
     ranks = [rl.Ranks.from_distances(data[f"{name}_dist"]) for name in ("pix", "hog", "proj")]
     found = rl.evaluate(fused(ranks), labels=data["labels"], measures=["ndcg@10"])["ndcg@10"]

@@ -197,8 +197,8 @@ def test_hello_neighbor_equals_the_plain_version(ranks, k, share):
 
 
 def test_hello_neighbor_by_hand():
-    # neighbors=2, depth=4: R(0, 2) = {0, 1}. Half of 2 is 1: R(c, 1) = {c}, which adds nothing. s(1, 1) = 1 and
-    # s(0, 1) = 2/4, so item 1 has 1 + 1.5/2; 2 has 1/4... its place in the query's list is 3: 1 - 2/4.
+    # neighbors=2, depth=4, with 1 second in 0's list: R(0, 2) = {0, 1}. Half of 2 is 1: R(c, 1) = {c} adds nothing.
+    # s(1, 1) = 1 and s(0, 1) = 3/4; items 2 and 3 stay with their places in the query's list.
     one = rl.Ranks([[0, 3, 2, 1], [1, 0, 2, 3], [2, 3, 1, 0], [3, 2, 0, 1]])
     near = rl.Ranks([[0, 1, 2, 3], *one.items[1:].tolist()])
     assert row(fused("helloneighbor", [near], neighbors=2, depth=4), 0) == pytest.approx(
@@ -270,7 +270,7 @@ def test_an_item_that_is_not_in_its_own_list_leads_it(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_unlike_classes_are_told_apart(method, shared):
+def test_fusing_beats_the_best_ranker_on_digits(method, shared):
     data = np.load(shared / "golden" / "udlf" / "inputs" / "digits300" / "inputs.npz")
     ranks = [rl.Ranks(data[f"{name}_rk"].astype(int)) for name in ("pix", "hog", "proj")]
     found = rl.evaluate(fused(method, ranks), labels=data["labels"], measures=["ndcg@10"])["ndcg@10"]

@@ -217,7 +217,7 @@ def test_an_item_that_is_not_in_its_own_list_leads_it():
         assert row(fused([without], **how), 0) == row(fused([FOUR], **how), 0)
 
 
-def test_the_figures_of_the_released_version_are_met(shared):
+def test_the_figures_of_the_released_version_are_met_on_digits(shared):
     data = np.load(shared / "golden" / "udlf" / "inputs" / "digits300" / "inputs.npz")
     ranks = {name: rl.Ranks(data[f"{name}_rk"].astype(int)) for name in ("pix", "hog", "proj")}
     for names, neighbors, expected in [

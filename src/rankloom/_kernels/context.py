@@ -178,7 +178,8 @@ def close_set(q, lists, knn, overlap, inside, members, near):
         size = reciprocal_set(members[i], lists, max(knn // 2, 1), near)
         shared = 0
         for spot in range(size):
-            shared += inside[near[spot]] == 1
+            if inside[near[spot]] == 1:
+                shared += 1
         if shared >= overlap * size:
             for spot in range(size):
                 if inside[near[spot]] == 0:

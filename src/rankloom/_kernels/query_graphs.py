@@ -100,7 +100,10 @@ def reciprocal(start, stop, lists, ordered, out):
                     b += 1
             sizes = 0
             for column in range(knn):
-                sizes += (ordered[i, column] >= 0) + (ordered[j, column] >= 0)
+                if ordered[i, column] >= 0:
+                    sizes += 1
+                if ordered[j, column] >= 0:
+                    sizes += 1
             out[i, place] = np.float64(shared) / (sizes - shared)
 
 
