@@ -60,7 +60,7 @@ def qalf(
     References
     ----------
     Zheng, Wang, Tian, He, Liu, Tian (2015), Query-adaptive late fusion for image search and person re-identification,
-    CVPR, doi:10.1109/CVPR.2015.7298783
+    CVPR
 
     Examples
     --------

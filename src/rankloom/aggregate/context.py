@@ -63,8 +63,8 @@ def sca(
 
     References
     ----------
-    Bai, Bai (2016), Sparse contextual activation for efficient visual re-ranking, TIP 25(3),
-    doi:10.1109/TIP.2016.2514498
+    Bai, Bai (2016), Sparse contextual activation for efficient visual re-ranking, IEEE
+    Transactions on Image Processing 25(3)
 
     Examples
     --------
@@ -160,8 +160,7 @@ def crossdiffusion(
 
     References
     ----------
-    Wang, Jiang, Wang, Zhou, Tu (2012), Unsupervised metric fusion by cross diffusion, CVPR,
-    doi:10.1109/CVPR.2012.6248029
+    Wang, Jiang, Wang, Zhou, Tu (2012), Unsupervised metric fusion by cross diffusion, CVPR, pp. 2997-3004
 
     Examples
     --------

@@ -57,7 +57,7 @@ def helloneighbor(
     References
     ----------
     Qin, Gammeter, Bossard, Quack, Van Gool (2011), Hello neighbor: accurate object retrieval with k-reciprocal nearest
-    neighbors, CVPR, doi:10.1109/CVPR.2011.5995373
+    neighbors, CVPR
 
     Examples
     --------
