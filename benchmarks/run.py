@@ -5,7 +5,8 @@
     .venv/bin/python benchmarks/run.py --quick       everything, on small collections
 
 The yardstick Y is the time of `np.sort` on as many random int64 as the lists have entries. Each part runs in a
-process of its own; results are printed as Markdown and written to benchmarks/results/.
+process of its own; results are printed as Markdown and kept in benchmarks/results/, and docs/benchmarks.md is written
+anew from what is there (not by --quick).
 """
 
 import argparse
@@ -308,6 +309,24 @@ def markdown(title, rows, note):
     return "\n".join([*lines, "", note, ""] if note else [*lines, ""])
 
 
+def page(results):
+    """Return the page of all results that are kept."""
+    kept = {
+        part: json.loads((results / f"{part}.json").read_text())
+        for part in PARTS
+        if (results / f"{part}.json").exists()
+    }
+    machines = sorted({one["machine"] for one in kept.values()})
+    head = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench` (`benchmarks/run.py`, which says how each figure is taken). Y is the time of `np.sort`",
+        "on as many random int64 as the lists have entries, in the same process. Taken on " + "; ".join(machines) + ".",
+        "",
+    ]
+    return "\n".join([*head, *(markdown(one["title"], one["rows"], one["note"]) for one in kept)])
+
+
 def machine():
     """Return what the figures were taken on."""
     import numba
@@ -339,8 +358,11 @@ def main():
     for part in arguments.parts or PARTS:
         command = [sys.executable, __file__, part, "--inside", *(["--quick"] if arguments.quick else [])]
         title, rows, note = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
-        (results / f"{part}.json").write_text(json.dumps({"machine": machine(), "rows": rows, "note": note}, indent=1))
         print(markdown(title, rows, note), flush=True)
+        if not arguments.quick:
+            kept = {"machine": machine(), "title": title, "rows": rows, "note": note}
+            (results / f"{part}.json").write_text(json.dumps(kept, indent=1))
+            (HERE.parent / "docs" / "benchmarks.md").write_text(page(results))
 
 
 if __name__ == "__main__":
