@@ -320,7 +320,7 @@ def page(results):
     head = [
         "# Benchmarks",
         "",
-        "Written by `make bench` (`benchmarks/run.py`, which says how each figure is taken). Y is the time of `np.sort`",
+        "Written by `make bench` (`benchmarks/run.py`, which says how each figure is taken). Y: time of `np.sort`",
         "on as many random int64 as the lists have entries, in the same process. Taken on " + "; ".join(machines) + ".",
         "",
     ]

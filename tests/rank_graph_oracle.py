@@ -116,6 +116,7 @@ def reciprocal_weights(lists, k):
 
 def recknngraphccs(rankers, neighbors=15, iterations=1, depth=60, fusion="product", backward_from=1):
     n = len(rankers[0])
+    rankers = [lists for lists in rankers if any(lists)] or rankers[:1]
     width = max(len(row) for lists in rankers for row in lists)
     length = min(depth, width)
     for _ in range(iterations):

@@ -257,9 +257,9 @@ def test_a_ranker_of_weight_zero_is_left_out(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_and_next_to_nothing(method):
-    assert fused(method, [rl.Ranks(np.empty((0, 0), int))]).items.shape == (0, 10)
-    assert fused(method, [rl.Ranks([[0]])], k=2).items.tolist() == [[0, -1]]
-    assert fused(method, [rl.Ranks([[-1]], n_items=1)], k=2).items.tolist() == [[-1, -1]]
+    assert fused(method, [rl.Ranks(np.empty((0, 0), int))]).items.shape == (0, 0)
+    assert fused(method, [rl.Ranks([[0]])], k=2).items.tolist() == [[0]]
+    assert fused(method, [rl.Ranks([[-1]], n_items=1)], k=2).items.tolist() == [[-1]]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -283,7 +283,7 @@ def test_fusing_beats_the_best_ranker_on_digits(method, shared):
         ("sca", {"combine": "scores"}, "Unknown way to combine 'scores'; choose from memberships, similarities."),
         ("sca", {"activation": "rnk"}, "Did you mean 'rank'?"),
         ("sca", {"expansion": 0}, "expansion must be a whole number, at least 1; got 0."),
-        ("crossdiffusion", {"eta": -1}, "eta must be a number from 0; got -1."),
+        ("crossdiffusion", {"eta": -1}, "eta must be from 0 to 1e+30; got -1."),
         ("crossdiffusion", {"neighbors": 20, "depth": 10}, "neighbors must be at most depth; got 20 and 10."),
         ("helloneighbor", {"neighbors": 20, "depth": 10}, "neighbors must be at most depth; got 20 and 10."),
         ("helloneighbor", {"overlap": 1.5}, "overlap must be from 0 to 1; got 1.5."),

@@ -126,9 +126,9 @@ def test_the_cost_of_any_order_equals_the_plain_count(data, absent):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"exact": 17}, "exact must be a whole number from 0 to 16; got 17."),
-        ({"restarts": -1}, "restarts must be a whole number from 0; got -1."),
-        ({"seed": 0.5}, "seed must be a whole number from 0; got 0.5."),
+        ({"exact": 17}, "exact must be at most 16; got 17."),
+        ({"restarts": -1}, "restarts must be a whole number, at least 0; got -1."),
+        ({"seed": 0.5, "restarts": 1}, "seed must be a whole number, at least 0; got 0.5."),
         ({"absent": "first"}, "Unknown rule for absent items 'first'"),
     ],
 )

@@ -129,3 +129,66 @@ def test_equal_weights_change_no_order(method):
     scores = -np.sort(-random.random((9, 8)), axis=1)
     ranks = [rl.Ranks([random.permutation(10)[:8] for _ in range(9)], scores, 10) for _ in range(3)]
     assert np.array_equal(rl.fuse(ranks, method, weights=[2, 2, 2]).items, rl.fuse(ranks, method).items)
+
+
+COLLECTION = [name for name in rl.METHODS if rl.METHODS[name].needs == "collection"]
+
+
+@pytest.mark.parametrize("n_rankers", [1, 2])
+@pytest.mark.parametrize("method", COLLECTION)
+def test_a_ranker_of_empty_lists_changes_nothing_in_a_collection(method, n_rankers):
+    """Holds for every whole-collection method."""
+    points = np.random.default_rng(3).normal(size=(40, 4))
+    ranks = [rl.Ranks.from_vectors(points[:, i : i + 2], "l2", depth=20) for i in range(n_rankers)]
+    empty = rl.Ranks(np.full((40, 3), rl.PAD), n_items=40)
+    alone = rl.fuse(ranks, method, 10)
+    assert rl.fuse([*ranks, empty], method, 10).to_dict() == alone.to_dict()
+
+
+@pytest.mark.parametrize("method", rl.METHODS)
+def test_more_answers_than_there_are_items_need_no_more_memory(method):
+    points = np.random.default_rng(3).normal(size=(8, 2))
+    ranks = [rl.Ranks.from_vectors(points, metric, depth=6) for metric in ("l1", "l2")]
+    assert rl.fuse(ranks, method, 10**12).depth <= 16
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("rkgraph", {"persistence": "x"}, "persistence must be above 0 and below 1; got 'x'."),
+        ("corgraph", {"persistence": 0.5}, "persistence is an option of correlation='rbo'"),
+        ("corgraph", {"step": 1e-9}, "step must give at most 1000 thresholds"),
+        ("corgraph", {"start": "x"}, "start must be above 0"),
+        ("recknngraphccs", {"neighbors": 40_000}, "neighbors must be at most 1000; got 40000."),
+        ("helloneighbor", {"overlap": "x"}, "overlap must be from 0 to 1; got 'x'."),
+        ("crossdiffusion", {"eta": float("inf")}, "eta must be from 0 to 1e+30; got inf."),
+        ("queryrankfusion", {"weights": [1e39, 1]}, "weights must be at most 1e+30; got 1e+39."),
+        ("qalf", {"tail": "x"}, "tail must be from 0 to 1; got 'x'."),
+        ("qalf", {"references": 3}, "references must be a list of one array for each of the 2 rankers."),
+        ("qalf", {"references": [["a"], ["b"]]}, "references of ranker 1 must be finite"),
+        ("combsum", {"weights": "12"}, "weights must be a number from 0"),
+        ("kemeny", {"seed": 3}, "seed is of the restarts, and there are none"),
+        ("kemeny", {"restarts": -1}, "restarts must be a whole number, at least 0; got -1."),
+    ],
+)
+def test_an_option_that_can_not_be_is_told(method, options, message):
+    points = np.random.default_rng(3).normal(size=(8, 2))
+    ranks = [rl.Ranks.from_vectors(points, metric, depth=6) for metric in ("l1", "l2")]
+    with pytest.raises(rl.InputError) as caught:
+        rl.fuse(ranks, method, **options)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["combmnz", "rlsim"])
+def test_a_ranker_of_weight_0_lifts_nothing(method):
+    a, b = rl.Ranks([[0, 1, 2]], [[3.0, 2.0, 1.0]], 5), rl.Ranks([[3, 4, 1]], [[3.0, 2.0, 1.0]], 5)
+    fused = rl.fuse([a, b], method, 5, weights=[1, 0])
+    assert fused.to_dict()["0"] == {"0": 1.0, "1": 0.5, "2": 0.0, "3": 0.0, "4": 0.0}
+
+
+def test_kemeny_is_the_same_at_any_scale_of_the_weights():
+    rng = np.random.default_rng(0)
+    ranks = [rl.Ranks(np.array([rng.permutation(30) for _ in range(5)])) for _ in range(3)]
+    one = rl.fuse(ranks, "kemeny", 30, weights=[1, 1, 1])
+    small = rl.fuse(ranks, "kemeny", 30, weights=[1e-10] * 3)
+    assert np.array_equal(one.items, small.items)

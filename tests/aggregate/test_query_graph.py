@@ -205,9 +205,9 @@ def test_a_ranker_of_empty_lists_changes_nothing(version, solver, ranks):
 @pytest.mark.parametrize(("version", "solver"), WAYS)
 def test_nothing_and_next_to_nothing(version, solver):
     how = {"version": version, "solver": solver}
-    assert fused([rl.Ranks(np.empty((0, 0), int))], **how).items.shape == (0, 10)
-    assert fused([rl.Ranks([[0]])], k=2, **how).items.tolist() == [[0, -1]]
-    assert fused([rl.Ranks([[-1]], n_items=1)], k=2, **how).items.tolist() == [[-1, -1]]
+    assert fused([rl.Ranks(np.empty((0, 0), int))], **how).items.shape == (0, 0)
+    assert fused([rl.Ranks([[0]])], k=2, **how).items.tolist() == [[0]]
+    assert fused([rl.Ranks([[-1]], n_items=1)], k=2, **how).items.tolist() == [[-1]]
 
 
 def test_an_item_that_is_not_in_its_own_list_leads_it():

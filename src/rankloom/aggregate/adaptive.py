@@ -5,7 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.aggregate.collection import check_whole
+from rankloom.aggregate.collection import (
+    check_between,
+    check_range,
+    check_whole,
+)
 from rankloom.aggregate.methods import register
 from rankloom.aggregate.pool import Pool, checked_weights, fuse_pools
 from rankloom.errors import InputError
@@ -46,7 +50,7 @@ def qalf(
         curve whose tail is nearest, by squared differences, is subtracted. Without them the mean of the list's own
         tail is, and what falls below 0 is 0; this is our choice.
     tail : float
-        The share of the list, counted from its end, that is its tail, at least one item; 0.5 is our choice.
+        The share of the list, counted from its end, that is its tail, one item at least; 0.5 is our choice.
     floor : float
         Above 0, so that the last item of a list is not the same as none; 0.01 is our choice.
     weights : sequence of float, optional
@@ -72,14 +76,11 @@ def qalf(
     array([[0, 1]], dtype=int32)
     """
     check_whole(depth=depth)
-    for name, value in (("tail", tail), ("floor", floor)):
-        if not 0 < value <= 1:
-            raise InputError(f"{name} must be above 0 and at most 1; got {value!r}.")
-    if floor == 1:
-        raise InputError("floor must be below 1; at 1 all scores are equal.")
+    check_range(0, 1, tail=tail)
+    check_between(0, 1, floor=floor)
     share = np.array(checked_weights(weights, len(ranks)))
-    if references is not None and len(references) != len(ranks):
-        raise InputError(f"references must be one array for each of the {len(ranks)} rankers; got {len(references)}.")
+    if references is not None and (not isinstance(references, Sequence) or len(references) != len(ranks)):
+        raise InputError(f"references must be a list of one array for each of the {len(ranks)} rankers.")
     heads = [_head(r, depth) for r in ranks]
     known = None
     if references is not None:
@@ -169,7 +170,10 @@ def _without_nearest(
 
 
 def _checked_references(given: ArrayLike, width: int, ranker: int) -> NDArray[np.float64]:
-    known = np.asarray(given, np.float64)
+    try:
+        known = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        known = np.empty(0)
     if known.ndim != 2 or not len(known) or known.shape[1] < width or not np.isfinite(known).all():
         raise InputError(
             f"references of ranker {ranker + 1} must be finite, one or more rows of at least {width} scores; "

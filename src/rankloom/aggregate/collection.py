@@ -1,18 +1,21 @@
 """What the methods that look at the whole collection share: checked options, lists as arrays, blocks of rows."""
 
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
+from rankloom.aggregate.pool import LARGEST
 from rankloom.engine import Progress, run_blocks
 from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.ranks import PAD, Ranks
 
 Array = NDArray[Any]
 SMALLEST = 64  # rows of a block
+MOST_LEVELS = 1000  # nested graphs of a method: their numbers are stored in 16 bits
 BLOCKS = 64  # at most: each has scratch of the size of the collection
 
 
@@ -46,15 +49,21 @@ def check_whole(**options: int) -> None:
 def check_between(low: float, high: float, **options: float) -> None:
     """Raise for an option that is not strictly between two numbers."""
     for name, value in options.items():
-        if not low < value < high:
+        if not isinstance(value, Real) or not low < value < high:
             raise InputError(f"{name} must be above {low:g} and below {high:g}; got {value!r}.")
 
 
 def check_range(low: float, high: float, **values: float) -> None:
     """Each must be a number from `low` to `high`."""
     for name, value in values.items():
-        if not low <= value <= high:
+        if not isinstance(value, Real) or not low <= value <= high:
             raise InputError(f"{name} must be from {low:g} to {high:g}; got {value!r}.")
+
+
+def check_neighbors(neighbors: int, depth: int) -> None:
+    """Raise where neighbors are looked for deeper than lists are read."""
+    if neighbors > depth:
+        raise InputError(f"neighbors must be at most depth; got {neighbors} and {depth}.")
 
 
 def check_choice(kind: str, value: str, choices: Sequence[str]) -> None:
@@ -97,6 +106,11 @@ def stacked(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
     return out
 
 
+def with_lists(ranks: Sequence[Ranks]) -> list[Ranks]:
+    """Return the rankers that have a list for anything: the others change nothing (the first, where none has)."""
+    return [r for r in ranks if (r.items != PAD).any()] or list(ranks[:1])
+
+
 def longest(ranks: Sequence[Ranks], depth: int) -> int:
     """Return the length of the longest list, `depth` at most."""
     return min(depth, max(int(r.lengths().max(initial=0)) for r in ranks))
@@ -104,11 +118,15 @@ def longest(ranks: Sequence[Ranks], depth: int) -> int:
 
 def table(ranks: Ranks, width: int) -> NDArray[np.int32]:
     """Return the lists cut or padded to a width, as a read-only array."""
-    items = np.full((ranks.n_queries, width), PAD, np.int32)
-    known = min(width, ranks.depth)
-    items[:, :known] = ranks.items[:, :known]
-    items.flags.writeable = False
-    return items
+    return padded(ranks.items, width)
+
+
+def padded(lists: Array, width: int) -> NDArray[np.int32]:
+    """Return rows cut or padded to a width, as a read-only array."""
+    items = np.full((len(lists), width), PAD, np.int32)
+    known = min(width, lists.shape[1])
+    items[:, :known] = lists[:, :known]
+    return frozen(items)
 
 
 def turned(tables: Sequence[Array]) -> tuple[Array, Array, Array]:
@@ -145,5 +163,5 @@ def runner(threads: int | None, progress: Progress | None) -> Run:
 
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:
     """Return what a method found as Ranks, under the names of the collection."""
-    scores = np.where(items != PAD, scores, 0.0).astype(np.float32)
+    scores = np.where(items != PAD, np.minimum(scores, LARGEST), 0.0).astype(np.float32)
     return Ranks.trusted(items, scores, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)

@@ -6,11 +6,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.collection import check_collection, check_whole, own_first, stacked
+from rankloom.aggregate.collection import (
+    answers,
+    check_choice,
+    check_collection,
+    check_neighbors,
+    check_range,
+    check_whole,
+    own_first,
+    stacked,
+)
 from rankloom.aggregate.methods import register
-from rankloom.aggregate.pool import checked_weights
+from rankloom.aggregate.pool import HEAVIEST, checked_weights
 from rankloom.engine import Progress, Scratch, run_blocks
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 
 
@@ -77,8 +86,8 @@ def sca(
 
     check_collection(ranks, "sca")
     check_whole(neighbors=neighbors, expansion=expansion, depth=depth)
-    if combine not in ("memberships", "similarities"):
-        raise UnknownNameError("way to combine", combine, ("memberships", "similarities"))
+    check_choice("way to combine", combine, ("memberships", "similarities"))
+    k = min(k, ranks[0].n_items)
     used, share = _used(ranks, weights)
     vectors = [_activated(r, neighbors, expansion, activation) for r in used]
     lists = _stacked_lists(used, depth, ranks[0].n_items)
@@ -106,7 +115,7 @@ def sca(
             kernels.best_of_pools(start, stop, lists, slot, score, items, scores)
 
     run_blocks(work, len(score), stage="Ranking", threads=threads, progress=progress)
-    return Ranks.trusted(items, scores, ranks[0].n_items, item_ids=ranks[0].item_ids, query_ids=ranks[0].query_ids)
+    return answers(ranks[0], items, scores)
 
 
 @register("crossdiffusion", needs="collection")
@@ -172,11 +181,11 @@ def crossdiffusion(
 
     check_collection(ranks, "crossdiffusion")
     check_whole(neighbors=neighbors, depth=depth, iterations=iterations)
-    _check_neighbors(neighbors, depth)
-    if not 0 <= eta < np.inf:
-        raise InputError(f"eta must be a number from 0; got {eta!r}.")
+    check_neighbors(neighbors, depth)
+    check_range(0, HEAVIEST, eta=eta)
     used, share = _used(ranks, weights)
     n = ranks[0].n_items
+    k = min(k, n)
     listed = [_memberships(r, depth, activation) for r in used]
     near = [_row_shares(items[:, :neighbors], values[:, :neighbors]) for items, values in listed]
     back = [_by_columns(items, values) for items, values in near]
@@ -205,12 +214,7 @@ def crossdiffusion(
             kernels.mean_of_rows(start, stop, *now, share / max(share.sum(), 1e-300), alive, slot, out, scores)
 
     run_blocks(work, n, stage="Ranking", threads=threads, progress=progress)
-    return Ranks.trusted(out, scores, n, item_ids=ranks[0].item_ids, query_ids=ranks[0].query_ids)
-
-
-def _check_neighbors(neighbors: int, depth: int) -> None:
-    if neighbors > depth:
-        raise InputError(f"neighbors must be at most depth; got {neighbors} and {depth}.")
+    return answers(ranks[0], out, scores)
 
 
 def _used(ranks: Sequence[Ranks], weights: Sequence[float] | None) -> tuple[list[Ranks], NDArray[np.float64]]:
@@ -231,8 +235,7 @@ def _stacked_lists(ranks: Sequence[Ranks], depth: int, n_items: int) -> NDArray[
 
 def _memberships(ranks: Ranks, length: int, activation: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the first `length` of each list and how strongly each item belongs there; 0 where there is none."""
-    if activation not in ("rank", "scores"):
-        raise UnknownNameError("activation", activation, ("rank", "scores"))
+    check_choice("activation", activation, ("rank", "scores"))
     items, scores = own_first(ranks, length)
     if activation == "rank":
         values = np.broadcast_to(1 - np.arange(items.shape[1]) / length, items.shape)

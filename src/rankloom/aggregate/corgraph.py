@@ -9,6 +9,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection import (
+    MOST_LEVELS,
     Array,
     Run,
     answers,
@@ -21,6 +22,7 @@ from rankloom.aggregate.collection import (
     runner,
     table,
     turned,
+    with_lists,
 )
 from rankloom.aggregate.methods import register
 from rankloom.aggregate.nested import components_of, divided, groups_of, ranked
@@ -42,7 +44,7 @@ def corgraph(
     start: float = 0.35,
     step: float = 0.005,
     correlation: str = "pearson",
-    persistence: float = 0.95,
+    persistence: float | None = None,
     distances: str = "places",
     exponent: str = "places",
     threads: int | None = None,
@@ -112,14 +114,20 @@ def corgraph(
     (array([0, 1], dtype=int32), array([3, 2], dtype=int32))
     """
     check_whole(k=k, neighbors=neighbors, depth=depth)
+    if persistence is not None and correlation == "pearson":
+        raise InputError("persistence is an option of correlation='rbo'; 'pearson' has none.")
+    persistence = 0.95 if persistence is None else persistence
     check_between(0, 1, start=start, persistence=persistence)
     check_between(0, np.inf, step=step)
     check_choice("correlation", correlation, ("pearson", "rbo"))
     check_choice("distances", distances, ("places", "scores"))
     check_choice("exponent", exponent, ("numbers", "places"))
     n = check_collection(ranks, "corgraph")
+    ranks = with_lists(ranks)
     length = longest(ranks, depth)
     run = runner(threads, progress)
+    if (1 - start) / step > MOST_LEVELS:
+        raise InputError(f"step must give at most {MOST_LEVELS} thresholds; got {step!r}, from {start!r} to 1.")
     thresholds = frozen(start + step * np.arange(np.ceil((1 - start) / step - 1e-9)))
     D, lists = _distances(ranks, length, neighbors, distances, exponent, run)
     if correlation == "pearson":

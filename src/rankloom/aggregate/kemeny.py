@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankloom.aggregate.methods import register
 from rankloom.aggregate.pairwise import PAIRS, SLACK, Absent, by_majority, checked_votes, ends, moved, pair_blocks
 from rankloom.aggregate.pool import falling, fuse_pools, lay_out
-from rankloom.errors import InputError
+from rankloom.errors import InputError, whole_number
 from rankloom.ranks import Ranks
 
 MOST_EXACT = 16  # 2^16 subsets: half a second a query
@@ -24,7 +24,7 @@ def kemeny(
     *,
     exact: int = 12,
     restarts: int = 0,
-    seed: int = 0,
+    seed: int | None = None,
     absent: Absent = "left_out",
     depth: int | None = None,
     weights: Sequence[float] | None = None,
@@ -49,8 +49,8 @@ def kemeny(
     restarts : int
         How many times the search for longer lists starts again, from a random order made by KwikSort (a sort by
         majority around random items); the least cost is kept.
-    seed : int
-        Of the restarts.
+    seed : int, optional
+        Of the restarts; 0 by default. Without restarts an error.
     absent : {"left_out", "last"}
         ``left_out`` (nearest to the paper's figures): only lists that have both items count. ``last``: an item
         that a list does not have comes after all that it has.
@@ -71,11 +71,15 @@ def kemeny(
     >>> fused.items, kemeny_cost(lists, fused)
     (array([[1, 0, 2]], dtype=int32), array([2.]))
     """
-    for name, value, most in (("exact", exact, MOST_EXACT), ("restarts", restarts, None), ("seed", seed, None)):
-        if not isinstance(value, int | np.integer) or value < 0 or (most is not None and value > most):
-            raise InputError(f"{name} must be a whole number from 0{f' to {most}' if most else ''}; got {value!r}.")
+    if whole_number("exact", exact, 0) > MOST_EXACT:
+        raise InputError(f"exact must be at most {MOST_EXACT}; got {exact}.")
+    if seed is not None and not whole_number("restarts", restarts, 0):
+        raise InputError("seed is of the restarts, and there are none; leave it out, or give restarts.")
+    first = 0 if seed is None else whole_number("seed", seed, 0)
     given = checked_votes(absent, weights, len(ranks))
-    score = partial(_kemeny, exact=exact, seeds=[(seed, n) for n in range(restarts)])
+    if given is not None and max(given) > 0:
+        given = [weight / max(given) for weight in given]  # so that rounding is told from majorities at any scale
+    score = partial(_kemeny, exact=exact, seeds=[(first, n) for n in range(whole_number("restarts", restarts, 0))])
     return fuse_pools(ranks, k, lambda pool: by_majority(pool, absent, given, score), depth=depth)
 
 

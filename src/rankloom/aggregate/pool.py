@@ -15,6 +15,7 @@ from rankloom.ranks import PAD, Ranks
 
 CELLS = 1 << 18  # list entries in a block of queries: the tables made of them stay in the processor's cache
 LARGEST = float(np.finfo(np.float32).max)
+HEAVIEST = 1e30  # weight of a ranker: sums and products stay finite
 
 #: What the entries of each ranker's lists are worth: for each ranker an array of shape (n_queries, depth), or one
 #: that can be broadcast to it.
@@ -181,6 +182,8 @@ def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[flo
         given = [1.0] * n_rankers if weights is None else [float(weight) for weight in weights]
     except (TypeError, ValueError):
         given = []
-    if len(given) != n_rankers or not np.isfinite(given).all() or min(given) < 0:
+    if isinstance(weights, str) or len(given) != n_rankers or not np.isfinite(given).all() or min(given) < 0:
         raise InputError(f"weights must be a number from 0 for each of the {n_rankers} rankers; got {weights}.")
+    if max(given) > HEAVIEST:
+        raise InputError(f"weights must be at most {HEAVIEST:g}; got {max(given):g}.")
     return given

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.collection import check_collection, check_range, check_whole, own_first, stacked
+from rankloom.aggregate.collection import (
+    answers,
+    check_collection,
+    check_range,
+    check_whole,
+    own_first,
+    stacked,
+)
 from rankloom.aggregate.methods import register
 from rankloom.aggregate.pool import checked_weights
 from rankloom.engine import Progress, Scratch, run_blocks
@@ -129,6 +136,7 @@ def queryrankfusion(
     """
     check_collection(ranks, "queryrankfusion")
     check_whole(neighbors=neighbors)
+    k = min(k, ranks[0].n_items)
     given = {
         "region": region,
         "threshold": threshold,
@@ -151,7 +159,7 @@ def queryrankfusion(
     run = _released if version == "released" else _article
     where = {"threads": threads, "progress": progress}
     items, scores = run(lists, spare, share[share > 0], k, neighbors, options, ties == "fill", where)
-    return Ranks.trusted(items, scores, ranks[0].n_items, item_ids=ranks[0].item_ids, query_ids=ranks[0].query_ids)
+    return answers(ranks[0], items, scores)
 
 
 def _own_options(version: str, solver: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankloom.aggregate.collection import check_collection, check_range, check_whole, own_first, stacked
+from rankloom.aggregate.collection import (
+    answers,
+    check_collection,
+    check_neighbors,
+    check_range,
+    check_whole,
+    own_first,
+    stacked,
+)
 from rankloom.aggregate.methods import register
 from rankloom.aggregate.pool import checked_weights
 from rankloom.engine import Progress, Scratch, run_blocks
-from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 
 
@@ -73,11 +80,11 @@ def helloneighbor(
     check_collection(ranks, "helloneighbor")
     check_whole(neighbors=neighbors, depth=depth)
     check_range(0, 1, overlap=overlap)
-    if neighbors > depth:
-        raise InputError(f"neighbors must be at most depth; got {neighbors} and {depth}.")
+    check_neighbors(neighbors, depth)
     share = np.array(checked_weights(weights, len(ranks)))
     used = [own_first(r, depth)[0] for r, weight in zip(ranks, share, strict=True) if weight > 0]
     n = ranks[0].n_items
+    k = min(k, n)
     lists = stacked(used) if used else np.empty((0, n, 0), np.int32)
     size = min(neighbors, max(n, 1))
     items, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
@@ -86,8 +93,18 @@ def helloneighbor(
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot, scratch.borrowed() as inside:
             kernels.hello_neighbor(
-                start, stop, lists, share[share > 0], depth, size, float(overlap), slot, inside, items, scores
+                start,
+                stop,
+                lists,
+                share[share > 0],
+                depth,
+                size,
+                float(overlap),
+                slot,
+                inside,
+                items,
+                scores,
             )
 
     run_blocks(work, n, stage="Fusing", threads=threads, progress=progress)
-    return Ranks.trusted(items, scores, n, item_ids=ranks[0].item_ids, query_ids=ranks[0].query_ids)
+    return answers(ranks[0], items, scores)

@@ -6,6 +6,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection import (
+    MOST_LEVELS,
     Array,
     Run,
     answers,
@@ -13,9 +14,11 @@ from rankloom.aggregate.collection import (
     check_collection,
     check_whole,
     longest,
+    padded,
     runner,
     table,
     turned,
+    with_lists,
 )
 from rankloom.aggregate.methods import register
 from rankloom.aggregate.nested import components_of, groups_of, ranked
@@ -95,7 +98,10 @@ def recknngraphccs(
     check_choice("fusion", fusion, ("product", "sum"))
     if backward_from not in (0, 1):
         raise InputError(f"backward_from must be 0 or 1; got {backward_from!r}.")
+    if neighbors > MOST_LEVELS:
+        raise InputError(f"neighbors must be at most {MOST_LEVELS}; got {neighbors}.")
     n = check_collection(ranks, "recknngraphccs")
+    ranks = with_lists(ranks)
     run = runner(threads, progress)
     width = max(longest(ranks, max(r.depth for r in ranks)), 1)
     lists = [table(r, width) for r in ranks]
@@ -103,7 +109,7 @@ def recknngraphccs(
     items, scores = np.empty((n, 0), np.int32), np.empty((n, 0))
     for left in range(iterations, 0, -1):
         heads = [_repositioned(one, depth or 4 * neighbors, backward_from, run) for one in lists]
-        tops = [_tops(one, neighbors) for one in heads]
+        tops = [padded(one, neighbors) for one in heads]  # so that levels mean the same in short lists
         groups = groups_of(tops, [_levels(top, run) for top in tops], neighbors, run)
         components = components_of(groups, len(tops), n, neighbors, run)
         answer = min(k, n) if left == 1 else width
@@ -123,14 +129,6 @@ def _repositioned(lists: Array, depth: int, backward_from: int, run: Run) -> Arr
     out = np.empty_like(lists)
     run(lambda start, stop: reorder(start, stop, lists, head, missing, backward_from, True, *back, out), n, "Sorting")
     return frozen(out)
-
-
-def _tops(lists: Array, neighbors: int) -> Array:
-    """Return the first K places; padded where the lists are shorter, so that levels mean the same."""
-    top = np.full((len(lists), neighbors), PAD, np.int32)
-    known = min(neighbors, lists.shape[1])
-    top[:, :known] = lists[:, :known]
-    return frozen(top)
 
 
 def _levels(tops: Array, run: Run) -> Array:

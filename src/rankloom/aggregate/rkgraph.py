@@ -18,6 +18,7 @@ from rankloom.aggregate.collection import (
     runner,
     table,
     turned,
+    with_lists,
 )
 from rankloom.aggregate.methods import register
 from rankloom.engine import Progress
@@ -94,6 +95,7 @@ def rkgraph(
     check_between(0, 1, persistence=persistence)
     check_choice("pool", pool, ("last", "union"))
     check_collection(ranks, "rkgraph")
+    ranks = with_lists(ranks)
     length = longest(ranks, depth)
     run = runner(threads, progress)
     lists = [_mutual(table(r, length), run) for r in ranks]

@@ -264,9 +264,7 @@ def combmnz(
     """
     normalize = _normalizer(normalization, constant)
     given = checked_weights(weights, len(ranks))
-    return fuse_pools(
-        ranks, k, lambda pool: pool.counted([1.0] * len(given)) * _sum(pool, normalize, given), depth=depth
-    )
+    return fuse_pools(ranks, k, lambda pool: pool.counted(_counting(given)) * _sum(pool, normalize, given), depth=depth)
 
 
 @register("rlsim", needs="queries")
@@ -314,9 +312,15 @@ def rlsim(
             raise InputError(f"A product needs values from 0, and {normalization!r} gives values below; use min_max.")
         powers = values if weights is None else [v**w for v, w in zip(values, given, strict=True)]
         with np.errstate(over="ignore"):  # of raw scores; the result is cut to what float32 holds
-            return pool.fold(np.multiply, powers, 1.0)
+            product = pool.fold(np.multiply, powers, 1.0)
+        return np.where(pool.counted(_counting(given)) > 0, product, 0.0)  # an empty product is nothing here
 
     return fuse_pools(ranks, k, score, depth=depth)
+
+
+def _counting(weights: Sequence[float]) -> list[float]:
+    """Return 1 for each ranker that counts, 0 for one of weight 0."""
+    return [float(weight > 0) for weight in weights]
 
 
 def _normalizer(name: str, constant: float | None) -> Normalize:
