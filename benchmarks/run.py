@@ -311,17 +311,14 @@ def markdown(title, rows, note):
 
 def page(results):
     """Return the page of all results that are kept."""
-    kept = {
-        part: json.loads((results / f"{part}.json").read_text())
-        for part in PARTS
-        if (results / f"{part}.json").exists()
-    }
-    machines = sorted({one["machine"] for one in kept.values()})
+    files = [results / f"{part}.json" for part in PARTS]
+    kept = [json.loads(file.read_text()) for file in files if file.exists()]
     head = [
         "# Benchmarks",
         "",
-        "Written by `make bench` (`benchmarks/run.py`, which says how each figure is taken). Y: time of `np.sort`",
-        "on as many random int64 as the lists have entries, in the same process. Taken on " + "; ".join(machines) + ".",
+        "Written by `make bench`; `benchmarks/run.py` says how figures are taken. Y is the time of `np.sort` on as",
+        "many random int64 as the lists have entries, in the same process. Taken with",
+        "; ".join(sorted({one["machine"] for one in kept})) + ".",
         "",
     ]
     return "\n".join([*head, *(markdown(one["title"], one["rows"], one["note"]) for one in kept)])

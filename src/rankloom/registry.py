@@ -2,10 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rankloom.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -47,11 +49,13 @@ class Registry(Mapping[str, T], Generic[T]):
     def _all(self) -> dict[str, T]:
         if not self._plugins_loaded:
             self._plugins_loaded = True
+            from importlib.metadata import entry_points  # slow to import, and seldom needed
+
             for point in entry_points(group=self.group):
                 self._load(point)
         return self._known
 
-    def _load(self, point: EntryPoint) -> None:
+    def _load(self, point: "EntryPoint") -> None:
         try:
             self.register(point.name)(point.load())
         except Exception as error:  # whatever the plug-in's own code raises
