@@ -2,7 +2,6 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from rankloom import registry
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.registry import Registry
 
@@ -18,7 +17,7 @@ def shapes() -> Registry[int]:
 
 def plug_in(monkeypatch, **values: str) -> None:
     points = [EntryPoint(name, value, GROUP) for name, value in values.items()]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == GROUP else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == GROUP else [])
 
 
 def test_a_registered_name_is_found(shapes):
@@ -72,6 +71,6 @@ def test_a_plug_in_cannot_take_a_known_name(shapes, monkeypatch):
 
 def test_plug_ins_are_loaded_once(shapes, monkeypatch):
     calls = []
-    monkeypatch.setattr(registry, "entry_points", lambda group: calls.append(group) or [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: calls.append(group) or [])
     assert len(shapes) == len(list(shapes)) == 1
     assert calls == [GROUP]
