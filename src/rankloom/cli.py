@@ -19,7 +19,7 @@ from rankloom.graph import GRAPH_NORMS
 from rankloom.io import FORMATS
 from rankloom.version import __version__
 
-YES_OR_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+WORDS = {"none": None, "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 SET_ELSEWHERE = ("collection", "threads", "progress")  # options of methods that have a flag of their own
 
 
@@ -82,7 +82,10 @@ Threads = Annotated[int | None, typer.Option(min=1, help="How many threads to us
 Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write.", show_default=False)]
 Missing = Annotated[
     str | None,
-    typer.Option(help=f"A query that a ranker has no list for: {_or(get_args(MissingPolicy))}; by default an error."),
+    typer.Option(
+        help=f"A query that a ranker has no list for: {_or(get_args(MissingPolicy))}; by default an error, "
+        "but for methods that look at the whole collection, in which it has an empty list."
+    ),
 ]
 
 
@@ -110,7 +113,7 @@ def fuse(
         typer.Option(
             metavar="RUN",
             help="The lists of the collection's own items, one file for each ranker in the same order: "
-            "for methods that look at the whole collection, such as fg. Takes several files, up to the next option. "
+            "for fg to answer queries from outside. Takes several files, up to the next option. "
             "Without it, the runs themselves are taken as those lists.",
             show_default=False,
         ),
@@ -142,7 +145,12 @@ def fuse(
     with _progress() as progress:
         ranks = _read(runs, format, progress)
         if collection and "collection" not in METHODS[method].options():
-            raise InputError(f"The method {method!r} does not use the lists of a collection; leave --collection out.")
+            answers = (
+                "works on queries alone" if METHODS[method].needs == "queries" else "can't answer queries from outside"
+            )
+            raise InputError(
+                f"The method {method!r} {answers}: leave --collection out, and give the lists it needs as runs."
+            )
         if collection:
             chosen["collection"] = _read(collection, format, progress)
         flags = {"threads": threads, "progress": progress}
@@ -376,21 +384,23 @@ def _item(index: Any, name: str) -> int | str:
 
 
 def _parsed(options: list[str], known: list[str]) -> dict[str, Any]:
-    """Options as typed: numbers, yes and no, lists with commas, else text."""
+    """Options as typed: numbers, yes, no and none, lists with commas, else text."""
     parsed = {}
     for option in options:
         name, equals, text = option.partition("=")
         if not equals:
             raise InputError(f"--set takes NAME=VALUE, such as cutoff=20; got {option!r}.")
         if name not in known:
-            raise InputError(f"The method has no option {name!r} that --set can give; it has {', '.join(known)}.")
+            flag = {"k": " (use -k)", "threads": " (use --threads)", "collection": " (use --collection)"}.get(name, "")
+            has = ", ".join(known)
+            raise InputError(f"The method has no option {name!r} that --set can give{flag}; it has {has}.")
         parsed[name] = [_value(part) for part in text.split(",")] if "," in text else _value(text)
     return parsed
 
 
 def _value(text: str) -> Any:
-    if text.lower() in YES_OR_NO:
-        return YES_OR_NO[text.lower()]
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)

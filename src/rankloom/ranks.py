@@ -324,8 +324,8 @@ class Ranks:
         if len(self.query_ids) and len(self.item_ids) and not any(name in self.item_ids for name in self.query_ids):
             raise InputError(
                 f"No query ({self.query_ids[0]!r}, ...) is an item: these are lists of queries from outside, not the "
-                "lists of a collection's own items, which are needed here. Give those as the collection, or use a "
-                "method that works on queries alone, such as rrf."
+                "lists of a collection's own items, which are needed here. Give those (fg takes them beside the "
+                "queries, as its collection), or use a method that works on queries alone, such as rrf."
             )
         ids = self.query_ids.union(self.item_ids)  # rows keep their order
         if ids == self.query_ids:

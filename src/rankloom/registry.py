@@ -71,10 +71,10 @@ class Registry(Mapping[str, T], Generic[T]):
         return name in self._all()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(sorted(self._all()))
 
     def __repr__(self) -> str:
-        return f"Registry({self.kind}: {', '.join(self._all())})"
+        return f"Registry({self.kind}: {', '.join(self)})"
 
     def __len__(self) -> int:
         return len(self._all())

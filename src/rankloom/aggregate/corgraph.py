@@ -74,7 +74,8 @@ def corgraph(
     ranks : sequence of Ranks
         Collection ranks; an item itself should be first in its list.
     neighbors : int
-        K, the neighborhood.
+        K, the neighborhood; below the length of the lists where several rankers are fused, or e is 0 for all, distances
+        do not differ and nothing is joined.
     depth : int
         How much of the lists is used.
     start, step : float

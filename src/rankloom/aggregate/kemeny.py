@@ -55,7 +55,8 @@ def kemeny(
         ``left_out`` (nearest to the paper's figures): only lists that have both items count. ``last``: an item
         that a list does not have comes after all that it has.
     depth : int, optional
-        How many items of each list are used; all by default. The paper's figures have 10.
+        How many items of each list are used; all by default. The paper's figures have 10. The search takes time that
+        grows with the cube of the number of items: give a depth where lists are long.
     weights : sequence of float, optional
         :math:`w_r`, one for each ranker; all 1 by default.
 
