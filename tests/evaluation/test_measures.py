@@ -1,6 +1,10 @@
+import csv
 import gzip
-from math import log2
+import re
+from collections import Counter
+from math import log, log2
 
+import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
@@ -11,7 +15,7 @@ from rankloom import Ids, InputError, Ranks, UnknownNameError
 from rankloom.evaluation import MEASURES, Measure, evaluate, truth
 from strategies import collections
 
-ALL = ["ndcg", "ndcg@3", "map", "map@3", "p@3", "recall@3", "mrr", "mrr@3", "ns"]
+ALL = ["ndcg", "ndcg@3", "map", "map@3", "p@3", "recall@3", "mrr", "mrr@3", "ns", "bullseye"]
 #: ours -> trec_eval's
 TREC = {
     "ndcg": "ndcg",
@@ -40,9 +44,9 @@ def test_a_measure_is_a_name_and_a_cutoff():
 
 
 WRONG_MEASURES = {
-    "ncdg@10": "Unknown measure 'ncdg'; choose from map, mrr, ndcg, ns, p, recall. Did you mean 'ndcg'?",
-    "P@10": "Unknown measure 'P'; choose from map, mrr, ndcg, ns, p, recall. Did you mean 'p'?",
-    "": "Unknown measure ''; choose from map, mrr, ndcg, ns, p, recall.",
+    "ncdg@10": "Unknown measure 'ncdg'; choose from bullseye, map, mrr, ndcg, ns, p, recall. Did you mean 'ndcg'?",
+    "P@10": "Unknown measure 'P'; choose from bullseye, map, mrr, ndcg, ns, p, recall. Did you mean 'p'?",
+    "": "Unknown measure ''; choose from bullseye, map, mrr, ndcg, ns, p, recall.",
     "p": "The measure p needs a cutoff, as in p@10; got none.",
     "recall": "The measure recall needs a cutoff, as in recall@10; got none.",
     "ns@4": "The measure ns takes no cutoff; got ns@4. Write ns.",
@@ -66,7 +70,7 @@ def test_a_cutoff_is_a_whole_number():
 
 
 def test_the_registry_has_every_measure():
-    assert sorted(MEASURES) == ["map", "mrr", "ndcg", "ns", "p", "recall"]
+    assert sorted(MEASURES) == ["bullseye", "map", "mrr", "ndcg", "ns", "p", "recall"]
 
 
 # By labels, by hand: items 0, 1, 2 are of class "a", item 3 of class "b"
@@ -89,6 +93,7 @@ BY_HAND = {
     "mrr": [1, 1 / 2, 0, 1],
     "mrr@1": [1, 0, 0, 1],
     "ns": [3, 1, 0, 1],
+    "bullseye": [3 / 3, 1 / 3, 0, 1],
 }
 
 
@@ -98,6 +103,13 @@ def test_labels_by_hand(measure, values):
     assert list(result) == [measure]
     np.testing.assert_allclose(result[measure], values, rtol=1e-15)
     assert evaluate(RANKS, labels=LABELS, measures=measure) == {measure: pytest.approx(sum(values) / 4, rel=1e-15)}
+
+
+def test_bullseye_looks_at_twice_the_size_of_the_class():
+    ranks = Ranks([[0, 2, 3, 4, 1, 5], [0, 2, 3, 1, 4, 5], [2, 0, 3, 4, 5, 1]])
+    labels = [0, 0, 1, 1, 1, 1]  # the class of the first two has 2 items: 4 places count; 8 for the third, so all 6
+    result = evaluate(ranks, labels=labels, query_labels=[0, 0, 1], measures="bullseye", per_query=True)
+    assert result["bullseye"].tolist() == [1 / 2, 2 / 2, 4 / 4]
 
 
 def test_the_default_is_ndcg_at_10():
@@ -223,7 +235,26 @@ def test_ties_are_as_given_or_by_name_descending():
     assert evaluate(run, qrels={"q": {"d": 1}, "p": {"d": 1}}, measures="mrr", ties="trec") == {"mrr": (1 / 4 + 1) / 2}
 
 
-# Against trec_eval
+# Against trec_eval; the files are read here by hand, not by the readers of the package
+
+
+def rows_of(path):
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        return [line.split() for line in lines if line.strip()]
+
+
+def read_run_as_dict(path):
+    run = {}
+    for query, _, item, _, score, *_ in rows_of(path):
+        run.setdefault(query, {})[item] = float(score)
+    return run
+
+
+def read_qrels(path):
+    qrels = {}
+    for query, _, item, grade in rows_of(path):
+        qrels.setdefault(query, {})[item] = int(grade)
+    return qrels
 
 
 def trec_eval(run, qrels):
@@ -254,25 +285,117 @@ def test_graded_random_runs_are_measured_as_by_trec_eval(seed):
 
 
 @pytest.mark.parametrize(
-    ("system", "reported"),
-    {"BB2c1.0_9": 0.1882, "BM25b0.75_1": 0.1828, "LGDc1.0_3": 0.1882, "PL2c1.0_4": 0.1683, "TF_IDF_0": 0.1821}.items(),
+    ("system", "reported"),  # as in the file reported_MAP_MEASURES.txt beside the runs
+    {
+        "BB2c1.0_9": 0.1882,
+        "BM25b0.75_1": 0.1828,
+        "DFR_BM25c1.0_2": 0.1835,
+        "DLH13_7": 0.1830,
+        "IFB2c1.0_8": 0.1881,
+        "InL2c1.0_6": 0.1854,
+        "In_expC2c1.0_5": 0.1826,
+        "LGDc1.0_3": 0.1882,
+        "PL2c1.0_4": 0.1683,
+        "TF_IDF_0": 0.1821,
+    }.items(),
 )
 def test_trec7_runs_are_measured_as_by_trec_eval(shared, system, reported):
     folder = shared / "data" / "trec7-terrier-runs"
-    run = {}
-    with gzip.open(folder / "runs" / f"{system}.res.gz", "rt") as lines:
-        for query, _, item, _, score, _ in map(str.split, lines):
-            run.setdefault(query, {})[item] = float(score)
-    qrels = {}
-    with gzip.open(folder / "qrels.trec7.txt.gz", "rt") as lines:
-        for query, _, item, grade in map(str.split, lines):
-            qrels.setdefault(query, {})[item] = int(grade)
+    run = read_run_as_dict(folder / "runs" / f"{system}.res.gz")
+    qrels = read_qrels(folder / "qrels.trec7.txt.gz")
     ranks = Ranks.from_dict(run)
     assert_as_trec_eval(ranks, run, qrels)
     assert evaluate(ranks, qrels=qrels, measures="map", ties="trec")["map"] == pytest.approx(reported, abs=5e-5)
     assert evaluate(ranks, qrels=folder / "qrels.trec7.txt.gz", measures="map", ties="trec")["map"] == pytest.approx(
         reported, abs=5e-5
     )
+
+
+OHSUMED = ["system-a/" + name for name in ("bm25", "bool", "prf", "se", "se-prf", "tf", "tfidf")] + [
+    "system-b/" + name for name in ("Boolean", "Own", "PRF", "Tf", "TfidfBoth")
+]
+
+
+@pytest.mark.parametrize("system", OHSUMED)
+def test_ohsumed_runs_are_measured_as_by_trec_eval_and_as_reported(shared, system):
+    folder = shared / "data" / "ohsumed-trec9-runs"
+    run = read_run_as_dict(folder / f"{system}.run")
+    qrels = read_qrels(folder / "qrels.ohsu.88-91")
+    ranks = Ranks.from_dict(run)
+    assert_as_trec_eval(ranks, run, qrels)
+    with (folder / "system-a" / "reported_trec_eval.tsv").open() as lines:
+        reported = {f"system-a/{row['runid']}": row for row in csv.DictReader(lines, delimiter="\t")}
+    if system in reported:
+        wanted = {"map": "map", "mrr": "recip_rank", "p@5": "P_5", "p@10": "P_10", "p@30": "P_30"}
+        ours = evaluate(ranks, qrels=qrels, measures=list(wanted), ties="trec")
+        assert ours == pytest.approx({m: float(reported[system][t]) for m, t in wanted.items()}, abs=5.1e-5)
+
+
+def cranfield_run(folder, k1=1.2, b=0.75):
+    """Return a BM25 run over the 1400 documents, scores rounded so that there are many ties."""
+    text = (folder / "cran.all.1400.xml").read_text()
+    docs = dict(re.findall(r"<docno>(\d+)</docno>(.*?)</doc>", text, re.DOTALL))
+    counts = {doc: Counter(re.findall(r"[a-z]+", re.sub(r"<.*?>", " ", body))) for doc, body in docs.items()}
+    sizes = {doc: words.total() for doc, words in counts.items()}
+    mean = sum(sizes.values()) / len(sizes)
+    found = Counter(word for words in counts.values() for word in words)
+    run = {}
+    queries = re.findall(r"<title>(.*?)</title>", (folder / "cran.qry.xml").read_text(), re.DOTALL)
+    for number, query in enumerate(queries, 1):
+        scores = Counter()
+        for word in set(re.findall(r"[a-z]+", query)) & found.keys():
+            idf = log(1 + (len(docs) - found[word] + 0.5) / (found[word] + 0.5))
+            for doc, words in counts.items():
+                if word in words:
+                    scores[doc] += idf * words[word] / (words[word] + k1 * (1 - b + b * sizes[doc] / mean))
+        run[str(number)] = {doc: round(score, 1) for doc, score in scores.most_common(200)}
+    return run
+
+
+def test_a_cranfield_run_full_of_ties_is_measured_as_by_trec_eval_and_ir_measures(shared):
+    folder = shared / "data" / "cranfield"
+    run, qrels = cranfield_run(folder), read_qrels(folder / "cranqrel.trec.txt")
+    assert len(run) == len(qrels) == 225
+    assert sum(len(row) - len(set(row.values())) for row in run.values()) > 10_000  # ties
+    ranks = Ranks.from_dict(run)
+    assert_as_trec_eval(ranks, run, qrels)
+    assert_as_ir_measures(ranks, run, qrels)
+    given_order = evaluate(ranks, qrels=qrels, measures="map")["map"]
+    assert 0.2 < given_order != evaluate(ranks, qrels=qrels, measures="map", ties="trec")["map"]
+
+
+# Against ir_measures; its RR@10 (of MS MARCO's script) has another order of ties than its other measures
+
+IR = {
+    "ndcg": ir_measures.nDCG,
+    "ndcg@10": ir_measures.nDCG @ 10,
+    "map": ir_measures.AP,
+    "map@10": ir_measures.AP @ 10,
+    "p@5": ir_measures.P @ 5,
+    "recall@100": ir_measures.R @ 100,
+    "mrr": ir_measures.RR,
+}
+
+
+def assert_as_ir_measures(ranks, run, qrels, theirs=IR):
+    ours = evaluate(ranks, qrels=qrels, measures=list(theirs), per_query=True, ties="trec")
+    queries = list(qrels)
+    by_query = {name: np.zeros(len(queries)) for name in theirs}
+    names = {str(measure): name for name, measure in theirs.items()}
+    for one in ir_measures.iter_calc(list(theirs.values()), qrels, run):
+        by_query[names[str(one.measure)]][queries.index(one.query_id)] = one.value
+    for name, values in by_query.items():
+        np.testing.assert_allclose(ours[name], values, rtol=1e-6, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("path", ["ohsumed-trec9-runs/system-a/se.run", "trec7-terrier-runs/runs/TF_IDF_0.res.gz"])
+def test_real_runs_are_measured_as_by_ir_measures(shared, path):
+    qrels = "qrels.ohsu.88-91" if path.startswith("ohsumed") else "qrels.trec7.txt.gz"
+    run = read_run_as_dict(shared / "data" / path)
+    judged = read_qrels(shared / "data" / path.split("/")[0] / qrels)
+    assert_as_ir_measures(Ranks.from_dict(run), run, judged)
+    untied = {query: {item: -float(place) for place, item in enumerate(row)} for query, row in run.items()}
+    assert_as_ir_measures(Ranks.from_dict(untied), untied, judged, {"mrr@10": ir_measures.RR @ 10})
 
 
 # What is wrong

@@ -162,6 +162,22 @@ def ns_score(judged: Judged, cutoff: int) -> Floats:
     return np.asarray(np.count_nonzero(judged.relevant(4), axis=1), np.float64)
 
 
+@register("bullseye", "none")
+def bullseye(judged: Judged, cutoff: int) -> Floats:
+    """Bull's eye score: relevant items among the first 2 C, over C, the number of relevant items.
+
+    With labels C is the size of the query's class, the query itself included: MPEG-7's score, where C = 20.
+
+    References
+    ----------
+    Latecki, Lakämper, Eckhardt (2000), Shape descriptors for non-rigid shapes with a single closed contour,
+    doi:10.1109/CVPR.2000.855850
+    """
+    relevant = judged.relevant(cutoff)
+    reached = np.arange(relevant.shape[1]) < 2 * judged.n_relevant[:, None]
+    return _ratio(np.count_nonzero(relevant & reached, axis=1), judged.n_relevant)
+
+
 def _discounts(depth: int) -> Floats:
     discounts: Floats = 1.0 / np.log2(np.arange(2, depth + 2))
     return discounts
@@ -237,7 +253,7 @@ def evaluate(
         Grades above 0 are relevant. The mean is over all judged queries, as with trec_eval's ``-c``: one that the
         ranks have not counts 0, and so does one without a relevant item; a query not judged is left out.
     measures : str or Measure, or several
-        ``ndcg[@k]``, ``map[@k]``, ``p@k``, ``recall@k``, ``mrr[@k]``, ``ns``; see `MEASURES`.
+        ``ndcg[@k]``, ``map[@k]``, ``p@k``, ``recall@k``, ``mrr[@k]``, ``ns``, ``bullseye``; see `MEASURES`.
     per_query : bool
         Return the value of each query instead of the mean: with labels in the order of the rows, with qrels
         in the order of the qrels, so that the arrays of two systems can be paired.
