@@ -3,7 +3,7 @@
 from rankloom.aggregate import METHODS, fuse
 from rankloom.align import align
 from rankloom.errors import IndexFileError, InputError, MissingExtraError, RankloomError, UnknownNameError
-from rankloom.evaluation import evaluate
+from rankloom.evaluation import correlation, evaluate
 from rankloom.graph import Explanation, FusionGraph
 from rankloom.index import FusionIndex
 from rankloom.io import read_qrels, read_ranks, read_run, read_runs, write_ranks, write_run
@@ -27,6 +27,7 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "align",
+    "correlation",
     "evaluate",
     "fuse",
     "read_qrels",

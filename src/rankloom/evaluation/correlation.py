@@ -1,0 +1,269 @@
+"""How alike two rankers are: the mean correlation of their lists, by name in `CORRELATIONS`.
+
+A correlation takes the overlap of pairs of lists and gives a number for each pair. It knows nothing of queries or
+names; a new one is one registered function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.align import align
+from rankloom.errors import InputError, whole_number
+from rankloom.evaluation.truth import Floats
+from rankloom.ranks import PAD, Ranks
+from rankloom.registry import Registry
+
+Places = NDArray[np.int64]
+
+BLOCK_CELLS = 1 << 16  # of each list compared at a time; few enough for the cache
+LOW = (1 << 31) - 1  # the bits of a place in a sorting key
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Pairs of lists, none of them empty, reduced to what they share.
+
+    Attributes
+    ----------
+    first : int64 array of shape (n_pairs, depth)
+        Place in the second list, from 1, of the item at each place of the first; 0 where it is not there.
+    second : int64 array of shape (n_pairs, depth)
+        Place in the first list of the item at each place of the second.
+    lengths : int64 array of shape (2, n_pairs)
+        Lengths of the first and of the second list.
+    """
+
+    first: Places
+    second: Places
+    lengths: Places
+
+    def common(self) -> Places:
+        """Return how many items the two lists share."""
+        return np.asarray(np.count_nonzero(self.first, axis=1), np.int64)
+
+    def union(self) -> Places:
+        """Return how many items are in either list."""
+        return np.asarray(self.lengths.sum(0) - self.common(), np.int64)
+
+
+#: (overlap of pairs of lists) -> a number for each pair
+Correlate = Callable[[Overlap], Floats]
+#: The correlations by name.
+CORRELATIONS: Registry[Correlate] = Registry("correlation", group="rankloom.correlations")
+
+
+@CORRELATIONS.register("jaccard")
+def jaccard(overlap: Overlap) -> Floats:
+    r"""Shared items over all items of the two lists; the order does not count.
+
+    .. math:: J(A, B) = |A \cap B| \,/\, |A \cup B|
+
+    References
+    ----------
+    Dourado, Pedronette, Torres (2019), Eq. (7), doi:10.1016/j.ipm.2019.03.008
+    """
+    return np.asarray(overlap.common() / overlap.union(), np.float64)
+
+
+@CORRELATIONS.register("kendall")
+def kendall(overlap: Overlap) -> Floats:
+    r"""One minus the share of pairs of items that the two lists order differently.
+
+    .. math:: K_s(A, B) = 1 - K_d \,/\, n_d, \quad n_d = n (n - 1) / 2
+
+    Pairs are those of all items of the two lists, and n is their number: the paper's n where both lists have the
+    same items. An item stands behind a list that has it not, so a pair is discordant also where one list has both
+    and the other only the one that comes second, or where each list has one of the two; two items that a list has
+    not are not ordered by it.
+
+    Returns
+    -------
+    array
+        In [0, 1]: 1 where no pair is discordant, 0 for a list and its reverse; (n - 1) / (2 n - 1) for two lists of
+        n items with none in common.
+
+    Notes
+    -----
+    The paper calls a pair discordant if the place of i in A is after that of j *in B*, and that of j in A after
+    that of i in B, which compares places across lists and would find none in a list and its reverse of two. What is
+    meant, and computed, is a pair that the two lists order differently.
+
+    References
+    ----------
+    Dourado, Pedronette, Torres (2019), Eq. (8), doi:10.1016/j.ipm.2019.03.008; for items in one list only:
+    Fagin, Kumar, Sivakumar (2003), Comparing top k lists (there K with penalty 0), doi:10.1137/S0895480102412856
+    """
+    alone = overlap.lengths - overlap.common()
+    discordant = alone[0] * alone[1] + _inversions(overlap)
+    for side, length in zip((overlap.first, overlap.second), overlap.lengths, strict=True):
+        missing = (side == 0) & (np.arange(side.shape[1]) < length[:, None])
+        discordant += (np.cumsum(missing, axis=1) * (side > 0)).sum(1)  # items of one list before a shared one
+    pairs = overlap.union() * (overlap.union() - 1) // 2
+    return np.asarray(1 - discordant / np.maximum(pairs, 1), np.float64)
+
+
+@CORRELATIONS.register("spearman")
+def spearman(overlap: Overlap) -> Floats:
+    r"""One minus the sum of the distances between the two places of each item (Spearman's footrule).
+
+    .. math:: S(A, B) = 1 - \frac{\sum_i |\rho_A(i) - \rho_B(i)|}{n (n + 1)}
+
+    The sum is over the items of both lists, and n the length of the longer one; an item that a list has not is at
+    n + 1 there. With these the divisor is the largest sum there can be.
+
+    Returns
+    -------
+    array
+        In [0, 1]: 1 for equal lists, 0 for two lists of n items with none in common.
+
+    References
+    ----------
+    Dourado, Pedronette, Torres (2019), Eq. (9), doi:10.1016/j.ipm.2019.03.008; for items in one list only:
+    Fagin, Kumar, Sivakumar (2003), Comparing top k lists (there F with location n + 1), doi:10.1137/S0895480102412856
+    """
+    n = overlap.lengths.max(0)
+    total = np.zeros(len(n), np.int64)
+    for side, length, shared in zip((overlap.first, overlap.second), overlap.lengths, (True, False), strict=True):
+        place = np.arange(1, side.shape[1] + 1)
+        missing = (side == 0) & (place <= length[:, None])
+        total += np.where(missing, n[:, None] + 1 - place, 0).sum(1)
+        if shared:  # counted once
+            total += np.where(side > 0, abs(side - place), 0).sum(1)
+    return np.asarray(1 - total / (n * (n + 1)), np.float64)
+
+
+@overload
+def correlation(
+    first: Ranks, second: Ranks, *, kind: str = ..., depth: int = ..., per_query: Literal[False] = ...
+) -> float: ...
+
+
+@overload
+def correlation(
+    first: Ranks, second: Ranks, *, kind: str = ..., depth: int = ..., per_query: Literal[True]
+) -> Floats: ...
+
+
+def correlation(
+    first: Ranks, second: Ranks, *, kind: str = "jaccard", depth: int = 10, per_query: bool = False
+) -> float | Floats:
+    """Return how alike the lists of two rankers are, the mean over the queries that both have.
+
+    Parameters
+    ----------
+    first, second : Ranks
+        Matched by name where both have names (`align`); else row by row, over one numbering of items.
+    kind : str
+        A name in `CORRELATIONS`: ``jaccard``, ``kendall`` or ``spearman``.
+    depth : int
+        How many items of each list count; the paper's n. A shorter list counts as it is.
+    per_query : bool
+        Return the value of each common query, in the first ranker's order, instead of the mean.
+
+    Returns
+    -------
+    float, or float64 array of shape (n_common_queries,)
+        In [0, 1], and the same with first and second exchanged; 1 for two equal lists, two empty ones among them;
+        0 where only one of the two is empty.
+
+    Examples
+    --------
+    >>> color, shape = Ranks([[0, 1, 2]], n_items=9), Ranks([[0, 2, 3]], n_items=9)
+    >>> correlation(color, shape, depth=3)
+    0.5
+    >>> round(correlation(color, shape, kind="spearman", depth=3), 3)  # 1 - (0 + 1 + 2 + 1) / (3 * 4)
+    0.667
+    """
+    first, second = align([first, second], missing="drop")
+    values = _correlated(first, second, kind, whole_number("depth", depth))
+    return values if per_query else float(values.mean())
+
+
+def correlations(rankers: Sequence[Ranks], *, kind: str = "jaccard", depth: int = 10) -> Floats:
+    """Return the correlation of each ranker with each: symmetric, 1 on the diagonal.
+
+    Queries are those that all rankers have; the rest as in `correlation`.
+
+    Examples
+    --------
+    >>> correlations([Ranks([[0, 1]], n_items=3), Ranks([[0, 2]], n_items=3)]).round(3)
+    array([[1.   , 0.333],
+           [0.333, 1.   ]])
+    """
+    aligned = align(rankers, missing="drop")
+    table = np.eye(len(aligned))
+    for i, j in combinations(range(len(aligned)), 2):
+        table[i, j] = table[j, i] = _correlated(aligned[i], aligned[j], kind, whole_number("depth", depth)).mean()
+    return table
+
+
+def _correlated(first: Ranks, second: Ranks, kind: str, depth: int) -> Floats:
+    correlate = CORRELATIONS[kind]
+    if first.n_queries == 0:
+        raise InputError("There is nothing to compare; the ranks have no rows.")
+    return np.concatenate([_of_block(a, b, correlate) for a, b in _blocks(first.head(depth), second.head(depth))])
+
+
+def _blocks(first: Ranks, second: Ranks) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    size = max(1, BLOCK_CELLS // max(first.depth, second.depth, 1))
+    for start in range(0, first.n_queries, size):
+        yield first.items[start : start + size], second.items[start : start + size]
+
+
+def _of_block(first: NDArray[np.int32], second: NDArray[np.int32], correlate: Correlate) -> Floats:
+    lengths = np.array([np.count_nonzero(items != PAD, axis=1) for items in (first, second)], np.int64)
+    values = np.where(lengths.any(0), 0.0, 1.0)  # empty lists: alike if both are, else not at all
+    full = lengths.all(0)
+    if full.any():
+        first, second = first[full], second[full]
+        values[full] = correlate(Overlap(*_mutual_places(first, second), lengths[:, full]))
+    return values
+
+
+def _mutual_places(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[Places, Places]:
+    """Return the place in the other list, from 1, of each item of the two; 0 where it is not there.
+
+    One sort of both lists brings the two entries of a shared item together: a key holds item, list and place.
+    """
+    keys = np.concatenate([_keys(first, 0), _keys(second, LOW + 1)], axis=1)
+    keys.sort(axis=1)
+    items = keys >> 32
+    rows, columns = np.nonzero((items[:, 1:] == items[:, :-1]) & (items[:, 1:] != PAD))
+    in_first, in_second = keys[rows, columns] & LOW, keys[rows, columns + 1] & LOW
+    of_first, of_second = np.zeros(first.shape, np.int64), np.zeros(second.shape, np.int64)
+    of_first[rows, in_first] = in_second + 1
+    of_second[rows, in_second] = in_first + 1
+    return of_first, of_second
+
+
+def _keys(items: NDArray[np.int32], side: int) -> Places:
+    return np.asarray(items.astype(np.int64) << 32 | side | np.arange(items.shape[1]), np.int64)
+
+
+def _inversions(overlap: Overlap) -> Places:
+    """Return how many pairs of shared items the two lists order differently.
+
+    The places in the second list, in the order of the first, are sorted bit by bit from the highest: a pair is out
+    of order where the larger place comes before the smaller one when the bit that tells them apart is sorted.
+    """
+    values = np.where(overlap.first > 0, overlap.first, 0)
+    total = np.zeros(len(values), np.int64)
+    used = overlap.first > 0
+    for bit in reversed(range(int(values.max(initial=0)).bit_length())):
+        order = np.argsort(values >> (bit + 1), axis=1, kind="stable")
+        values, used = np.take_along_axis(values, order, axis=1), np.take_along_axis(used, order, axis=1)
+        group = values >> (bit + 1)
+        ones = used & ((values >> bit) & 1 == 1)
+        before = np.cumsum(ones, axis=1) - ones
+        starts = np.ones_like(ones)
+        starts[:, 1:] = group[:, 1:] != group[:, :-1]
+        in_group = before - np.maximum.accumulate(np.where(starts, before, 0), axis=1)
+        total += np.where(used & ~ones, in_group, 0).sum(1)
+    return total

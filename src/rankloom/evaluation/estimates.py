@@ -1,0 +1,134 @@
+r"""Effectiveness without labels, from collection ranks alone: estimates by name in `ESTIMATES`.
+
+Both look at a query's nearest k items and ask how many of *their* nearest k lie among them: where a ranker is right,
+neighbors of one class list each other. With N(q) the first k of q's list, and p the place of j in it:
+
+.. math:: E(q) = \frac{1}{k^2} \sum_{i \in N(q)} \sum_{j \in N(i) \cap N(q)} w(p)
+
+An estimate is the weight w of a place; a new one is one registered function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError, whole_number
+from rankloom.evaluation.truth import Floats
+from rankloom.ranks import PAD, Ranks
+from rankloom.registry import Registry
+
+Places = NDArray[np.int64]
+
+BLOCK_CELLS = 1 << 18  # of items looked up at a time; few enough for the cache
+
+#: (places, from 1) -> the weight of each
+Weight = Callable[[Places], Floats]
+#: The estimates by name.
+ESTIMATES: Registry[Weight] = Registry("estimate", group="rankloom.estimates")
+
+
+@ESTIMATES.register("authority")
+def authority(place: Places) -> Floats:
+    r"""Authority score: every place weighs 1; the density of the graph of a query's neighbors, in [0, 1].
+
+    References
+    ----------
+    Pedronette, Penatti, Torres (2014), Unsupervised manifold learning using reciprocal kNN graphs in image
+    re-ranking and rank aggregation tasks, doi:10.1016/j.imavis.2013.12.009
+    """
+    return np.ones(place.shape)
+
+
+@ESTIMATES.register("reciprocal")
+def reciprocal(place: Places) -> Floats:
+    r"""Reciprocal density: a place weighs 1 / p, so that the nearest items count most.
+
+    In [0, H/k] with H = 1 + 1/2 + ... + 1/k: a number to compare rankers by, not one on the scale of a measure.
+
+    Notes
+    -----
+    The idea is that of Pedronette and Torres; the weight is the one of Valem and Pedronette's program for the
+    selection of rankers (USRF), which they run it with.
+
+    References
+    ----------
+    Pedronette, Torres (2015), Unsupervised effectiveness estimation for image retrieval using reciprocal rank
+    information, doi:10.1109/SIBGRAPI.2015.28
+    """
+    return np.asarray(1.0 / place, np.float64)
+
+
+@overload
+def estimate(ranks: Ranks, *, kind: str = ..., neighbors: int = ..., per_query: Literal[False] = ...) -> float: ...
+
+
+@overload
+def estimate(ranks: Ranks, *, kind: str = ..., neighbors: int = ..., per_query: Literal[True]) -> Floats: ...
+
+
+def estimate(ranks: Ranks, *, kind: str = "authority", neighbors: int = 20, per_query: bool = False) -> float | Floats:
+    """Estimate how good collection ranks are, without labels: the mean over all items.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        Collection ranks; rows are matched to items by name (`Ranks.as_collection`). An empty list scores 0.
+    kind : str
+        A name in `ESTIMATES`: ``authority`` or ``reciprocal``.
+    neighbors : int
+        The k of the formula, at most the depth of the lists. Compare estimates of one k only.
+    per_query : bool
+        Return the value of each item instead of the mean.
+
+    Examples
+    --------
+    >>> ranks = Ranks([[0, 1], [1, 0], [2, 0], [3, 2]])  # 0 and 1 list each other
+    >>> estimate(ranks, neighbors=2, per_query=True)
+    array([1.  , 1.  , 0.75, 0.75])
+    >>> estimate(ranks, kind="reciprocal", neighbors=2)  # at best (1 + 1/2) / 2
+    0.625
+    """
+    weight = ESTIMATES[kind]
+    if not isinstance(ranks, Ranks):
+        raise InputError(f"Estimate one Ranks at a time; got {type(ranks).__name__}.")
+    near = ranks.head(whole_number("neighbors", neighbors)).as_collection().items
+    if near.size == 0:
+        raise InputError("There is nothing to estimate; the ranks have no rows or no items in them.")
+    values = _densities(near, weight)
+    return values if per_query else float(values.mean())
+
+
+def _densities(near: NDArray[np.int32], weight: Weight) -> Floats:
+    """Return the estimate of each item from its nearest ones, by blocks of items."""
+    k = near.shape[1]
+    of_neighbors = np.vstack([near, np.full((1, k), PAD, np.int32)])  # the last row serves PAD
+    weights = np.append(weight(np.arange(1, k + 1)), 0.0)  # the last entry serves place 0
+    densities = np.empty(len(near))
+    size = max(1, BLOCK_CELLS // (k * k))
+    for start in range(0, len(near), size):
+        rows = near[start : start + size]
+        found = _places(of_neighbors[rows].reshape(len(rows), k * k), rows)
+        densities[start : start + size] = weights[found - 1].sum(1) / (k * k)
+    return densities
+
+
+def _places(wanted: NDArray[np.int32], lists: NDArray[np.int32]) -> Places:
+    """Return the place, from 1, that each item of a row has in the list of that row; 0 where it is not there.
+
+    Rows are told apart by a key, row number and item in one integer, so that one search serves all of them:
+    the cost does not depend on the size of the collection.
+    """
+    found = np.zeros(wanted.shape, np.int64)
+    width = max(int(lists.max()), int(wanted.max())) + 2  # PAD, too, has a key
+    rows = np.arange(len(lists), dtype=np.int64)[:, None] * width + 1
+    order = np.argsort(lists, axis=1)
+    keys = (rows + np.take_along_axis(lists, order, axis=1)).ravel()
+    asked = rows + wanted
+    slots = np.minimum(np.searchsorted(keys, asked), keys.size - 1)
+    there = (keys[slots] == asked) & (wanted != PAD)
+    found[there] = order.ravel()[slots[there]] + 1
+    return found
