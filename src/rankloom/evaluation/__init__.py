@@ -1,16 +1,29 @@
 """How good ranks are, how alike rankers are, and whether a difference is more than chance."""
 
+from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations
 from rankloom.evaluation.estimates import ESTIMATES, estimate
 from rankloom.evaluation.measures import MEASURES, Measure, evaluate
+from rankloom.evaluation.significance import LEGEND, SYMBOLS, TESTS, Comparison, compare, compare_many
+from rankloom.evaluation.winning import gain, winning_numbers
 
 __all__ = [
+    "CORRECTIONS",
     "CORRELATIONS",
     "ESTIMATES",
+    "LEGEND",
     "MEASURES",
+    "SYMBOLS",
+    "TESTS",
+    "Comparison",
     "Measure",
+    "compare",
+    "compare_many",
+    "correct",
     "correlation",
     "correlations",
     "estimate",
     "evaluate",
+    "gain",
+    "winning_numbers",
 ]

@@ -1,0 +1,82 @@
+"""P-values corrected for the number of comparisons, by name in `CORRECTIONS`."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloom.errors import InputError
+from rankloom.evaluation.truth import Floats
+from rankloom.registry import Registry
+
+#: (p-values, ascending) -> adjusted p-values in the same order, not cut at 1
+Adjust = Callable[[Floats], Floats]
+#: The corrections by name.
+CORRECTIONS: Registry[Adjust] = Registry("correction", group="rankloom.corrections")
+
+
+@CORRECTIONS.register("none")
+def uncorrected(ascending: Floats) -> Floats:
+    """Return p-values as they are: each test errs in alpha of the cases, several together in more."""
+    return ascending
+
+
+@CORRECTIONS.register("bonferroni")
+def bonferroni(ascending: Floats) -> Floats:
+    r"""Bonferroni: :math:`m p_i`; the chance that any of the m verdicts is wrong stays below alpha."""
+    return len(ascending) * ascending
+
+
+@CORRECTIONS.register("holm")
+def holm(ascending: Floats) -> Floats:
+    r"""Holm's step-down: :math:`\max_{j \le i} (m - j + 1) p_j`; as safe as Bonferroni, and never stricter.
+
+    References
+    ----------
+    Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6
+    """
+    m = len(ascending)
+    return np.asarray(np.maximum.accumulate((m - np.arange(m)) * ascending), np.float64)
+
+
+@CORRECTIONS.register("bh")
+def benjamini_hochberg(ascending: Floats) -> Floats:
+    r"""Benjamini and Hochberg's step-up: :math:`\min_{j \ge i} m p_j / j`; of the differences found, alpha are wrong.
+
+    References
+    ----------
+    Benjamini, Hochberg (1995), Controlling the false discovery rate, doi:10.1111/j.2517-6161.1995.tb02031.x
+    """
+    m = len(ascending)
+    scaled = m * ascending / np.arange(1, m + 1)
+    return np.asarray(np.minimum.accumulate(scaled[::-1])[::-1], np.float64)
+
+
+def correct(p_values: ArrayLike, *, method: str = "holm") -> Floats:
+    """Adjust p-values for their number: compare them with alpha as before.
+
+    Parameters
+    ----------
+    p_values : array of shape (m,)
+        In [0, 1], in any order.
+    method : str
+        A name in `CORRECTIONS`: ``none``, ``bonferroni``, ``holm`` or ``bh``.
+
+    Returns
+    -------
+    float64 array of shape (m,)
+        In the order given, at most 1, none below its p-value.
+
+    Examples
+    --------
+    >>> correct([0.01, 0.04, 0.03], method="holm")
+    array([0.03, 0.06, 0.06])
+    """
+    adjust = CORRECTIONS[method]
+    given = np.asarray(p_values, np.float64)
+    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+        raise InputError(f"p-values must be a list of numbers from 0 to 1; got {p_values!r}.")
+    order = np.argsort(given, kind="stable")
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.minimum(adjust(given[order]), 1.0)
+    return adjusted

@@ -1,0 +1,220 @@
+"""Is one system better than another by more than chance: paired tests over the values of each query.
+
+The verdict is written as in the paper: `SYMBOLS` and `LEGEND`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloom.errors import InputError, whole_number
+from rankloom.evaluation.corrections import correct
+from rankloom.evaluation.truth import Floats
+from rankloom.registry import Registry
+
+#: What a comparison says of ours.
+Verdict = Literal["better", "worse", "tie"]
+#: The paper's sign for each verdict.
+SYMBOLS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "tie": "•"}
+#: What the signs mean, for the foot of a table.
+LEGEND = "▲ ours is statistically better, ▼ ours is statistically worse, • statistical tie"
+
+BLOCK_CELLS = 1 << 20  # of signs drawn at a time
+ROUNDING = 1e-12  # a smaller relative difference is one of rounding, and counts as none
+
+
+class PairedTest(Protocol):
+    """A paired test: differences of each query, not all 0, to a two-sided p-value."""
+
+    def __call__(self, differences: Floats, *, rounds: int, seed: int) -> float:
+        """Return the p-value; a test that draws nothing leaves `rounds` and `seed` alone."""
+
+
+#: The tests by name.
+TESTS: Registry[PairedTest] = Registry("test", group="rankloom.tests")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How two systems compare.
+
+    Attributes
+    ----------
+    p_value : float
+        Two-sided, in [0, 1]; corrected where several were compared with a correction.
+    difference : float
+        Mean of ours minus mean of theirs.
+    alpha : float
+        The level: below it a difference counts.
+    """
+
+    p_value: float
+    difference: float
+    alpha: float = 0.01
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it says of ours: better, worse, or a tie where p is not below alpha."""
+        if self.p_value >= self.alpha or self.difference == 0:
+            return "tie"
+        return "better" if self.difference > 0 else "worse"
+
+    @property
+    def symbol(self) -> str:
+        """The verdict as the paper writes it."""
+        return SYMBOLS[self.verdict]
+
+
+@TESTS.register("t")
+def t_test(differences: Floats, *, rounds: int, seed: int) -> float:
+    r"""Student's paired t-test, the paper's.
+
+    .. math:: t = \bar d \,/\, (s_d / \sqrt n), \quad n - 1 \text{ degrees of freedom}
+
+    Differences that are all one number other than 0 leave no doubt: p is 0.
+    """
+    from scipy.special import stdtr
+
+    spread = differences.std(ddof=1)
+    if spread == 0:
+        return 0.0
+    t = differences.mean() / (spread / sqrt(len(differences)))
+    return float(2 * stdtr(len(differences) - 1, -abs(t)))
+
+
+@TESTS.register("wilcoxon")
+def wilcoxon(differences: Floats, *, rounds: int, seed: int) -> float:
+    """Wilcoxon's signed-rank test, without the queries that do not differ; exact for few, as scipy decides."""
+    from scipy.stats import wilcoxon as signed_rank
+
+    return float(signed_rank(differences[differences != 0]).pvalue)
+
+
+@TESTS.register("randomization")
+def randomization(differences: Floats, *, rounds: int, seed: int) -> float:
+    r"""Fisher's randomization test: how often is the mean as far from 0 when signs are drawn by lot?
+
+    .. math:: p = (1 + \#\{|\bar d^*| \ge |\bar d|\}) \,/\, (1 + \mathrm{rounds})
+
+    The one added counts the signs as they are, so p is never 0.
+
+    References
+    ----------
+    Smucker, Allan, Carterette (2007), A comparison of statistical significance tests for information retrieval
+    evaluation, doi:10.1145/1321440.1321528
+    """
+    rng = np.random.default_rng(seed)
+    total, slack = differences.sum(), ROUNDING * np.abs(differences).sum()  # sums of other orders are equal to rounding
+    words = -(-len(differences) // 64)
+    block = max(1, BLOCK_CELLS // (words * 64))
+    beyond = 1
+    for start in range(0, rounds, block):
+        drawn = rng.integers(0, 1 << 64, (min(block, rounds - start), words), np.uint64).astype("<u8")
+        signs = np.unpackbits(drawn.view(np.uint8), axis=1, count=len(differences))
+        sums = 2 * np.einsum("ij,j->i", signs, differences) - total  # a sign of 0 turns the difference round
+        beyond += int(np.count_nonzero(np.abs(sums) >= abs(total) - slack))
+    return beyond / (rounds + 1)
+
+
+def compare(
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    *,
+    test: str = "t",
+    alpha: float = 0.01,
+    rounds: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two systems by their values of each query, paired.
+
+    Parameters
+    ----------
+    ours, theirs : array of shape (n_queries,)
+        One value for each query, in one order, as `evaluate` gives with ``per_query=True``; at least 2.
+    test : str
+        A name in `TESTS`: ``t``, ``wilcoxon`` or ``randomization``; all two-sided.
+    alpha : float
+        Between 0 and 1: a p-value below it is a difference. The paper's 99 % confidence is 0.01.
+    rounds, seed : int
+        Of the randomization test: how many times signs are drawn, and from what start.
+
+    Returns
+    -------
+    Comparison
+        Equal arrays give p = 1 and a tie.
+
+    Examples
+    --------
+    >>> outcome = compare([0.9, 0.8, 0.7, 0.9, 0.8], [0.6, 0.5, 0.5, 0.5, 0.5])
+    >>> outcome.symbol, outcome.verdict, round(outcome.p_value, 4), round(outcome.difference, 2)
+    ('▲', 'better', 0.0007, 0.3)
+    """
+    run = TESTS[test]
+    _check_level(alpha)
+    differences = _differences(ours, theirs)
+    options = {"rounds": whole_number("rounds", rounds), "seed": whole_number("seed", seed, 0)}
+    p_value = run(differences, **options) if differences.any() else 1.0
+    return Comparison(p_value, float(differences.mean()), alpha)
+
+
+def compare_many(
+    ours: ArrayLike,
+    theirs: Mapping[str, ArrayLike],
+    *,
+    test: str = "t",
+    alpha: float = 0.01,
+    correction: str = "none",
+    rounds: int = 10_000,
+    seed: int = 0,
+) -> dict[str, Comparison]:
+    """Compare one system with several, the p-values corrected for their number if asked.
+
+    Parameters
+    ----------
+    theirs : {name: array of shape (n_queries,)}
+        Values of each of the others; the rest as in `compare`.
+    correction : str
+        A name in `CORRECTIONS`: ``none`` (the paper's way), ``bonferroni``, ``holm`` or ``bh``.
+
+    Examples
+    --------
+    >>> others = {"rrf": [0.6, 0.5, 0.5, 0.5, 0.5], "fg": [0.9, 0.8, 0.7, 0.9, 0.8]}
+    >>> outcomes = compare_many([0.9, 0.8, 0.7, 0.9, 0.8], others, correction="holm")
+    >>> {name: outcome.symbol for name, outcome in outcomes.items()}
+    {'rrf': '▲', 'fg': '•'}
+    """
+    single = {
+        name: compare(ours, values, test=test, alpha=alpha, rounds=rounds, seed=seed) for name, values in theirs.items()
+    }
+    adjusted = correct([one.p_value for one in single.values()], method=correction)
+    return {
+        name: Comparison(float(p_value), one.difference, alpha)
+        for (name, one), p_value in zip(single.items(), adjusted, strict=True)
+    }
+
+
+def _differences(ours: ArrayLike, theirs: ArrayLike) -> Floats:
+    first, second = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise InputError(
+            f"ours and theirs must be one value for each query, in one order; got the shapes {first.shape} and "
+            f"{second.shape}. Evaluate with per_query=True."
+        )
+    if len(first) < 2:
+        raise InputError(f"A paired test needs at least 2 queries; got {len(first)}.")
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise InputError("ours and theirs must be finite numbers; got NaN or infinity.")
+    differences = np.asarray(first - second, np.float64)
+    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0
+    return differences
+
+
+def _check_level(alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha must be between 0 and 1, such as 0.01; got {alpha!r}.")

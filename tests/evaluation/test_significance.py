@@ -1,0 +1,175 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankloom import InputError, UnknownNameError
+from rankloom.evaluation import LEGEND, SYMBOLS, TESTS, Comparison, compare, compare_many, correct, significance
+
+NAMES = ["randomization", "t", "wilcoxon"]
+OURS = [0.9, 0.8, 0.7, 0.9, 0.8]
+THEIRS = [0.6, 0.5, 0.5, 0.5, 0.5]
+
+
+def random_pairs(n, shift=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    theirs = rng.random(n)
+    return theirs + shift + rng.normal(0, 0.2, n), theirs
+
+
+# The verdict
+
+
+def test_the_symbols_are_the_papers():
+    assert SYMBOLS == {"better": "▲", "worse": "▼", "tie": "•"}
+    assert all(symbol in LEGEND for symbol in SYMBOLS.values())
+
+
+@pytest.mark.parametrize(
+    ("p_value", "difference", "verdict"),
+    [
+        (0.009, 0.1, "better"),
+        (0.009, -0.1, "worse"),
+        (0.01, 0.1, "tie"),
+        (0.5, -0.1, "tie"),
+        (1.0, 0.0, "tie"),
+        (0.001, 0.0, "tie"),
+    ],
+)
+def test_the_verdict_follows_from_p_value_and_difference(p_value, difference, verdict):
+    assert Comparison(p_value, difference).verdict == verdict
+    assert Comparison(p_value, difference).symbol == SYMBOLS[verdict]
+
+
+@pytest.mark.parametrize("test", NAMES)
+def test_ours_and_theirs_exchanged_turn_the_verdict_round(test):
+    ours, theirs = random_pairs(100, shift=0.3)
+    forth, back = compare(ours, theirs, test=test), compare(theirs, ours, test=test)
+    assert (forth.symbol, back.symbol) == ("▲", "▼")
+    assert forth.difference == -back.difference == pytest.approx(ours.mean() - theirs.mean())
+    assert forth.p_value == pytest.approx(back.p_value)
+
+
+@pytest.mark.parametrize("test", NAMES)
+def test_equal_arrays_are_a_tie_with_p_1(test):
+    assert compare(OURS, OURS, test=test) == Comparison(1.0, 0.0)
+    noise = np.array(OURS) * (1 + 1e-15)  # what another order of adding leaves
+    assert compare(noise, OURS, test=test) == Comparison(1.0, 0.0)
+
+
+def test_the_level_decides():
+    ours, theirs = random_pairs(30, shift=0.1, seed=3)
+    p_value = compare(ours, theirs).p_value
+    assert 0.01 < p_value < 0.05
+    assert compare(ours, theirs).symbol == "•"
+    assert compare(ours, theirs, alpha=0.05).symbol == "▲"
+
+
+# The tests
+
+
+def test_t_by_hand():
+    # differences 3, 3, 2, 4, 3 tenths: mean 0.3, variance 0.02 / 4
+    t = 0.3 / np.sqrt(0.005 / 5)
+    assert compare(OURS, THEIRS).p_value == pytest.approx(2 * stats.t.sf(t, 4))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_t_and_wilcoxon_are_scipys(seed):
+    ours, theirs = random_pairs(60, shift=0.05, seed=seed)
+    ours[:5] = theirs[:5]  # queries that do not differ
+    assert compare(ours, theirs).p_value == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
+    changed = ours != theirs
+    expected = stats.wilcoxon(ours[changed], theirs[changed]).pvalue
+    assert compare(ours, theirs, test="wilcoxon").p_value == pytest.approx(expected)
+
+
+def test_differences_that_are_all_one_leave_no_doubt():
+    assert compare([0.75, 1.0, 0.5], [0.5, 0.75, 0.25]) == Comparison(0.0, 0.25)
+
+
+def test_randomization_comes_near_the_count_of_all_signs():
+    differences = np.array([0.3, -0.1, 0.2, 0.4, 0.05, -0.02, 0.1, 0.25])
+    all_signs = np.array(list(product([-1, 1], repeat=8)))
+    exact = np.mean(abs(all_signs @ differences) >= abs(differences.sum()) - 1e-12)
+    p_value = compare(differences, np.zeros(8), test="randomization", rounds=50_000).p_value
+    assert p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 50_000))
+
+
+def test_randomization_by_hand_of_two_equal_differences():
+    # of the 4 signs two leave the mean as far from 0: p is near 1/2, and one draw more than those counted
+    p_value = compare([1.0, 1.0], [0.0, 0.0], test="randomization", rounds=999).p_value
+    assert p_value * 1000 == pytest.approx(round(p_value * 1000))
+    assert 0.45 < p_value < 0.55
+
+
+def test_randomization_is_never_0_and_depends_on_the_seed_alone(monkeypatch):
+    ours, theirs = random_pairs(200, shift=0.5)
+    assert compare(ours, theirs, test="randomization").p_value == 1 / 10_001
+    ours, theirs = random_pairs(70, shift=0.05)
+    first = compare(ours, theirs, test="randomization", rounds=2000)
+    assert compare(ours, theirs, test="randomization", rounds=2000) == first
+    assert compare(ours, theirs, test="randomization", rounds=2000, seed=1).p_value != first.p_value
+    monkeypatch.setattr(significance, "BLOCK_CELLS", 1000)
+    assert compare(ours, theirs, test="randomization", rounds=2000) == first
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=12), st.sampled_from(NAMES))
+def test_p_values_are_probabilities(pairs, test):
+    ours, theirs = np.array(pairs, float).T
+    outcome = compare(ours, theirs, test=test, rounds=99)
+    assert 0 <= outcome.p_value <= 1
+    assert outcome.difference == pytest.approx(ours.mean() - theirs.mean())
+
+
+def test_the_registry_has_every_test():
+    assert sorted(TESTS) == NAMES
+
+
+# Several at a time
+
+
+def test_one_is_compared_with_many_in_their_order():
+    ours, theirs = random_pairs(40, shift=0.2)
+    others = {"theirs": theirs, "ours": ours, "above": ours + 1}
+    outcomes = compare_many(ours, others)
+    assert {name: one.symbol for name, one in outcomes.items()} == {"theirs": "▲", "ours": "•", "above": "▼"}
+    assert outcomes["theirs"] == compare(ours, theirs)
+    assert compare_many(ours, {}) == {}
+
+
+@pytest.mark.parametrize("correction", ["none", "bonferroni", "holm", "bh"])
+def test_the_p_values_of_many_are_corrected(correction):
+    ours, _ = random_pairs(40)
+    others = {str(seed): random_pairs(40, 0.1, seed)[1] for seed in range(5)}
+    single = [compare(ours, values).p_value for values in others.values()]
+    outcomes = compare_many(ours, others, correction=correction)
+    np.testing.assert_allclose([one.p_value for one in outcomes.values()], correct(single, method=correction))
+    assert [one.difference for one in outcomes.values()] == [compare(ours, v).difference for v in others.values()]
+
+
+# What is wrong
+
+WRONG = {
+    "of other lengths": (([1, 2], [1, 2, 3]), {}, r"in one order; got the shapes \(2,\) and \(3,\)"),
+    "means": ((0.5, 0.6), {}, r"got the shapes \(\) and \(\)\. Evaluate with per_query=True"),
+    "one query": (([1], [2]), {}, "needs at least 2 queries; got 1"),
+    "NaN": (([1, np.nan], [1, 2]), {}, "must be finite numbers"),
+    "alpha": ((OURS, THEIRS), {"alpha": 1}, "alpha must be between 0 and 1, such as 0.01; got 1"),
+    "rounds": ((OURS, THEIRS), {"rounds": 0}, "rounds must be a whole number, at least 1; got 0"),
+    "seed": ((OURS, THEIRS), {"seed": -1}, "seed must be a whole number, at least 0; got -1"),
+}
+
+
+@pytest.mark.parametrize(("arrays", "options", "message"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_compared_is_an_error(arrays, options, message):
+    with pytest.raises(InputError, match=message):
+        compare(*arrays, **options)
+
+
+def test_an_unknown_test_is_an_error():
+    with pytest.raises(UnknownNameError, match="Unknown test 'z'; choose from randomization, t, wilcoxon"):
+        compare(OURS, THEIRS, test="z")
