@@ -1,0 +1,22 @@
+"""The tables of the paper, as printed: `PAPER` is tests/golden/paper/tables.toml."""
+
+import tomllib
+from pathlib import Path
+
+PAPER = tomllib.loads((Path(__file__).parent / "golden" / "paper" / "tables.toml").read_text("utf-8"))
+COLLECTIONS = list(PAPER["rankers"])
+
+
+def effectiveness(collection):
+    """Effectiveness of the rankers, in the order of the table of correlations."""
+    values = PAPER["rankers"][collection]["values"]
+    return {name: values[name] for name in PAPER["correlations"][collection]["rankers"]}
+
+
+def configurations():
+    """{(collection, which of the three): {method: value}} of the six tables of fused rankers."""
+    return {
+        (collection, i): {method: cells[i][1] for method, cells in table["methods"].items()}
+        for collection, table in PAPER["fused"].items()
+        for i in range(3)
+    }
