@@ -20,3 +20,12 @@ def test_a_small_sample_of_each_part_runs(part):
     assert title
     assert rows
     assert all(value is not None for row in rows for value in row.values())
+
+
+def test_the_table_of_estimates_is_printed():
+    command = [sys.executable, str(BENCHMARKS / "estimates.py"), "200"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONWARNINGS": "error"})
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.splitlines()
+    assert len(rows) == 2 + 7 + 1 + 2 + 1 + 2 * 4
+    assert all(row.startswith("|") and row.endswith("|") for row in rows if row)
