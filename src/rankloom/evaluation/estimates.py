@@ -51,8 +51,8 @@ def reciprocal(place: Places) -> Floats:
 
     Notes
     -----
-    The idea is that of Pedronette and Torres; the weight is the one of Valem and Pedronette's program for the
-    selection of rankers (USRF), which they run it with.
+    The idea is Pedronette and Torres's; the weight and the divisor are those of USRF, the program of Valem and
+    Pedronette for the selection of rankers. The article's own weights may be scaled in another way.
 
     References
     ----------
