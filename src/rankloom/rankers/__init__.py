@@ -1,0 +1,1 @@
+"""Descriptors of items and the distances between them: what ranks are made from."""

@@ -1,0 +1,78 @@
+"""Distances that descriptors need beyond the metrics of `Ranks.from_vectors` (l1, l2, cosine): two tables in, one out.
+
+Each takes a row for each item, (a, d) and (b, d), and returns float64 (a, b), for `Ranks.from_distances`. Equal rows
+are at 0, exactly, and the order of the two does not matter. Nothing larger is made than the tables and the answer.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.errors import InputError
+from rankloom.knn import table
+
+Floats = NDArray[np.float64]
+Distance = Callable[[ArrayLike, ArrayLike], Floats]
+
+
+def d1(x: ArrayLike, y: ArrayLike) -> Floats:
+    r"""Relative difference of numbers from 0 up, so that small ones count as well as large ones.
+
+    .. math:: d_1(x, y) = \sum_i |x_i - y_i| \,/\, (1 + x_i + y_i)
+
+    References
+    ----------
+    Huang, Kumar, Mitra, Zhu, Zabih: Image indexing using color correlograms (1997), doi:10.1109/CVPR.1997.609412
+
+    Examples
+    --------
+    >>> d1([[0.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]])
+    array([[0.5, 0.5]])
+    """
+    left, right = _rows(x, y)
+    low = min(left.min(initial=0.0), right.min(initial=0.0))
+    if low < 0:
+        raise InputError(f"d1 compares numbers from 0 up, such as probabilities; got {low:g}. Use l1 for others.")
+    distances = np.empty((len(left), len(right)))
+    for row, out in zip(left, distances, strict=True):
+        (np.abs(right - row) / (1 + (right + row))).sum(1, out=out)
+    return distances
+
+
+def match(x: ArrayLike, y: ArrayLike) -> Floats:
+    r"""Match distance of histograms whose bins are in order: how far their contents must be moved, bin by bin.
+
+    .. math:: d(x, y) = \sum_i \Bigl| \sum_{j \le i} (x_j - y_j) \Bigr|
+
+    which is l1 between accumulated histograms, and the earth mover's distance where both have one sum.
+
+    References
+    ----------
+    Werman, Peleg, Rosenfeld: A distance metric for multidimensional histograms (1985),
+    doi:10.1016/0734-189X(85)90055-6
+
+    Examples
+    --------
+    >>> match([[1, 0, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    array([[0., 1., 2.]])
+    """
+    from scipy.spatial.distance import cdist
+
+    left, right = _rows(x, y)
+    return np.asarray(cdist(left.cumsum(1), right.cumsum(1), "cityblock"))
+
+
+def _rows(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+    """Return both tables in float64, or raise where they are not finite tables of one width."""
+    left, right = (np.asarray(table(given, name), np.float64) for given, name in ((x, "x"), (y, "y")))
+    if left.shape[1] != right.shape[1]:
+        raise InputError(f"x and y must be of one width; got {left.shape[1]} and {right.shape[1]}.")
+    for name, rows in (("x", left), ("y", right)):
+        if not np.isfinite(rows).all():
+            raise InputError(f"{name} must be finite; it has inf or nan.")
+    return left, right
+
+
+#: The distances by name
+DISTANCES: dict[str, Distance] = {"d1": d1, "match": match}
