@@ -1,1 +1,1 @@
-"""Descriptors of items and the distances between them: what ranks are made from."""
+"""Descriptor and comparator make a ranker: what turns texts or pictures into ranks."""

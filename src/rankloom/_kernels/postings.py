@@ -1,0 +1,101 @@
+"""The best texts of a collection for each query, by walking the posting lists of the query's terms."""
+
+import numpy as np
+from numba import njit
+
+from rankloom._kernels import ZERO
+
+PRODUCT, MINIMUM = range(2)  # what two weights of a term have in common
+TOTAL, UNION, LARGER, MEAN = range(4)  # what the common part is divided by: nothing, |A or B|, max, (|A| + |B|) / 2
+LOW = (1 << 32) - 1  # the half of a key that orders equal scores
+
+
+@njit(cache=True, nogil=True)
+def overlap(terms, weights, ptr, docs, doc_weights, kind, common, met):
+    """Add up what a query has in common with each text; return how many share a term, listed in `met`."""
+    n = 0
+    for at in range(terms.size):
+        weight = np.float64(weights[at])
+        for entry in range(ptr[terms[at]], ptr[terms[at] + 1]):
+            doc = docs[entry]
+            other = np.float64(doc_weights[entry])
+            part = weight * other if kind == PRODUCT else min(weight, other)
+            if part > 0.0:
+                if common[doc] == 0.0:
+                    met[n] = doc
+                    n += 1
+                common[doc] += part
+    return n
+
+
+@njit(cache=True, nogil=True)
+def similarity(common, size, other, kind):
+    """Return the part in common as a share of what `kind` says of the two sizes."""
+    if kind == UNION:
+        return common / (size + other - common)
+    if kind == LARGER:
+        return common / max(size, other)
+    if kind == MEAN:
+        return 2.0 * common / (size + other)
+    return common
+
+
+@njit(cache=True, nogil=True)
+def largest_first(keys, n, wanted):
+    """Bring the `wanted` largest of n different keys to the front (quickselect)."""
+    low, high = 0, n - 1
+    while low < high:
+        pivot = keys[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while keys[i] > pivot:
+                i += 1
+            while keys[j] < pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                i += 1
+                j -= 1
+        if wanted - 1 <= j:
+            high = j
+        elif wanted - 1 >= i:
+            low = i
+        else:
+            return
+
+
+@njit(cache=True, nogil=True)
+def best(keys, n, own, bits, items):
+    """Write the items of the largest keys, best first, and the bits of their scores."""
+    wanted = min(n, items.size)
+    largest_first(keys, n, wanted)
+    keys[:wanted].sort()
+    for place in range(wanted):
+        key = keys[wanted - 1 - place]
+        order = key & LOW
+        items[place] = own if order == LOW else LOW - 1 - order
+        bits[place] = key >> 32
+
+
+@njit(cache=True, nogil=True)
+def rank(start, stop, queries, texts, kinds, own, common, met, keys, single, single_bits, items, bits):
+    """Rank the texts for queries `start` to `stop`: higher score first, the query itself, then the smaller number.
+
+    `queries` are (ptr, terms, weights, sizes) by row, `texts` the same by term; `common` is 0 before and after.
+    """
+    q_ptr, q_terms, q_weights, q_sizes = queries
+    ptr, docs, doc_weights, sizes = texts
+    for q in range(start, stop):
+        here = slice(q_ptr[q], q_ptr[q + 1])
+        n = overlap(q_terms[here], q_weights[here], ptr, docs, doc_weights, kinds[0], common, met)
+        if own and common[q] == 0.0:
+            met[n] = q
+            n += 1
+        for at in range(n):
+            doc = met[at]
+            value = ZERO if common[doc] == 0.0 else similarity(common[doc], q_sizes[q], sizes[doc], kinds[1])
+            common[doc] = 0.0
+            single[0] = value
+            tie = LOW if own and doc == q else LOW - 1 - doc
+            keys[at] = (np.int64(single_bits[0]) << 32) | tie
+        best(keys, n, q, bits[q], items[q])

@@ -1,0 +1,156 @@
+"""Ranking by sparse vectors of weighted terms: every sum of shared terms is taken along posting lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.engine import Progress, run_blocks
+from rankloom.errors import whole_number
+from rankloom.rankers.words import check_texts
+from rankloom.ranks import PAD, Ranks
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+BLOCK = 256  # queries
+
+#: What two weights have in common, and what of the two sizes the sum of that is divided by; see `_kernels.postings`.
+OVERLAPS = {"product": 0, "minimum": 1}
+SHARES = {"total": 0, "union": 1, "larger": 2, "mean": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class TermModel:
+    r"""A collection of texts as weighted terms, that ranks by what two texts have in common.
+
+    With weights :math:`w \ge 0` and sizes :math:`|a|`, the common part of q and d is
+    :math:`c = \sum_t w_q(t) w_d(t)` ("product") or :math:`c = \sum_t \min(w_q(t), w_d(t))` ("minimum"), and the
+    score is c ("total"), c / (\|q\| + \|d\| - c) ("union"), c / max(\|q\|, \|d\|) ("larger") or
+    2c / (\|q\| + \|d\|) ("mean").
+
+    Only texts that share a term of a weight above 0 are listed, and the query itself, when it is in the collection:
+    with score 0 where it has no words. Scores are computed in float64 and rounded to float32; equal ones are ordered
+    by number, the query itself first. The bits do not depend on blocks or threads.
+
+    Attributes
+    ----------
+    texts, own : csr_matrix of shape (n_items, n_terms)
+        Weights of the items, and of the items as queries (often the same).
+    describe : callable
+        Weights of queries from outside, terms that the collection does not have left out.
+    measure : callable
+        Sizes of the rows of weights.
+    overlap, share : str
+        As above.
+    """
+
+    texts: csr_matrix
+    own: csr_matrix
+    describe: Callable[[list[str]], csr_matrix]
+    measure: Callable[[csr_matrix], NDArray[np.float64]]
+    overlap: str
+    share: str
+
+    @property
+    def n_items(self) -> int:
+        """How many texts."""
+        return int(self.texts.shape[0])
+
+    def rank(
+        self,
+        queries: Sequence[str] | None = None,
+        *,
+        depth: int = 1000,
+        threads: int | None = None,
+        block: int = BLOCK,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Rank the collection for each of its texts, or for queries from outside.
+
+        Parameters
+        ----------
+        queries : sequence of str, optional
+            Texts from outside; what the collection has no word for is ignored. Without them each item is a query.
+        depth : int
+            Length of the lists at most; lists of texts with nothing in common with the query are shorter.
+        threads, block : int
+            How many threads, and how many queries at a time on each.
+        progress : callable, optional
+            Told how far the work is.
+        """
+        rows = self.own if queries is None else self.describe(check_texts(queries, "queries"))
+        depth = min(whole_number("depth", depth), self.n_items)
+        found = _Found.empty(rows.shape[0], depth)
+        kernel = self._kernel(rows, queries is None, found)
+        run_blocks(
+            kernel, rows.shape[0], stage="ranking texts", block=whole_number("block", block), threads=threads,
+            progress=progress,
+        )  # fmt: skip
+        return Ranks.trusted(found.items, found.scores, self.n_items)
+
+    @cached_property
+    def _postings(self) -> tuple[NDArray[Any], ...]:
+        return (*_arrays(self.texts.tocsc()), self.measure(self.texts))
+
+    def _kernel(self, rows: csr_matrix, own: bool, found: _Found) -> Callable[[int, int], None]:
+        from rankloom._kernels import postings
+
+        asked, texts = (*_arrays(rows), self.measure(rows)), self._postings
+        kinds = (OVERLAPS[self.overlap], SHARES[self.share])
+        n = self.n_items
+
+        def work(start: int, stop: int) -> None:
+            single = np.zeros(1, np.float32)  # seen as a number and as its bits
+            scratch = (np.zeros(n), np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32))
+            postings.rank(start, stop, asked, texts, kinds, own, *scratch, found.items, found.bits)
+
+        return work
+
+
+def _arrays(sparse: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Return the arrays of a sparse matrix in the types that the kernel is compiled for."""
+    return sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The lists to be filled, with the scores as numbers and as their bits."""
+
+    items: NDArray[np.int32]
+    scores: NDArray[np.float32]
+    bits: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls, n: int, depth: int) -> _Found:
+        scores = np.zeros((n, depth), np.float32)
+        return cls(np.full((n, depth), PAD, np.int32), scores, scores.view(np.int32))
+
+
+def unit(rows: csr_matrix) -> csr_matrix:
+    """Return rows of Euclidean length 1; an empty one stays empty."""
+    return scaled(rows, np.sqrt(sums(rows.multiply(rows).tocsr())))
+
+
+def scaled(rows: csr_matrix, divisors: NDArray[Any]) -> csr_matrix:
+    """Return each row divided by its number, 1 for 0."""
+    safe = np.where(divisors > 0, divisors, 1.0)
+    return with_data(rows, rows.data / np.repeat(safe, np.diff(rows.indptr)))
+
+
+def with_data(rows: csr_matrix, data: NDArray[Any]) -> csr_matrix:
+    """Return a matrix with entries at the same places and of these values."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((data, rows.indices, rows.indptr), rows.shape)
+
+
+def sums(rows: csr_matrix) -> NDArray[np.float64]:
+    """Return the sum of each row."""
+    totals: NDArray[np.float64] = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
+    return totals

@@ -1,0 +1,261 @@
+"""Texts as numbered words: tokens, stems, and sparse counts of words and of pairs of words.
+
+Stop words are a list of our own: the closed word classes of English (articles, pronouns, prepositions, conjunctions,
+auxiliaries, common adverbs of degree, place and time), as any grammar names them. Stems are those of Porter's
+algorithm of 1980 (Snowball's "porter", not its revision "english"). Bare numbers are no words unless asked for: in
+abstracts they are counts and percentages, which say little of what a text is about.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+WORD = re.compile(r"[^\W_]*[^\W\d_][^\W_]*")  # letters and digits of any alphabet, one letter at least
+WORD_OR_NUMBER = re.compile(r"[^\W_]+")
+CLITIC = re.compile(r"['’](?:s|t|d|m|ll|re|ve)\b")  # patient's, isn't, they're
+SENTENCE_END = re.compile(r"[.!?]+(?:[\"')\]]*)(?=\s|$)|\n+")  # not the point in 1.9
+UNKNOWN = -1  # the number of a word that the collection does not have
+
+_FUNCTION_WORDS = """
+a an the this that these those such same other another each every either neither both all any some no none
+one ones few many much more most several enough own
+i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers
+herself it its itself they them their theirs themselves who whom whose which what whoever whatever whichever
+someone somebody something anyone anybody anything everyone everybody everything nobody nothing
+aboard about above across after against along among amongst around as at before behind below beneath beside besides
+between beyond by despite down during except for from in inside into like near of off on onto out outside over per
+since than through throughout to toward towards under underneath until till unto up upon via versus vs with within
+without
+and but or nor so yet if because although though unless while whereas whether lest
+am is are was were be been being have has had having do does did doing done can could may might must shall should
+will would ought cannot let lets
+aren couldn didn doesn don hadn hasn haven isn mightn mustn needn shan shouldn wasn weren wouldn
+not only very too also just even still again already ever never once twice here there where when why how then thus
+hence therefore however moreover furthermore otherwise nevertheless nonetheless meanwhile else rather quite almost
+perhaps maybe indeed further now often always sometimes usually well
+etc ie eg
+"""
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+
+
+class Tokenizer:
+    """Sentences of a text as lists of words: lower case, without stop words, stemmed once for each distinct word.
+
+    Parameters
+    ----------
+    stem : bool
+        Whether words are replaced by Porter's stems (needs PyStemmer or snowballstemmer; their stems are the same).
+    stop_words : collection of str
+        Left out before stemming, in lower case.
+    numbers : bool
+        Whether what has no letter in it is a word: 26, but not B12, which always is.
+
+    Examples
+    --------
+    >>> Tokenizer(stem=False).sentences("The patient's 2 scans. None were normal!")
+    [['patient', 'scans'], ['normal']]
+    """
+
+    def __init__(self, *, stem: bool = True, stop_words: Collection[str] = STOP_WORDS, numbers: bool = False) -> None:
+        self._words = WORD_OR_NUMBER if numbers else WORD
+        self._stem = porter() if stem else str
+        self._known: dict[str, str] = dict.fromkeys(stop_words, "")
+
+    def sentences(self, text: str) -> list[list[str]]:
+        """Return the words of each sentence that has any, in order."""
+        plain = CLITIC.sub("", unicodedata.normalize("NFKC", text).lower())
+        sentences = ([self._token(word) for word in self._words.findall(part)] for part in SENTENCE_END.split(plain))
+        kept = ([word for word in sentence if word] for sentence in sentences)
+        return [sentence for sentence in kept if sentence]
+
+    def _token(self, word: str) -> str:
+        token = self._known.get(word)
+        if token is None:
+            token = self._known[word] = self._stem(word)
+        return token
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the stems of a text in order, stop words and bare numbers left out.
+
+    References
+    ----------
+    Porter (1980), An algorithm for suffix stripping, doi:10.1108/eb046814
+
+    Examples
+    --------
+    >>> tokenize("The evaluation of 26 women with appendicitis; it isn't over.")
+    ['evalu', 'women', 'append']
+    """
+    return [word for sentence in Tokenizer().sentences(text) for word in sentence]
+
+
+def porter() -> Callable[[str], str]:
+    """Return a function from a word to its Porter stem, of PyStemmer or else of snowballstemmer."""
+    try:
+        from Stemmer import Stemmer
+    except ImportError:
+        return _pure_porter()
+    stem: Callable[[str], str] = Stemmer("porter").stemWord
+    return stem
+
+
+def _pure_porter() -> Callable[[str], str]:
+    try:
+        from snowballstemmer.porter_stemmer import PorterStemmer
+    except ImportError:
+        raise MissingExtraError("Stemming", "PyStemmer", "text") from None
+    stem: Callable[[str], str] = PorterStemmer().stemWord
+    return stem
+
+
+class Tokens(NamedTuple):
+    """The words of several texts one after the other, by number."""
+
+    words: NDArray[np.int32]  # UNKNOWN where the collection has no such word
+    texts: NDArray[np.int32]  # the text that each is from
+    sentences: NDArray[np.int32]  # the sentence, counted through all texts
+    n_texts: int
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The words of a collection, numbered in their alphabetical order.
+
+    Examples
+    --------
+    >>> vocabulary, tokens = Vocabulary.fit(["fever and cough", "cough, fever, cough"])
+    >>> list(vocabulary.numbers), vocabulary.word_counts(tokens).toarray().tolist()
+    (['cough', 'fever'], [[1, 1], [2, 1]])
+    """
+
+    numbers: dict[str, int]
+    tokenizer: Tokenizer
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], tokenizer: Tokenizer | None = None) -> tuple[Vocabulary, Tokens]:
+        """Return the vocabulary of these texts, and the texts in its numbers."""
+        tokenizer = Tokenizer() if tokenizer is None else tokenizer
+        seen: dict[str, int] = {}
+        tokens = _numbered(texts, tokenizer, lambda word: seen.setdefault(word, len(seen)))
+        numbers = {word: number for number, word in enumerate(sorted(seen))}
+        renumber = np.fromiter((numbers[word] for word in seen), np.int32, len(seen))
+        return cls(numbers, tokenizer), tokens._replace(words=renumber[tokens.words])
+
+    def tokens(self, texts: Sequence[str]) -> Tokens:
+        """Return other texts in the numbers of this vocabulary; what it does not know is UNKNOWN."""
+        return _numbered(texts, self.tokenizer, lambda word: self.numbers.get(word, UNKNOWN))
+
+    def word_counts(self, tokens: Tokens) -> csr_matrix:
+        """Return how often each word is in each text, an array of shape (n_texts, n_words)."""
+        known = tokens.words != UNKNOWN
+        return _counts(tokens.texts[known], tokens.words[known], (tokens.n_texts, len(self.numbers)))
+
+    def pairs(self, tokens: Tokens, *, within: str = "text") -> Pairs:
+        """Return the words that follow one another, within a text or within a sentence."""
+        place = tokens.texts if within == "text" else tokens.sentences
+        first, second = tokens.words[:-1], tokens.words[1:]
+        kept = (place[:-1] == place[1:]) & (first != UNKNOWN) & (second != UNKNOWN)
+        codes = first[kept].astype(np.int64) * len(self.numbers) + second[kept]
+        return Pairs(codes, tokens.texts[:-1][kept], tokens.n_texts)
+
+
+@dataclass(frozen=True, eq=False)
+class TermSpace:
+    """The terms that a collection's texts are counted in: its words, its pairs of words, or both side by side.
+
+    Examples
+    --------
+    >>> space, counts = TermSpace.fit(["fever, cough"], "words and pairs")
+    >>> counts.toarray().tolist(), space.counts(["cough, fever, chill"]).toarray().tolist()
+    ([[1, 1, 1]], [[1, 1, 0]])
+    """
+
+    vocabulary: Vocabulary
+    pairs: NDArray[np.int64]  # codes, rising
+    terms: str
+    within: str
+
+    @classmethod
+    def fit(
+        cls, texts: Sequence[str], terms: str, tokenizer: Tokenizer | None = None, *, within: str = "text"
+    ) -> tuple[TermSpace, csr_matrix]:
+        """Return the terms of these texts, and how often each is in each text."""
+        vocabulary, tokens = Vocabulary.fit(texts, tokenizer)
+        pairs = np.unique(vocabulary.pairs(tokens, within=within).codes) if "pairs" in terms else np.empty(0, np.int64)
+        space = cls(vocabulary, pairs, terms, within)
+        return space, space._count(tokens)
+
+    def counts(self, texts: Sequence[str]) -> csr_matrix:
+        """Return how often each of the collection's terms is in other texts."""
+        return self._count(self.vocabulary.tokens(texts))
+
+    def _count(self, tokens: Tokens) -> csr_matrix:
+        from scipy.sparse import hstack
+
+        parts = [self.vocabulary.word_counts(tokens)] if "words" in self.terms else []
+        if "pairs" in self.terms:
+            parts.append(self.vocabulary.pairs(tokens, within=self.within).counts(self.pairs))
+        counts = hstack(parts, format="csr")
+        counts.sort_indices()
+        return counts
+
+
+class Pairs(NamedTuple):
+    """Pairs of words (first * n_words + second) and the texts that they are from."""
+
+    codes: NDArray[np.int64]
+    texts: NDArray[np.int32]
+    n_texts: int
+
+    def counts(self, known: NDArray[np.int64]) -> csr_matrix:
+        """Return how often each of the `known` codes (rising) is in each text."""
+        columns = np.minimum(np.searchsorted(known, self.codes), max(len(known) - 1, 0))
+        kept = known[columns] == self.codes if len(known) else np.zeros(len(columns), bool)
+        return _counts(self.texts[kept], columns[kept], (self.n_texts, len(known)))
+
+
+def check_texts(texts: Sequence[str], name: str) -> list[str]:
+    """Return texts as a list, or raise where they are not several strings."""
+    if isinstance(texts, str):
+        raise InputError(f"{name} must be several texts; got one string. Put it in a list.")
+    kept = list(texts)
+    odd = next((number for number, text in enumerate(kept) if not isinstance(text, str)), None)
+    if odd is not None:
+        raise InputError(f"{name} must be strings; number {odd} is a {type(kept[odd]).__name__}. Decode it first.")
+    return kept
+
+
+def _numbered(texts: Sequence[str], tokenizer: Tokenizer, number: Callable[[str], int]) -> Tokens:
+    words: list[int] = []
+    lengths: list[int] = []  # of the sentences
+    per_text: list[int] = []  # sentences of each text
+    for text in texts:
+        sentences = tokenizer.sentences(text)
+        per_text.append(len(sentences))
+        for sentence in sentences:
+            lengths.append(len(sentence))
+            words.extend(map(number, sentence))
+    owners = np.repeat(np.arange(len(per_text), dtype=np.int32), per_text)
+    places = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    return Tokens(np.array(words, np.int32), owners[places], places, len(per_text))
+
+
+def _counts(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> csr_matrix:
+    from scipy.sparse import coo_matrix
+
+    counts = coo_matrix((np.ones(len(rows), np.int32), (rows, columns)), shape).tocsr()
+    counts.sort_indices()
+    return counts
