@@ -1,0 +1,263 @@
+"""The word mover's distance: what it costs to carry the words of one text to those of another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.engine import Progress, run_blocks
+from rankloom.errors import InputError, MissingExtraError, whole_number
+from rankloom.rankers.inverted import scaled, sums
+from rankloom.rankers.word_vectors import Floats, WordVectors, learn_vectors, read_vectors
+from rankloom.rankers.words import Tokenizer, Vocabulary, check_texts
+from rankloom.ranks import PAD, Ranks
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+BLOCK = 16  # queries
+
+
+def wmd(
+    texts: Sequence[str],
+    *,
+    vectors: str | os.PathLike[str] | WordVectors | tuple[Sequence[str], Any] | None = None,
+    dimensions: int = 100,
+    relaxed: int = 100,
+    exact: int = 10,
+    tokenizer: Tokenizer | None = None,
+) -> MoverModel:
+    r"""Word mover's distance: the least cost of carrying one text's words to the other's.
+
+    .. math:: \mathrm{WMD}(a, b) = \min_{T \ge 0} \sum_{ij} T_{ij} \lVert x_i - x_j \rVert_2 \quad
+        \text{with } \textstyle\sum_j T_{ij} = a_i,\ \sum_i T_{ij} = b_j
+
+    where :math:`a_i` is the share of word i in text a and :math:`x_i` its vector. Words without a vector are left out;
+    a text that keeps none is in no list but its own. The score is the distance turned round, :math:`-\mathrm{WMD}`.
+
+    Solving this for all pairs takes too long. Two lower bounds choose whom to solve it for: the distance of the
+    centroids, and the relaxed distance, in which each word goes to the nearest of the other text. All texts are
+    sorted by the larger of centroid distance and the cost of *their* words; the first `relaxed` of them again, with
+    the cost of the *query's* words too; the first `exact` of these by the distance itself. The others follow in the
+    order of their bounds, with a score that is never above that of the text before.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The collection.
+    vectors : path, WordVectors or (words, matrix), optional
+        A file of word vectors, see `read_vectors`, or the vectors themselves. Without them they are learned from the
+        collection, see `learn_vectors`.
+    dimensions : int
+        Of learned vectors.
+    relaxed, exact : int
+        For how many texts of each query the second bound and the distance are computed.
+    tokenizer : Tokenizer, optional
+        What makes words of texts; by default they are not stemmed, and stop words are left out.
+
+    References
+    ----------
+    Kusner, Sun, Kolkin, Weinberger (2015), From word embeddings to document distances, ICML.
+    Atasu et al. (2017), Linear-complexity relaxed word mover's distance, doi:10.1109/BigData.2017.8258005 (the bound
+    of one side for all texts at once).
+
+    Examples
+    --------
+    >>> points = (["hot", "warm", "cold"], [[0.0], [1.0], [5.0]])
+    >>> model = wmd(["hot hot", "warm", "cold warm"], vectors=points)
+    >>> model.rank().items[0], model.rank().scores[0]
+    (array([0, 1, 2], dtype=int32), array([ 0., -1., -3.], dtype=float32))
+    """
+    texts = check_texts(texts, "texts")
+    vocabulary, tokens = Vocabulary.fit(texts, tokenizer or Tokenizer(stem=False))
+    words = list(vocabulary.numbers)
+    learned = vectors is None
+    found = learn_vectors(vocabulary, tokens, dimensions=dimensions) if learned else _given(vectors, words)
+    return MoverModel.of(
+        vocabulary, vocabulary.word_counts(tokens), found.of(words), whole_number("relaxed", relaxed, 0),
+        whole_number("exact", exact, 0),
+    )  # fmt: skip
+
+
+def _given(vectors: Any, words: list[str]) -> WordVectors:
+    if isinstance(vectors, WordVectors):
+        return vectors
+    if isinstance(vectors, str | os.PathLike):
+        return read_vectors(vectors, words)
+    if not isinstance(vectors, tuple) or len(vectors) != 2:
+        raise InputError(f"vectors must be a file or (words, matrix); got {type(vectors).__name__}.")
+    return WordVectors(*vectors)
+
+
+@dataclass(frozen=True, eq=False)
+class MoverModel:
+    """A collection as clouds of word vectors, ranked by the word mover's distance; see `wmd`."""
+
+    vocabulary: Vocabulary
+    kept: NDArray[np.intp]  # the words of the vocabulary that have a vector
+    points: Floats  # their vectors
+    texts: csr_matrix  # share of each of these words in each text
+    centers: Floats
+    relaxed: int
+    exact: int
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, counts: csr_matrix, points: Floats, relaxed: int, exact: int) -> MoverModel:
+        """Return the model of texts given as counts, with a vector (or NaN) for each word."""
+        kept = np.flatnonzero(~np.isnan(points).any(axis=1))
+        shares = _shares(counts, kept)
+        points = np.ascontiguousarray(points[kept])
+        return cls(vocabulary, kept, points, shares, shares @ points, relaxed, exact)
+
+    @property
+    def n_items(self) -> int:
+        """How many texts."""
+        return int(self.texts.shape[0])
+
+    def rank(
+        self,
+        queries: Sequence[str] | None = None,
+        *,
+        depth: int = 1000,
+        threads: int | None = None,
+        block: int = BLOCK,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Rank the collection for each of its texts, or for queries from outside; as in `TermModel.rank`."""
+        _transport()  # say at once when it is not there
+        rows, depth = self._rows(queries), min(whole_number("depth", depth), self.n_items)
+        search = self._search
+        items = np.full((rows.shape[0], depth), PAD, np.int32)
+        scores = np.zeros(items.shape, np.float32)
+
+        def work(start: int, stop: int) -> None:
+            for q in range(start, stop):
+                found, costs = search.nearest(_row(rows, q), q if queries is None else None, depth)
+                items[q, : len(found)] = found
+                scores[q, : len(found)] = 0 - costs
+
+        run_blocks(work, len(items), stage="moving words", block=block, threads=threads, progress=progress)
+        return Ranks.trusted(items, scores, self.n_items)
+
+    @cached_property
+    def _search(self) -> _Search:
+        return _Search(self)
+
+    def _rows(self, queries: Sequence[str] | None) -> csr_matrix:
+        if queries is None:
+            return self.texts
+        tokens = self.vocabulary.tokens(check_texts(queries, "queries"))
+        return _shares(self.vocabulary.word_counts(tokens), self.kept)
+
+    def distance(self, query: tuple[NDArray[Any], Floats], text: int) -> float:
+        """Return the word mover's distance of a query, as words and shares, and a text."""
+        from scipy.spatial.distance import cdist
+
+        words, shares = query
+        others, weights = _row(self.texts, text)
+        # Bits must not depend on which of the two is the query.
+        if (len(words), words.tolist()) > (len(others), others.tolist()):
+            words, shares, others, weights = others, weights, words, shares
+        ground = cdist(self.points[words], self.points[others])
+        return float(_transport()(shares, weights, ground, check_marginals=False, numItermax=1_000_000))
+
+
+class _Search:
+    """What the search for the texts nearest to a query needs of a model, made once."""
+
+    def __init__(self, model: MoverModel) -> None:
+        self.model = model
+        # |x - y|^2 = |x|^2 - 2 xy + |y|^2 as one product of longer vectors.
+        lengths, one = (model.points**2).sum(axis=1, keepdims=True), np.ones((len(model.points), 1))
+        self.left = np.hstack([lengths, -2.0 * model.points, one]).astype(np.float32)
+        self.right = np.ascontiguousarray(np.hstack([one, model.points, lengths]).astype(np.float32).T)
+        self.empty = np.diff(model.texts.indptr) == 0
+
+    def nearest(
+        self, query: tuple[NDArray[Any], Floats], own: int | None, depth: int
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """Return the `depth` nearest texts and their costs, which never fall."""
+        words, shares = query
+        if not len(words):
+            alone = np.array([] if own is None else [own], np.intp)
+            return alone, np.zeros(len(alone))
+        squares = self.squares(words)
+        costs = self.bound(squares, words, shares)
+        items = _sorted(costs, own)[:depth]
+        items = items[np.isfinite(costs[items])]
+        self.again(items[: self.model.relaxed], costs, own, lambda some: self.query_side(squares, shares, some, costs))
+        self.again(items[: self.model.exact], costs, own, lambda some: self.exactly(query, some, own))
+        return items, np.maximum.accumulate(costs[items])
+
+    def squares(self, words: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the squared distances of the query's words from all words; rounding may leave them below 0."""
+        squares: NDArray[np.float32] = self.left[words] @ self.right
+        squares[np.arange(len(words)), words] = 0.0
+        return squares
+
+    def bound(self, squares: NDArray[np.float32], words: NDArray[Any], shares: Floats) -> Floats:
+        """Return for each text the larger of centroid distance and the cost of its words; inf for an empty one."""
+        nearest = np.sqrt(np.maximum(squares.min(axis=0), 0.0).astype(np.float64))
+        center = shares @ self.model.points[words]
+        apart = np.sqrt(((self.model.centers - center) ** 2).sum(axis=1))
+        bounds: Floats = np.where(self.empty, np.inf, np.maximum(self.model.texts @ nearest, apart))
+        return bounds
+
+    def query_side(
+        self, squares: NDArray[np.float32], shares: Floats, items: NDArray[np.intp], costs: Floats
+    ) -> Floats:
+        """Return the larger of the bound so far and the cost of the query's words."""
+        from rankloom._kernels.movers import query_side
+
+        texts, other = self.model.texts, np.empty(len(items))
+        query_side(squares, shares, texts.indptr, texts.indices, items, other)
+        return np.maximum(costs[items], other)
+
+    def exactly(self, query: tuple[NDArray[Any], Floats], items: NDArray[np.intp], own: int | None) -> Floats:
+        """Return the distances themselves."""
+        return np.array([0.0 if item == own else self.model.distance(query, item) for item in items.tolist()])
+
+    @staticmethod
+    def again(items: NDArray[np.intp], costs: Floats, own: int | None, better: Callable[..., Floats]) -> None:
+        """Sort these items again (in place) by a better cost, rounded to float32 so that equals are equal."""
+        items.sort()
+        costs[items] = better(items).astype(np.float32)
+        items[:] = items[_sorted(costs[items], None if own is None else _place(items, own))]
+
+
+def _sorted(costs: Floats, own: int | None) -> NDArray[np.intp]:
+    """Return numbers by rising cost, `own` first among equals, then by number."""
+    later = np.ones(len(costs), bool)
+    if own is not None:
+        later[own] = False
+    return np.lexsort((later, costs))
+
+
+def _place(items: NDArray[np.intp], own: int) -> int | None:
+    places = np.flatnonzero(items == own)
+    return int(places[0]) if len(places) else None
+
+
+def _shares(counts: csr_matrix, kept: NDArray[np.intp]) -> csr_matrix:
+    counts = counts[:, kept].tocsr()
+    counts.sort_indices()
+    return scaled(counts, sums(counts))
+
+
+def _row(rows: csr_matrix, q: int) -> tuple[NDArray[Any], Floats]:
+    here = slice(rows.indptr[q], rows.indptr[q + 1])
+    return rows.indices[here], rows.data[here]
+
+
+def _transport() -> Any:
+    try:
+        from ot import emd2
+    except ImportError:
+        raise MissingExtraError("The word mover's distance", "POT", "wmd") from None
+    return emd2

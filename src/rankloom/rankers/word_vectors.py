@@ -1,0 +1,145 @@
+"""Vectors of words: read from a file, or learned from the collection itself."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.errors import InputError, whole_number
+from rankloom.knn import table
+from rankloom.rankers.words import Tokens, Vocabulary
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+WINDOW = 5  # words to each side that are near a word, in its sentence
+DENSE = 500  # words, up to which a matrix is decomposed as a whole
+
+Floats = NDArray[np.float64]
+
+
+class WordVectors:
+    """Words and their vectors, a row each.
+
+    Examples
+    --------
+    >>> WordVectors(["a", "b"], [[1.0, 0.0], [0.0, 1.0]]).of(["b", "c"])
+    array([[ 0.,  1.],
+           [nan, nan]])
+    """
+
+    def __init__(self, words: Sequence[str], matrix: ArrayLike) -> None:
+        self.matrix = np.asarray(table(matrix, "The matrix of word vectors"), np.float64)
+        self.numbers = {word: number for number, word in enumerate(words)}
+        if len(self.numbers) != len(self.matrix):
+            raise InputError(
+                f"Each word must have one vector; got {len(self.numbers)} different words and {len(self.matrix)} rows."
+            )
+        if not np.isfinite(self.matrix).all():
+            raise InputError("Word vectors must be finite; leave out the words that have none.")
+
+    def of(self, words: Sequence[str]) -> Floats:
+        """Return the vectors of these words, NaN for one that has none."""
+        rows = np.array([self.numbers.get(word, -1) for word in words], np.intp)
+        vectors = np.full((len(rows), self.matrix.shape[1]), np.nan)
+        vectors[rows >= 0] = self.matrix[rows[rows >= 0]]
+        return vectors
+
+
+def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = None) -> WordVectors:
+    """Read word vectors, of some words only or of all.
+
+    Text (GloVe's .txt, word2vec's and fastText's .vec, also .gz): a line for each word, the word and its numbers,
+    split by spaces; a first line of two whole numbers (how many, how long) is passed over. An .npz file has arrays
+    `words` and `vectors`.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as arrays:
+            if {"words", "vectors"} - set(arrays):
+                raise InputError(f"{path}: expected arrays 'words' and 'vectors'; got {', '.join(arrays)}.")
+            return WordVectors([str(word) for word in arrays["words"]], arrays["vectors"])
+    wanted = None if words is None else set(words)
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        return _read_lines(lines, path, wanted)
+
+
+def _read_lines(lines: Any, path: Path, wanted: set[str] | None) -> WordVectors:
+    found: dict[str, Floats] = {}
+    length = 0
+    for number, line in enumerate(lines, 1):
+        word, *rest = line.rstrip().split(" ")
+        if number == 1 and len(rest) == 1:
+            continue  # how many words, and how long their vectors are
+        length = length or len(rest)
+        if len(rest) != length:
+            raise InputError(f"{path}:{number}: expected a word and {length} numbers, got {len(rest)}.")
+        if wanted is None or word in wanted:
+            try:
+                found[word] = np.array(rest, np.float64)
+            except ValueError:
+                raise InputError(f"{path}:{number}: expected numbers after {word!r}; got {rest[0]!r}, ...") from None
+    if not found:
+        raise InputError(f"{path}: has no vector of any word asked for; is it of this language, in lower case?")
+    return WordVectors(list(found), np.stack(list(found.values())))
+
+
+def learn_vectors(
+    vocabulary: Vocabulary, tokens: Tokens, *, dimensions: int = 100, window: int = WINDOW
+) -> WordVectors:
+    r"""Vectors of words from the words near them: PPMI, then a truncated SVD.
+
+    .. math:: M_{ij} = \max\left(0, \log \frac{n_{ij}\, n}{n_i\, n_j}\right),\quad
+        M \approx U \Sigma V^T,\quad x_i = U_i \sqrt{\Sigma}
+
+    where :math:`n_{ij}` counts how often i and j are within `window` words of each other in a sentence. The sign of
+    each column is such that its largest number is positive, so the same texts give the same vectors.
+
+    References
+    ----------
+    Levy, Goldberg, Dagan (2015), Improving distributional similarity, doi:10.1162/tacl_a_00134
+    """
+    ppmi = _ppmi(_near(tokens, len(vocabulary.numbers), whole_number("window", window)))
+    u, s = _decompose(ppmi, min(whole_number("dimensions", dimensions), len(vocabulary.numbers)))
+    if len(u):
+        u = u * np.where(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])] < 0, -1.0, 1.0)
+    return WordVectors(list(vocabulary.numbers), u * np.sqrt(s))
+
+
+def _near(tokens: Tokens, n_words: int, window: int) -> csr_matrix:
+    from scipy.sparse import coo_matrix, csr_matrix
+
+    counts = csr_matrix((n_words, n_words))
+    for step in range(1, window + 1):
+        kept = tokens.sentences[:-step] == tokens.sentences[step:]
+        pair = tokens.words[:-step][kept], tokens.words[step:][kept]
+        counts = counts + coo_matrix((np.ones(len(pair[0])), pair), counts.shape).tocsr()
+    return (counts + counts.T).tocsr()
+
+
+def _ppmi(counts: csr_matrix) -> csr_matrix:
+    rows = np.asarray(counts.sum(axis=1)).ravel()
+    pairs = counts.tocoo()
+    pairs.data = np.log(pairs.data * rows.sum() / (rows[pairs.row] * rows[pairs.col])).clip(min=0.0)
+    ppmi = pairs.tocsr()
+    ppmi.eliminate_zeros()
+    return ppmi
+
+
+def _decompose(matrix: csr_matrix, k: int) -> tuple[Floats, Floats]:
+    """Return the k first left singular vectors and their values, largest first."""
+    n = matrix.shape[0]
+    if n <= DENSE or k >= n:
+        u, s, _ = np.linalg.svd(matrix.toarray(), full_matrices=False)
+        return u[:, :k], s[:k]
+    from scipy.sparse.linalg import svds
+
+    u, s, _ = svds(matrix, k=k, v0=np.ones(n))  # a start of our own: the default is drawn at random
+    order = np.argsort(-s, kind="stable")
+    return u[:, order], s[order]
