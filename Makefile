@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 KERNEL_TESTS := $(patsubst %,tests/test_%.py,index weave normalize graph golden) \
-  $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context)
+  $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context) \
+  $(patsubst %,tests/rankers/test_%.py,text word_graph movers)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test plain check format lint types imports bench docs clean

@@ -21,7 +21,7 @@ def loaded_by(code):
         "from rankloom.index import FusionIndex",
         "import rankloom.normalize, rankloom.weave, rankloom.graph, rankloom.compare",
         "import rankloom.engine, rankloom.io.folder",
-        "import rankloom.evaluation, rankloom.selection",
+        "from rankloom.rankers import text, word_graph, movers, sentences",
         "from rankloom import Ranks; Ranks([[0, 1], [1, 0]]).head(1)",
     ],
 )

@@ -92,7 +92,7 @@ def rank(start, stop, queries, texts, kinds, own, common, met, keys, single, sin
             met[n] = q
             n += 1
         for at in range(n):
-            doc = met[at]
+            doc = np.int64(met[at])  # LOW does not fit in 32 bits
             value = ZERO if common[doc] == 0.0 else similarity(common[doc], q_sizes[q], sizes[doc], kinds[1])
             common[doc] = 0.0
             single[0] = value
