@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -83,6 +83,10 @@ def wmd(
         vocabulary, vocabulary.word_counts(tokens), found.of(words), whole_number("relaxed", relaxed, 0),
         whole_number("exact", exact, 0),
     )  # fmt: skip
+
+
+#: The rankers of this module by name: ``RANKERS[name](texts).rank()``.
+RANKERS: Mapping[str, Callable[..., MoverModel]] = {"wmd": wmd}
 
 
 def _given(vectors: Any, words: list[str]) -> WordVectors:

