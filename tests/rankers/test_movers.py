@@ -105,6 +105,13 @@ def test_only_the_first_are_solved_and_the_others_follow_their_bounds():
         assert ranks.items[q, 10:].tolist() == bounds.items[q, 10:].tolist()
 
 
+def test_a_short_list_is_the_head_of_a_long_one():
+    model = drawn(40, seed=4, relaxed=20, exact=5)
+    long = model.rank()
+    for depth in (1, 3, 12, 30):
+        assert np.array_equal(model.rank(depth=depth).items, long.items[:, :depth])
+
+
 def test_bits_do_not_depend_on_blocks_or_threads():
     model = drawn(40, seed=3, relaxed=20, exact=5)
     one = model.rank(depth=25, block=40, threads=1)

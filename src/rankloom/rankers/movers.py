@@ -181,6 +181,7 @@ class _Search:
         lengths, one = (model.points**2).sum(axis=1, keepdims=True), np.ones((len(model.points), 1))
         self.left = np.hstack([lengths, -2.0 * model.points, one]).astype(np.float32)
         self.right = np.ascontiguousarray(np.hstack([one, model.points, lengths]).astype(np.float32).T)
+        self.centers = model.centers.astype(np.float32)
         self.empty = np.diff(model.texts.indptr) == 0
 
     def nearest(
@@ -193,11 +194,10 @@ class _Search:
             return alone, np.zeros(len(alone))
         squares = self.squares(words)
         costs = self.bound(squares, words, shares)
-        items = _sorted(costs, own)[:depth]
-        items = items[np.isfinite(costs[items])]
+        items = _best(costs, own, max(depth, self.model.relaxed, self.model.exact))
         self.again(items[: self.model.relaxed], costs, own, lambda some: self.query_side(squares, shares, some, costs))
         self.again(items[: self.model.exact], costs, own, lambda some: self.exactly(query, some, own))
-        return items, np.maximum.accumulate(costs[items])
+        return items[:depth], np.maximum.accumulate(costs[items[:depth]])
 
     def squares(self, words: NDArray[Any]) -> NDArray[np.float32]:
         """Return the squared distances of the query's words from all words; rounding may leave them below 0."""
@@ -208,9 +208,9 @@ class _Search:
     def bound(self, squares: NDArray[np.float32], words: NDArray[Any], shares: Floats) -> Floats:
         """Return for each text the larger of centroid distance and the cost of its words; inf for an empty one."""
         nearest = np.sqrt(np.maximum(squares.min(axis=0), 0.0).astype(np.float64))
-        center = shares @ self.model.points[words]
-        apart = np.sqrt(((self.model.centers - center) ** 2).sum(axis=1))
-        bounds: Floats = np.where(self.empty, np.inf, np.maximum(self.model.texts @ nearest, apart))
+        apart = self.centers - (shares @ self.model.points[words]).astype(np.float32)
+        centroid = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        bounds: Floats = np.where(self.empty, np.inf, np.maximum(self.model.texts @ nearest, centroid))
         return bounds
 
     def query_side(
@@ -233,6 +233,13 @@ class _Search:
         items.sort()
         costs[items] = better(items).astype(np.float32)
         items[:] = items[_sorted(costs[items], None if own is None else _place(items, own))]
+
+
+def _best(costs: Floats, own: int | None, wanted: int) -> NDArray[np.intp]:
+    """Return the `wanted` first of `_sorted` whose cost is finite, without sorting them all."""
+    limit = np.partition(costs, wanted - 1)[wanted - 1] if wanted < len(costs) else np.inf
+    items = np.flatnonzero((costs <= limit) & np.isfinite(costs))
+    return items[_sorted(costs[items], None if own is None else _place(items, own))][:wanted]
 
 
 def _sorted(costs: Floats, own: int | None) -> NDArray[np.intp]:
