@@ -13,8 +13,9 @@ weights are
 ==============  ==============================================
 
 A term that is in every text has no weight in the last two. The fusion-graph article names descriptors and comparators
-but not their weights. "log-tf-idf" (ltc in SMART's letters) is the default of the four rankers of its Ohsumed
-experiment: the choice was made with its effectiveness there in view.
+but not their weights. The defaults of the four rankers of its Ohsumed experiment were chosen with the effectiveness
+there in view: "log-tf-idf" (ltc in SMART's letters), Jaccard of weights and not of sets, 2-grams as words and pairs and
+not as pairs alone, bare numbers left out.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def bow(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermMode
     References
     ----------
     Carrillo, Villatoro-Tello, López-López, Eliasmith, Montes-y-Gómez, Villaseñor-Pineda (2009), Representing context
-    information for document retrieval, doi:10.1007/978-3-642-04957-6_21
+    information for document retrieval, Flexible Query Answering Systems.
     """
     return bow_cosine(texts, weights="tf", tokenizer=tokenizer)
 
