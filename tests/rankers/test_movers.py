@@ -2,6 +2,10 @@
 
 import builtins
 import gzip
+import json
+import runpy
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,6 +185,19 @@ def test_vectors_are_read_from_text_and_npz(tmp_path):
         assert read_vectors(tmp_path / name).of(["warm", "hot"]).tolist() == [[2, -0.3], [0.5, 1]]
     assert list(read_vectors(tmp_path / "a.txt", ["warm", "cold"]).numbers) == ["warm"]
     assert lists(wmd(["hot", "warm"], vectors=tmp_path / "a.txt").rank()) == [[0, 1], [1, 0]]
+
+
+def test_the_script_of_word_vectors_writes_what_the_ranker_reads(tmp_path, monkeypatch, capsys):
+    vectors = {"hot": [0.5, 1, 1.1, 0], "the": [1, 1, 1.4, 1], "cold": [2, 3, 3.6, 2], "zebra": [0, 1, 1, 3]}
+    (tmp_path / "package.json").write_text(json.dumps({"dimensions": 2, "vectors": vectors}))
+    (tmp_path / "texts.jsonl").write_text(json.dumps({"text": "The hot, the cold."}) + "\n")
+    paths = [str(tmp_path / name) for name in ("package.json", "texts.jsonl", "vectors.txt")]
+    script = Path(__file__).parents[2] / "experiments" / "word_vectors.py"
+    monkeypatch.setattr(sys, "argv", [str(script), *paths])
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out.startswith("2 of 2 words have vectors")
+    assert (tmp_path / "vectors.txt").read_text() == "hot 0.5 1\ncold 2 3\n"
+    assert read_vectors(paths[2]).of(["cold"]).tolist() == [[2, 3]]
 
 
 @pytest.mark.parametrize(
