@@ -1,1 +1,7 @@
-"""Descriptor and comparator make a ranker: what turns texts or pictures into ranks."""
+"""Rankers: what ranks the items of a collection by one of their parts."""
+
+from rankloom.rankers.precomputed import Matrix, RankFile
+from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, register
+from rankloom.rankers.vectors import Vectors
+
+__all__ = ["RANKERS", "Fitted", "Matrix", "RankFile", "Ranker", "Vectors", "register"]

@@ -1,0 +1,80 @@
+"""Arrays kept between runs, found again by what they were made from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError
+from rankloom.io.aside import written_aside
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A folder of .npz files named by digests of their origin; None keeps nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cache = Cache(Path(tempfile.mkdtemp()))
+    >>> cache.save("ab12", {"x": np.arange(3)})
+    >>> cache.load("ab12")["x"]
+    array([0, 1, 2])
+    >>> cache.load("cd34") is None
+    True
+    """
+
+    folder: Path | None
+
+    @classmethod
+    def standard(cls) -> Cache:
+        """Return the cache of this user: in ``$RANKLOOM_CACHE``, else where caches are kept."""
+        given = os.environ.get("RANKLOOM_CACHE")
+        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        return cls(Path(given) if given else Path(home).expanduser() / "rankloom")
+
+    def load(self, key: str) -> Arrays | None:
+        """Return the arrays kept under a key; None where there are none, or the file is damaged."""
+        path = self._path(key)
+        if path is None or not path.is_file():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                return dict(archive)
+        except Exception:  # zipfile, zlib and numpy raise a dozen kinds on wrong bytes; it is made again
+            return None
+
+    def save(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keep arrays under a key."""
+        path = self._path(key)
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"Cannot make the cache {path.parent}: {error.strerror}. Choose another with --cache, or --no-cache."
+            ) from None
+        with written_aside(path, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes allow_pickle for a name of ours
+
+    def _path(self, key: str) -> Path | None:
+        return None if self.folder is None else self.folder / key[:2] / f"{key}.npz"
+
+
+def digest_bytes(*parts: bytes | memoryview) -> str:
+    """Return 32 hexadecimal digits that stand for some bytes, each part apart from the next."""
+    state = hashlib.sha256()
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.hexdigest()[:32]

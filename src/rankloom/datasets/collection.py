@@ -1,0 +1,145 @@
+"""A collection: its items, what is known of each, and what is relevant to what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.cache import digest_bytes
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import Ids
+from rankloom.registry import Registry
+
+#: What each item has of one kind: texts, pictures, rows of a matrix.
+Part = Sequence[Any] | NDArray[Any]
+
+
+@runtime_checkable
+class Content(Protocol):
+    """An item that is opened when needed, such as a picture in a file."""
+
+    def digest(self) -> str:
+        """Return what stands for its content."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Queries:
+    """Queries from outside a collection, with graded judgments.
+
+    Attributes
+    ----------
+    ids : Ids
+    qrels : {query: {item: grade}}
+    parts : mapping of str to Part
+        As in `Collection`.
+    """
+
+    ids: Ids
+    qrels: Mapping[str, Mapping[str, int]]
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    def part(self, name: str) -> Part:
+        """Return one part of every query."""
+        return _part("queries", self.ids, self.parts, name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collection:
+    """Items, each with several parts that rankers look at; classes of items, or judged queries.
+
+    Attributes
+    ----------
+    name : str
+    ids : Ids
+        Names of the items; none where only run files are known.
+    parts : mapping of str to Part
+        Part -> what each item has of it: ``images`` (`ImageFile` or arrays), ``texts`` (str), or the name of
+        a matrix with a row for each item. The part ``ids`` is always there.
+    labels : tuple of str, or None
+        Class of each item: every item is a query, and items of its class are relevant.
+    queries : Queries or None
+        Instead of labels.
+    about : str
+        A line for the reader: what it is, and how it was read.
+
+    Examples
+    --------
+    >>> pets = Collection("pets", Ids(["a", "b"]), {"texts": ["a cat", "a dog"]}, labels=("cat", "dog"))
+    >>> len(pets), pets.part("texts")[1]
+    (2, 'a dog')
+    >>> pets.part("images")
+    Traceback (most recent call last):
+    rankloom.errors.UnknownNameError: Unknown part of pets 'images'; choose from ids, texts.
+    """
+
+    name: str
+    ids: Ids
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    labels: tuple[str, ...] | None = None
+    queries: Queries | None = None
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        for name, part in self.parts.items():
+            if len(part) != len(self.ids):
+                raise InputError(f"{self.name} has {len(self.ids)} items, but {len(part)} in its part {name!r}.")
+        if self.labels is not None and len(self.labels) != len(self.ids):
+            raise InputError(f"{self.name} has {len(self.ids)} items, but {len(self.labels)} labels.")
+        if (self.labels is None) == (self.queries is None):
+            raise InputError(f"{self.name} needs either labels or judged queries, to evaluate by.")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def part(self, name: str) -> Part:
+        """Return one part of every item."""
+        return _part(self.name, self.ids, self.parts, name)
+
+
+def content_digest(part: Part) -> str:
+    """Return what stands for the content of a part: equal content, equal digest, wherever it is kept."""
+    if isinstance(part, np.ndarray):
+        whole = np.ascontiguousarray(part)
+        return digest_bytes(whole.dtype.str.encode(), repr(whole.shape).encode(), whole.tobytes())
+    return digest_bytes(*_pieces(part))
+
+
+def _pieces(part: Part) -> Iterator[bytes]:
+    for one in part:
+        if isinstance(one, str):
+            yield one.encode("utf-8", "surrogatepass")
+        elif isinstance(one, Content):
+            yield one.digest().encode()
+        else:
+            yield content_digest(np.asarray(one)).encode()
+
+
+def _part(whose: str, ids: Ids, parts: Mapping[str, Part], name: str) -> Part:
+    if name == "ids":
+        return tuple(ids)
+    if name not in parts:
+        raise UnknownNameError(f"part of {whose}", name, ["ids", *parts])
+    return parts[name]
+
+
+#: (options of its own) -> a collection
+Reader = Callable[..., Collection]
+#: Collections by name; a plug-in adds one through the entry-point group ``rankloom.collections``.
+COLLECTIONS: Registry[Reader] = Registry("collection", group="rankloom.collections")
+
+F = TypeVar("F", bound=Reader)
+
+
+def register(name: str) -> Callable[[F], F]:
+    """Give the reader decorated a name in `COLLECTIONS`."""
+
+    def add(reader: F) -> F:
+        COLLECTIONS.register(name)(reader)
+        return reader
+
+    return add

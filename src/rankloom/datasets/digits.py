@@ -1,0 +1,66 @@
+"""Scikit-learn's 1797 handwritten digits, as five matrices of features: small, at hand, and labeled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.datasets.collection import Collection, register
+from rankloom.errors import InputError, MissingExtraError, whole_number
+from rankloom.ranks import Ids
+
+Floats = NDArray[np.float64]
+
+
+@register("digits")
+def digits(first: int | None = None) -> Collection:
+    """Return the 8 x 8 digits; parts ``pixels``, ``directions``, ``sums``, ``blocks`` and ``edges``.
+
+    Parameters
+    ----------
+    first : int, optional
+        Only so many of them.
+
+    References
+    ----------
+    Alpaydin, Kaynak (1998), Optical recognition of handwritten digits, UCI; the copy inside scikit-learn.
+    """
+    images, labels = _load()
+    if first is not None and whole_number("first", first, 2) > len(images):
+        raise InputError(f"There are {len(images)} digits; got first={first}.")
+    images, labels = images[:first], labels[:first]
+    n = len(images)
+    parts = {
+        "pixels": images.reshape(n, -1),
+        "directions": directions(images),
+        "sums": np.hstack([images.sum(axis=1), images.sum(axis=2)]),
+        "blocks": images.reshape(n, 4, 2, 4, 2).mean(axis=(2, 4)).reshape(n, -1),
+        "edges": np.abs(np.diff(images, axis=2)).sum(axis=1),
+    }
+    return Collection(
+        "digits",
+        Ids(f"digit-{number:04d}" for number in range(n)),
+        parts,
+        labels=tuple(str(label) for label in labels),
+        about=f"{n} handwritten digits of 8 x 8 pixels, in 10 classes (scikit-learn)",
+    )
+
+
+def directions(images: Floats) -> Floats:
+    """Return how strong the gradient is in each of 8 directions, in 4 x 4 cells."""
+    down, across = np.gradient(images, axis=(1, 2))
+    direction = ((np.arctan2(down, across) + np.pi) / (2 * np.pi) * 8).astype(int) % 8
+    strength = np.where(direction[..., None] == np.arange(8), np.hypot(down, across)[..., None], 0.0)
+    cells = strength.reshape(len(images), 4, 2, 4, 2, 8).sum(axis=(2, 4))
+    return np.asarray(cells.reshape(len(images), -1), np.float64)
+
+
+def _load() -> tuple[Floats, NDArray[Any]]:
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        raise MissingExtraError("The collection digits", "scikit-learn", "demo") from None
+    bunch = load_digits()
+    return bunch.images, bunch.target
