@@ -142,10 +142,10 @@ def test_a_decompression_bomb_is_our_error_and_no_warning(side):
     bomb = b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
-    with warnings.catch_warnings(record=True) as heard, pytest.raises(ImageError, match="too large"):
-        warnings.simplefilter("always")
-        decode(bomb)
-    assert heard == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ImageError, match="too large"):
+            decode(bomb)
 
 
 def test_floating_point_pixels_are_refused_with_advice():
@@ -158,9 +158,10 @@ def test_damaged_bytes_give_pixels_or_our_error(junk, place):
     content = bytearray(packed(Image.fromarray(noise(9, 9)), "PNG"))
     content[place : place + len(junk)] = junk
     try:
-        assert decode(bytes(content)).shape[2] == 3
+        result = decode(bytes(content)).shape[2]
     except ImageError as error:
-        assert str(error).startswith("The picture ")
+        result = str(error)
+    assert result == 3 or result.startswith("The picture ")
 
 
 def test_a_large_picture_is_reduced_to_the_side_asked_for():

@@ -29,7 +29,9 @@ Box = tuple[int, int, int, int]
 MAX_PIXELS = 50_000_000  # a file of a few kilobytes may unpack to gigabytes
 #: What is read. Others are refused: EPS and the like would start other programs.
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
-SUFFIXES = frozenset(".avif .bmp .gif .jpg .jpeg .jp2 .pbm .pgm .png .pnm .ppm .tif .tiff .webp".split())
+SUFFIXES = frozenset(
+    {".avif", ".bmp", ".gif", ".jpg", ".jpeg", ".jp2", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"}
+)
 ORIENTATION = 0x0112  # the tag of EXIF
 WHITE = (255, 255, 255, 255)
 _HEADERS = threading.Lock()  # filters of warnings belong to all threads

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rankloom.errors import InputError, UnknownNameError
 
@@ -78,3 +78,31 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._all())
+
+
+def make(makers: Registry[Callable[..., T]], name: str, options: Mapping[str, Any]) -> T:
+    """Return what the maker of that name makes with these options; one that it does not have is an `InputError`.
+
+    Examples
+    --------
+    >>> boxes = Registry[Callable[..., int]]("box", group="rankloom.boxes")
+    >>> _ = boxes.register("cube")(lambda *, side=1: side**3)
+    >>> make(boxes, "cube", {"side": 2})
+    8
+    >>> make(boxes, "cube", {"size": 2})
+    Traceback (most recent call last):
+    rankloom.errors.InputError: The box 'cube' has no option 'size'; it has side. Did you mean 'side'?
+    """
+    import inspect
+
+    maker = makers[name]
+    known = inspect.signature(maker).parameters
+    for option in options:
+        if option not in known:
+            hint = str(UnknownNameError("option", option, known)).partition(".")[2]
+            has = ", ".join(known) or "none"
+            raise InputError(f"The {makers.kind} {name!r} has no option {option!r}; it has {has}.{hint}")
+    missing = [key for key, one in known.items() if one.default is one.empty and key not in options]
+    if missing:
+        raise InputError(f"The {makers.kind} {name!r} needs the option {missing[0]!r}: {name}({missing[0]}=...).")
+    return maker(**options)

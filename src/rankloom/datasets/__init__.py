@@ -2,6 +2,29 @@
 
 from rankloom.datasets.collection import COLLECTIONS, Collection, Content, Queries, content_digest
 from rankloom.datasets.digits import digits
+from rankloom.datasets.documents import cranfield, ohsumed
 from rankloom.datasets.files import files
+from rankloom.datasets.folder import folder
+from rankloom.datasets.opening import open_collection
+from rankloom.datasets.pictures import brodatz, mpeg7, soccer, ukbench, uw
+from rankloom.datasets.table import table
 
-__all__ = ["COLLECTIONS", "Collection", "Content", "Queries", "content_digest", "digits", "files"]
+__all__ = [
+    "COLLECTIONS",
+    "Collection",
+    "Content",
+    "Queries",
+    "brodatz",
+    "content_digest",
+    "cranfield",
+    "digits",
+    "files",
+    "folder",
+    "mpeg7",
+    "ohsumed",
+    "open_collection",
+    "soccer",
+    "table",
+    "ukbench",
+    "uw",
+]

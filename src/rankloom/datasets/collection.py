@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -63,7 +63,7 @@ class Collection:
     labels : tuple of str, or None
         Class of each item: every item is a query, and items of its class are relevant.
     queries : Queries or None
-        Instead of labels.
+        Instead of labels. A collection with neither can be ranked, but the ranks not evaluated.
     about : str
         A line for the reader: what it is, and how it was read.
 
@@ -90,8 +90,8 @@ class Collection:
                 raise InputError(f"{self.name} has {len(self.ids)} items, but {len(part)} in its part {name!r}.")
         if self.labels is not None and len(self.labels) != len(self.ids):
             raise InputError(f"{self.name} has {len(self.ids)} items, but {len(self.labels)} labels.")
-        if (self.labels is None) == (self.queries is None):
-            raise InputError(f"{self.name} needs either labels or judged queries, to evaluate by.")
+        if self.labels is not None and self.queries is not None:
+            raise InputError(f"{self.name} has both labels and judged queries; give one of the two, to evaluate by.")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -99,6 +99,25 @@ class Collection:
     def part(self, name: str) -> Part:
         """Return one part of every item."""
         return _part(self.name, self.ids, self.parts, name)
+
+    def without(self, numbers: Iterable[int]) -> Collection:
+        """Return the collection without some items; the others move up.
+
+        Examples
+        --------
+        >>> pets = Collection("pets", Ids(["a", "b"]), {"texts": ["a cat", "a dog"]}, labels=("cat", "dog"))
+        >>> list(pets.without([0]).ids)
+        ['b']
+        """
+        dropped = set(numbers)
+        kept = [number for number in range(len(self)) if number not in dropped]
+        parts = {
+            name: part[kept] if isinstance(part, np.ndarray) else [part[number] for number in kept]
+            for name, part in self.parts.items()
+        }
+        labels = None if self.labels is None else tuple(self.labels[number] for number in kept)
+        ids = Ids(self.ids[number] for number in kept)
+        return replace(self, ids=ids, parts=parts, labels=labels)
 
 
 def content_digest(part: Part) -> str:

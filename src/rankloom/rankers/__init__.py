@@ -1,7 +1,24 @@
 """Rankers: what ranks the items of a collection by one of their parts."""
 
+from rankloom.rankers.contract import check_ranker
+from rankloom.rankers.descriptors import DescriptorRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
-from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, register
+from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, register
+from rankloom.rankers.ranking import Lists, Ranking, rank_collection
 from rankloom.rankers.vectors import Vectors
 
-__all__ = ["RANKERS", "Fitted", "Matrix", "RankFile", "Ranker", "Vectors", "register"]
+__all__ = [
+    "RANKERS",
+    "DescriptorRanker",
+    "Fitted",
+    "Lists",
+    "Matrix",
+    "RankFile",
+    "Ranker",
+    "Ranking",
+    "UnreadableItemsError",
+    "Vectors",
+    "check_ranker",
+    "rank_collection",
+    "register",
+]

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.cache import Cache
 from rankloom.engine.local import Progress
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io import read_ranks
@@ -44,7 +45,7 @@ class RankFile:
         """It looks at names only."""
         return "ids"
 
-    def fit(self, items: Sequence[Any], *, progress: Progress | None = None) -> FittedFile:
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> FittedFile:
         """Read the file."""
         own = None if self.items is None else read_ranks(self.items, format=self.format)
         return FittedFile(read_ranks(self.path, format=self.format), own, tuple(items), self.path)
@@ -94,7 +95,9 @@ class Matrix:
         """It looks at names only."""
         return "ids"
 
-    def fit(self, items: Sequence[Any], *, progress: Progress | None = None) -> FittedMatrix:
+    def fit(
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> FittedMatrix:
         """Open the file; it may be larger than memory."""
         try:
             matrix = np.load(Path(self.path), mmap_mode="r", allow_pickle=False)

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from rankloom.cache import Cache
 from rankloom.engine.local import Progress
+from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 from rankloom.registry import Registry
+
+
+class UnreadableItemsError(InputError):
+    """Items of a collection that cannot be read, such as damaged pictures; the others could.
+
+    Attributes
+    ----------
+    reasons : {number of the item: why}
+    """
+
+    def __init__(self, reasons: Mapping[int, str]) -> None:
+        self.reasons = dict(reasons)
+        some = " ".join(list(self.reasons.values())[:3])
+        rest = f" And {len(self.reasons) - 3} more." if len(self.reasons) > 3 else ""
+        super().__init__(f"{len(self.reasons)} of the items cannot be read: {some}{rest}")
 
 
 class Fitted(Protocol):
@@ -29,6 +46,9 @@ class Fitted(Protocol):
 class Ranker(Protocol):
     """Anything that ranks the items of a collection.
 
+    One whose numbers depend on more than its options, such as a version of its own, has a method ``digest() -> str``
+    that stands for it; lists in a cache are found again only where it is the same.
+
     Attributes
     ----------
     part : str
@@ -40,8 +60,19 @@ class Ranker(Protocol):
         """The part of the collection it looks at."""
         ...
 
-    def fit(self, items: Sequence[Any], *, progress: Progress | None = None) -> Fitted:
-        """Look at the items of a collection: that part of each, in the order of their numbers."""
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Fitted:
+        """Look at the items of a collection: that part of each, in the order of their numbers.
+
+        Parameters
+        ----------
+        cache : Cache, optional
+            Where to keep what takes long to make again, by the content of each item.
+
+        Raises
+        ------
+        UnreadableItemsError
+            Where some items cannot be read; whoever asked may leave them out and ask again.
+        """
         ...
 
 

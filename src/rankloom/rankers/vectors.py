@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.cache import Cache
 from rankloom.engine.local import Progress
 from rankloom.rankers.ranker import register
 from rankloom.ranks import Ranks
@@ -36,7 +37,9 @@ class Vectors:
     part: str = "vectors"
     metric: str = "cosine"
 
-    def fit(self, items: Sequence[Any], *, progress: Progress | None = None) -> FittedVectors:
+    def fit(
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> FittedVectors:
         """Take the vectors of the items."""
         return FittedVectors(np.asarray(items), self.metric)
 

@@ -1,0 +1,34 @@
+"""A collection from how it is written: its name with options, a folder or a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rankloom.datasets.collection import COLLECTIONS, Collection
+from rankloom.datasets.folder import folder
+from rankloom.datasets.table import READERS, table
+from rankloom.registry import make
+from rankloom.spelling import Call
+
+
+def open_collection(written: str | Call) -> Collection:
+    """Return a collection: ``soccer``, ``ukbench(path=pictures)``, a folder of files, or a table of texts.
+
+    A known name comes before a folder of that name; write ``./soccer`` for the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "pets.csv")
+    >>> _ = path.write_text("id,text,label\\na,a cat,cat\\nb,a dog,dog\\n")
+    >>> open_collection(str(path)).about
+    '2 texts, in 2 classes'
+    """
+    if isinstance(written, str) and written not in COLLECTIONS:
+        path = Path(written).expanduser()
+        if path.is_dir():
+            return folder(written)
+        if path.is_file() and Path(written.removesuffix(".gz")).suffix.lower() in READERS:
+            return table(written)
+    call = Call.parse(written) if isinstance(written, str) else written
+    return make(COLLECTIONS, call.name, dict(call.options))

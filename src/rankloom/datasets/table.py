@@ -1,0 +1,116 @@
+"""Texts in a table: CSV, TSV or JSON lines, with a class for each where there is one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankloom.datasets.collection import Collection, register
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.io.lines import numbered_lines, opened, shown
+from rankloom.ranks import Ids
+
+#: (line, {column: value}) of each row
+Rows = Iterator[tuple[int, Mapping[str, Any]]]
+
+
+@register("table")
+def table(path: str, *, text: str = "text", label: str | None = None, id: str | None = None) -> Collection:
+    """Return the texts of a table, packed (.gz) or not.
+
+    A .csv or .tsv file (UTF-8) has the names of its columns in the first line; a .jsonl file has an object in each
+    line.
+
+    Parameters
+    ----------
+    path : file
+    text : str
+        Column of the texts.
+    label : str, optional
+        Column of the classes; by default ``label`` where the table has it. Without, ranks cannot be evaluated.
+    id : str, optional
+        Column of the names; by default ``id`` where the table has it, else rows are numbered from 1.
+    """
+    path = str(path)
+    rows = list(_reader(path)(path))
+    if not rows:
+        raise InputError(f"{path} has no rows; a table has the names of its columns and then a row for each text.")
+    columns = rows[0][1].keys()
+    label, id = (_optional(path, columns, name, given) for name, given in (("label", label), ("id", id)))
+    texts = [_cell(path, line, row, text) for line, row in rows]
+    labels = None if label is None else tuple(_cell(path, line, row, label) for line, row in rows)
+    names = [str(n) if id is None else _cell(path, line, row, id) for n, (line, row) in enumerate(rows, 1)]
+    about = f"{len(texts)} texts" + ("" if labels is None else f", in {len(set(labels))} classes")
+    return Collection(Path(path).name.split(".")[0], _ids(path, names), {"texts": texts}, labels=labels, about=about)
+
+
+def _delimited(path: str, delimiter: str) -> Rows:
+    with opened(path) as file:
+        text = io.TextIOWrapper(file, "utf-8-sig", newline="")  # a field may have line ends of its own
+        rows = csv.DictReader(text, delimiter=delimiter, restkey="", strict=True)
+        try:
+            for row in rows:
+                if None in row.values() or "" in row:
+                    raise InputError(
+                        f"{path}:{rows.line_num}: expected {len(rows.fieldnames or ())} columns, as in line 1."
+                    )
+                yield rows.line_num, row
+        except UnicodeDecodeError:
+            raise InputError(f"{path} is not UTF-8 after line {rows.line_num}; save the file as UTF-8.") from None
+        except csv.Error as error:
+            raise InputError(f"{path}:{rows.line_num}: {error}.") from None
+
+
+def _json_lines(path: str) -> Rows:
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise InputError(f'{path}:{number}: expected a JSON object such as {{"text": "..."}}, got {shown(line)}.')
+        yield number, row
+
+
+READERS: dict[str, Callable[[str], Rows]] = {
+    ".csv": lambda path: _delimited(path, ","),
+    ".tsv": lambda path: _delimited(path, "\t"),
+    ".jsonl": _json_lines,
+}
+
+
+def _reader(path: str) -> Callable[[str], Rows]:
+    suffix = Path(path.removesuffix(".gz")).suffix.lower()
+    if suffix not in READERS:
+        raise InputError(f"{path} should end in {', '.join(READERS)} (and .gz), so that its form is known.")
+    return READERS[suffix]
+
+
+def _optional(path: str, columns: Any, name: str, given: str | None) -> str | None:
+    if given is None:
+        return name if name in columns else None
+    if given not in columns:
+        raise UnknownNameError(f"column of {path}", given, columns)
+    return given
+
+
+def _cell(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
+    if column not in row:
+        raise InputError(f"{path}:{line}: {UnknownNameError('column', column, row)}")
+    value = row[column]
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f"{path}:{line}: {column} must be a text or a whole number; got {json.dumps(value)[:80]}.")
+    return str(value)
+
+
+def _ids(path: str, names: list[str]) -> Ids:
+    try:
+        return Ids(names)
+    except InputError as error:
+        raise InputError(f"{path}: {error} Choose another column by id=COLUMN.") from None

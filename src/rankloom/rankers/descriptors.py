@@ -1,0 +1,194 @@
+"""Descriptor and comparator make a ranker: pictures become vectors, and the nearest vectors come first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.cache import Cache, digest_bytes
+from rankloom.engine import Progress
+from rankloom.errors import InputError, UnknownNameError, whole_number
+from rankloom.images import Pixels, reduced
+from rankloom.knn import METRICS, nearest
+from rankloom.rankers.color import COLOR
+from rankloom.rankers.distances import DISTANCES, Distance
+from rankloom.rankers.features import Describe, FeatureStore, extract
+from rankloom.rankers.ranker import RANKERS, UnreadableItemsError
+from rankloom.rankers.texture import TEXTURE
+from rankloom.ranks import Ranks
+
+Vectors = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorRanker:
+    """The paper's ranker, (descriptor, comparator), of pictures.
+
+    Attributes
+    ----------
+    name : str
+        Of the descriptor; with its numbers for two small pictures it stands for it in a cache.
+    descriptor : callable
+        uint8 RGB array of shape (height, width, 3) -> a vector, of one length for all pictures.
+    comparator : str
+        A metric (cosine, dot, l1, l2) or a distance in `rankers.distances.DISTANCES`.
+    longest_side : int, optional
+        Larger pictures are reduced to it first: quicker, and less detail. None leaves them as they are.
+
+    Examples
+    --------
+    >>> mean = DescriptorRanker("mean", lambda image: image.mean(axis=(0, 1)), "l1")
+    >>> pictures = [np.full((2, 2, 3), gray, np.uint8) for gray in (0, 90, 40)]
+    >>> mean.fit(pictures).rank(depth=2).items
+    array([[0, 2],
+           [1, 2],
+           [2, 0]], dtype=int32)
+    """
+
+    name: str
+    descriptor: Describe
+    comparator: str
+    longest_side: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.comparator not in METRICS and self.comparator not in DISTANCES:
+            raise UnknownNameError("comparator", self.comparator, [*METRICS, *DISTANCES])
+        if self.longest_side is not None:
+            whole_number("longest_side", self.longest_side)
+
+    @property
+    def part(self) -> str:
+        """It looks at pictures."""
+        return "images"
+
+    def fit(
+        self,
+        items: Sequence[Any],
+        *,
+        cache: Cache | None = None,
+        progress: Progress | None = None,
+        threads: int | None = None,
+    ) -> FittedDescriptor:
+        """Describe pictures: `ImageFile`, arrays, paths or bytes of files; the cache keeps the vector of each.
+
+        Raises
+        ------
+        UnreadableItemsError
+            Where some cannot be read; the others are described and kept all the same.
+        """
+        store = FeatureStore(cache or Cache(None), self.digest())
+        vectors = self._extract(items, store, threads, progress)
+        return FittedDescriptor(self, vectors, store.cache)
+
+    def digest(self) -> str:
+        """Return what stands for the numbers it gives: a descriptor that changes is not mistaken for what it was."""
+        probes = np.stack([self.describe(picture) for picture in _probes()])
+        distances = compare(probes, probes, self.comparator, 2).scores
+        settings = (self.name, self.comparator, self.longest_side, probes.dtype.str, probes.shape)
+        return digest_bytes(repr(settings).encode(), probes.tobytes(), np.asarray(distances).tobytes())
+
+    def describe(self, picture: Pixels) -> Vectors:
+        """Return the vector of one picture."""
+        small = picture if self.longest_side is None else reduced(picture, self.longest_side)
+        vector = np.asarray(self.descriptor(small))
+        if vector.ndim != 1:
+            raise InputError(f"The descriptor {self.name} must give a vector; got an array of shape {vector.shape}.")
+        return vector
+
+    def _extract(
+        self, items: Sequence[Any], store: FeatureStore, threads: int | None, progress: Progress | None
+    ) -> Vectors:
+        stage = f"describing by {self.name}"
+        vectors = extract(items, self.describe, stage=stage, store=store, threads=threads, progress=progress)
+        lengths = {len(vector) for vector in vectors}
+        if len(lengths) > 1:
+            raise InputError(f"The descriptor {self.name} must give vectors of one length; got {sorted(lengths)[:3]}.")
+        return np.stack(vectors) if vectors else np.empty((0, len(self.describe(_probes()[0]))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedDescriptor:
+    """Pictures of a collection as vectors.
+
+    Attributes
+    ----------
+    ranker : DescriptorRanker
+    vectors : array of shape (n_items, d)
+    cache : Cache
+    """
+
+    ranker: DescriptorRanker
+    vectors: Vectors
+    cache: Cache
+
+    def rank(
+        self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
+    ) -> Ranks:
+        """Rank the items for each of them, or for pictures from outside."""
+        asked = None
+        if queries is not None:
+            store = FeatureStore(self.cache, self.ranker.digest())
+            try:
+                asked = self.ranker._extract(queries, store, None, progress)
+            except UnreadableItemsError as error:  # queries are not items, which could be left out
+                raise InputError(f"Queries cannot be read: {' '.join(error.reasons.values())}") from None
+        return compare(self.vectors, asked, self.ranker.comparator, depth)
+
+
+def compare(items: Vectors, queries: Vectors | None, comparator: str, depth: int) -> Ranks:
+    """Rank items by their distance to each query, or to each item."""
+    if comparator in DISTANCES:
+        return _by_distance(items, queries, DISTANCES[comparator], depth)
+    # Numbers that are 0 everywhere change no metric; a joint histogram has many.
+    used = items.any(axis=0) if queries is None else items.any(axis=0) | queries.any(axis=0)
+    items = items[:, used]
+    queries = None if queries is None else queries[:, used]
+    if comparator == "l1":
+        return _by_distance(items, queries, _city_block, depth)
+    return Ranks.from_vectors(items, comparator, depth, queries=queries)
+
+
+def _city_block(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    """Return l1 as it is summed pair by pair: exact, so long vectors need not be gone through twice."""
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(x, y, "cityblock"))
+
+
+def _by_distance(items: Vectors, queries: Vectors | None, distance: Distance, depth: int) -> Ranks:
+    own = queries is None
+    items = np.asarray(items, np.float64)
+    asked = items if queries is None else np.asarray(queries, np.float64)
+
+    def costs(start: int, stop: int, out: NDArray[np.float64]) -> None:
+        np.copyto(out, distance(asked[start:stop], items))
+
+    found, cost = nearest(len(asked), len(items), whole_number("depth", depth), costs, own=own)
+    return Ranks(found, 0 - cost, len(items))
+
+
+def _probes() -> list[Pixels]:
+    """Return two small pictures of many colors and some texture, made without a generator of random numbers."""
+    y, x = np.mgrid[:24, :20].astype(np.int64)
+    waves = [(x * x * 7 + y * 31) % 256, (x * 13 + y * y * 5 + x * y) % 256, (x // 5 * 60 + y // 6 * 40) % 256]
+    first = np.stack(waves, axis=2).astype(np.uint8)
+    return [first, np.ascontiguousarray(255 - first[::-1] // 2)]
+
+
+def _maker(name: str, descriptor: Describe, article: str) -> Callable[..., DescriptorRanker]:
+    """Return what makes the ranker of a descriptor; its options are those of `DescriptorRanker`."""
+
+    def make(*, comparator: str = article, longest_side: int | None = None) -> DescriptorRanker:
+        return DescriptorRanker(name, descriptor, comparator, longest_side=longest_side)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = descriptor.__doc__
+    return make
+
+
+for _name, (_descriptor, _comparator) in {**COLOR, **TEXTURE}.items():
+    RANKERS.register(_name)(_maker(_name, _descriptor, _comparator))

@@ -1,0 +1,213 @@
+"""Collections ranked by rankers: what the command ``rankloom rank`` and an experiment do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from rankloom.cache import Arrays, Cache, digest_bytes
+from rankloom.datasets import Collection, Content, content_digest
+from rankloom.engine import Progress
+from rankloom.errors import InputError, whole_number
+from rankloom.images import ImageError
+from rankloom.rankers.precomputed import RankFile
+from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError
+from rankloom.ranks import Ids, Ranks
+from rankloom.registry import make
+from rankloom.spelling import Call
+from rankloom.version import __version__
+
+DEPTH = 1000
+FORMAT = b"ranks 1"  # of what is kept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """What one ranker gives: the lists of the queries, and of the items where it can rank those.
+
+    Attributes
+    ----------
+    queries : Ranks
+        A row for each query, with names; in a collection without queries from outside, every item is a query.
+    items : Ranks or None
+        A row for each item; the same ranks where every item is a query.
+    """
+
+    queries: Ranks
+    items: Ranks | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """A collection with its lists by several rankers.
+
+    Attributes
+    ----------
+    collection : Collection
+        What was ranked: without the items that could not be read.
+    lists : {name of the ranker: Lists}
+    skipped : {name of an item: why it could not be read}
+    """
+
+    collection: Collection
+    lists: Mapping[str, Lists]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    def summary(self) -> str:
+        """Return a line of what was ranked and what was left out, and why."""
+        done = f"Ranked {len(self.collection)} items of {self.collection.name} by {', '.join(self.lists)}."
+        if not self.skipped:
+            return done
+        reasons = "".join(f"\n  {name}: {reason}" for name, reason in self.skipped.items())
+        return f"{done} Left out {len(self.skipped)} that cannot be read:{reasons}"
+
+
+def rank_collection(
+    collection: Collection,
+    rankers: Mapping[str, Call | Ranker],
+    *,
+    depth: int = DEPTH,
+    items: bool = True,
+    cache: Cache | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Ranking:
+    """Rank a collection by several rankers.
+
+    Parameters
+    ----------
+    rankers : {name: Call or Ranker}
+        ``Call.parse("bic")`` is a name in `RANKERS` with its options.
+    depth : int
+        Length of the lists at most.
+    items : bool
+        Whether the lists of the items are needed besides those of queries from outside.
+    cache : Cache, optional
+        Where lists are kept, by the content of the collection, the ranker, depth and version; and what rankers
+        know of each item, so that one more item costs little. Lists of rankers given as objects are not kept.
+    strict : bool
+        Whether an item that cannot be read is an error. Otherwise it is left out of the collection, for all rankers,
+        and of its labels and parts: numbers stay aligned, and `Ranking.skipped` says which and why.
+    progress : callable, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> line = Collection("line", Ids(["a", "b", "c"]), {"vectors": np.array([[0], [5], [1]])}, labels=tuple("xyx"))
+    >>> ranking = rank_collection(line, {"near": Call.parse("vectors(metric=l2)")}, depth=2)
+    >>> ranking.lists["near"].queries.to_dict()["a"]
+    {'a': 0.0, 'c': -1.0}
+    """
+    made = {name: _made(ranker) for name, ranker in rankers.items()}
+    work = _Work(whole_number("depth", depth), items, cache or Cache(None), progress)
+    skipped: dict[str, str] = {}
+    while True:  # again without what cannot be read: each round leaves at least one item out
+        try:
+            digests = {part: work.digest(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
+            lists = {name: work.lists(collection, *one, digests[one[0].part]) for name, one in made.items()}
+            return Ranking(collection, lists, skipped)
+        except UnreadableItemsError as error:
+            if strict or len(error.reasons) == len(collection):
+                raise
+            skipped |= {collection.ids[number]: reason for number, reason in error.reasons.items()}
+            collection = collection.without(error.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Settings of a ranking."""
+
+    depth: int
+    with_items: bool
+    cache: Cache
+    progress: Progress | None
+
+    def digest(self, collection: Collection, part: str) -> str | None:
+        """Return what stands for a part of items and queries; None where no lists are kept."""
+        if self.cache.folder is None or part == "ids":  # names do not say what is in a file of lists
+            return None
+        try:
+            asked = "" if collection.queries is None else content_digest(collection.queries.part(part))
+            return content_digest(collection.part(part)) + asked
+        except ImageError:  # the ranker will say which cannot be read
+            return None
+
+    def lists(self, collection: Collection, ranker: Ranker, call: Call | None, digest: str | None) -> Lists:
+        """Return the lists by one ranker; it looks at the items only where something is not kept."""
+        part = cast(Sequence[Any], collection.part(ranker.part))
+        fitted = lru_cache(lambda: ranker.fit(part, cache=self.cache, progress=self.progress))
+        key = _key(ranker, call, digest, self.depth)
+        own = None
+        if collection.queries is None or (self.with_items and not _lists_queries_only(ranker)):
+            own = self._kept(key, "items", lambda: fitted().rank(depth=self.depth, progress=self.progress))
+            own = named(own, collection.ids, collection.ids)
+        if collection.queries is None:
+            return Lists(cast(Ranks, own), own)
+        asked = cast(Sequence[Any], collection.queries.part(ranker.part))
+        ranks = self._kept(
+            key, "queries", lambda: fitted().rank(queries=asked, depth=self.depth, progress=self.progress)
+        )
+        return Lists(named(ranks, collection.ids, collection.queries.ids), own)
+
+    def _kept(self, key: str | None, kind: str, rank: Callable[[], Ranks]) -> Ranks:
+        name = None if key is None else digest_bytes(key.encode(), kind.encode())
+        ranks = None if name is None else _unpacked(self.cache.load(name))
+        if ranks is None:
+            ranks = rank()
+            if name is not None and ranks.item_ids is None:
+                self.cache.save(name, _packed(ranks))
+        return ranks
+
+
+def named(ranks: Ranks, item_ids: Ids, query_ids: Ids) -> Ranks:
+    """Return ranks with the names of a collection; a ranker that read names from a file keeps its items."""
+    ids = item_ids if ranks.item_ids is None else ranks.item_ids
+    if (ranks.n_queries, ranks.n_items) != (len(query_ids), len(ids)):
+        raise InputError(
+            f"A ranker must give {len(query_ids)} lists over {len(ids)} items; got {ranks.n_queries} over "
+            f"{ranks.n_items}. Check it with check_ranker."
+        )
+    return Ranks.trusted(ranks.items, ranks.scores, ranks.n_items, item_ids=ids, query_ids=query_ids)
+
+
+def _made(ranker: Call | Ranker) -> tuple[Ranker, Call | None]:
+    return (make(RANKERS, ranker.name, dict(ranker.options)), ranker) if isinstance(ranker, Call) else (ranker, None)
+
+
+def _lists_queries_only(ranker: Ranker) -> bool:
+    """Tell whether it reads a file that, beside queries from outside, has no lists of the items."""
+    return isinstance(ranker, RankFile) and ranker.items is None
+
+
+def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> str | None:
+    if call is None or digest is None:
+        return None
+    own = ranker.digest() if isinstance(ranker, Content) else ""
+    files = [_file_digest(value) for _, value in call.options if isinstance(value, str) and Path(value).is_file()]
+    return digest_bytes(FORMAT, __version__.encode(), str(call).encode(), repr((own, files, depth, digest)).encode())
+
+
+def _file_digest(path: str) -> str:
+    """Return what stands for a file that an option names, such as word vectors: it may be changed."""
+    with Path(path).open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _packed(ranks: Ranks) -> Arrays:
+    arrays: Arrays = {"items": ranks.items, "n_items": np.array(ranks.n_items)}
+    return arrays if ranks.scores is None else {**arrays, "scores": ranks.scores}
+
+
+def _unpacked(arrays: Arrays | None) -> Ranks | None:
+    if arrays is None:
+        return None
+    try:
+        return Ranks(arrays["items"], arrays.get("scores"), int(arrays["n_items"]))
+    except (KeyError, InputError):  # damaged: it is made again
+        return None
