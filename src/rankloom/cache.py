@@ -48,7 +48,7 @@ class Cache:
         if path is None or not path.is_file():
             return None
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 return dict(archive)
         except Exception:  # zipfile, zlib and numpy raise a dozen kinds on wrong bytes; it is made again
             return None

@@ -14,6 +14,7 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.lines import numbered_lines, opened, shown
 from rankloom.ranks import Ids
 
+LONGEST = (1 << 31) - 1  # of a text in a CSV file, in characters; Python's own limit is 131,072
 #: (line, {column: value}) of each row
 Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
@@ -51,6 +52,7 @@ def table(path: str, *, text: str = "text", label: str | None = None, id: str | 
 def _delimited(path: str, delimiter: str) -> Rows:
     with opened(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", newline="")  # a field may have line ends of its own
+        limit = csv.field_size_limit(LONGEST)
         rows = csv.DictReader(text, delimiter=delimiter, restkey="", strict=True)
         try:
             for row in rows:
@@ -63,6 +65,8 @@ def _delimited(path: str, delimiter: str) -> Rows:
             raise InputError(f"{path} is not UTF-8 after line {rows.line_num}; save the file as UTF-8.") from None
         except csv.Error as error:
             raise InputError(f"{path}:{rows.line_num}: {error}.") from None
+        finally:
+            csv.field_size_limit(limit)
 
 
 def _json_lines(path: str) -> Rows:

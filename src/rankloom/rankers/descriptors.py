@@ -86,7 +86,7 @@ class DescriptorRanker:
 
     def digest(self) -> str:
         """Return what stands for the numbers it gives: a descriptor that changes is not mistaken for what it was."""
-        probes = np.stack([self.describe(picture) for picture in _probes()])
+        probes = self._probed()
         distances = compare(probes, probes, self.comparator, 2).scores
         settings = (self.name, self.comparator, self.longest_side, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes(), np.asarray(distances).tobytes())
@@ -102,12 +102,25 @@ class DescriptorRanker:
     def _extract(
         self, items: Sequence[Any], store: FeatureStore, threads: int | None, progress: Progress | None
     ) -> Vectors:
+        like = self._probed()[:0]
+
+        def describe(picture: Pixels) -> Vectors:
+            return self._of_length(self.describe(picture), like.shape[1])
+
         stage = f"describing by {self.name}"
-        vectors = extract(items, self.describe, stage=stage, store=store, threads=threads, progress=progress)
-        lengths = {len(vector) for vector in vectors}
-        if len(lengths) > 1:
-            raise InputError(f"The descriptor {self.name} must give vectors of one length; got {sorted(lengths)[:3]}.")
-        return np.stack(vectors) if vectors else np.empty((0, len(self.describe(_probes()[0]))))
+        vectors = extract(items, describe, stage=stage, store=store, threads=threads, progress=progress)
+        return np.stack(vectors) if vectors else like
+
+    def _probed(self) -> Vectors:
+        first, second = (self.describe(picture) for picture in _probes())
+        return np.stack([first, self._of_length(second, len(first))])
+
+    def _of_length(self, vector: Vectors, length: int) -> Vectors:
+        if len(vector) != length:
+            raise InputError(
+                f"The descriptor {self.name} must give vectors of one length; got {len(vector)} and {length}."
+            )
+        return vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)

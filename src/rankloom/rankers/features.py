@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.cache import Cache, digest_bytes
+from rankloom.cache import Arrays, Cache, digest_bytes
 from rankloom.datasets import content_digest
 from rankloom.engine import Progress, run_blocks
-from rankloom.errors import InputError
-from rankloom.images import ImageFile, Pixels, decode
+from rankloom.images import ImageError, ImageFile, Pixels, decode
 from rankloom.rankers.ranker import UnreadableItemsError
 
 Vector = NDArray[Any]
@@ -33,7 +32,7 @@ def pixels(item: Any) -> Pixels:
 
 
 def picture_digest(item: Any) -> str:
-    """Return what stands for the content of a picture; a file that is not there is an `InputError`."""
+    """Return what stands for the content of a picture; a file that is not there is an `ImageError`."""
     if isinstance(item, bytes):
         return digest_bytes(item)
     return content_digest([ImageFile(Path(item)) if isinstance(item, str | Path) else item])
@@ -70,15 +69,15 @@ class FeatureStore:
 
     def add(self, vectors: Mapping[str, Vector]) -> None:
         """Keep vectors after those there are; `find` must have looked for them."""
-        number, rows = self._last
-        if len(rows) >= SEGMENT:
-            number, rows = number + 1, {}
-        rows = {**rows, **vectors}
-        if not rows:
-            return
-        digests = np.array(list(rows), "S32")
-        self.cache.save(self._name(number), {"digests": digests, "vectors": np.stack(list(rows.values()))})
-        self._last = number, rows
+        new = list(vectors.items())
+        while new and self.cache.folder is not None:
+            number, rows = self._last
+            if len(rows) >= SEGMENT:
+                number, rows = number + 1, {}
+            room = SEGMENT - len(rows)
+            rows, new = {**rows, **dict(new[:room])}, new[room:]
+            self.cache.save(self._name(number), _packed(rows))
+            self._last = number, rows
 
     def _load(self, number: int) -> dict[str, Vector] | None:
         arrays = self.cache.load(self._name(number))
@@ -88,6 +87,10 @@ class FeatureStore:
 
     def _name(self, number: int) -> str:
         return digest_bytes(b"features", self.key.encode(), str(number).encode())
+
+
+def _packed(rows: Mapping[str, Vector]) -> Arrays:
+    return {"digests": np.array(list(rows), "S32"), "vectors": np.stack(list(rows.values()))}
 
 
 def extract(
@@ -129,7 +132,7 @@ def _digest(number: int, item: Any, store: FeatureStore, failed: dict[str, str])
         return str(number)
     try:
         return picture_digest(item)
-    except InputError as error:
+    except ImageError as error:
         failed[str(number)] = str(error)
         return str(number)
 
@@ -151,9 +154,11 @@ def _describe_all(
     def work(start: int, stop: int) -> None:
         for number in range(start, stop):
             try:
-                results[number] = np.asarray(describe(pixels(items[number])))
-            except InputError as error:
+                picture = pixels(items[number])
+            except ImageError as error:
                 results[number] = str(error)
+            else:
+                results[number] = np.asarray(describe(picture))
 
     run_blocks(work, len(items), stage=stage, block=BLOCK, threads=threads, progress=progress)
     return results

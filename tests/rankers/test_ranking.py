@@ -1,0 +1,217 @@
+"""A collection ranked by several rankers: names, queries from outside, the cache, and what cannot be read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankloom.cache import Cache
+from rankloom.datasets import Collection, Queries, folder
+from rankloom.errors import InputError
+from rankloom.rankers import RANKERS, UnreadableItemsError, Vectors, rank_collection
+from rankloom.ranks import Ids, Ranks
+from rankloom.spelling import Call
+
+Image = pytest.importorskip("PIL.Image")
+
+NEAR = {"near": Call.parse("vectors(metric=l2)")}
+LINE = np.array([[0.0], [5.0], [1.0]])
+
+
+def line(**more):
+    return Collection("line", Ids(["a", "b", "c"]), {"vectors": LINE}, **more)
+
+
+def asked():
+    return Queries(Ids(["q"]), {"q": {"b": 1}}, {"vectors": np.array([[4.0]])})
+
+
+def save(folder_, *names):
+    random = np.random.default_rng(len(names))
+    for name in names:
+        path = folder_ / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(random.integers(0, 256, (8, 9, 3), np.uint8)).save(path)
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """How often the ranker `vectors` looks at a collection."""
+    seen = []
+    fit = Vectors.fit
+    monkeypatch.setattr(Vectors, "fit", lambda self, items, **more: seen.append(len(items)) or fit(self, items, **more))
+    return seen
+
+
+def test_every_item_is_a_query_where_there_are_none_from_outside():
+    lists = rank_collection(line(labels=("x", "y", "x")), NEAR, depth=2).lists["near"]
+    assert lists.queries.to_dict() == {
+        "a": {"a": 0.0, "c": -1.0},
+        "b": {"b": 0.0, "c": -4.0},
+        "c": {"c": 0.0, "a": -1.0},
+    }
+    assert lists.items is lists.queries
+
+
+def test_queries_from_outside_have_lists_beside_those_of_the_items():
+    lists = rank_collection(line(queries=asked()), NEAR).lists["near"]
+    assert lists.queries.to_dict() == {"q": {"b": -1.0, "c": -3.0, "a": -4.0}}
+    assert list(lists.items.query_ids) == ["a", "b", "c"]
+    assert lists.items.items[:, 0].tolist() == [0, 1, 2]
+    assert rank_collection(line(queries=asked()), NEAR, items=False).lists["near"].items is None
+
+
+def test_a_ranker_may_be_given_as_an_object():
+    by_name, by_object = (
+        rank_collection(line(), {"near": ranker}).lists["near"].queries
+        for ranker in (NEAR["near"], Vectors(metric="l2"))
+    )
+    np.testing.assert_array_equal(by_name.items, by_object.items)
+
+
+def test_a_second_run_does_not_look_at_the_items(tmp_path, fits):
+    cache = Cache(tmp_path)
+    first, second = (rank_collection(line(queries=asked()), NEAR, cache=cache).lists["near"] for _ in range(2))
+    assert fits == [3]
+    for kind in ("queries", "items"):
+        one, other = getattr(first, kind), getattr(second, kind)
+        np.testing.assert_array_equal(one.items, other.items)
+        np.testing.assert_array_equal(one.scores, other.scores)
+        assert (one.item_ids, one.query_ids, one.n_items) == (other.item_ids, other.query_ids, other.n_items)
+
+
+def test_lists_are_made_again_where_anything_differs(tmp_path, fits):
+    cache = Cache(tmp_path)
+    rank_collection(line(), NEAR, cache=cache)
+    rank_collection(line(), NEAR, cache=cache, depth=2)
+    rank_collection(line(), {"near": Call.parse("vectors(metric=l1)")}, cache=cache)
+    rank_collection(Collection("line", Ids(["a", "b", "c"]), {"vectors": LINE + 1}), NEAR, cache=cache)
+    rank_collection(line(queries=asked()), NEAR, cache=cache)
+    assert len(fits) == 5
+    rank_collection(line(labels=("x", "y", "x")), NEAR, cache=cache)  # classes change no list
+    assert len(fits) == 5
+
+
+def test_a_damaged_list_in_the_cache_is_made_again(tmp_path, fits):
+    cache = Cache(tmp_path)
+    rank_collection(line(), NEAR, cache=cache)
+    [file] = tmp_path.rglob("*.npz")
+    for content in (b"junk", None):
+        if content is None:
+            np.savez(file, items=np.array([[0, 0]]), n_items=np.array(3))
+        else:
+            file.write_bytes(content)
+        ranks = rank_collection(line(), NEAR, cache=cache).lists["near"].queries
+        assert ranks.items[:, 0].tolist() == [0, 1, 2]
+    assert len(fits) == 3
+
+
+def test_a_file_that_an_option_names_counts_by_its_content(tmp_path, monkeypatch):
+    @dataclass
+    class Scaled:
+        path: str
+        part: str = "vectors"
+
+        def fit(self, items, *, cache=None, progress=None):
+            scale = float(Path(self.path).read_text())
+            return Vectors(metric="l2").fit(np.asarray(items) * scale)
+
+    monkeypatch.setitem(RANKERS._known, "scaled", Scaled)
+    cache, path = Cache(tmp_path / "cache"), tmp_path / "scale.txt"
+    call = {"s": Call.of("scaled", {"path": str(path)})}
+    tops = []
+    for scale in ("1", "2"):
+        path.write_text(scale)
+        tops.append(float(rank_collection(line(), call, cache=cache).lists["s"].queries.scores[0, 1]))
+    assert tops == [-1.0, -2.0]
+
+
+def test_run_files_are_not_kept_and_give_lists_of_queries_only(tmp_path):
+    run = tmp_path / "a.run"
+    call = {"run": Call.of("file", {"path": str(run)})}
+    collection = Collection("runs", Ids(["d1"]), queries=Queries(Ids(["1"]), {"1": {"d1": 1}}))
+    run.write_text("1 Q0 d1 1 2.0 x\n1 Q0 d9 2 1.0 x\n")
+    lists = rank_collection(collection, call, cache=Cache(tmp_path / "cache")).lists["run"]
+    assert lists.queries.to_dict() == {"1": {"d1": 2.0, "d9": 1.0}}
+    assert lists.items is None
+    run.write_text("1 Q0 d9 1 2.0 x\n")
+    lists = rank_collection(collection, call, cache=Cache(tmp_path / "cache")).lists["run"]
+    assert lists.queries.to_dict() == {"1": {"d9": 2.0}}
+
+
+def test_a_picture_that_cannot_be_read_is_left_out_for_all_rankers(tmp_path):
+    save(tmp_path / "p", "x/1.png", "x/2.png", "y/3.png", "y/4.png")
+    (tmp_path / "p" / "x" / "2.png").write_bytes(b"")
+    ranking = rank_collection(folder(str(tmp_path / "p")), {"b": Call.parse("bic"), "g": Call.parse("gch")})
+    assert list(ranking.collection.ids) == ["x/1.png", "y/3.png", "y/4.png"]
+    assert ranking.collection.labels == ("x", "y", "y")
+    assert {lists.queries.item_ids for lists in ranking.lists.values()} == {ranking.collection.ids}
+    assert ranking.skipped == {"x/2.png": f"{tmp_path / 'p' / 'x' / '2.png'} is empty: it has no bytes."}
+    assert ranking.summary().splitlines()[0] == "Ranked 3 items of p by b, g. Left out 1 that cannot be read:"
+    assert "x/2.png: " in ranking.summary()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_picture_that_is_gone_is_left_out_too(tmp_path, kept):
+    save(tmp_path / "p", "1.png", "2.png", "3.png")
+    collection = folder(str(tmp_path / "p"))
+    (tmp_path / "p" / "1.png").unlink()
+    ranking = rank_collection(collection, {"b": Call.parse("bic")}, cache=Cache(tmp_path / "c" if kept else None))
+    assert list(ranking.skipped) == ["1.png"]
+    assert ranking.lists["b"].queries.n_items == 2
+
+
+def test_strict_refuses_what_cannot_be_read_by_name(tmp_path):
+    save(tmp_path, "1.png", "2.png")
+    (tmp_path / "2.png").write_bytes(b"no")
+    with pytest.raises(UnreadableItemsError, match=r"1 of the items cannot be read: .*2\.png is not a picture"):
+        rank_collection(folder(str(tmp_path)), {"b": Call.parse("bic")}, strict=True)
+
+
+def test_a_collection_of_which_nothing_can_be_read_is_an_error(tmp_path):
+    for name in "1234":
+        (tmp_path / f"{name}.png").write_bytes(b"no")
+    with pytest.raises(InputError, match=r"4 of the items cannot be read: .* And 1 more\."):
+        rank_collection(folder(str(tmp_path)), {"b": Call.parse("bic")})
+
+
+def test_an_added_picture_alone_is_described(tmp_path, monkeypatch):
+    from rankloom.rankers import features
+
+    seen = []
+    load = features.pixels
+    monkeypatch.setattr(features, "pixels", lambda item: seen.append(item.path.name) or load(item))
+    save(tmp_path / "p", "1.png", "2.png")
+    cache = Cache(tmp_path / "cache")
+    rank_collection(folder(str(tmp_path / "p")), {"b": Call.parse("bic")}, cache=cache)
+    save(tmp_path / "p", "3.png")
+    ranks = rank_collection(folder(str(tmp_path / "p")), {"b": Call.parse("bic")}, cache=cache).lists["b"].queries
+    assert sorted(seen) == ["1.png", "2.png", "3.png"]
+    assert ranks.items[:, 0].tolist() == [0, 1, 2]
+
+
+def test_wrong_rankers_parts_and_depths_are_refused():
+    with pytest.raises(InputError, match=r"Unknown ranker 'bik'; .* Did you mean 'bic'"):
+        rank_collection(line(), {"x": Call.parse("bik")})
+    with pytest.raises(InputError, match="The ranker 'bic' has no option 'side'; it has comparator, longest_side"):
+        rank_collection(line(), {"x": Call.parse("bic(side=3)")})
+    with pytest.raises(InputError, match="Unknown part of line 'images'; choose from ids, vectors"):
+        rank_collection(line(), {"x": Call.parse("bic")})
+    with pytest.raises(InputError, match="depth must be a whole number, at least 1; got 0"):
+        rank_collection(line(), NEAR, depth=0)
+
+
+def test_a_ranker_that_gives_too_few_lists_is_refused():
+    @dataclass
+    class Half:
+        part: str = "vectors"
+
+        def fit(self, items, *, cache=None, progress=None):
+            return self
+
+        def rank(self, *, queries=None, depth=1000, progress=None):
+            return Ranks([[0]], None, 3)
+
+    with pytest.raises(InputError, match=r"must give 3 lists over 3 items; got 1 over 3\. Check it with check_ranker"):
+        rank_collection(line(), {"half": Half()})
