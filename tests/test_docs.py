@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import rankloom as rl
-from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, MEASURES, TESTS
+from rankloom.datasets import COLLECTIONS
+from rankloom.evaluation import MEASURES
 from rankloom.io import FORMATS
 from rankloom.selection import SELECTIONS
 
@@ -75,20 +76,9 @@ def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
     assert [name for name in (*MEASURES, *FORMATS) if name not in words] == []
 
 
-def test_the_examples_of_the_page_of_evaluation_print_what_stands_below_them():
-    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
-    examples = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(examples, {}, "evaluation.md", None, 0)
-    results = doctest.DocTestRunner().run(test)
-    assert results.attempted > 15
-    assert results.failed == 0
-
-
-def test_everything_that_has_a_name_is_on_the_page_of_evaluation():
-    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
-    words = set(re.findall(r"`(\w+)", page))
-    names = (*MEASURES, *CORRELATIONS, *ESTIMATES, *TESTS, *CORRECTIONS, *SELECTIONS)
-    assert [name for name in names if name not in words] == []
+def test_every_collection_is_on_the_page_of_collections():
+    page = (ROOT / "docs" / "collections.md").read_text()
+    assert [name for name in COLLECTIONS if f"| `{name}` |" not in page] == []
 
 
 def test_the_page_of_benchmarks_has_every_part():
