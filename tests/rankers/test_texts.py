@@ -1,0 +1,44 @@
+"""Rankers of texts by name."""
+
+import pytest
+
+from rankloom.datasets import Collection, Queries, cranfield
+from rankloom.errors import InputError
+from rankloom.evaluation import evaluate
+from rankloom.rankers import RANKERS, TextRanker, rank_collection
+from rankloom.rankers.texts import MODELS
+from rankloom.ranks import Ids
+from rankloom.registry import make
+from rankloom.spelling import Call
+
+TEXTS = ["heart failure", "skin", "heart attack"]
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"sentences", "wmd"}))
+def test_a_ranker_gives_what_its_model_gives(name):
+    ranks = RANKERS[name]().fit(TEXTS).rank(depth=2)
+    assert ranks.items.tolist() == MODELS[name](TEXTS).rank(depth=2).items.tolist()
+    assert isinstance(RANKERS[name](), TextRanker)
+
+
+def test_options_are_those_of_the_model_that_can_be_written_down():
+    assert make(RANKERS, "okapi", {"b": 0.5}).options == (("b", 0.5),)
+    with pytest.raises(InputError, match=r"The ranker 'okapi' has no option 'tokenizer'; it has k1, b\."):
+        make(RANKERS, "okapi", {"tokenizer": 1})
+    with pytest.raises(InputError, match="Unknown weights 'tfidf'"):
+        make(RANKERS, "bow-cosine", {"weights": "tfidf"}).fit(TEXTS)
+
+
+def test_queries_from_outside_are_ranked():
+    queries = Queries(Ids(["q"]), {"q": {"b": 1}}, {"texts": ["attacks"]})
+    collection = Collection("t", Ids(["a", "b", "c"]), {"texts": TEXTS}, queries=queries)
+    lists = rank_collection(collection, {"o": Call.parse("okapi")}).lists["o"]
+    assert list(lists.queries.to_dict()["q"]) == ["c"]
+    assert lists.items.n_queries == 3
+
+
+def test_okapi_finds_what_is_relevant_in_cranfield(shared):
+    # With the queries numbered by <num> instead, the lists would belong to other judgments: about 0.01.
+    collection = cranfield(str(shared / "data" / "cranfield"))
+    ranks = rank_collection(collection, {"o": Call.parse("okapi")}, depth=100, items=False).lists["o"].queries
+    assert evaluate(ranks, qrels=collection.queries.qrels, measures=["map"])["map"] > 0.3
