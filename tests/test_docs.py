@@ -15,7 +15,7 @@ import rankloom as rl
 from rankloom.datasets import COLLECTIONS
 from rankloom.evaluation import MEASURES
 from rankloom.io import FORMATS
-from rankloom.selection import SELECTIONS
+from rankloom.rankers import RANKERS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -79,6 +79,11 @@ def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
 def test_every_collection_is_on_the_page_of_collections():
     page = (ROOT / "docs" / "collections.md").read_text()
     assert [name for name in COLLECTIONS if f"| `{name}` |" not in page] == []
+
+
+def test_every_ranker_is_on_the_page_of_rankers():
+    page = (ROOT / "docs" / "rankers.md").read_text()
+    assert [name for name in RANKERS if f"| `{name}` |" not in page] == []
 
 
 def test_the_page_of_benchmarks_has_every_part():
