@@ -52,6 +52,7 @@ def test_every_item_is_a_query_where_there_are_none_from_outside():
         "c": {"c": 0.0, "a": -1.0},
     }
     assert lists.items is lists.queries
+    assert lists.seconds > 0
 
 
 def test_queries_from_outside_have_lists_beside_those_of_the_items():
@@ -125,6 +126,13 @@ def test_a_file_that_an_option_names_counts_by_its_content(tmp_path, monkeypatch
         path.write_text(scale)
         tops.append(float(rank_collection(line(), call, cache=cache).lists["s"].queries.scores[0, 1]))
     assert tops == [-1.0, -2.0]
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, "a\0b", ".", ""])
+def test_an_option_that_is_no_file_counts_as_it_is_written(tmp_path, monkeypatch, value):
+    monkeypatch.setitem(RANKERS._known, "noted", lambda note: Vectors(metric="l2"))
+    ranking = rank_collection(line(), {"n": Call.of("noted", {"note": value})}, cache=Cache(tmp_path))
+    assert ranking.lists["n"].queries.n_items == 3
 
 
 def test_run_files_are_not_kept_and_give_lists_of_queries_only(tmp_path):

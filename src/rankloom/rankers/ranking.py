@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
+from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
@@ -37,10 +38,13 @@ class Lists:
         A row for each query, with names; in a collection without queries from outside, every item is a query.
     items : Ranks or None
         A row for each item; the same ranks where every item is a query.
+    seconds : float
+        How long it took this time; next to nothing where the lists were kept.
     """
 
     queries: Ranks
     items: Ranks | None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +114,7 @@ def rank_collection(
     while True:  # again without what cannot be read: each round leaves at least one item out
         try:
             digests = {part: work.digest(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
-            lists = {name: work.lists(collection, *one, digests[one[0].part]) for name, one in made.items()}
+            lists = {name: work.timed(collection, *one, digests[one[0].part]) for name, one in made.items()}
             return Ranking(collection, lists, skipped)
         except UnreadableItemsError as error:
             if strict or len(error.reasons) == len(collection):
@@ -137,6 +141,11 @@ class _Work:
             return content_digest(collection.part(part)) + asked
         except ImageError:  # the ranker will say which cannot be read
             return None
+
+    def timed(self, *what: Any) -> Lists:
+        """Return the lists by one ranker, and how long it took."""
+        start = perf_counter()
+        return replace(self.lists(*what), seconds=perf_counter() - start)
 
     def lists(self, collection: Collection, ranker: Ranker, call: Call | None, digest: str | None) -> Lists:
         """Return the lists by one ranker; it looks at the items only where something is not kept."""
@@ -189,14 +198,17 @@ def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> s
     if call is None or digest is None:
         return None
     own = ranker.digest() if isinstance(ranker, Content) else ""
-    files = [_file_digest(value) for _, value in call.options if isinstance(value, str) and Path(value).is_file()]
+    files = [_file_digest(value) for _, value in call.options if isinstance(value, str)]
     return digest_bytes(FORMAT, __version__.encode(), str(call).encode(), repr((own, files, depth, digest)).encode())
 
 
 def _file_digest(path: str) -> str:
-    """Return what stands for a file that an option names, such as word vectors: it may be changed."""
-    with Path(path).open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+    """Return what stands for a file that an option names, such as word vectors: it may be changed. Else nothing."""
+    try:
+        with Path(path).open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):  # most texts are no names of files
+        return ""
 
 
 def _packed(ranks: Ranks) -> Arrays:
