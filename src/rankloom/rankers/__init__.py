@@ -5,6 +5,7 @@ from rankloom.rankers.descriptors import DescriptorRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
 from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, register
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
+from rankloom.rankers.texts import TextRanker
 from rankloom.rankers.vectors import Vectors
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "RankFile",
     "Ranker",
     "Ranking",
+    "TextRanker",
     "UnreadableItemsError",
     "Vectors",
     "check_ranker",

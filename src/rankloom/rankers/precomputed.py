@@ -66,10 +66,11 @@ class FittedFile:
         """Return the lists of the items, or of queries by name; one that the file has not has an empty list."""
         if queries is not None:
             return _rows(self.lists, queries, self.path).head(depth)
-        lists = self.lists if self.own is None else self.own
-        if lists.item_ids is None and lists.query_ids is None:
-            return _numbered(lists, len(self.ids), self.path).head(depth)
-        return _rows(_over(lists, self.ids, self.path), self.ids, self.path).head(depth)
+        if self.own is not None:  # with queries from outside, the items are those that the file names
+            return self.own.as_collection().head(depth)
+        if self.lists.item_ids is None and self.lists.query_ids is None:
+            return _numbered(self.lists, len(self.ids), self.path).head(depth)
+        return _rows(_over(self.lists, self.ids, self.path), self.ids, self.path).head(depth)
 
 
 @register("matrix")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
@@ -39,7 +39,7 @@ class Lists:
     items : Ranks or None
         A row for each item; the same ranks where every item is a query.
     seconds : float
-        How long it took this time; next to nothing where the lists were kept.
+        How long it took, when it was done.
     """
 
     queries: Ranks
@@ -114,7 +114,7 @@ def rank_collection(
     while True:  # again without what cannot be read: each round leaves at least one item out
         try:
             digests = {part: work.digest(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
-            lists = {name: work.timed(collection, *one, digests[one[0].part]) for name, one in made.items()}
+            lists = {name: work.lists(collection, *one, digests[one[0].part]) for name, one in made.items()}
             return Ranking(collection, lists, skipped)
         except UnreadableItemsError as error:
             if strict or len(error.reasons) == len(collection):
@@ -142,36 +142,35 @@ class _Work:
         except ImageError:  # the ranker will say which cannot be read
             return None
 
-    def timed(self, *what: Any) -> Lists:
-        """Return the lists by one ranker, and how long it took."""
-        start = perf_counter()
-        return replace(self.lists(*what), seconds=perf_counter() - start)
-
     def lists(self, collection: Collection, ranker: Ranker, call: Call | None, digest: str | None) -> Lists:
         """Return the lists by one ranker; it looks at the items only where something is not kept."""
         part = cast(Sequence[Any], collection.part(ranker.part))
         fitted = lru_cache(lambda: ranker.fit(part, cache=self.cache, progress=self.progress))
         key = _key(ranker, call, digest, self.depth)
-        own = None
+        own, spent = None, 0.0
         if collection.queries is None or (self.with_items and not _lists_queries_only(ranker)):
-            own = self._kept(key, "items", lambda: fitted().rank(depth=self.depth, progress=self.progress))
-            own = named(own, collection.ids, collection.ids)
+            own, spent = self._kept(key, "items", lambda: fitted().rank(depth=self.depth, progress=self.progress))
+            own = named(own, collection.ids, own.query_ids or collection.ids)
         if collection.queries is None:
-            return Lists(cast(Ranks, own), own)
+            return Lists(cast(Ranks, own), own, spent)
         asked = cast(Sequence[Any], collection.queries.part(ranker.part))
-        ranks = self._kept(
+        ranks, more = self._kept(
             key, "queries", lambda: fitted().rank(queries=asked, depth=self.depth, progress=self.progress)
         )
-        return Lists(named(ranks, collection.ids, collection.queries.ids), own)
+        return Lists(named(ranks, collection.ids, collection.queries.ids), own, spent + more)
 
-    def _kept(self, key: str | None, kind: str, rank: Callable[[], Ranks]) -> Ranks:
+    def _kept(self, key: str | None, kind: str, rank: Callable[[], Ranks]) -> tuple[Ranks, float]:
+        """Return ranks and the seconds they took, those of the first time where they are kept."""
         name = None if key is None else digest_bytes(key.encode(), kind.encode())
-        ranks = None if name is None else _unpacked(self.cache.load(name))
-        if ranks is None:
-            ranks = rank()
-            if name is not None and ranks.item_ids is None:
-                self.cache.save(name, _packed(ranks))
-        return ranks
+        found = None if name is None else _unpacked(self.cache.load(name))
+        if found is not None:
+            return found
+        start = perf_counter()
+        ranks = rank()
+        seconds = perf_counter() - start
+        if name is not None and ranks.item_ids is None:
+            self.cache.save(name, _packed(ranks, seconds))
+        return ranks, seconds
 
 
 def named(ranks: Ranks, item_ids: Ids, query_ids: Ids) -> Ranks:
@@ -211,15 +210,16 @@ def _file_digest(path: str) -> str:
         return ""
 
 
-def _packed(ranks: Ranks) -> Arrays:
-    arrays: Arrays = {"items": ranks.items, "n_items": np.array(ranks.n_items)}
+def _packed(ranks: Ranks, seconds: float) -> Arrays:
+    arrays: Arrays = {"items": ranks.items, "n_items": np.array(ranks.n_items), "seconds": np.array(seconds)}
     return arrays if ranks.scores is None else {**arrays, "scores": ranks.scores}
 
 
-def _unpacked(arrays: Arrays | None) -> Ranks | None:
+def _unpacked(arrays: Arrays | None) -> tuple[Ranks, float] | None:
     if arrays is None:
         return None
     try:
-        return Ranks(arrays["items"], arrays.get("scores"), int(arrays["n_items"]))
+        ranks = Ranks(arrays["items"], arrays.get("scores"), int(arrays["n_items"]))
+        return ranks, float(arrays["seconds"])
     except (KeyError, InputError):  # damaged: it is made again
         return None

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+import rankloom as rl
+from rankloom.datasets import COLLECTIONS, Collection, Queries, content_digest, digits, files
+from rankloom.errors import InputError, UnknownNameError
+
+IDS = rl.Ids(["a", "b"])
+
+
+def test_parts_and_labels_must_be_as_many_as_items():
+    with pytest.raises(InputError, match="2 items, but 1 in its part 'texts'"):
+        Collection("c", IDS, {"texts": ["x"]}, labels=("u", "v"))
+    with pytest.raises(InputError, match="2 items, but 3 labels"):
+        Collection("c", IDS, labels=("u", "v", "w"))
+
+
+def test_a_collection_is_judged_one_way():
+    queries = Queries(rl.Ids(["q"]), {"q": {"a": 1}})
+    with pytest.raises(InputError, match="labels"):
+        Collection("c", IDS, labels=("u", "v"), queries=queries)
+    assert Collection("c", IDS).labels is None  # to be ranked, but not evaluated
+
+
+def test_names_are_a_part_of_items_and_of_queries():
+    queries = Queries(rl.Ids(["q"]), {"q": {"a": 1}})
+    collection = Collection("c", IDS, queries=queries)
+    assert (collection.part("ids"), queries.part("ids")) == (("a", "b"), ("q",))
+    with pytest.raises(UnknownNameError, match="part of queries 'texts'"):
+        queries.part("texts")
+
+
+def test_equal_content_has_an_equal_digest():
+    matrix = np.arange(6.0).reshape(2, 3)
+    assert content_digest(matrix) == content_digest(matrix.copy())
+    assert content_digest(matrix) != content_digest(matrix.T)
+    assert content_digest(matrix) != content_digest(matrix.astype(np.float32))
+    assert content_digest(["ab", "c"]) != content_digest(["a", "bc"])
+    assert content_digest([matrix, matrix]) != content_digest([matrix])
+
+
+def test_digits_have_five_parts_and_ten_classes():
+    collection = digits()
+    assert (len(collection), len(set(collection.labels))) == (1797, 10)
+    assert sorted(collection.parts) == ["blocks", "directions", "edges", "pixels", "sums"]
+    assert len(digits(first=100)) == 100
+    with pytest.raises(InputError, match="There are 1797 digits"):
+        digits(first=5000)
+
+
+def test_files_of_labels_and_of_judgments(tmp_path):
+    (tmp_path / "labels.tsv").write_text("a\tcat\nb\tdog\n")
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq2 0 c 0\n")
+    assert files(labels=str(tmp_path / "labels.tsv")).labels == ("cat", "dog")
+    judged = COLLECTIONS["files"](qrels=str(tmp_path / "qrels"))
+    assert (tuple(judged.queries.ids), judged.about) == (("q1", "q2"), "2 queries with 2 judgments")
+    with pytest.raises(InputError, match="one of the two"):
+        files()

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+import rankloom as rl
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.rankers import Matrix, RankFile
+
+
+@pytest.fixture
+def run(tmp_path):
+    path = tmp_path / "a.run"
+    rl.write_run(rl.Ranks.from_dict({"x": {"x": 2.0, "y": 1.0}, "y": {"y": 3.0, "x": 2.0, "z": 1.0}}), path)
+    return str(path)
+
+
+def test_lists_of_items_follow_the_order_of_the_collection(run):
+    ranks = RankFile(run).fit(["z", "y", "x"]).rank()
+    assert ranks.items.tolist() == [[-1, -1, -1], [1, 2, 0], [2, 1, -1]]
+
+
+def test_lists_of_queries_are_found_by_name(run):
+    ranks = RankFile(run).fit([]).rank(queries=["y", "q"], depth=2)
+    assert ranks.to_dict() == {"y": {"y": 3.0, "x": 2.0}, "q": {}}
+
+
+def test_items_have_a_file_of_their_own(run, tmp_path):
+    other = tmp_path / "items.run"
+    rl.write_run(rl.Ranks.from_dict({"u": ["u", "v"], "v": ["v", "u"]}), other)
+    fitted = RankFile(run, items=str(other)).fit(["u", "v"])
+    assert fitted.rank().items.tolist() == [[0, 1], [1, 0]]
+    assert fitted.rank(queries=["x"]).query_name(0) == "x"
+
+
+def test_lists_by_number_must_be_as_many_as_items(tmp_path):
+    path = tmp_path / "lists.npz"
+    rl.write_ranks(rl.Ranks([[0, 1], [1, 0]]), path)
+    assert RankFile(str(path)).fit(["a", "b"]).rank().items.tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(InputError, match="has 2 lists of 2 items; the collection has 3"):
+        RankFile(str(path)).fit(["a", "b", "c"]).rank()
+
+
+def test_what_does_not_fit_the_collection_is_an_error(run):
+    with pytest.raises(InputError, match="lists an item that the collection has not"):
+        RankFile(run).fit(["x", "y"]).rank()
+    with pytest.raises(InputError, match="a list for none of the queries, such as 'q1'; it has 'x', 'y'"):
+        RankFile(run).fit([]).rank(queries=["q1"])
+
+
+def test_a_matrix_of_distances_or_similarities(tmp_path):
+    path = tmp_path / "m.npy"
+    np.save(path, np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]]))
+    assert Matrix(str(path)).fit("abc").rank(depth=2).items.tolist() == [[0, 2], [1, 2], [2, 0]]
+    near = Matrix(str(path), meaning="similarity").fit("abc").rank(depth=1)
+    assert near.items.tolist() == [[1], [0], [1]]
+
+
+def test_a_wrong_matrix_is_told_of(tmp_path):
+    np.save(tmp_path / "m.npy", np.zeros((2, 3)))
+    with pytest.raises(InputError, match=r"must be of 2 rows and columns, one an item; got \(2, 3\)"):
+        Matrix(str(tmp_path / "m.npy")).fit("ab")
+    with pytest.raises(InputError, match="Cannot read the matrix"):
+        Matrix(str(tmp_path / "no.npy")).fit("ab")
+    with pytest.raises(UnknownNameError, match="Did you mean 'distance'"):
+        Matrix("m.npy", meaning="distances")
+    np.save(tmp_path / "ok.npy", np.zeros((1, 1)))
+    with pytest.raises(InputError, match="no queries from outside"):
+        Matrix(str(tmp_path / "ok.npy")).fit("a").rank(queries=["q"])
