@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SLOW = ("numba", "scipy", "scipy.stats", "pandas", "polars", "networkx", "sklearn", "matplotlib", "PIL")
+SLOW = ("numba", "scipy", "scipy.stats", "pandas", "polars", "networkx", "sklearn", "matplotlib", "jinja2", "PIL")
 
 
 def loaded_by(code):
@@ -21,7 +21,9 @@ def loaded_by(code):
         "from rankloom.index import FusionIndex",
         "import rankloom.normalize, rankloom.weave, rankloom.graph, rankloom.compare",
         "import rankloom.engine, rankloom.io.folder",
+        "import rankloom.evaluation, rankloom.selection",
         "import rankloom.datasets, rankloom.rankers, rankloom.images",
+        "from rankloom.rankers import text, word_graph, movers, sentences",
         "from rankloom import Ranks; Ranks([[0, 1], [1, 0]]).head(1)",
     ],
 )

@@ -1,0 +1,12 @@
+"""Experiments: a specification in, every figure of the paper's protocol out, as data."""
+
+from importlib.resources import files
+
+from rankloom.experiment.protocol import run
+from rankloom.experiment.results import Results
+from rankloom.experiment.spec import Experiment
+
+#: The specification of the built-in experiment, as TOML.
+EXAMPLE = files(__package__).joinpath("example.toml").read_text(encoding="utf-8")
+
+__all__ = ["EXAMPLE", "Experiment", "Results", "run"]

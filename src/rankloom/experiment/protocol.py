@@ -1,0 +1,243 @@
+"""The paper's protocol: rankers alone, their correlation, selections, methods, cutoffs, comparators, times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rankloom.aggregate import METHODS, fuse
+from rankloom.cache import Cache
+from rankloom.engine.local import Progress
+from rankloom.evaluation import ESTIMATES, correlations, estimate
+from rankloom.experiment.about import about
+from rankloom.experiment.cells import Cells, cells_folder
+from rankloom.experiment.material import Material, answers, prepare, ranks_of
+from rankloom.experiment.results import (
+    ComparatorRecord,
+    CorrelationRecord,
+    CutoffRecord,
+    MethodRecord,
+    RankerRecord,
+    Record,
+    Results,
+    SelectionRecord,
+    TimeRecord,
+)
+from rankloom.experiment.selecting import chosen
+from rankloom.experiment.spec import Experiment
+from rankloom.index import FusionIndex
+from rankloom.io.aside import written_aside
+from rankloom.ranks import Ranks
+from rankloom.spelling import Call
+
+
+def run(
+    experiment: Experiment,
+    folder: str | Path,
+    *,
+    base: str | Path = ".",
+    cache: Cache | None = None,
+    command: str = "",
+    threads: int | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Results:
+    """Run an experiment and write what it found; one that was stopped goes on where it was.
+
+    Parameters
+    ----------
+    folder : path
+        Gets ``experiment.toml``, ``cells/`` (a file for each step done) and, at the end, ``results.jsonl``.
+    base : path
+        Where files that the specification names are looked for: its own folder.
+    cache : Cache, optional
+        Of descriptors and ranks; that of the user by default.
+    command : str
+        What was typed, for the report.
+    strict : bool
+        An item that can't be described is an error; by default it is left out and named in the notes.
+    progress : callable, optional
+        Told (stage, done, total).
+
+    Returns
+    -------
+    Results
+    """
+    tell = progress or (lambda stage, done, total: None)
+    folder = Path(folder)
+    steps_folder = cells_folder(folder)
+    with written_aside(folder / "experiment.toml") as file:
+        file.write(experiment.to_toml())
+    started = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+    material = prepare(experiment, Path(base), cache or Cache.standard(), strict=strict, progress=tell)
+    lab = Lab(material, steps_folder, threads, tell)
+    records = tuple(lab.records())
+    results = Results(experiment, about(material, command, started, lab.notes), records)
+    results.write(folder)
+    return results
+
+
+class Lab:
+    """Does the steps of one experiment in order; each step is a cell."""
+
+    def __init__(self, material: Material, folder: Path, threads: int | None, progress: Progress) -> None:
+        self.material = material
+        self.experiment = material.experiment
+        self.threads = threads
+        self.notes = [f"Left out: {name}: {reason}" for name, reason in material.skipped.items()]
+        self.methods = self._possible(self.experiment.methods)
+        self.curve = self._possible(self.experiment.curve)
+        self.notes += _deeper(self.experiment)
+        self.fg = material.obstacle("fg") is None
+        self.cells = Cells(folder, 0, progress)
+        self.warm: set[str] = set()
+
+    def records(self) -> Iterator[Record]:
+        """Do all steps, in the order of the report."""
+        rankers = self.experiment.ranker_names
+        self.cells.total = len(rankers) + len(self.experiment.correlations)
+        singles = [self._ranker(name) for name in rankers]
+        alike = [self._correlation(kind) for kind in self.experiment.correlations]
+        yield from singles
+        yield from alike
+        selected, notes = chosen(self.experiment, singles, alike[0])
+        self.notes += notes
+        yield from selected
+        self.cells.total += self._n_later(len(selected))
+        for selection in selected:
+            for call in self.methods:
+                yield self._method(selection, call)
+        for call in self.curve:
+            for cutoff in self.experiment.cutoffs:
+                yield self._cutoff(selected[0], call, cutoff)
+        if self.fg:
+            for comparator in self.experiment.comparators:
+                yield self._comparator(selected[0], comparator)
+            for selection in selected:
+                yield self._time(selection)
+
+    def _n_later(self, n_selections: int) -> int:
+        cutoffs = len(self.curve) * len(self.experiment.cutoffs)
+        graphs = (len(self.experiment.comparators) + n_selections) if self.fg else 0
+        return n_selections * len(self.methods) + cutoffs + graphs
+
+    def _possible(self, calls: Sequence[Call]) -> list[Call]:
+        """Return the methods that can be run here; the others are noted."""
+        possible = []
+        for call in calls:
+            obstacle = self.material.obstacle(call.name)
+            if obstacle is None:
+                possible.append(call)
+            elif f"{obstacle}." not in self.notes:
+                self.notes.append(f"{obstacle}.")
+        return possible
+
+    def _ingredients(self, kind: str, rankers: Sequence[str], *rest: Any) -> list[Any]:
+        """Return all that the outcome of a step depends on."""
+        material = self.material
+        measures = [str(measure) for measure in self.experiment.measures]
+        lists = [material.digests[name] for name in rankers]
+        return [kind, list(rankers), lists, material.truth(), measures, answers(self.experiment), *rest]
+
+    def _ranker(self, name: str) -> RankerRecord:
+        def make() -> RankerRecord:
+            lists = self.material.lists[name]
+            own = lists.queries if self.material.labeled else lists.items
+            estimates = {} if own is None else {kind: float(estimate(own, kind=kind)) for kind in ESTIMATES}
+            return RankerRecord(name, self.material.evaluate(lists.queries), estimates, lists.seconds)
+
+        return self.cells.get(self._ingredients("ranker", [name], list(ESTIMATES)), make)
+
+    def _correlation(self, kind: str) -> CorrelationRecord:
+        names, depth = self.experiment.ranker_names, self.experiment.cutoff
+
+        def make() -> CorrelationRecord:
+            ranks = ranks_of(list(self.material.lists.values()))
+            return CorrelationRecord(kind, depth, names, correlations(ranks, kind=kind, depth=depth))
+
+        return self.cells.get(self._ingredients("correlation", names, kind, depth), make)
+
+    def _method(self, selection: SelectionRecord, call: Call) -> MethodRecord:
+        def make() -> MethodRecord:
+            answer, seconds = self._fused(selection.rankers, call, self.experiment.cutoff)
+            values = self.material.evaluate(answer)
+            return MethodRecord(selection.selection, selection.rankers, str(call), values, seconds)
+
+        more = (selection.selection, str(call), self.experiment.cutoff)
+        return self.cells.get(self._ingredients("method", selection.rankers, *more), make)
+
+    def _cutoff(self, selection: SelectionRecord, call: Call, cutoff: int) -> CutoffRecord:
+        def make() -> CutoffRecord:
+            answer, seconds = self._fused(selection.rankers, call, cutoff)
+            return CutoffRecord(str(call), cutoff, self.material.evaluate(answer), seconds)
+
+        return self.cells.get(self._ingredients("cutoff", selection.rankers, str(call), cutoff), make)
+
+    def _comparator(self, selection: SelectionRecord, comparator: str) -> ComparatorRecord:
+        def make() -> ComparatorRecord:
+            call = Call.of("fg", {"comparator": comparator})
+            answer, _ = self._fused(selection.rankers, call, self.experiment.cutoff)
+            return ComparatorRecord(comparator, self.material.evaluate(answer))
+
+        more = (comparator, self.experiment.cutoff)
+        return self.cells.get(self._ingredients("comparator", selection.rankers, *more), make)
+
+    def _time(self, selection: SelectionRecord) -> TimeRecord:
+        def make() -> TimeRecord:
+            self._timed(selection.rankers)  # the first run loads or compiles the kernels
+            pairs = [self._timed(selection.rankers) for _ in range(self.experiment.repeats)]
+            offline, query = zip(*pairs, strict=True)
+            return TimeRecord(selection.selection, offline, query)
+
+        more = (selection.selection, self.experiment.cutoff, self.experiment.repeats)
+        return self.cells.get(self._ingredients("time", selection.rankers, *more), make)
+
+    def _fused(self, rankers: Sequence[str], call: Call, cutoff: int) -> tuple[Ranks, float]:
+        """Return the answers of a method and the seconds it took; equal cutoffs for all that take one."""
+        method = METHODS[call.name]
+        lists = [self.material.lists[name] for name in rankers]
+        ranks, options = ranks_of(lists), dict(call.options)
+        if method.needs == "queries":
+            ranks = [one.head(cutoff) for one in ranks]
+        elif not self.material.labeled:
+            options["collection"] = [one.items for one in lists]
+        if "cutoff" in method.options():
+            options.setdefault("cutoff", cutoff)
+        if "threads" in method.options():
+            options["threads"] = self.threads
+        self._warm_up(call.name)
+        start = time.perf_counter()
+        answer = fuse(ranks, call.name, answers(self.experiment), **options)
+        return answer, time.perf_counter() - start
+
+    def _warm_up(self, method: str) -> None:
+        """Load or compile the kernels of a method, so that its first time is as any other."""
+        if method not in self.warm and METHODS[method].needs == "collection":
+            ring = Ranks.from_vectors([[float(i)] for i in range(30)], "l2")
+            fuse([ring, ring], method)
+        self.warm.add(method)
+
+    def _timed(self, rankers: Sequence[str]) -> tuple[float, float]:
+        """Return the seconds to build an index and to answer one query, on one thread."""
+        lists = [self.material.lists[name] for name in rankers]
+        outside = None if self.material.labeled else ranks_of(lists)
+        own = ranks_of(lists) if outside is None else [one.items for one in lists if one.items is not None]
+        start = time.perf_counter()
+        index = FusionIndex.build(own, cutoff=self.experiment.cutoff, threads=1)
+        built = time.perf_counter()
+        index.search(outside, answers(self.experiment), threads=1)
+        n_queries = lists[0].queries.n_queries
+        return built - start, (time.perf_counter() - built) / n_queries
+
+
+def _deeper(experiment: Experiment) -> list[str]:
+    """Return a note where a measure looks deeper than the cut lists reach."""
+    deeper = [str(one) for one in experiment.measures if (one.cutoff or experiment.cutoff) > experiment.cutoff]
+    if not deeper:
+        return []
+    return [
+        f"{' and '.join(deeper)} looks deeper than the cutoff {experiment.cutoff}: per-query methods see no more than "
+        "that of each list, and have few answers there."
+    ]
