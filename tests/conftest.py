@@ -1,10 +1,12 @@
-"""What all tests share: the Hypothesis profile, and the folder of real collections next to the repository."""
+"""What all tests share: the Hypothesis profile, the folder of real collections next to the repository, a browser."""
 
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from browser import chromium
 
 # The first call of a kernel compiles, which takes longer than the default limit; the same examples on each run.
 settings.register_profile("numba", deadline=None, derandomize=True)
@@ -21,3 +23,10 @@ def shared() -> Path:
             pytest.fail(reason)  # a test that is skipped in CI is never run at all
         pytest.skip(reason)
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium."""
+    with chromium() as opened:
+        yield opened

@@ -1,0 +1,272 @@
+"""Heat map, line plot and bar chart as SVG text: the same for the same numbers, and no dependency.
+
+Colors are classes. A page gives them its own, light or dark; a file of its own takes `STYLE` along.
+Series differ by color (Okabe, Ito: safe for the color-blind), by dash and by marker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from math import ceil, floor, log, log10
+from unicodedata import east_asian_width
+
+FONT = 13
+NARROW, BROAD = frozenset("ijlftr.,:;|!'()[] -"), frozenset("mwMW@%—")
+LONGEST = 24  # letters of a label; the whole name is in its tooltip
+CELL = 42  # of a heat map
+SHRINK = 0.7  # how small a page may show a plot; below that it scrolls
+WIDTH = 720  # of the other plots
+LEFT, RIGHT = 64, 704  # ends of the x axis
+DASHES = ("", "7 4", "2 3", "9 3 2 3")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#b07800", "#3a86b8", "#555555")
+
+STYLE = (
+    "text{font:13px system-ui,sans-serif;fill:#1c1e21}.paper{fill:#fff}.heat{fill:#0072b2}"
+    ".axis{stroke:#80868e;fill:none}.grid{stroke:#dfe2e6}.level{stroke:#1c1e21;stroke-dasharray:5 5;fill:none}"
+    ".bar{fill:#9aa3ad}.bar.first{fill:#0072b2}.soft{fill:#555b63}.strong{font-weight:600}.line{fill:none;stroke-width:2}"
+    + "".join(f".s{i}{{stroke:{c};color:{c}}}" for i, c in enumerate(COLORS))
+    + ".mark{fill:currentColor;stroke:none}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A drawing without its frame.
+
+    Attributes
+    ----------
+    name : str
+        Of its file: small letters, digits and hyphens; different for each plot of a page.
+    title : str
+    description : str
+        What there is to see, for whom can't see it.
+    width, height : float
+    body : str
+        What is drawn.
+    """
+
+    name: str
+    title: str
+    description: str
+    width: float
+    height: float
+    body: str
+
+    @property
+    def inline(self) -> str:
+        """The drawing as part of a page, in the colors of the page."""
+        return self._framed("", self.body)
+
+    @property
+    def least(self) -> int:
+        """The least width, in pixels, that it can be read at."""
+        return round(self.width * SHRINK)
+
+    @property
+    def alone(self) -> str:
+        """The drawing as a file of its own, dark on white."""
+        body = f'<style>{STYLE}</style><rect class="paper" width="100%" height="100%"/>\n{self.body}'
+        return self._framed('xmlns="http://www.w3.org/2000/svg" ', body) + "\n"
+
+    def _framed(self, attributes: str, body: str) -> str:
+        return (
+            f'<svg {attributes}viewBox="0 0 {self.width:.0f} {self.height:.0f}" width="{self.width:.0f}" '
+            f'height="{self.height:.0f}" role="img" aria-labelledby="{self.name}-t {self.name}-d">\n'
+            f'<title id="{self.name}-t">{escape(self.title)}</title>\n'
+            f'<desc id="{self.name}-d">{escape(self.description)}</desc>\n{body}\n</svg>'
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A line of a plot: points (x, y), x rising."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+def heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
+    """Draw a square matrix with a number in each cell; 0 and less is pale, 1 is strong."""
+    left = 16 + max(map(_width, labels))
+    top = 14 + max(_width(label) for label in labels) * 0.72 + FONT * 0.7
+    body = []
+    for i, label in enumerate(labels):
+        middle = top + (i + 0.5) * CELL
+        body.append(_text(left - 8, middle + 4.5, label, "end"))
+        x, y = left + (i + 0.5) * CELL - 3, top - 8
+        body.append(_text(x, y, label, "start", f'transform="rotate(-45 {x:.1f} {y:.1f})"'))
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            body.append(_cell(left + j * CELL, top + i * CELL, value, f"{labels[i]}, {labels[j]}"))
+    overhang = max(_width(label) * 0.72 - (len(labels) - i - 0.5) * CELL for i, label in enumerate(labels))
+    side = len(labels) * CELL
+    alike = f"{len(labels)} rankers against each other; the numbers are in the cells."
+    return Plot(name, title, alike, left + side + max(8, overhang + 12), top + side + 8, "\n".join(body))
+
+
+def line_plot(
+    name: str, title: str, x_label: str, y_label: str, series: Sequence[Series], level: tuple[str, float] | None = None
+) -> Plot:
+    """Draw lines over a logarithmic x; `level` is a dashed line across, with its name."""
+    entries = [line.name for line in series] + ([level[0]] if level else [])
+    legend, top = _legend(entries, len(series))
+    bottom = top + 270
+    xs = sorted({x for line in series for x, _ in line.points})
+    ys = [y for line in series for _, y in line.points] + ([level[1]] if level else [])
+    steps = _ticks(min(ys), max(ys))
+    across = Scale((log(xs[0]), log(xs[-1])), (LEFT + 16, RIGHT - 16))
+    up = Scale((steps[0], steps[-1]), (bottom, top))
+    body = [*legend, *_y_axis(steps, up, y_label), *_x_axis(xs, across, bottom, x_label)]
+    if level:
+        body.append(f'<path class="level" d="M{LEFT} {up(level[1]):.1f}H{RIGHT}"/>')
+    for number, line in enumerate(series):
+        body += _line(number, line.name, [(across(log(x)), up(y), f"{x:g}: {y:.4f}") for x, y in line.points])
+    told = f"{y_label} over {x_label} of {', '.join(entries)}; the numbers are in the table below."
+    return Plot(name, title, told, WIDTH, bottom + 46, "\n".join(body))
+
+
+def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str) -> Plot:
+    """Draw bars from left to right, each with its number; the one called `first` stands out."""
+    left = 16 + max(_width(label) for label, _ in bars)
+    room = WIDTH - left - 56
+    most = max(max(value for _, value in bars), 1)
+    body = []
+    for i, (label, value) in enumerate(bars):
+        y, strong = 8 + i * 26, "first" if label == first else ""
+        weight = 'class="strong"' if strong else ""
+        length = room * value / most
+        body.append(_text(left - 8, y + 15, label, "end", weight))
+        body.append(
+            f'<rect class="bar {strong}" x="{left:.1f}" y="{y}" width="{max(length, 1):.1f}" height="20" rx="2"/>'
+        )
+        body.append(_text(left + length + 6, y + 15, f"{value:g}", "start", weight))
+    told = "; ".join(f"{label}: {value:g}" for label, value in bars)
+    return Plot(name, title, told, WIDTH, 16 + len(bars) * 26, "\n".join(body))
+
+
+def _cell(x: float, y: float, value: float, between: str) -> str:
+    strength = 0.03 + 0.72 * min(max(value, 0.0), 1.0)  # at most 0.75: dark letters on it, or light ones, can be read
+    number = f"{value:.2f}".replace("-", "−")
+    return (
+        f'<g><title>{escape(between)}: {value:.4f}</title><rect class="heat" x="{x + 1:.1f}" y="{y + 1:.1f}" '
+        f'width="{CELL - 2}" height="{CELL - 2}" rx="3" fill-opacity="{strength:.3f}"/>'
+        f"{_text(x + CELL / 2, y + CELL / 2 + 4.5, number, 'middle')}</g>"
+    )
+
+
+def _line(number: int, name: str, points: Sequence[tuple[float, float, str]]) -> list[str]:
+    path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
+    body = [f'<path class="line s{number % len(COLORS)}" d="M{path}"{_dash(number)}/>']
+    for x, y, told in points:
+        body.append(f"<g><title>{escape(name)}, {told}</title>{_marker(number, x, y)}</g>")
+    return body
+
+
+def _marker(number: int, x: float, y: float) -> str:
+    """Return a circle, square, triangle, diamond or turned triangle."""
+    shapes = (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"/>',
+        f'<rect x="{x - 3.7:.1f}" y="{y - 3.7:.1f}" width="7.4" height="7.4"/>',
+        f'<path d="M{x:.1f} {y - 5:.1f}l5 9h-10z"/>',
+        f'<path d="M{x:.1f} {y - 5.5:.1f}l5.5 5.5l-5.5 5.5l-5.5 -5.5z"/>',
+        f'<path d="M{x:.1f} {y + 5:.1f}l5 -9h-10z"/>',
+    )
+    return f'<g class="s{number % len(COLORS)}"><g class="mark">{shapes[number % len(shapes)]}</g></g>'
+
+
+def _legend(names: Sequence[str], n_series: int) -> tuple[list[str], float]:
+    """Return a legend in lines as broad as the plot, and where it ends; what is no series is the level."""
+    body, x, y = [], float(LEFT), 18
+    for number, name in enumerate(names):
+        if x > LEFT and x + 40 + _width(name) > WIDTH:
+            x, y = float(LEFT), y + 22
+        series = number < n_series
+        kind = f"line s{number % len(COLORS)}" if series else "level"
+        body.append(f'<path class="{kind}" d="M{x:.1f} {y - 4.5:.1f}h32"{_dash(number) if series else ""}/>')
+        body += [_marker(number, x + 16, y - 4.5)] if series else []
+        body.append(_text(x + 40, y, name, "start"))
+        x += 64 + _width(name)
+    return body, y + 24
+
+
+def _y_axis(steps: Sequence[float], up: Scale, label: str) -> list[str]:
+    digits = max(0, -floor(log10(steps[1] - steps[0]) + 1e-9))
+    middle = up((steps[0] + steps[-1]) / 2)
+    body = [_text(16, middle, label, "middle", f'class="soft" transform="rotate(-90 16 {middle:.1f})"')]
+    for step in steps:
+        body.append(f'<path class="grid" d="M{LEFT} {up(step):.1f}H{RIGHT}"/>')
+        body.append(_text(LEFT - 8, up(step) + 4.5, f"{step:.{digits}f}".replace("-", "−"), "end", 'class="soft"'))
+    return body
+
+
+def _x_axis(xs: Sequence[float], across: Scale, bottom: float, label: str) -> list[str]:
+    """Return the axis with the values themselves as ticks, less the labels that would touch."""
+    body = [f'<path class="axis" d="M{LEFT} {bottom:.1f}H{RIGHT}"/>']
+    body.append(_text((LEFT + RIGHT) / 2, bottom + 38, label, "middle", 'class="soft"'))
+    last = float("-inf")
+    for value in xs:
+        x = across(log(value))
+        body.append(f'<path class="axis" d="M{x:.1f} {bottom:.1f}v5"/>')
+        if x - last >= 30:
+            body.append(_text(x, bottom + 20, f"{value:g}", "middle", 'class="soft"'))
+            last = x
+    return body
+
+
+class Scale:
+    """A straight line from a range of values to a range of places; a single value stands in the middle."""
+
+    def __init__(self, values: tuple[float, float], places: tuple[float, float]) -> None:
+        self.start, self.end = values
+        self.first, self.last = places
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value."""
+        part = (value - self.start) / (self.end - self.start) if self.end > self.start else 0.5
+        return self.first + part * (self.last - self.first)
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """Return 4 to 8 round numbers that hold all values between them.
+
+    Examples
+    --------
+    >>> _ticks(0.61, 0.66)
+    [0.61, 0.62, 0.63, 0.64, 0.65, 0.66]
+    """
+    room = max(most - least, 1e-3)
+    power = 10.0 ** floor(log10(room / 5))
+    step = next(power * part for part in (1, 2, 5, 10) if power * part * 5 >= room * 0.999)
+    first, last = floor(least / step + 1e-9), max(ceil(most / step - 1e-9), floor(least / step + 1e-9) + 1)
+    digits = max(0, ceil(-log10(step)) + 1)
+    return [round(number * step, digits) for number in range(first, last + 1)]
+
+
+def _dash(number: int) -> str:
+    dash = DASHES[number % len(DASHES)]
+    return f' stroke-dasharray="{dash}"' if dash else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _width(text: str) -> float:
+    """Return about how broad a label is, rather more than less: fonts differ."""
+    return FONT * sum(map(_letter_width, _short(text)))
+
+
+def _letter_width(letter: str) -> float:
+    """Return how broad a letter is, in parts of the size of the font."""
+    if letter in NARROW:
+        return 0.42
+    if letter in BROAD or east_asian_width(letter) in "WF":
+        return 1.0
+    return 0.75 if letter.isupper() else 0.62
+
+
+def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
+    tip = f"<title>{escape(text)}</title>" if _short(text) != text else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{tip}{escape(_short(text))}</text>'

@@ -1,0 +1,284 @@
+"""Results -> tables: plain values, from which page, Markdown, LaTeX and CSV are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from statistics import fmean, stdev
+
+from rankloom.evaluation import winning_numbers
+from rankloom.experiment.results import (
+    ComparatorRecord,
+    CorrelationRecord,
+    CutoffRecord,
+    MethodRecord,
+    RankerRecord,
+    Results,
+    TimeRecord,
+    names,
+)
+from rankloom.report.findings import (
+    Contender,
+    Contest,
+    Outcome,
+    contests,
+    first_method,
+    gain_over,
+    mean,
+    outcomes,
+    ranked_rankers,
+)
+from rankloom.report.formats import Cell, Column, Row, Table
+from rankloom.selection import agreement
+
+SECONDS = 3  # digits after the point
+PLACES = {"ns": 4.0}  # measures that do not end at 1: by what they are divided for a difference in percentage points
+
+
+def rankers(results: Results) -> Table | None:
+    """Return each ranker with every measure, best first."""
+    found = ranked_rankers(results)
+    columns = [Column("Ranker", "text"), *map(Column, _measures(results)), Column("Seconds", digits=SECONDS)]
+    rows = [Row((one.ranker, *_means(results, one), one.seconds)) for one in found]
+    return _table("rankers", f"Rankers alone, by {results.main}", columns, rows)
+
+
+def estimates(results: Results) -> Table | None:
+    """Return what each ranker is estimated to be without labels, beside what it is."""
+    found = ranked_rankers(results)
+    known = list(dict.fromkeys(name for one in found for name in one.estimates))
+    columns = [Column("Ranker", "text"), Column(results.main), *map(Column, known)]
+    rows = [Row((one.ranker, mean(one.values, results.main), *map(one.estimates.get, known))) for one in found]
+    legend = "Estimates look at the lists alone; they say which ranker is better, not how good it is."
+    return _table("estimates", "Estimates of the rankers without labels", columns, rows, legend) if known else None
+
+
+def agreements(results: Results) -> Table | None:
+    """Return how well each estimate orders the rankers, as rank correlation with the main measure."""
+    found = [one for one in results.of(RankerRecord) if results.main in one.values]
+    if len(found) < 2:
+        return None
+    true = {one.ranker: float(one.values[results.main].mean()) for one in found}
+    rows = []
+    for name in dict.fromkeys(name for one in found for name in one.estimates):
+        known = {one.ranker: one.estimates[name] for one in found if name in one.estimates}
+        if len(known) == len(true):
+            rows.append(Row((name, agreement(known, true), agreement(known, true, kind="kendall"))))
+    columns = [Column("Estimate", "text"), Column("Spearman", "signed", 2), Column("Kendall", "signed", 2)]
+    legend = f"Rank correlation with {results.main}: +1 for the same order, 0 for no relation, −1 for the reverse."
+    return _table("agreement", f"How well the estimates order {len(found)} rankers", columns, rows, legend)
+
+
+def correlations(results: Results) -> list[Table]:
+    """Return a table of how alike the rankers are for each correlation."""
+    tables = []
+    for one in results.of(CorrelationRecord):
+        columns = [Column("Ranker", "text"), *(Column(name) for name in one.rankers)]
+        rows = [Row((name, *map(float, row))) for name, row in zip(one.rankers, one.matrix, strict=True)]
+        caption = f"Correlation of the rankers: {one.correlation}, first {one.depth} of each list"
+        tables.append(Table(_slug("correlation", one.correlation), caption, tuple(columns), tuple(rows)))
+    return _distinct(tables)
+
+
+def overview(results: Results) -> Table | None:
+    """Return methods against selections by the main measure, as in the paper's tables."""
+    found = contests(results)
+    if len(found) < 2:
+        return None
+    columns = [Column("Method", "text")]
+    for contest in found:
+        columns += [Column(contest.selection), Column(f"{contest.selection} test", "verdict")]
+    rows = []
+    for label, role in {(c.label, c.role): None for contest in found for c in contest.contenders}:
+        cells: list[Cell] = [label]
+        for contest in found:
+            one = next((c for c in contest.contenders if c.label == label), None)
+            cells += [mean(one.values, results.main), _p_and_verdict(one.outcome)[1]] if one else [None, None]
+        rows.append(Row(tuple(cells), role))
+    rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # absent ones stay behind
+    return _table("methods", f"{results.main} on every selection, sorted by the first", columns, rows, legend(results))
+
+
+def methods(results: Results) -> list[Table]:
+    """Return the methods and rankers on each selection, best first, each compared with the first method."""
+    return _distinct([_methods(results, contest) for contest in contests(results)])
+
+
+def cutoffs(results: Results) -> Table | None:
+    """Return the main measure of each method of the curve at each L."""
+    found = results.of(CutoffRecord)
+    value = {(one.cutoff, one.method): mean(one.values, results.main) for one in found}
+    known = names(found, "method")
+    rows = [Row((cutoff, *(value.get((cutoff, m)) for m in known))) for cutoff in sorted({one.cutoff for one in found})]
+    return _table("cutoffs", f"{results.main} by cutoff L", [Column("L"), *map(Column, known)], rows)
+
+
+def comparators(results: Results) -> Table | None:
+    """Return fusion graphs with each comparator, the first compared with the others."""
+    found = results.of(ComparatorRecord)
+    if len(found) < 2:
+        return None
+    first, *others = found
+    against = outcomes(
+        results, first.values[results.main], {one.comparator: one.values[results.main] for one in others}
+    )
+    rows = [Row((first.comparator, mean(first.values, results.main), None, None, None), "first")]
+    for one in others:
+        outcome = against.get(one.comparator)
+        points = 100 * float((first.values[results.main] - one.values[results.main]).mean())
+        points /= PLACES.get(results.experiment.measures[0].name, 1.0)
+        rows.append(Row((one.comparator, mean(one.values, results.main), points, *_p_and_verdict(outcome))))
+    columns = [
+        Column("Comparator", "text"),
+        Column(results.main),
+        Column(f"{first.comparator} ahead (p.p.)", "signed", 2),
+    ]
+    columns += [Column("p", "p"), Column("Test", "verdict")]
+    told = f"{legend(results, first.comparator)} p.p.: percentage points."
+    return _table("comparators", "Comparators of fusion graphs", columns, rows, told)
+
+
+def winning(results: Results) -> Table | None:
+    """Return how many times each method beats another, on each selection and in all."""
+    scores: dict[Hashable, dict[str, float]] = {
+        contest.selection: {
+            c.name: mean(c.values, results.main) or 0.0 for c in contest.contenders if c.role != "ranker"
+        }
+        for contest in contests(results)
+    }
+    if not scores or max(map(len, scores.values())) < 2:
+        return None
+    total = winning_numbers(scores)
+    parts = [winning_numbers({selection: one}) for selection, one in scores.items()]
+    first = first_method(results)
+    columns = [Column("Method", "text"), Column("Winning number"), *(Column(str(selection)) for selection in scores)]
+    rows = [
+        Row((name, wins, *(part.get(name) for part in parts)), "first" if name == first else "")
+        for name, wins in total.items()
+    ]
+    return _table("winning", f"Winning numbers by {results.main}", columns, rows)
+
+
+def gains(results: Results) -> Table | None:
+    """Return by how many percent the first method is above each ranker, on each selection."""
+    first, found, main = first_method(results), ranked_rankers(results), results.main
+    ours = [one for one in results.of(MethodRecord) if one.method == first]
+    if not ours or not found:
+        return None
+    columns = [Column("Ranker", "text"), Column(results.main)]
+    columns += [Column(f"{first} on {one.selection} (%)", "signed", 2) for one in ours]
+    rows = [
+        Row(
+            (
+                one.ranker,
+                mean(one.values, results.main),
+                *(gain_over(own.values[main], one.values[main]) for own in ours),
+            )
+        )
+        for one in found
+    ]
+    own = Row((str(first), mean(ours[0].values, results.main), *(None for _ in ours)), "first")
+    caption = f"Gains of {first} over each ranker, in percent of the ranker's {results.main}"
+    return _table("gains", caption, columns, [own, *rows], f"{results.main} of {first} is that on {ours[0].selection}.")
+
+
+def times(results: Results) -> Table | None:
+    """Return how long fusion graphs take, offline and for a query: mean and standard deviation of the runs."""
+    found = results.of(TimeRecord)
+    quick = max((fmean(one.query) for one in found if one.query), default=0.0) < 1e-3
+    unit, times = ("µs", 1e6) if quick else ("ms", 1e3)
+    columns = [
+        Column("Selection", "text"),
+        Column("Runs"),
+        Column("Offline (s)", digits=SECONDS),
+        Column("± (s)", digits=SECONDS),
+    ]
+    columns += [Column(f"Query ({unit})", digits=1 if quick else 2), Column(f"± ({unit})", digits=1 if quick else 2)]
+    rows = [
+        Row((one.selection, len(one.offline), *_spread(one.offline), *_spread([t * times for t in one.query])))
+        for one in found
+    ]
+    legend = "± is the standard deviation of the runs. Offline: all that is done before the first query is answered."
+    return _table("times", "Time of fusion graphs", columns, rows, legend)
+
+
+def seconds(results: Results) -> Table | None:
+    """Return the seconds of every method on every selection."""
+    found = results.of(MethodRecord)
+    value = {(one.method, one.selection): one.seconds for one in found}
+    selections, first = names(found, "selection"), first_method(results)
+    columns = [Column("Method", "text"), *(Column(selection, digits=SECONDS) for selection in selections)]
+    rows = [
+        Row((name, *(value.get((name, selection)) for selection in selections)), "first" if name == first else "")
+        for name in names(found, "method")
+    ]
+    return _table("seconds", "Seconds of each method, for all queries", columns, rows)
+
+
+def legend(results: Results, first: str | None = None) -> str:
+    """Return what the symbols mean in this experiment."""
+    spec, name = results.experiment, first or first_method(results)
+    corrected = "" if spec.correction == "none" else f", p values corrected ({spec.correction})"
+    return (
+        f"▲ {name} is significantly better, ▼ significantly worse, • no significant difference: "
+        f"paired {spec.test} test over the queries at alpha = {spec.alpha:g}{corrected}."
+    )
+
+
+def _methods(results: Results, contest: Contest) -> Table:
+    first = first_method(results)
+    columns = [Column("Method", "text"), Column("Test", "verdict"), *map(Column, _measures(results))]
+    columns += [Column(f"{first} ahead (%)", "signed", 2), Column("p", "p"), Column("Seconds", digits=SECONDS)]
+    rows = []
+    for one in contest.contenders:
+        p, verdict = _p_and_verdict(one.outcome)
+        ahead = one.outcome.gain if one.outcome else None
+        rows.append(Row((one.label, verdict, *_means(results, one), ahead, p, one.seconds), one.role))
+    caption = f"Selection {contest.selection}: {' + '.join(contest.rankers)}"
+    return Table(_slug("methods", contest.selection), caption, tuple(columns), tuple(rows), legend(results))
+
+
+def _table(name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = "") -> Table | None:
+    table = Table(name, caption, tuple(columns), tuple(rows), legend)
+    return table if table.rows else None
+
+
+def _measures(results: Results) -> list[str]:
+    return [str(measure) for measure in results.experiment.measures]
+
+
+def _means(results: Results, one: RankerRecord | Contender) -> list[float | None]:
+    return [mean(one.values, measure) for measure in _measures(results)]
+
+
+def _p_and_verdict(outcome: Outcome | None) -> tuple[float | None, str | None]:
+    return (outcome.p, outcome.verdict) if outcome else (None, None)
+
+
+def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:
+    several = list(runs)
+    return fmean(several) if several else None, stdev(several) if len(several) > 1 else None
+
+
+def _slug(kind: str, name: str) -> str:
+    """Return a name for a file.
+
+    Examples
+    --------
+    >>> _slug("methods", "best(2)")
+    'methods-best-2'
+    """
+    return f"{kind}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}".strip("-")
+
+
+def _distinct(tables: list[Table]) -> list[Table]:
+    """Return the tables, those of a name taken before with a number behind it."""
+    taken: set[str] = set()
+    named = []
+    for table in tables:
+        name, number = table.name, 2
+        while name in taken:
+            name, number = f"{table.name}-{number}", number + 1
+        taken.add(name)
+        named.append(Table(name, table.caption, table.columns, table.rows, table.legend))
+    return named

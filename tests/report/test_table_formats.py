@@ -1,0 +1,97 @@
+import csv
+import io
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankloom.report.formats import Column, Row, Table, shown, to_csv, to_markdown, to_tex
+
+NASTY = r"a|b & 50% of_x\y <script>alert(1)</script> #1 $2 {c} ~d ^e [f] *g* `h`"
+TABLE = Table(
+    "t",
+    f"Caption {NASTY}",
+    (Column("Method", "text"), Column("Test", "verdict"), Column("ndcg@10"), Column("p", "p")),
+    (
+        Row(("fg", None, 2 / 3, None), "first"),
+        Row((NASTY, "better", 0.5, 1e-9)),
+        Row(("rrf", "tie", 0.6666, 0.25)),
+        Row(("mra", "worse", 0.7, 0.001), "ranker"),
+    ),
+    "▲ better",
+)
+
+
+@pytest.mark.parametrize(
+    ("cell", "column", "text"),
+    [
+        (2 / 3, Column("x"), "0.6667"),
+        (-1.5, Column("x", "signed", 2), "−1.50"),
+        (0.0, Column("x", "signed", 2), "+0.00"),
+        (7, Column("x"), "7"),
+        (0.00009, Column("p", "p"), "<0.0001"),
+        (0.0001, Column("p", "p"), "0.0001"),
+        ("worse", Column("t", "verdict"), "▼"),
+        ("worse", Column("t", "text"), "worse"),
+        (None, Column("x"), "–"),
+        (math.nan, Column("x"), "–"),
+    ],
+)
+def test_a_cell_is_shown_by_the_kind_of_its_column(cell, column, text):
+    assert shown(cell, column) == text
+
+
+def markdown_rows(text):
+    """Read the rows of a Markdown table back: split at bars that are not escaped, undo the escapes."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    split = [re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1] for line in lines]
+    return [[re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", cell.strip()) for cell in row] for row in split]
+
+
+def test_markdown_reads_back():
+    head, align, first, nasty, *_ = markdown_rows(to_markdown(TABLE))
+    assert head == ["Method", "Test", "ndcg@10", "p"]
+    assert align == ["---", ":---:", "---:", "---:"]
+    assert first == ["**fg**", "**–**", "**0.6667**", "**–**"]
+    assert nasty == [NASTY, "▲", "0.5000", "<0.0001"]
+
+
+def test_markdown_lets_no_markup_through():
+    assert "<script>" not in to_markdown(TABLE)
+
+
+def test_tex_escapes_what_tex_reads_as_commands():
+    lines = to_tex(TABLE).splitlines()
+    nasty = next(line for line in lines if "script" in line and line.endswith(r"\\"))
+    assert r"a$|$b \& 50\% of\_x\textbackslash{}y $<$script$>$" in nasty
+    assert r"\#1 \$2 \{c\} \textasciitilde{}d \textasciicircum{}e {[}f{]}" in nasty
+    assert len(re.findall(r"(?<!\\)&", nasty)) == 3  # four cells
+
+
+def test_tex_has_the_symbols_of_the_paper_and_the_rules_of_booktabs():
+    text = to_tex(TABLE)
+    for part in (r"$\blacktriangle$", r"$\blacktriangledown$", r"$\bullet$", r"\toprule", r"\midrule", r"\bottomrule"):
+        assert part in text
+    assert r"\begin{tabular}{lcrr}" in text
+    assert r"\textbf{fg}" in text
+
+
+def test_tex_braces_are_balanced():
+    bare = re.sub(r"\\[{}]", "", to_tex(TABLE))
+    assert bare.count("{") == bare.count("}")
+
+
+def test_csv_keeps_every_digit_and_says_outcomes_in_words():
+    head, first, nasty, *_ = csv.reader(io.StringIO(to_csv(TABLE)))
+    assert head == ["Method", "Test", "ndcg@10", "p"]
+    assert first == ["fg", "", repr(2 / 3), ""]
+    assert nasty == [NASTY, "better", "0.5", "1e-09"]
+
+
+@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8", exclude_characters="\x00")), st.floats()), min_size=1))
+def test_csv_reads_back_whatever_the_names(rows):
+    table = Table("t", "", (Column("name", "text"), Column("x")), tuple(map(Row, rows)))
+    _, *found = csv.reader(io.StringIO(to_csv(table), newline=""))
+    assert [(name, repr(float(x))) for name, x in found] == [(name, repr(x)) for name, x in rows]

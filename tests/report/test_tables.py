@@ -1,0 +1,222 @@
+"""Tables on data so small that every number can be worked out by hand."""
+
+import numpy as np
+import pytest
+from results_maker import method_records, other_records, ranker_records, results
+
+from rankloom.experiment.results import (
+    ComparatorRecord,
+    CorrelationRecord,
+    CutoffRecord,
+    MethodRecord,
+    RankerRecord,
+    SelectionRecord,
+    TimeRecord,
+)
+from rankloom.report import tables
+
+HIGH = np.array([0.9, 0.8, 0.7, 0.9, 0.8])  # mean 0.82
+LOW = np.array([0.6, 0.5, 0.5, 0.5, 0.5])  # mean 0.52; a paired t test against HIGH gives p = 0.0007
+
+
+def one(values):
+    return {"ndcg@10": np.asarray(values, float), "map": np.asarray(values, float) / 2}
+
+
+def small(*records, **spec):
+    given = {"rankers": ("bic", "acc"), "methods": ("fg", "rrf", "borda"), "selections": ("all",)} | spec
+    return results(records, **given)
+
+
+def on_all(**methods):
+    return [MethodRecord("all", ("bic", "acc"), name, one(values), 0.25) for name, values in methods.items()]
+
+
+def columns(table):
+    return [column.title for column in table.columns]
+
+
+def cells(table, *wanted):
+    places = [columns(table).index(name) for name in wanted]
+    return [tuple(row.cells[place] for place in places) for row in table.rows]
+
+
+BIC, ACC = RankerRecord("bic", one(LOW), {}, 1.5), RankerRecord("acc", one(LOW - 0.1), {}, 0.5)
+
+
+def test_methods_are_compared_with_the_first_by_symbol_gain_and_p():
+    found = small(BIC, ACC, *on_all(fg=HIGH, rrf=LOW, borda=HIGH))
+    (table,) = tables.methods(found)
+    assert cells(table, "Method", "Test") == [
+        ("fg", None),
+        ("borda", "tie"),
+        ("rrf", "better"),
+        ("bic (best ranker)", "better"),
+        ("acc (ranker)", "better"),
+    ]
+    gains = [row[0] for row in cells(table, "fg ahead (%)")]
+    assert gains[0] is None
+    assert gains[1:] == pytest.approx([0, 100 * 0.3 / 0.52, 100 * 0.3 / 0.52, 100 * 0.4 / 0.42])
+    p_values = [row[0] for row in cells(table, "p")]
+    assert p_values[1] == 1
+    assert p_values[2] == pytest.approx(0.0007, abs=5e-5)
+    assert [row.role for row in table.rows] == ["first", "", "", "ranker", "ranker"]
+
+
+def test_a_first_method_that_loses_is_marked_so():
+    (table,) = tables.methods(small(BIC, *on_all(fg=LOW, rrf=HIGH)))
+    assert cells(table, "Method", "Test")[0] == ("rrf", "worse")
+
+
+def test_p_values_are_corrected_where_the_specification_asks():
+    records = [BIC, ACC, *on_all(fg=HIGH, rrf=LOW)]
+    (plain,), (corrected,) = (tables.methods(small(*records, correction=c)) for c in ("none", "bonferroni"))
+    three = 3  # comparisons: rrf, bic and acc
+    assert cells(corrected, "p")[1][0] == pytest.approx(three * cells(plain, "p")[1][0])
+    assert "bonferroni" in corrected.legend
+    assert "corrected" not in plain.legend
+
+
+def test_the_best_ranker_is_in_every_table_even_where_it_was_not_selected():
+    selection = [SelectionRecord("best(1)", ("acc",)), MethodRecord("best(1)", ("acc",), "fg", one(HIGH), 1.0)]
+    (table,) = tables.methods(small(BIC, ACC, *selection, selections=("best(1)",)))
+    assert [row[0] for row in cells(table, "Method")] == ["fg", "bic (best ranker)", "acc (ranker)"]
+
+
+def test_one_query_is_shown_without_a_test():
+    single = small(RankerRecord("bic", one([0.5]), {}, 1.0), *on_all(fg=[0.6], rrf=[0.5]))
+    (table,) = tables.methods(single)
+    assert cells(table, "Test", "p") == [(None, None)] * 3
+
+
+def test_the_overview_has_a_value_and_a_symbol_for_each_selection():
+    table = tables.overview(results())
+    assert columns(table) == ["Method", "all", "all test", "best(2)", "best(2) test"]
+    by_name = {row.cells[0]: row.cells[1:] for row in table.rows}
+    assert by_name["fg"] == pytest.approx((0.66, None, 0.67, None))
+    assert by_name["rrf"] == (pytest.approx(0.60), "better", pytest.approx(0.61), "better")
+    assert by_name["gch (ranker)"][2:] == (None, None)
+
+
+def test_rankers_are_sorted_by_the_main_measure_with_every_measure():
+    table = tables.rankers(small(ACC, BIC))
+    assert columns(table) == ["Ranker", "ndcg@10", "map", "Seconds"]
+    assert cells(table, "Ranker", "Seconds") == [("bic", 1.5), ("acc", 0.5)]
+    assert cells(table, "ndcg@10", "map")[0] == pytest.approx((0.52, 0.26))
+
+
+def test_estimates_and_how_well_they_order_the_rankers():
+    found = results(ranker_records())
+    assert columns(tables.estimates(found)) == ["Ranker", "ndcg@10", "authority", "reciprocal"]
+    # authority is half the measure, reciprocal one minus it: the same order, and the reverse
+    assert cells(tables.agreements(found), "Estimate", "Spearman", "Kendall") == [
+        ("authority", pytest.approx(1), pytest.approx(1)),
+        ("reciprocal", pytest.approx(-1), pytest.approx(-1)),
+    ]
+
+
+def test_without_estimates_there_is_no_table_of_them():
+    found = results(ranker_records(estimates=False))
+    assert tables.estimates(found) is None
+    assert tables.agreements(found) is None
+
+
+def test_one_ranker_has_no_order_to_agree_with():
+    assert tables.agreements(small(RankerRecord("bic", one(LOW), {"authority": 0.5}, 1.0))) is None
+
+
+def test_winning_numbers_count_strict_wins_over_all_selections():
+    # all: fg .66 > rrf .60 = combsum .60 > borda .55, so 3, 1, 1, 0; the second selection is the same a little higher
+    table = tables.winning(results(method_records()))
+    assert cells(table, "Method", "Winning number", "all", "best(2)") == [
+        ("fg", 6, 3, 3),
+        ("combsum", 2, 1, 1),
+        ("rrf", 2, 1, 1),
+        ("borda", 0, 0, 0),
+    ]
+
+
+def test_winning_numbers_need_two_methods():
+    assert tables.winning(small(BIC, *on_all(fg=HIGH))) is None
+
+
+def test_gains_are_in_percent_of_the_ranker():
+    table = tables.gains(small(BIC, ACC, *on_all(fg=HIGH)))
+    assert cells(table, "Ranker", "fg on all (%)") == [
+        ("fg", None),
+        ("bic", pytest.approx(100 * 0.3 / 0.52)),
+        ("acc", pytest.approx(100 * 0.4 / 0.42)),
+    ]
+
+
+def test_a_gain_over_nothing_is_left_blank():
+    nothing = RankerRecord("acc", one([0.0] * 5), {}, 1.0)
+    table = tables.gains(small(BIC, nothing, *on_all(fg=HIGH)))
+    assert cells(table, "Ranker", "fg on all (%)")[2] == ("acc", None)
+
+
+def test_comparators_differ_in_percentage_points():
+    found = small(ComparatorRecord("wgu", one(HIGH)), ComparatorRecord("mcs", one(HIGH - 0.01)))
+    table = tables.comparators(found)
+    assert cells(table, "Comparator", "wgu ahead (p.p.)", "Test") == [
+        ("wgu", None, None),
+        ("mcs", pytest.approx(1.0), "better"),
+    ]
+
+
+def test_points_of_ns_are_in_percent_of_four_as_in_the_paper():
+    def ns(value):  # UKBench: 3.69 and 3.67 differ by 0.5 points
+        return {"ns": np.full(5, value)}
+
+    found = small(ComparatorRecord("wgu", ns(3.69)), ComparatorRecord("mcs", ns(3.67)), measures=["ns"])
+    assert cells(tables.comparators(found), "wgu ahead (p.p.)")[1] == (pytest.approx(0.5),)
+
+
+def test_cutoffs_are_rows_and_methods_of_the_curve_columns():
+    records = [CutoffRecord("fg", 10, one(HIGH), 1.0), CutoffRecord("fg", 2, one(LOW), 1.0)]
+    table = tables.cutoffs(small(*records, CutoffRecord("rrf", 2, one(LOW), 1.0)))
+    assert columns(table) == ["L", "fg", "rrf"]
+    low, high = pytest.approx(0.52), pytest.approx(0.82)
+    assert [row.cells for row in table.rows] == [(2, low, low), (10, high, None)]
+
+
+def test_times_are_mean_and_standard_deviation_in_a_unit_that_reads_well():
+    quick = tables.times(small(TimeRecord("all", (1.0, 2.0, 3.0), (2e-5, 4e-5))))
+    assert columns(quick)[4:] == ["Query (µs)", "± (µs)"]
+    assert quick.rows[0].cells == ("all", 3, 2.0, 1.0, pytest.approx(30), pytest.approx(2**0.5 * 10))
+    slow = tables.times(small(TimeRecord("all", (1.0,), (0.02,))))
+    assert columns(slow)[4] == "Query (ms)"
+    assert slow.rows[0].cells == ("all", 1, 1.0, None, pytest.approx(20), None)
+
+
+def test_seconds_of_each_method_stand_under_their_selection():
+    table = tables.seconds(results(method_records()))
+    assert cells(table, "Method", "all", "best(2)")[1] == ("rrf", 0.02, 0.02)
+
+
+def test_correlations_have_a_row_and_a_column_for_each_ranker():
+    matrix = np.array([[1.0, 0.25], [0.25, 1.0]])
+    (table,) = tables.correlations(small(CorrelationRecord("jaccard", 10, ("bic", "acc"), matrix)))
+    assert columns(table) == ["Ranker", "bic", "acc"]
+    assert [row.cells for row in table.rows] == [("bic", 1.0, 0.25), ("acc", 0.25, 1.0)]
+
+
+def test_names_that_look_alike_get_files_of_their_own():
+    alike = {"best(2)": ("bic", "acc"), "best 2": ("bic", "acc"), "++": ("bic",)}
+    names = [table.name for table in tables.methods(results(method_records(selections=alike)))]
+    assert names == ["methods-best-2", "methods-best-2-2", "methods"]
+
+
+def test_records_that_are_not_there_give_no_tables():
+    empty = results([])
+    for make in (tables.rankers, tables.overview, tables.cutoffs, tables.comparators, tables.gains, tables.times):
+        assert make(empty) is None
+    assert tables.methods(empty) == tables.correlations(empty) == []
+    assert tables.winning(empty) is tables.seconds(empty) is None
+
+
+def test_no_record_is_changed_by_looking_at_it():
+    records = [*ranker_records(), *other_records()]
+    before = records[0].values["ndcg@10"].copy()
+    tables.rankers(results(records))
+    assert np.array_equal(records[0].values["ndcg@10"], before)
