@@ -13,9 +13,10 @@ import pytest
 
 import rankloom as rl
 from rankloom.datasets import COLLECTIONS
-from rankloom.evaluation import MEASURES
+from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, MEASURES, TESTS
 from rankloom.io import FORMATS
 from rankloom.rankers import RANKERS
+from rankloom.selection import SELECTIONS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -74,6 +75,22 @@ def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
     page = (ROOT / "docs" / "command-line.md").read_text()
     words = set(re.findall(r"\w+", page))
     assert [name for name in (*MEASURES, *FORMATS) if name not in words] == []
+
+
+def test_the_examples_of_the_page_of_evaluation_print_what_stands_below_them():
+    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    examples = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(examples, {}, "evaluation.md", None, 0)
+    results = doctest.DocTestRunner().run(test)
+    assert results.attempted > 15
+    assert results.failed == 0
+
+
+def test_everything_that_has_a_name_is_on_the_page_of_evaluation():
+    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    words = set(re.findall(r"`(\w+)", page))
+    names = (*MEASURES, *CORRELATIONS, *ESTIMATES, *TESTS, *CORRECTIONS, *SELECTIONS)
+    assert [name for name in names if name not in words] == []
 
 
 def test_every_collection_is_on_the_page_of_collections():

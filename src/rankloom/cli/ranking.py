@@ -1,0 +1,99 @@
+"""The command that ranks a collection: `rank`."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankloom.cli.app import CacheFolder, NoCache, Strict, app, kept, progress_bars
+from rankloom.errors import InputError
+
+if TYPE_CHECKING:
+    from rankloom.datasets import Collection
+
+
+@app.command()
+def rank(
+    collection: Annotated[
+        str,
+        typer.Argument(
+            metavar="COLLECTION",
+            help="A folder of pictures or texts (a sub-folder for each class), a CSV, TSV or JSON-lines file of texts, "
+            "or the name of a known collection, as in soccer or ukbench(path=pictures).",
+            show_default=False,
+        ),
+    ],
+    ranker: Annotated[
+        list[str],
+        typer.Option(help="A ranker, with its options as in vectors(metric=l2). Repeatable.", show_default=False),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the lists, a file for each ranker.", show_default=False)
+    ],
+    depth: Annotated[int, typer.Option(min=1, help="Length of the lists at most.")] = 1000,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            help="Where a known collection is; by default in $RANKLOOM_DATA, by its name.", show_default=False
+        ),
+    ] = None,
+    strict: Strict = False,
+    cache: CacheFolder = None,
+    no_cache: NoCache = False,
+) -> None:
+    """Rank the items of a collection by several rankers: each item a query, a file of lists for each ranker.
+
+    Where the collection has queries of its own, their lists are in RANKER-queries.npz.
+
+    Examples:
+
+    rankloom rank pictures --ranker bic --ranker lbp -o ranks
+
+    rankloom rank soccer --path data/soccer --ranker bic --ranker acc -o ranks
+    """
+    from rankloom.datasets import open_collection
+    from rankloom.io import write_ranks
+    from rankloom.rankers import rank_collection
+    from rankloom.spelling import Call
+
+    calls = {one: Call.parse(one) for one in dict.fromkeys(ranker)}
+    names = _file_names(calls)
+    with progress_bars() as progress:
+        opened = open_collection(collection if path is None else Call.of(collection, {"path": path}))
+        done = rank_collection(
+            opened, calls, depth=depth, cache=kept(cache, no_cache), strict=strict, progress=progress
+        )
+        _make(output)
+        for name, lists in done.lists.items():
+            if lists.items is not None:
+                write_ranks(lists.items, output / f"{names[name]}.npz")
+            if done.collection.queries is not None:
+                write_ranks(lists.queries, output / f"{names[name]}-queries.npz")
+        if done.collection.labels is not None:
+            _write_labels(output / "labels.tsv", done.collection)
+    typer.echo(done.summary(), err=True)
+
+
+def _file_names(rankers: Iterable[str]) -> dict[str, str]:
+    """Return the name of each ranker's file: as it is written, but for letters that not every system allows."""
+    names = {ranker: re.sub(r"[^\w.=,+-]+", "_", ranker).strip("_") for ranker in rankers}
+    if len(set(names.values())) < len(names):
+        raise InputError(f"Two rankers would have one file: {', '.join(names)}. Rank them one after the other.")
+    return names
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Cannot make the folder {folder}: {error.strerror}.") from None
+
+
+def _write_labels(path: Path, collection: "Collection") -> None:
+    from rankloom.io.aside import written_aside
+
+    with written_aside(path) as file:
+        for name, label in zip(collection.ids, collection.labels or (), strict=True):
+            file.write(f"{name}\t{label}\n")

@@ -1,0 +1,87 @@
+"""Commands of whole experiments: `experiment` and `report`."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloom.cli.app import CacheFolder, NoCache, Strict, Threads, app, kept, progress_bars
+from rankloom.errors import InputError
+
+
+@app.command()
+def experiment(
+    spec: Annotated[
+        Path | None,
+        typer.Argument(metavar="SPEC", help="What to do, a TOML file.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="Folder of the results; an experiment stopped in it is gone on with."),
+    ] = Path("results"),
+    example: Annotated[
+        bool, typer.Option("--example", help="Run the built-in experiment on 1797 handwritten digits.")
+    ] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the specification, every value spelled out, and do nothing.")
+    ] = False,
+    strict: Strict = False,
+    cache: CacheFolder = None,
+    no_cache: NoCache = False,
+    threads: Threads = None,
+) -> None:
+    """Run a whole experiment: rankers alone, their correlation, selections, methods, effect of L, times; and report it.
+
+    Examples:
+
+    rankloom experiment --example -o results
+
+    rankloom experiment spec.toml -o results
+
+    rankloom experiment --example --show > spec.toml
+    """
+    from rankloom.experiment import EXAMPLE, Experiment, run
+    from rankloom.report import render
+
+    if (spec is None) != example:
+        raise InputError("Give a SPEC file, or --example for the built-in one.")
+    asked = Experiment.from_toml(EXAMPLE) if spec is None else Experiment.read(spec)
+    if show:
+        typer.echo(asked.to_toml(), nl=False)
+        return
+    with progress_bars() as progress:
+        found = run(
+            asked,
+            output,
+            base=Path() if spec is None else spec.parent,
+            cache=kept(cache, no_cache),
+            command=shlex.join(["rankloom", *sys.argv[1:]]),
+            threads=threads,
+            strict=strict,
+            progress=progress,
+        )
+        progress("Rendering", 0, 1)
+        page = render(found, output)
+    for note in found.about["notes"]:
+        typer.echo(f"Note: {note}", err=True)
+    typer.echo(f"The report is {page}; its tables and plots are beside it, its data in {output / 'results.jsonl'}.")
+
+
+@app.command()
+def report(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A folder that 'rankloom experiment' made.", show_default=False)
+    ],
+) -> None:
+    """Render the report of an experiment again, from its data alone.
+
+    Example:
+
+    rankloom report results
+    """
+    from rankloom.experiment import Results
+    from rankloom.report import render
+
+    typer.echo(f"The report is {render(Results.read(results), results)}.")

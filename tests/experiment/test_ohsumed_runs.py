@@ -1,0 +1,35 @@
+"""The specification in experiments/ on real runs: single runs as reported, and the table of the documentation."""
+
+from pathlib import Path
+
+import pytest
+
+from rankloom.cache import Cache
+from rankloom.experiment import Experiment, run
+from rankloom.experiment.results import RankerRecord
+from rankloom.report import render
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def folder(shared, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKLOOM_DATA", str(shared / "data"))
+        found = tmp_path_factory.mktemp("ohsumed") / "results"
+        results = run(Experiment.read(ROOT / "experiments" / "ohsumed-runs.toml"), found, cache=Cache(None))
+        render(results, found)
+    return found, results
+
+
+def test_single_runs_have_the_reported_map(folder, shared):
+    alone = {one.ranker: one.values["map"].mean() for one in folder[1].of(RankerRecord)}
+    for name, value in {"a-bm25": 0.0882, "a-bool": 0.0230, "a-prf": 0.1271, "a-se": 0.2532}.items():
+        assert alone[name] == pytest.approx(value, abs=5e-5)  # data/README.md, by trec_eval
+
+
+def test_the_table_of_the_documentation_is_the_one_that_comes_out(folder):
+    page = (ROOT / "docs" / "experiments.md").read_text()
+    rows = [line for line in (folder[0] / "tables" / "methods.md").read_text().splitlines() if line.startswith("|")]
+    assert len(rows) == 27  # 12 rankers, 13 methods
+    assert [row for row in rows if row not in page] == []

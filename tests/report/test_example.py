@@ -1,0 +1,41 @@
+"""The built-in experiment, from the command line to the page in a browser."""
+
+import json
+import shutil
+
+import pytest
+
+from browser import artifacts, visit
+from rankloom.experiment import Results
+from rankloom.experiment.results import MethodRecord
+from test_cli import run
+
+SECTIONS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "made"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("example") / "results"
+    done = run("experiment", "--example", "-o", found, "--no-cache")
+    assert done.exit_code == 0, done.output
+    return found
+
+
+def test_every_method_of_the_paper_is_measured_on_every_selection(folder):
+    found = Results.read(folder)
+    records = found.of(MethodRecord)
+    assert len({one.method for one in records}) == 17
+    assert len(records) == 17 * len({one.selection for one in records})
+    assert json.loads((folder / "results.jsonl").read_text().splitlines()[0])["about"]["n_items"] == 1797
+
+
+def test_the_page_shows_all_of_it_in_a_browser(folder, browser, tmp_path):
+    with visit(browser, (folder / "report.html").as_uri()) as seen:
+        for name in SECTIONS:
+            assert seen.page.locator(f"#{name}").is_visible()
+        tables = seen.page.locator("section[aria-labelledby=methods] table")
+        assert tables.count() == 5  # all selections side by side, and each of the four
+        assert seen.page.locator("svg").count() == 5  # three heat maps, effect of L, winning numbers
+        assert (seen.requests, seen.complaints) == ([(folder / "report.html").as_uri()], [])
+        seen.page.screenshot(path=artifacts(tmp_path) / "example.png", full_page=True)
+    shutil.copy(folder / "report.html", artifacts(tmp_path) / "example.html")

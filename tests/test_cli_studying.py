@@ -1,0 +1,88 @@
+"""Whole experiments and rankings from the command line."""
+
+import re
+
+import pytest
+
+import rankloom as rl
+from rankloom.experiment import Experiment
+from test_cli import run, sentence
+
+SPEC = """
+name = "small"
+collection = "digits(first=60)"
+methods = ["fg", "rrf"]
+cutoffs = [2, 10]
+repeats = 1
+[rankers]
+pixels = "vectors(part=pixels, metric=l2)"
+sums = "vectors(part=sums, metric=l1)"
+"""
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_an_experiment_leaves_data_and_a_report(spec, tmp_path):
+    done = run("experiment", spec, "-o", tmp_path / "r", "--no-cache")
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (tmp_path / "r").iterdir()} == {
+        "cells",
+        "experiment.toml",
+        "plots",
+        "report.html",
+        "results.jsonl",
+        "tables",
+    }
+    assert "The report is" in done.stdout
+    assert "Note: The selection" in done.stderr  # the best two are all there are
+    page = (tmp_path / "r" / "report.html").read_text()
+    (tmp_path / "r" / "report.html").unlink()
+    (tmp_path / "r" / "tables" / "old.md").write_text("of an earlier report")
+    assert run("report", tmp_path / "r").exit_code == 0
+    assert (tmp_path / "r" / "report.html").read_text() == page
+    assert not (tmp_path / "r" / "tables" / "old.md").exists()
+
+
+def test_the_example_can_be_looked_at_and_changed():
+    shown = run("experiment", "--example", "--show")
+    assert Experiment.from_toml(shown.stdout).name == "Handwritten digits"
+
+
+def test_what_cannot_be_is_one_sentence(spec, tmp_path):
+    assert "or --example" in sentence(run("experiment"))
+    assert "or --example" in sentence(run("experiment", spec, "--example"))
+    assert "Cannot read" in sentence(run("experiment", tmp_path / "no.toml"))
+    assert "run the experiment to its end" in sentence(run("report", tmp_path))
+    spec.write_text(SPEC.replace("digits(first=60)", "digit"))
+    assert "Unknown collection 'digit'" in sentence(run("experiment", spec, "-o", tmp_path / "r"))
+    spec.write_text(SPEC.replace("part=sums", "part=sum"))
+    assert "Unknown part of digits 'sum'" in sentence(run("experiment", spec, "-o", tmp_path / "r", "--no-cache"))
+
+
+def test_rank_writes_lists_and_labels(tmp_path):
+    table = tmp_path / "pets.csv"
+    table.write_text("id,text,label\na,a small cat,cat\nb,a big cat,cat\nc,a dog,dog\n")
+    ranker = "file(path=" + str(tmp_path / "x.run") + ")"
+    rl.write_run(rl.Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"], "c": ["c"]}), tmp_path / "x.run")
+    done = run("rank", table, "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
+    assert done.exit_code == 0, done.output
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert files[-1] == "labels.tsv"
+    ranks = rl.read_ranks(tmp_path / "out" / files[0])
+    assert list(ranks.to_dict()["a"]) == ["a", "b"]
+    assert (tmp_path / "out" / "labels.tsv").read_text() == "a\tcat\nb\tcat\nc\tdog\n"
+    assert re.search(r"Ranked 3 items", done.stderr)
+
+
+def test_rank_says_what_is_wrong(tmp_path):
+    assert "Unknown" in sentence(run("rank", "nothing-of-that-name", "--ranker", "bic", "-o", tmp_path / "o"))
+    (tmp_path / "pets.csv").write_text("id,text\na,x\n")
+    given = (tmp_path / "pets.csv", "-o", tmp_path / "o", "--no-cache")
+    assert "Unknown ranker 'bix'" in sentence(run("rank", *given, "--ranker", "bix"))
+    assert "has no option" in sentence(run("rank", *given, "--ranker", "vectors(metrc=l2)"))
+    assert not (tmp_path / "o").exists()
