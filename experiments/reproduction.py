@@ -31,7 +31,8 @@ COLLECTIONS = ("soccer", "brodatz", "ohsumed")
 NAMES = {
     name.lower().removesuffix("count"): name for name in PAPER["fused"]["soccer"]["methods"]
 }  # ours -> the paper's
-CLASSIC = ["mra", "rrf", "combsum", "combmin", "combmax", "combmed", "combanz", "combmnz", "borda", "condorcet", "kemeny", "rlsim"]
+CLASSIC = [name for name in NAMES if name.startswith("comb")]
+CLASSIC += ["mra", "rrf", "borda", "condorcet", "kemeny", "rlsim"]
 NEAR_RANKER, NEAR_FG, NEAR_FG_SOCCER, LEAST_GAIN = 0.05, 0.05, 0.02, 0.5
 
 
@@ -122,11 +123,13 @@ class Reproduction:
         told = [f"`{selection}` chooses {' + '.join(rankers)}" for selection, rankers in found.items()]
         pair = "the same" if set(PAPER["chosen"][self.name]) == set(found.get("pair", ())) else "another"
         notes = " ".join(note for note in self.results.about["notes"] if "selection" in note)
-        return f"Selections: {'; '.join(told)}. The paper's pair by Eq. 6 is {' + '.join(PAPER['chosen'][self.name])}: {pair}. {notes}"
+        paper = " + ".join(PAPER["chosen"][self.name])
+        return f"Selections: {'; '.join(told)}. The paper's pair by Eq. 6 is {paper}: {pair}. {notes}"
 
     def _fused(self):
         heads = [" + ".join(rankers) if i else "all" for i, rankers in enumerate(self.fused["configurations"])]
-        yield "NDCG@10 of every method; the sign says how FG compares (▲ better, ▼ worse, • no difference; paired t, 99 %):\n"
+        yield "NDCG@10 of every method; the sign says how FG compares: ▲ better, ▼ worse, • no difference "
+        yield "(paired t test, 99 %).\n"
         yield "| method | " + " | ".join(f"{head} | paper" for head in heads) + " |\n|---|" + "---:|---:|" * len(heads)
         columns = [self._column(selection) for selection in self.selections]
         first = columns[0]
@@ -182,8 +185,8 @@ class Reproduction:
         query, offline = sum(record.query) / len(record.query), sum(record.offline) / len(record.offline)
         paper_query, _, paper_offline, _ = PAPER["times"][self.name]
         return (
-            f"| {self.results.experiment.name} | {1e3 * query:.3f} ± {1e3 * _deviation(record.query):.3f} | {paper_query} | "
-            f"{paper_query / (1e3 * query):.0f} | {offline:.2f} ± {_deviation(record.offline):.2f} | {paper_offline} | "
+            f"| {self.results.experiment.name} | {1e3 * query:.3f} ± {1e3 * _deviation(record.query):.3f} | "
+            f"{paper_query} | {paper_query / (1e3 * query):.0f} | {offline:.2f} ± {_deviation(record.offline):.2f} | {paper_offline} | "
             f"{paper_offline / offline:.0f} |"
         )
 
