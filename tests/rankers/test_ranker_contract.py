@@ -15,10 +15,7 @@ FROM_FILES = {"file", "matrix"}
 
 
 @pytest.mark.parametrize("name", sorted(set(RANKERS) - FROM_FILES))
-def test_every_ranker_keeps_the_contract(name, request):
-    if name == "wmd":
-        reason = "its lists are cut to the depth before the best are sorted by the distance itself"
-        request.applymarker(pytest.mark.xfail(raises=AssertionError, strict=True, reason=reason))
+def test_every_ranker_keeps_the_contract(name):
     ranker = RANKERS[name]()
     check_ranker(ranker)
     assert ranker.part in ("texts", "images", "vectors")

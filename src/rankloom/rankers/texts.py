@@ -9,15 +9,13 @@ from typing import Any
 
 from rankloom.cache import Cache
 from rankloom.engine import Progress
-from rankloom.rankers import text, word_graph
-from rankloom.rankers.movers import wmd
+from rankloom.rankers import movers, sentences, text, word_graph
 from rankloom.rankers.ranker import RANKERS, Fitted
-from rankloom.rankers.sentences import sentences
 
 #: (texts, options of its own) -> what ranks them
 Model = Callable[..., Fitted]
 
-MODELS: Mapping[str, Model] = {**text.RANKERS, **word_graph.RANKERS, "wmd": wmd, "sentences": sentences}
+MODELS: Mapping[str, Model] = {**text.RANKERS, **word_graph.RANKERS, **movers.RANKERS, **sentences.RANKERS}
 OBJECTS = frozenset({"tokenizer", "threads", "progress"})  # arguments that cannot be written down
 
 
