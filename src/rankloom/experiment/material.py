@@ -20,7 +20,7 @@ from rankloom.rankers import Lists, rank_collection
 from rankloom.ranks import Ranks
 from rankloom.spelling import Call
 
-PATHS = ("path", "labels", "qrels", "items")  # options that name files, relative to the specification
+PATHS = ("path", "labels", "qrels", "items", "vectors")  # options that name files, relative to the specification
 LOOKS_AT = {"ns": 4}  # how far a measure without a cutoff looks, where that is not the whole list
 
 
