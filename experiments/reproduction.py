@@ -186,8 +186,8 @@ class Reproduction:
         paper_query, _, paper_offline, _ = PAPER["times"][self.name]
         return (
             f"| {self.results.experiment.name} | {1e3 * query:.3f} ± {1e3 * _deviation(record.query):.3f} | "
-            f"{paper_query} | {paper_query / (1e3 * query):.0f} | {offline:.2f} ± {_deviation(record.offline):.2f} | {paper_offline} | "
-            f"{paper_offline / offline:.0f} |"
+            f"{paper_query} | {paper_query / (1e3 * query):.0f} | "
+            f"{offline:.2f} ± {_deviation(record.offline):.2f} | {paper_offline} | {paper_offline / offline:.0f} |"
         )
 
 

@@ -1,0 +1,80 @@
+"""The specifications in experiments/ on small samples of their collections; the whole ones are run on request."""
+
+import gzip
+import itertools
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+from rankloom.cache import Cache
+from rankloom.experiment import Experiment, run
+from rankloom.experiment.results import MethodRecord, RankerRecord
+from rankloom.report import render
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+
+def soccer(data, folder):
+    for team in sorted((data / "soccer" / "images").iterdir())[:3]:
+        (folder / team.name).mkdir(parents=True)
+        for picture in sorted(team.iterdir())[:8]:
+            (folder / team.name / picture.name).symlink_to(picture)
+
+
+def brodatz(data, folder):
+    folder.mkdir()
+    for number in (1, 9, 68):
+        (folder / f"D{number}.gif").symlink_to(data / "brodatz" / "images" / f"D{number}.gif")
+
+
+def ohsumed(data, folder):
+    folder.mkdir()
+    name = "ohsumed_single_label_18302.jsonl"
+    with gzip.open(data / "ohsumed" / f"{name}.gz", "rt") as lines, (folder / name).open("w") as out:
+        found = {}
+        for line in lines:
+            label = json.loads(line)["labels"][0]
+            found[label] = found.get(label, 0) + 1
+            if label in ("C04", "C14", "C23") and found[label] <= 20:
+                out.write(line)
+
+
+SAMPLES = {"soccer": soccer, "brodatz": brodatz, "ohsumed": ohsumed}
+
+
+@pytest.fixture(scope="module")
+def results(shared, tmp_path_factory):
+    """The results of all three, in one folder."""
+    top = tmp_path_factory.mktemp("samples")
+    found = {}
+    for name, sample in SAMPLES.items():
+        sample(shared / "data", top / name)
+        spec = Experiment.read(EXPERIMENTS / f"{name}.toml").to_dict()
+        spec |= {"collection": f'{name}(path="{top / name}", check=no)', "cutoffs": [5, 10], "repeats": 2}
+        if name == "ohsumed":
+            spec["rankers"]["WMD"] = "wmd"  # the vectors are learned from the texts
+        found[name] = run(Experiment.from_dict(spec), top / "results" / name, cache=Cache(None))
+        render(found[name], top / "results" / name)
+    return found, top / "results"
+
+
+@pytest.mark.parametrize(("name", "items", "rankers"), [("soccer", 24, 3), ("brodatz", 48, 3), ("ohsumed", 60, 7)])
+def test_every_ranker_and_every_method_runs(results, name, items, rankers):
+    found = results[0][name]
+    assert found.about["n_items"] == items
+    assert len(found.of(RankerRecord)) == rankers
+    assert len({one.method for one in found.of(MethodRecord)}) == 17
+    assert min(one.values["ndcg@10"].mean() for one in found.of(RankerRecord)) > 0.3  # far from chance
+
+
+def test_the_page_of_the_reproduction_is_made_from_results(results, monkeypatch, tmp_path):
+    script = runpy.run_path(str(EXPERIMENTS / "reproduction.py"))
+    made = [script["Reproduction"](name, results[0][name]) for name in SAMPLES]
+    page = script["page"](made)
+    for title in ("What must hold", "Soccer", "Brodatz", "Ohsumed", "Winning numbers", "Times of fusion graphs"):
+        assert f"## {title}" in page
+    claims = list(itertools.chain.from_iterable(one.checks() for one in made))
+    assert len([claim for claim, _, _ in claims if "within 0.05" in claim]) >= 13  # 3 + 3 + 7 rankers
+    assert "| BIC | `bic` |" in page
