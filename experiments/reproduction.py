@@ -24,6 +24,7 @@ from rankloom.experiment.results import (
     TimeRecord,
 )
 from rankloom.report.findings import mean, outcomes
+from rankloom.selection import agreement
 
 ROOT = Path(__file__).parents[1]
 PAPER = tomllib.loads((ROOT / "tests" / "golden" / "paper" / "tables.toml").read_text("utf-8"))
@@ -223,6 +224,7 @@ def page(found):
         *_winning(found),
         "",
     ]
+    lines += ["## Estimates without labels", "", *_estimates(found), ""]
     lines += ["## Times of fusion graphs", "", *_times(found), "", "## How this was made", "", *_made(found)]
     return "\n".join(lines) + "\n"
 
@@ -240,6 +242,18 @@ def _winning(found):
         "|---|" + "---:|" * len(numbers),
         "| winning number | " + " | ".join(map(str, numbers.values())) + " |",
     ]
+
+
+def _estimates(found):
+    yield "How well estimates without labels order the rankers of each collection: rank correlation with their NDCG@10."
+    yield "\n| collection | rankers | estimate | Spearman | Kendall |\n|---|---:|---|---:|---:|"
+    for one in found:
+        records = one.results.of(RankerRecord)
+        for kind in records[0].estimates:
+            estimated = {record.ranker: record.estimates[kind] for record in records}
+            values = [agreement(estimated, one.alone, kind=how) for how in ("spearman", "kendall")]
+            cells = " | ".join(f"{value:+.2f}" for value in values)
+            yield f"| {one.name} | {len(records)} | {kind} | {cells} |"
 
 
 def _times(found):
