@@ -100,10 +100,7 @@ class Matrix:
         self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> FittedMatrix:
         """Open the file; it may be larger than memory."""
-        try:
-            matrix = np.load(Path(self.path), mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"Cannot read the matrix {self.path}: {error}.") from None
+        matrix = read_matrix(self.path, len(items))
         if matrix.shape != (len(items), len(items)):
             raise InputError(f"{self.path} must be of {len(items)} rows and columns, one an item; got {matrix.shape}.")
         return FittedMatrix(matrix, self.meaning)
@@ -124,6 +121,17 @@ class FittedMatrix:
             raise InputError("A matrix of the items knows no queries from outside; give a file of their lists.")
         make = Ranks.from_distances if self.meaning == "distance" else Ranks.from_similarities
         return make(self.matrix, depth)
+
+
+def read_matrix(path: str, n_items: int) -> NDArray[Any]:
+    """Return the matrix of a .npy file, as a map that may be larger than memory: a row for each item."""
+    try:
+        matrix: NDArray[Any] = np.load(Path(path), mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"Cannot read the matrix {path}: {error}.") from None
+    if matrix.ndim != 2 or len(matrix) != n_items:
+        raise InputError(f"{path} must have a row for each of {n_items} items; got the shape {matrix.shape}.")
+    return matrix
 
 
 def _over(ranks: Ranks, ids: tuple[str, ...], path: str) -> Ranks:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.cache import Cache
 from rankloom.engine.local import Progress
+from rankloom.errors import InputError, MissingExtraError, UnknownNameError, whole_number
+from rankloom.rankers.precomputed import read_matrix
 from rankloom.rankers.ranker import register
 from rankloom.ranks import Ranks
+
+#: What finds the nearest vectors.
+Engine = Literal["numpy", "faiss"]
+
+BLOCK = 1024  # queries that faiss is asked at a time
 
 
 @register("vectors")
@@ -25,6 +32,11 @@ class Vectors:
     part : str
         Name of the matrix in the collection.
     metric : {"cosine", "dot", "l1", "l2"}
+    path : str, optional
+        A matrix in a .npy file instead, such as embeddings made elsewhere: a row for each item, in their order.
+    engine : {"numpy", "faiss"}
+        Both are exact and compare every pair. faiss (extra ``faiss``; cosine, dot and l2) is quicker on large matrices,
+        but computes in float32: vectors that are equal to rounding may change places.
 
     Examples
     --------
@@ -36,12 +48,23 @@ class Vectors:
 
     part: str = "vectors"
     metric: str = "cosine"
+    engine: Engine = "numpy"
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.path is not None:
+            object.__setattr__(self, "part", "ids")  # the items are only counted
+        if self.engine not in get_args(Engine):
+            raise UnknownNameError("engine", self.engine, get_args(Engine))
+        if self.engine == "faiss" and self.metric not in ("cosine", "dot", "l2"):
+            raise InputError(f"faiss compares by cosine, dot or l2; got {self.metric!r}. Use engine=numpy.")
 
     def fit(
         self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> FittedVectors:
         """Take the vectors of the items."""
-        return FittedVectors(np.asarray(items), self.metric)
+        vectors = np.asarray(items) if self.path is None else read_matrix(self.path, len(items))
+        return FittedVectors(vectors, self.metric, self.engine)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +73,50 @@ class FittedVectors:
 
     vectors: NDArray[Any]
     metric: str
+    engine: Engine = "numpy"
 
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
         """Rank the items for each of them, or for the vectors of queries from outside."""
         asked = None if queries is None else np.asarray(queries)
+        if self.engine == "faiss":
+            return _by_faiss(self.vectors, asked, self.metric, whole_number("depth", depth), progress)
         return Ranks.from_vectors(self.vectors, self.metric, depth, queries=asked)
+
+
+def _by_faiss(
+    vectors: NDArray[Any], queries: NDArray[Any] | None, metric: str, depth: int, progress: Progress | None
+) -> Ranks:
+    """Rank by faiss; equal scores in the order of numbers, an item first among its equals, as everywhere."""
+    try:
+        import faiss
+    except ImportError:
+        raise MissingExtraError("The engine faiss", "faiss-cpu", "faiss") from None
+    items = _single(vectors, metric)
+    asked = items if queries is None else _single(queries, metric)
+    index = (faiss.IndexFlatL2 if metric == "l2" else faiss.IndexFlatIP)(items.shape[1])
+    index.add(items)
+    depth = min(depth, len(items))
+    found = np.empty((len(asked), depth), np.int32)
+    scores = np.empty((len(asked), depth), np.float32)
+    for start in range(0, len(asked), BLOCK):
+        values, numbers = index.search(asked[start : start + BLOCK], depth)
+        values = -np.sqrt(np.maximum(values, 0)) if metric == "l2" else values
+        own = np.arange(start, start + len(numbers))[:, None] if queries is None else np.full((len(numbers), 1), -1)
+        order = np.lexsort((numbers, numbers != own, -values), axis=1)
+        found[start : start + BLOCK] = np.take_along_axis(numbers, order, axis=1)
+        scores[start : start + BLOCK] = np.take_along_axis(values, order, axis=1)
+        if progress:
+            progress("Nearest vectors", start + len(numbers), len(asked))
+    return Ranks(found, scores, len(items))
+
+
+def _single(vectors: NDArray[Any], metric: str) -> NDArray[np.float32]:
+    """Return vectors as faiss takes them; of length 1 for the cosine, but for zeros."""
+    if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.number) or not np.isfinite(vectors).all():
+        raise InputError(f"Vectors must be a matrix of finite numbers; got {vectors.dtype} of shape {vectors.shape}.")
+    if metric == "cosine":
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = vectors / np.where(lengths > 0, lengths, 1)
+    return np.ascontiguousarray(vectors, np.float32)
