@@ -3,6 +3,7 @@
 from rankloom.datasets.collection import COLLECTIONS, Collection, Content, Queries, content_digest
 from rankloom.datasets.digits import digits
 from rankloom.datasets.documents import cranfield, ohsumed
+from rankloom.datasets.emoji import emoji
 from rankloom.datasets.files import files
 from rankloom.datasets.folder import folder
 from rankloom.datasets.opening import open_collection
@@ -18,6 +19,7 @@ __all__ = [
     "content_digest",
     "cranfield",
     "digits",
+    "emoji",
     "files",
     "folder",
     "mpeg7",
