@@ -1,0 +1,61 @@
+"""The specification in experiments/ on the collection that comes with the package: the tables of its page."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rankloom.cache import Cache
+from rankloom.experiment import Experiment, run
+from rankloom.experiment.results import MethodRecord, RankerRecord
+from rankloom.spelling import Call
+
+ROOT = Path(__file__).parents[2]
+KINDS = {"bic": "color", "gch": "color", "las": "texture", "qcch": "texture", "jaccard": "words", "bow": "words"}
+
+
+@pytest.fixture(scope="module")
+def page():
+    """Return the rows of the first table of rankers and of methods: the name, and all numbers."""
+    text = (ROOT / "docs" / "emoji.md").read_text("utf-8")
+    tables = text.split("\n## ")
+    return {title: _rows(next(one for one in tables if one.startswith(title))) for title in ("Rankers", "Methods")}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    whole = Experiment.read(ROOT / "experiments" / "emoji.toml")
+    quick = replace(
+        whole,
+        methods=tuple(map(Call, ("fg", "rrf", "combsum", "combmnz"))),
+        selections=whole.selections[:1],
+        cutoffs=(10,),
+        comparators=("wgu",),
+        repeats=1,
+    )
+    return run(quick, tmp_path_factory.mktemp("emoji"), cache=Cache(None))
+
+
+def _rows(text):
+    cells = (line.strip("| ").split("|") for line in text.splitlines() if line.startswith("| "))
+    return {name.strip(" *`"): re.findall(r"0\.\d{4}", " ".join(rest)) for name, *rest in cells}
+
+
+def test_there_are_two_rankers_of_each_kind():
+    names = [name for name, _ in Experiment.read(ROOT / "experiments" / "emoji.toml").rankers]
+    assert names == list(KINDS)
+
+
+def test_single_rankers_are_as_on_the_page(results, page):
+    found = {
+        one.ranker: [f"{one.values[name].mean():.4f}" for name in sorted(one.values)]
+        for one in results.of(RankerRecord)
+    }
+    assert {name: sorted(page["Rankers"][name]) for name in KINDS} == {name: sorted(found[name]) for name in KINDS}
+
+
+def test_fused_lists_are_as_on_the_page(results, page):
+    found = {str(one.method): f"{one.values['ndcg@10'].mean():.4f}" for one in results.of(MethodRecord)}
+    assert {name: page["Methods"][name][0] for name in found} == found
+    assert set(found) == {"fg", "rrf", "combsum", "combmnz"}
