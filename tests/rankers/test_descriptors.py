@@ -206,3 +206,13 @@ def test_bic_is_as_good_as_in_the_paper_on_soccer(shared):
     collection = soccer(str(shared / "data" / "soccer"))
     ranks = RANKERS["bic"]().fit(collection.part("images")).rank()
     assert evaluate(ranks, labels=collection.labels, measures=["ndcg@10"])["ndcg@10"] == pytest.approx(0.6148, abs=0.01)
+
+
+def test_zeros_passed_over_change_no_bit_of_l1():
+    rng = np.random.default_rng(3)
+    items = rng.random((40, 2000)) * (rng.random((40, 2000)) < 0.05)
+    items[7] = 0
+    queries = rng.normal(size=(5, 2000))  # dense, and below 0 too
+    for asked in (items, queries):
+        assert np.array_equal(descriptors._city_block(asked, items), cdist(asked, items, "cityblock"))
+        assert np.array_equal(descriptors._sparse_city_block(asked, items), cdist(asked, items, "cityblock"))
