@@ -35,7 +35,7 @@ def test_spaces_and_order_do_not_matter_when_reading():
 
 
 WRONG = {
-    "bets(2)": "Unknown selection 'bets'; choose from all, best, pair. Did you mean 'best'?",
+    "bets(2)": "Unknown selection 'bets'; choose from all, best, only, pair. Did you mean 'best'?",
     "best": "The selection best needs a count, as in best(2); got none.",
     "best(0)": "The count of the selection best must be a whole number, at least 1; got 0.",
     "best(authority)": "The selection best needs a count, as in best(2); got none.",
@@ -57,7 +57,7 @@ def test_what_is_no_selection_is_an_error(text, message):
 
 
 def test_the_registry_has_every_rule():
-    assert sorted(SELECTIONS) == ["all", "best", "pair"]
+    assert sorted(SELECTIONS) == ["all", "best", "only", "pair"]
 
 
 # From numbers, by hand
@@ -199,3 +199,17 @@ def test_what_cannot_be_selected_is_an_error(rankers):
         agreement({"a": 1}, {"a": 1, "b": 2})
     with pytest.raises(UnknownNameError, match=r"Unknown agreement 'kendal'; .*Did you mean 'kendall'\?"):
         agreement({"a": 1, "b": 2}, {"a": 1, "b": 2}, kind="kendal")
+
+
+def test_rankers_can_be_named():
+    effectiveness = {"BoW-cosine": 0.6, "2grams": 0.5, "a, b": 0.4}
+    wanted = Selection.parse('only("a, b", BoW-cosine)')
+    assert select(effectiveness, kind=wanted) == ("BoW-cosine", "a, b")
+    assert Selection.parse(str(wanted)) == wanted
+    with pytest.raises(UnknownNameError, match="Did you mean 'BoW-cosine'"):
+        select(effectiveness, kind="only(BoW-cosin)")
+    for wrong in ("only()", "only(a, a)", "only"):
+        with pytest.raises(InputError, match="each once, as in only"):
+            Selection.parse(wrong)
+    with pytest.raises(InputError, match="each once"):
+        Selection("pair", names=("a",))

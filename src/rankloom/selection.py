@@ -20,6 +20,7 @@ from rankloom.evaluation import ESTIMATES, estimate
 from rankloom.evaluation import correlations as correlation_matrix
 from rankloom.ranks import Ranks
 from rankloom.registry import Registry
+from rankloom.spelling import parse_value, show_value, split
 
 Floats = NDArray[np.float64]
 #: (effectiveness, correlations or None, how many) -> numbers of the rankers chosen
@@ -29,6 +30,8 @@ Need = Literal["count", "effectiveness", "correlations"]
 #: How two orders of rankers are compared.
 Agreement = Literal["kendall", "spearman"]
 
+ONLY = "only"
+NAMED = re.compile(rf"{ONLY}\((.*)\)")
 WRITTEN = re.compile(r"(\w+)(?:\(\s*([\w\s,]+?)\s*\))?")
 
 
@@ -74,20 +77,27 @@ class Selection:
         How many rankers; only where the rule takes a count.
     estimate : str or None
         A name in `ESTIMATES`, where effectiveness is estimated; None where it is measured.
+    names : tuple of str
+        The rankers themselves, of the selection ``only``.
 
     Examples
     --------
     >>> Selection.parse("best(2)")
-    Selection(kind='best', count=2, estimate=None)
+    Selection(kind='best', count=2, estimate=None, names=())
     >>> str(Selection("best", 3, "authority")), str(Selection("pair", estimate="reciprocal"))
     ('best(3, authority)', 'pair(reciprocal)')
+    >>> Selection.parse("only(BIC, GCH)").names
+    ('BIC', 'GCH')
     """
 
     kind: str
     count: int | None = None
     estimate: str | None = None
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if (self.kind == ONLY) != bool(self.names) or len(set(self.names)) < len(self.names):
+            raise InputError(f"Rankers are named by the selection only, each once, as in only(BIC, GCH); got {self}.")
         needs = SELECTIONS[self.kind].needs
         if "count" in needs and self.count is None:
             raise InputError(f"The selection {self.kind} needs a count, as in {self.kind}(2); got none.")
@@ -103,6 +113,9 @@ class Selection:
     @classmethod
     def parse(cls, text: str) -> Selection:
         """Return the selection written as in ``pair``, ``best(2)``, ``pair(authority)`` or ``best(2, authority)``."""
+        named = NAMED.fullmatch(text.strip())
+        if named is not None:
+            return cls(ONLY, names=tuple(str(parse_value(part)) for part in split(named[1])))
         match = WRITTEN.fullmatch(text.strip())
         if match is None:
             raise InputError(f"A selection is written as in pair, best(2) or best(2, authority); got {text!r}.")
@@ -114,13 +127,20 @@ class Selection:
         return cls(match[1], counts[0] if counts else None, estimates[0] if estimates else None)
 
     def __str__(self) -> str:
-        inside = ", ".join(str(part) for part in (self.count, self.estimate) if part is not None)
+        parts = (self.count, self.estimate, *map(show_value, self.names))
+        inside = ", ".join(str(part) for part in parts if part is not None)
         return f"{self.kind}({inside})" if inside else self.kind
 
 
 @register("all")
 def choose_all(effectiveness: Floats, correlations: Floats | None, count: int) -> list[int]:
     """Every ranker."""
+    return list(range(len(effectiveness)))
+
+
+@register(ONLY)
+def choose_named(effectiveness: Floats, correlated: Floats | None, count: int) -> list[int]:
+    """The rankers named; `select` finds them by name, so there is nothing to weigh."""
     return list(range(len(effectiveness)))
 
 
@@ -184,7 +204,7 @@ def select(
     correlations : array of shape (n_rankers, n_rankers), optional
         Correlations of the rankers, in the same order (`correlations`); only ``pair`` needs them.
     kind : str or Selection
-        ``all``, ``best(2)``, ``best(3)``, ..., ``pair``.
+        ``all``, ``best(2)``, ``best(3)``, ..., ``pair``, or the rankers themselves, ``only(color, shape)``.
 
     Returns
     -------
@@ -202,6 +222,8 @@ def select(
     wanted = Selection.parse(kind) if isinstance(kind, str) else kind
     names, values = list(effectiveness), _values(effectiveness)
     table = None if correlations is None else _table(correlations, len(names))
+    if wanted.names:
+        return _named(wanted.names, names)
     chosen = SELECTIONS[wanted.kind].choose(values, table, wanted.count or 0)
     return tuple(names[i] for i in sorted(chosen))
 
@@ -284,6 +306,13 @@ def agreement(estimated: Mapping[str, float], true: Mapping[str, float], *, kind
         return float("nan")
     measure = stats.spearmanr if kind == "spearman" else stats.kendalltau
     return float(measure(ours, theirs).statistic)
+
+
+def _named(wanted: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
+    for name in wanted:
+        if name not in names:
+            raise UnknownNameError("ranker", name, names)
+    return tuple(name for name in names if name in wanted)
 
 
 def _ordered_pairs(effectiveness: Floats, correlations: Floats | None) -> list[tuple[int, int]]:
