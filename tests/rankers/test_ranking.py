@@ -126,6 +126,10 @@ def test_a_file_that_an_option_names_counts_by_its_content(tmp_path, monkeypatch
         path.write_text(scale)
         tops.append(float(rank_collection(line(), call, cache=cache).lists["s"].queries.scores[0, 1]))
     assert tops == [-1.0, -2.0]
+    path.rename(tmp_path / "moved.txt")
+    monkeypatch.setattr(Scaled, "fit", None)  # would fail if it were called
+    moved = {"s": Call.of("scaled", {"path": str(tmp_path / "moved.txt")})}
+    assert float(rank_collection(line(), moved, cache=cache).lists["s"].queries.scores[0, 1]) == -2.0
 
 
 @pytest.mark.parametrize("value", ["x" * 5000, "a\0b", ".", ""])

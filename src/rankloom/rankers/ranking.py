@@ -197,17 +197,18 @@ def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> s
     if call is None or digest is None:
         return None
     own = ranker.digest() if isinstance(ranker, Content) else ""
-    files = [_file_digest(value) for _, value in call.options if isinstance(value, str)]
-    return digest_bytes(FORMAT, __version__.encode(), str(call).encode(), repr((own, files, depth, digest)).encode())
+    options = [(name, _content(value)) for name, value in call.options]
+    settings = repr((call.name, options, own, depth, digest))
+    return digest_bytes(FORMAT, __version__.encode(), settings.encode("utf-8", "surrogatepass"))
 
 
-def _file_digest(path: str) -> str:
-    """Return what stands for a file that an option names, such as word vectors: it may be changed. Else nothing."""
+def _content(value: Any) -> Any:
+    """Return what stands for the value of an option: the content of a file that it names, else the value itself."""
     try:
-        with Path(path).open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
-    except (OSError, ValueError):  # most texts are no names of files
-        return ""
+        with Path(value).open("rb") as file:
+            return file_digest(file, "sha256").digest()  # bytes: no text is equal to it
+    except (OSError, ValueError, TypeError):  # most values are no names of files
+        return value
 
 
 def _packed(ranks: Ranks, seconds: float) -> Arrays:
