@@ -213,3 +213,16 @@ def test_rankers_can_be_named():
             Selection.parse(wrong)
     with pytest.raises(InputError, match="each once"):
         Selection("pair", names=("a",))
+
+
+def test_a_shallow_ranker_does_not_win_by_its_shallowness():
+    rng = np.random.default_rng(1)
+    centers, labels = rng.normal(size=(8, 4)), np.repeat(np.arange(8), 10)
+    good = Ranks.from_vectors(centers[labels] + 0.3 * rng.normal(size=(80, 4)), "l2", 40)
+    poor = Ranks.from_vectors(centers[labels] + 3 * rng.normal(size=(80, 4)), "l2", 3)
+    assert select_rankers({"poor": poor, "good": good}, kind="best(1, authority)") == ("good",)
+
+
+def test_a_count_of_a_thousand_digits_is_an_error():
+    with pytest.raises(InputError, match="needs a count"):
+        Selection.parse("best(" + "9" * 5000 + ")")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError, UnknownNameError, whole_number
-from rankloom.evaluation import ESTIMATES, estimate
+from rankloom.evaluation import ESTIMATES, estimate_all
 from rankloom.evaluation import correlations as correlation_matrix
 from rankloom.ranks import Ranks
 from rankloom.registry import Registry
@@ -32,6 +32,7 @@ Agreement = Literal["kendall", "spearman"]
 
 ONLY = "only"
 NAMED = re.compile(rf"{ONLY}\((.*)\)")
+COUNT = re.compile(r"[0-9]{1,9}")
 WRITTEN = re.compile(r"(\w+)(?:\(\s*([\w\s,]+?)\s*\))?")
 
 
@@ -120,8 +121,8 @@ class Selection:
         if match is None:
             raise InputError(f"A selection is written as in pair, best(2) or best(2, authority); got {text!r}.")
         inside = [part.strip() for part in match[2].split(",")] if match[2] else []
-        counts = [int(part) for part in inside if part.isdecimal()]
-        estimates = [part for part in inside if not part.isdecimal()]
+        counts = [int(part) for part in inside if COUNT.fullmatch(part)]
+        estimates = [part for part in inside if not COUNT.fullmatch(part)]
         if len(counts) > 1 or len(estimates) > 1:
             raise InputError(f"A selection takes one count and one estimate at most; got {text!r}.")
         return cls(match[1], counts[0] if counts else None, estimates[0] if estimates else None)
@@ -250,7 +251,7 @@ def select_rankers(
     correlation, depth : str, int
         Kind and depth of the correlations of a pair.
     neighbors : int
-        How many neighbors an estimate looks at.
+        How many neighbors an estimate looks at, the same number for all rankers: less where one has shorter lists.
 
     Examples
     --------
@@ -262,7 +263,7 @@ def select_rankers(
     wanted = Selection.parse(kind) if isinstance(kind, str) else kind
     needs = SELECTIONS[wanted.kind].needs
     if wanted.estimate is not None:
-        known = {name: estimate(r, kind=wanted.estimate, neighbors=neighbors) for name, r in rankers.items()}
+        known = estimate_all(rankers, kind=wanted.estimate, neighbors=neighbors)
     elif "effectiveness" in needs:
         known = _known(rankers, effectiveness, wanted)
     else:

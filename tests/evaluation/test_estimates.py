@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloom import InputError, Ranks, UnknownNameError
-from rankloom.evaluation import ESTIMATES, estimate, estimates
+from rankloom.evaluation import ESTIMATES, estimate, estimate_all, estimates
 from strategies import collections
 
 KINDS = ["authority", "reciprocal"]
@@ -107,3 +107,10 @@ def test_what_cannot_be_estimated_is_an_error():
         estimate(Ranks(np.empty((2, 0)), n_items=2))
     with pytest.raises(InputError, match="one Ranks at a time; got list"):
         estimate([Ranks([[0]])])
+
+
+def test_rankers_of_different_depth_are_estimated_with_one_k():
+    deep = Ranks.from_vectors(np.random.default_rng(0).normal(size=(40, 3)), "l2", 30)
+    found = estimate_all({"deep": deep, "shallow": deep.head(3)})
+    assert found["deep"] == found["shallow"] == estimate(deep, neighbors=3)
+    assert estimate_all({"deep": deep}) == {"deep": estimate(deep, neighbors=20)}

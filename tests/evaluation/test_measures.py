@@ -51,7 +51,7 @@ WRONG_MEASURES = {
     "recall": "The measure recall needs a cutoff, as in recall@10; got none.",
     "ns@4": "The measure ns takes no cutoff; got ns@4. Write ns.",
     "ndcg@": "The cutoff of a measure must be a whole number, at least 1; got ndcg@.",
-    "ndcg@0": "The cutoff of a measure must be a whole number, at least 1; got ndcg@0.",
+    "ndcg@0": "The cutoff of the measure ndcg must be a whole number, at least 1; got 0.",
     "ndcg@-3": "The cutoff of a measure must be a whole number, at least 1; got ndcg@-3.",
     "ndcg@ten": "The cutoff of a measure must be a whole number, at least 1; got ndcg@ten.",
 }
@@ -65,7 +65,7 @@ def test_a_measure_that_is_not_one_is_an_error(text, message):
 
 
 def test_a_cutoff_is_a_whole_number():
-    with pytest.raises(InputError, match=r"at least 1; got ndcg@2\.5"):
+    with pytest.raises(InputError, match=r"at least 1; got 2\.5"):
         Measure("ndcg", 2.5)
 
 
@@ -455,3 +455,16 @@ def test_lists_of_depth_0_score_0():
 def test_an_unknown_name_is_an_unknown_name_error():
     with pytest.raises(UnknownNameError):
         evaluate(RANKS, labels=LABELS, measures="nothing@5")
+
+
+def test_a_cutoff_is_a_number_that_a_list_can_have():
+    with pytest.raises(InputError, match=r"got p@9{38}\.\.\.\."):
+        Measure.parse("p@" + "9" * 5000)
+    with pytest.raises(InputError, match="must be a whole number, at least 1; got True"):
+        Measure("ndcg", True)
+
+
+def test_a_measure_knows_how_far_it_looks_and_its_best_value():
+    reach = {text: Measure.parse(text).reach for text in ("ndcg@5", "map", "bullseye", "ns")}
+    assert reach == {"ndcg@5": 5, "map": None, "bullseye": None, "ns": 4}
+    assert [Measure.parse(text).best for text in ("ndcg@5", "ns")] == [1.0, 4.0]

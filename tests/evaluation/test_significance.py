@@ -40,8 +40,26 @@ def test_the_symbols_are_the_papers():
     ],
 )
 def test_the_verdict_follows_from_p_value_and_difference(p_value, difference, verdict):
-    assert Comparison(p_value, difference).verdict == verdict
-    assert Comparison(p_value, difference).symbol == SYMBOLS[verdict]
+    assert Comparison(p_value, difference, difference).verdict == verdict
+    assert Comparison(p_value, difference, difference).symbol == SYMBOLS[verdict]
+
+
+def test_where_mean_and_test_point_apart_neither_is_better():
+    ours = [0.01 * i for i in range(1, 30)] + [-9.0]  # ahead in 29 of 30 queries, and behind in the mean
+    forth, back = (compare(*pair, test="wilcoxon") for pair in ((ours, np.zeros(30)), (np.zeros(30), ours)))
+    assert max(forth.p_value, back.p_value) < 1e-4
+    assert (forth.difference < 0, forth.statistic > 0) == (True, True)
+    assert (forth.verdict, back.verdict) == ("tie", "tie")
+    ours[-1] = -0.01
+    assert compare(ours, np.zeros(30), test="wilcoxon").verdict == "better"
+
+
+def test_wilcoxon_gives_differences_that_are_equal_but_for_rounding_one_rank():
+    ours = np.array([0.3, 0.7, 0.9, 0.2, 0.6, 0.8, 0.4])
+    signs = np.array([1, -1, 1, 1, 1, -1, 1])
+    found = compare(ours, ours - 0.1 * signs, test="wilcoxon")
+    assert found.p_value == compare(signs, np.zeros(7), test="wilcoxon").p_value
+    assert found.statistic == 4 * signs.sum()  # seven tied ranks of 4
 
 
 @pytest.mark.parametrize("test", NAMES)
@@ -55,9 +73,9 @@ def test_ours_and_theirs_exchanged_turn_the_verdict_round(test):
 
 @pytest.mark.parametrize("test", NAMES)
 def test_equal_arrays_are_a_tie_with_p_1(test):
-    assert compare(OURS, OURS, test=test) == Comparison(1.0, 0.0)
+    assert compare(OURS, OURS, test=test) == Comparison(1.0, 0.0, 0.0)
     noise = np.array(OURS) * (1 + 1e-15)  # what another order of adding leaves
-    assert compare(noise, OURS, test=test) == Comparison(1.0, 0.0)
+    assert compare(noise, OURS, test=test) == Comparison(1.0, 0.0, 0.0)
 
 
 def test_the_level_decides():
@@ -88,7 +106,7 @@ def test_t_and_wilcoxon_are_scipys(seed):
 
 
 def test_differences_that_are_all_one_leave_no_doubt():
-    assert compare([0.75, 1.0, 0.5], [0.5, 0.75, 0.25]) == Comparison(0.0, 0.25)
+    assert compare([0.75, 1.0, 0.5], [0.5, 0.75, 0.25]) == Comparison(0.0, 0.25, 0.25)
 
 
 def test_randomization_comes_near_the_count_of_all_signs():
@@ -158,7 +176,7 @@ WRONG = {
     "means": ((0.5, 0.6), {}, r"got the shapes \(\) and \(\)\. Evaluate with per_query=True"),
     "one query": (([1], [2]), {}, "needs at least 2 queries; got 1"),
     "NaN": (([1, np.nan], [1, 2]), {}, "must be finite numbers"),
-    "alpha": ((OURS, THEIRS), {"alpha": 1}, "alpha must be between 0 and 1, such as 0.01; got 1"),
+    "alpha": ((OURS, THEIRS), {"alpha": 1}, "alpha must be a number between 0 and 1, such as 0.01; got 1"),
     "rounds": ((OURS, THEIRS), {"rounds": 0}, "rounds must be a whole number, at least 1; got 0"),
     "seed": ((OURS, THEIRS), {"seed": -1}, "seed must be a whole number, at least 0; got -1"),
 }

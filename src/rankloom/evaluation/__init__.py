@@ -2,7 +2,7 @@
 
 from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations
-from rankloom.evaluation.estimates import ESTIMATES, estimate
+from rankloom.evaluation.estimates import ESTIMATES, estimate, estimate_all
 from rankloom.evaluation.measures import MEASURES, Measure, evaluate
 from rankloom.evaluation.significance import LEGEND, SYMBOLS, TESTS, Comparison, compare, compare_many
 from rankloom.evaluation.winning import gain, winning_numbers
@@ -23,6 +23,7 @@ __all__ = [
     "correlation",
     "correlations",
     "estimate",
+    "estimate_all",
     "evaluate",
     "gain",
     "winning_numbers",

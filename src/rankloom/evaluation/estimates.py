@@ -10,7 +10,7 @@ An estimate is the weight w of a place; a new one is one registered function.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, overload
 
 import numpy as np
@@ -100,6 +100,31 @@ def estimate(ranks: Ranks, *, kind: str = "authority", neighbors: int = 20, per_
         raise InputError("There is nothing to estimate; the ranks have no rows or no items in them.")
     values = _densities(near, weight)
     return values if per_query else float(values.mean())
+
+
+def estimate_all(rankers: Mapping[str, Ranks], *, kind: str = "authority", neighbors: int = 20) -> dict[str, float]:
+    """Estimate several rankers so that the numbers can be compared: with one k for all.
+
+    Parameters
+    ----------
+    rankers : {name: Ranks}
+    kind : str
+    neighbors : int
+        The k of all; less where the lists of a ranker are not as deep, see `common_neighbors`.
+
+    Examples
+    --------
+    >>> deep = Ranks([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
+    >>> estimate_all({"deep": deep, "shallow": deep.head(2)})
+    {'deep': 0.9166666666666666, 'shallow': 0.9166666666666666}
+    """
+    k = common_neighbors(rankers, neighbors)
+    return {name: estimate(one, kind=kind, neighbors=k) for name, one in rankers.items()}
+
+
+def common_neighbors(rankers: Mapping[str, Ranks], neighbors: int = 20) -> int:
+    """Return the k that the lists of all rankers can be estimated with: `neighbors`, or the least of their depths."""
+    return min([whole_number("neighbors", neighbors), *(max(one.depth, 1) for one in rankers.values())])
 
 
 def _densities(near: NDArray[np.int32], weight: Weight) -> Floats:

@@ -14,7 +14,7 @@ from typing import Literal, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.evaluation.truth import Floats, Judged, Qrels, judged_by_labels, judged_by_qrels
 from rankloom.ranks import PAD, Ranks
 from rankloom.registry import Registry
@@ -27,25 +27,39 @@ Cutoff = Literal["needed", "optional", "none"]
 Compute = Callable[[Judged, int], Floats]
 
 EVERY_PLACE = sys.maxsize  # the cutoff of a measure without one
+MOST_DIGITS = len(str(EVERY_PLACE))  # of a cutoff
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """What a measure's name stands for: how it is computed, and whether it takes a cutoff."""
+    """What a measure's name stands for.
+
+    Attributes
+    ----------
+    compute : callable
+    cutoff : {"needed", "optional", "none"}
+        Whether it takes a cutoff.
+    reach : int or None
+        How many places it looks at without a cutoff; None where that depends on the list.
+    best : float
+        Its largest value.
+    """
 
     compute: Compute
     cutoff: Cutoff
+    reach: int | None = None
+    best: float = 1.0
 
 
 #: The measures by name.
 MEASURES: Registry[Formula] = Registry("measure", group="rankloom.measures")
 
 
-def register(name: str, cutoff: Cutoff) -> Callable[[Compute], Compute]:
+def register(name: str, cutoff: Cutoff, *, reach: int | None = None, best: float = 1.0) -> Callable[[Compute], Compute]:
     """Give the formula decorated a name in `MEASURES`."""
 
     def add(compute: Compute) -> Compute:
-        MEASURES.register(name)(Formula(compute, cutoff))
+        MEASURES.register(name)(Formula(compute, cutoff, reach, best))
         return compute
 
     return add
@@ -82,16 +96,27 @@ class Measure:
             raise InputError(f"The measure {self.name} needs a cutoff, as in {self.name}@10; got none.")
         if self.cutoff is not None and takes == "none":
             raise InputError(f"The measure {self.name} takes no cutoff; got {self}. Write {self.name}.")
-        if self.cutoff is not None and not (isinstance(self.cutoff, int) and self.cutoff >= 1):
-            raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {self}.")
+        if self.cutoff is not None:
+            whole_number(f"The cutoff of the measure {self.name}", self.cutoff)
 
     @classmethod
     def parse(cls, text: str) -> Measure:
         """Return the measure written as ``name`` or ``name@cutoff``."""
         name, at, cutoff = text.partition("@")
-        if at and not (cutoff.isascii() and cutoff.isdigit()):
-            raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {text}.")
+        if at and not (cutoff.isascii() and cutoff.isdigit() and len(cutoff) <= MOST_DIGITS):
+            got = text if len(text) <= 40 else f"{text[:40]}..."
+            raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {got}.")
         return cls(name, int(cutoff) if at else None)
+
+    @property
+    def reach(self) -> int | None:
+        """How many places it looks at; None where it looks at the whole list."""
+        return self.cutoff or MEASURES[self.name].reach
+
+    @property
+    def best(self) -> float:
+        """Its largest value."""
+        return MEASURES[self.name].best
 
     def __str__(self) -> str:
         return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
@@ -151,7 +176,7 @@ def reciprocal_rank(judged: Judged, cutoff: int) -> Floats:
     return np.where(relevant.any(1), 1.0 / (relevant.argmax(1) + 1), 0.0)
 
 
-@register("ns", "none")
+@register("ns", "none", reach=4, best=4.0)
 def ns_score(judged: Judged, cutoff: int) -> Floats:
     """N-S score: relevant items among the first 4, the query itself included; at best 4.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,13 +27,21 @@ LEGEND = "▲ ours is statistically better, ▼ ours is statistically worse, •
 
 BLOCK_CELLS = 1 << 20  # of signs drawn at a time
 ROUNDING = 1e-12  # a smaller relative difference is one of rounding, and counts as none
+PLACES = 12  # of differences that count in an order: what differs by rounding alone is a tie
+
+
+class Tested(NamedTuple):
+    """What a paired test found: a two-sided p-value, and a statistic above 0 where ours is ahead by that test."""
+
+    p_value: float
+    statistic: float
 
 
 class PairedTest(Protocol):
-    """A paired test: differences of each query, not all 0, to a two-sided p-value."""
+    """A paired test: differences of each query, not all 0, to a p-value and a direction."""
 
-    def __call__(self, differences: Floats, *, rounds: int, seed: int) -> float:
-        """Return the p-value; a test that draws nothing leaves `rounds` and `seed` alone."""
+    def __call__(self, differences: Floats, *, rounds: int, seed: int) -> Tested:
+        """Return what it found; a test that draws nothing leaves `rounds` and `seed` alone."""
 
 
 #: The tests by name.
@@ -50,18 +58,25 @@ class Comparison:
         Two-sided, in [0, 1]; corrected where several were compared with a correction.
     difference : float
         Mean of ours minus mean of theirs.
+    statistic : float
+        Above 0 where ours is ahead by what the test looks at, below where theirs is; see `TESTS`.
     alpha : float
         The level: below it a difference counts.
     """
 
     p_value: float
     difference: float
+    statistic: float
     alpha: float = 0.01
 
     @property
     def verdict(self) -> Verdict:
-        """What it says of ours: better, worse, or a tie where p is not below alpha."""
-        if self.p_value >= self.alpha or self.difference == 0:
+        """What it says of ours: better, worse, or a tie.
+
+        A tie is where p is not below alpha, and where the mean and the test point in different directions, as they can
+        with ``wilcoxon``: ours may win most queries by a little and lose one by much. Then neither is called better.
+        """
+        if self.p_value >= self.alpha or self.difference * self.statistic <= 0:
             return "tie"
         return "better" if self.difference > 0 else "worse"
 
@@ -72,7 +87,7 @@ class Comparison:
 
 
 @TESTS.register("t")
-def t_test(differences: Floats, *, rounds: int, seed: int) -> float:
+def t_test(differences: Floats, *, rounds: int, seed: int) -> Tested:
     r"""Student's paired t-test, the paper's.
 
     .. math:: t = \bar d \,/\, (s_d / \sqrt n), \quad n - 1 \text{ degrees of freedom}
@@ -83,21 +98,28 @@ def t_test(differences: Floats, *, rounds: int, seed: int) -> float:
 
     spread = differences.std(ddof=1)
     if spread == 0:
-        return 0.0
-    t = differences.mean() / (spread / sqrt(len(differences)))
-    return float(2 * stdtr(len(differences) - 1, -abs(t)))
+        return Tested(0.0, float(differences[0]))
+    t = float(differences.mean() / (spread / sqrt(len(differences))))
+    return Tested(float(2 * stdtr(len(differences) - 1, -abs(t))), t)
 
 
 @TESTS.register("wilcoxon")
-def wilcoxon(differences: Floats, *, rounds: int, seed: int) -> float:
-    """Wilcoxon's signed-rank test, without the queries that do not differ; exact for few, as scipy decides."""
+def wilcoxon(differences: Floats, *, rounds: int, seed: int) -> Tested:
+    """Wilcoxon's signed-rank test, without the queries that do not differ; exact for few, as scipy decides.
+
+    The statistic is W+ - W-, the ranks of the queries that ours wins less those of the others. Differences that are
+    the same but for rounding share a rank.
+    """
+    from scipy.stats import rankdata
     from scipy.stats import wilcoxon as signed_rank
 
-    return float(signed_rank(differences[differences != 0]).pvalue)
+    rounded = np.round(differences / np.abs(differences).max(), PLACES)
+    changed = rounded[rounded != 0]
+    return Tested(float(signed_rank(changed).pvalue), float((np.sign(changed) * rankdata(np.abs(changed))).sum()))
 
 
 @TESTS.register("randomization")
-def randomization(differences: Floats, *, rounds: int, seed: int) -> float:
+def randomization(differences: Floats, *, rounds: int, seed: int) -> Tested:
     r"""Fisher's randomization test: how often is the mean as far from 0 when signs are drawn by lot?
 
     .. math:: p = (1 + \#\{|\bar d^*| \ge |\bar d|\}) \,/\, (1 + \mathrm{rounds})
@@ -119,7 +141,7 @@ def randomization(differences: Floats, *, rounds: int, seed: int) -> float:
         signs = np.unpackbits(drawn.view(np.uint8), axis=1, count=len(differences))
         sums = 2 * np.einsum("ij,j->i", signs, differences) - total  # a sign of 0 turns the difference round
         beyond += int(np.count_nonzero(np.abs(sums) >= abs(total) - slack))
-    return beyond / (rounds + 1)
+    return Tested(beyond / (rounds + 1), float(total))
 
 
 def compare(
@@ -156,11 +178,11 @@ def compare(
     ('▲', 'better', 0.0007, 0.3)
     """
     run = TESTS[test]
-    _check_level(alpha)
+    check_alpha(alpha)
     differences = _differences(ours, theirs)
     options = {"rounds": whole_number("rounds", rounds), "seed": whole_number("seed", seed, 0)}
-    p_value = run(differences, **options) if differences.any() else 1.0
-    return Comparison(p_value, float(differences.mean()), alpha)
+    found = run(differences, **options) if differences.any() else Tested(1.0, 0.0)
+    return Comparison(found.p_value, float(differences.mean()), found.statistic, alpha)
 
 
 def compare_many(
@@ -194,7 +216,7 @@ def compare_many(
     }
     adjusted = correct([one.p_value for one in single.values()], method=correction)
     return {
-        name: Comparison(float(p_value), one.difference, alpha)
+        name: Comparison(float(p_value), one.difference, one.statistic, alpha)
         for (name, one), p_value in zip(single.items(), adjusted, strict=True)
     }
 
@@ -215,6 +237,8 @@ def _differences(ours: ArrayLike, theirs: ArrayLike) -> Floats:
     return differences
 
 
-def _check_level(alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must be between 0 and 1, such as 0.01; got {alpha!r}.")
+def check_alpha(alpha: object) -> float:
+    """Return the level of a test, or raise where it is not a number between 0 and 1."""
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
+        raise InputError(f"alpha must be a number between 0 and 1, such as 0.01; got {alpha!r}.")
+    return float(alpha)

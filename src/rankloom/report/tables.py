@@ -32,7 +32,6 @@ from rankloom.report.formats import Cell, Column, Row, Table
 from rankloom.selection import agreement
 
 SECONDS = 3  # digits after the point
-PLACES = {"ns": 4.0}  # measures that do not end at 1: by what they are divided for a difference in percentage points
 
 
 def rankers(results: Results) -> Table | None:
@@ -126,7 +125,7 @@ def comparators(results: Results) -> Table | None:
     for one in others:
         outcome = against.get(one.comparator)
         points = 100 * float((first.values[results.main] - one.values[results.main]).mean())
-        points /= PLACES.get(results.experiment.measures[0].name, 1.0)
+        points /= results.experiment.measures[0].best  # 4 for ns
         rows.append(Row((one.comparator, mean(one.values, results.main), points, *_p_and_verdict(outcome))))
     columns = [
         Column("Comparator", "text"),
