@@ -3,7 +3,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.registry import Registry
+from rankloom.registry import Registry, file_options, make
 
 GROUP = "rankloom.test_shapes"
 
@@ -74,3 +74,20 @@ def test_plug_ins_are_loaded_once(shapes, monkeypatch):
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: calls.append(group) or [])
     assert len(shapes) == len(list(shapes)) == 1
     assert calls == [GROUP]
+
+
+def test_an_option_annotated_as_a_path_takes_the_name_of_a_file():
+    from rankloom.datasets import COLLECTIONS
+    from rankloom.rankers import RANKERS
+
+    assert {name: file_options(COLLECTIONS[name]) for name in ("files", "folder", "soccer", "digits")} == {
+        "files": ["labels", "qrels"],
+        "folder": ["path"],
+        "soccer": ["path"],
+        "digits": [],
+    }
+    found = {name: file_options(RANKERS[name]) for name in ("file", "matrix", "wmd", "vectors")}
+    assert found == {"file": ["path", "items"], "matrix": ["path"], "wmd": ["vectors"], "vectors": []}
+    for value in (2024, True, ("a", "b")):
+        with pytest.raises(InputError, match="qrels of the collection 'files' must be the name of a file; got"):
+            make(COLLECTIONS, "files", {"qrels": value})

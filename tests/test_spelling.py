@@ -6,7 +6,13 @@ from rankloom.errors import InputError
 from rankloom.spelling import Call, parse_value, show_value
 
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-1000, 1000), st.floats(allow_nan=False, allow_infinity=False), st.text()
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(),
+    st.text('\\",()[]= a1_.'),
+    st.sampled_from(["1_000", "inf", "-inf", "nan", "1e999", "٣", "9" * 5000, "yes", "a\\"]),
 )
 VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=3).map(tuple))
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True)
@@ -36,5 +42,32 @@ def test_brackets_and_quotes_hide_commas():
 
 @pytest.mark.parametrize("text", ["", "(a=1)", "f(", "f(a=1", "f)", "f(a)", "f(=1)", "f(a=1, a=2)", "f(1a=2)", "f g"])
 def test_what_is_no_call_is_an_error_that_shows_it(text):
-    with pytest.raises(InputError, match=r"got|twice"):
+    with pytest.raises(InputError, match=r"got|twice|Got"):
         Call.parse(text)
+
+
+def test_a_text_that_ends_in_a_backslash_ends_at_its_quotation_mark():
+    call = Call.of("f", {"a": "a b\\", "z": 1})
+    assert str(call) == r'f(a="a b\\", z=1)'
+    assert Call.parse(str(call)) == call
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a(b=1)(c=2)", 'a(b="x)', "a(b=[1)", "a(b=[1))", "a(b=(1])", 'a(b="x"y)', "f(a=" + "[" * 3000 + "]" * 3000 + ")"],
+)
+def test_brackets_and_quotes_are_closed(text):
+    with pytest.raises(InputError, match=r"closes nothing|not closed|in quotes|20 deep at most"):
+        Call.parse(text)
+
+
+def test_numbers_are_those_of_every_language():
+    assert [parse_value(text) for text in ("2019_01", "٣", "1e999", "nan")] == ["2019_01", "٣", "1e999", "nan"]
+    assert [parse_value(text) for text in ("+7", "-.5", "1e3", "inf")] == [7, -0.5, 1000.0, float("inf")]
+    with pytest.raises(InputError, match="NaN is no value"):
+        Call.of("f", {"a": (1, float("nan"))})
+
+
+def test_half_a_letter_is_refused():
+    with pytest.raises(InputError, match="Write a text in quotes"):
+        Call.parse(r'f(a="\ud800")')

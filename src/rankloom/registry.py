@@ -105,4 +105,27 @@ def make(makers: Registry[Callable[..., T]], name: str, options: Mapping[str, An
     missing = [key for key, one in known.items() if one.default is one.empty and key not in options]
     if missing:
         raise InputError(f"The {makers.kind} {name!r} needs the option {missing[0]!r}: {name}({missing[0]}=...).")
+    for option in file_options(maker):
+        value = options.get(option)
+        if isinstance(value, bool | int | float | list | tuple):
+            quoted = f' Put it in quotes: {option}="{value}".' if type(value) in (int, float) else ""
+            raise InputError(
+                f"{option} of the {makers.kind} {name!r} must be the name of a file; got {value!r}.{quoted}"
+            )
     return maker(**options)
+
+
+def file_options(maker: Callable[..., Any]) -> list[str]:
+    """Return the options of a maker that name a file or a folder: those annotated as a path.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> def table(path: Path, column: str = "text", labels: Path | None = None): ...
+    >>> file_options(table)
+    ['path', 'labels']
+    """
+    import inspect
+
+    known = inspect.signature(maker).parameters
+    return [name for name, one in known.items() if "Path" in inspect.formatannotation(one.annotation)]

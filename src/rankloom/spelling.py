@@ -6,12 +6,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from rankloom.errors import InputError
 
 WORDS = {"none": None, "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 BARE = re.compile(r"[^\s,()=\[\]\"]+")  # text that needs no quotes
+WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # as typed: Python's own 1_000 is a text, such as 2019_01 in a path
+REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+INFINITE = re.compile(r"[+-]?inf")
+BRACKETS = {")": "(", "]": "["}
+DEEPEST = 20  # brackets within brackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class Call:
         if not BARE.fullmatch(name) or (bracket and not rest.endswith(")")):
             raise InputError(f"Write a name, or a name with options as in rrf(constant=20); got {text!r}.")
         options: dict[str, Any] = {}
-        for part in split(rest[:-1]) if bracket else ():
+        for part in _split_in(text, rest[:-1]) if bracket else ():
             key, equals, value = part.partition("=")
             if not equals or not key.strip().isidentifier():
                 raise InputError(f"Options are written NAME=VALUE, as in rrf(constant=20); got {part!r} in {text!r}.")
@@ -78,12 +84,12 @@ def parse_value(text: str) -> Any:
         return WORDS[text.lower()]
     if text.startswith("[") and text.endswith("]"):
         return [parse_value(part) for part in split(text[1:-1])]
-    for kind in (int, float, json.loads) if text.startswith('"') else (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    if text.startswith('"'):
+        return _quoted(text)
+    if WHOLE.fullmatch(text):
+        return int(text)
+    number = float(text) if REAL.fullmatch(text) or INFINITE.fullmatch(text) else None
+    return text if number is None or (REAL.fullmatch(text) and not isfinite(number)) else number
 
 
 def show_value(value: Any) -> str:
@@ -98,17 +104,64 @@ def show_value(value: Any) -> str:
 
 
 def split(text: str) -> Iterator[str]:
-    """Yield the parts between commas, but not those inside brackets or quotes."""
-    depth, quoted, start = 0, False, 0
-    for place, letter in enumerate(text):
-        quoted ^= letter == '"' and text[place - 1 : place] != "\\"
-        depth += 0 if quoted else (letter in "([") - (letter in ")]")
-        if letter == "," and not depth and not quoted:
-            yield text[start:place].strip()
-            start = place + 1
+    """Yield the parts between commas, but not those inside brackets or quotes.
+
+    Raises
+    ------
+    InputError
+        For brackets or quotes that are not closed, or closed before they are opened.
+    """
+    start = 0
+    for place in _commas(text):
+        yield text[start:place].strip()
+        start = place + 1
     if text[start:].strip():
         yield text[start:].strip()
 
 
+def _commas(text: str) -> Iterator[int]:
+    """Yield the places of the commas outside of brackets and quotes."""
+    opened: list[str] = []
+    quoted = escaped = False
+    for place, letter in enumerate(text):
+        if quoted:
+            quoted, escaped = letter != '"' or escaped, letter == "\\" and not escaped
+        elif letter == '"':
+            quoted = True
+        elif letter in "([":
+            opened.append(letter)
+        elif letter in BRACKETS and (not opened or opened.pop() != BRACKETS[letter]):
+            raise InputError(f"A bracket {letter} closes nothing.")
+        elif letter == "," and not opened:
+            yield place
+        if len(opened) > DEEPEST:
+            raise InputError(f"Brackets are {DEEPEST} deep at most.")
+    if quoted or opened:
+        raise InputError(f"A {'quotation mark' if quoted else 'bracket ' + opened[-1]} is not closed.")
+
+
+def _split_in(whole: str, text: str) -> Iterator[str]:
+    """Yield the parts as `split` does; an error shows the whole that they are of."""
+    try:
+        yield from split(text)
+    except InputError as error:
+        raise InputError(f"{error} Got {_short(whole)}.") from None
+
+
+def _quoted(text: str) -> str:
+    try:
+        value = json.loads(text)
+        value.encode()
+    except ValueError:  # of JSON, or a half of a surrogate pair, which no file can have
+        raise InputError(f'Write a text in quotes as in "a b", with \\" and \\\\ inside; got {_short(text)}.') from None
+    return str(value)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:80]}...")
+
+
 def _frozen(value: Any) -> Any:
+    if isinstance(value, float) and value != value:
+        raise InputError("NaN is no value of an option; got NaN.")
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

@@ -146,7 +146,7 @@ def test_an_unknown_collection_or_option_is_refused(tmp_path):
         open_collection("soccer(pth=x)")
     with pytest.raises(InputError, match=r"'table' needs the option 'path': table\(path=\.\.\.\)"):
         open_collection("table")
-    with pytest.raises(InputError, match="2006 does not exist"):
+    with pytest.raises(InputError, match="Put it in quotes"):
         open_collection("folder(path=2006)")
 
 

@@ -12,14 +12,14 @@ from rankloom.datasets.collection import Collection, Queries, register
 from rankloom.datasets.places import check_classes, check_count, place
 from rankloom.errors import InputError
 from rankloom.io import read_qrels
-from rankloom.io.lines import numbered_lines, opened, shown
+from rankloom.io.lines import FilePath, numbered_lines, opened, shown
 from rankloom.ranks import Ids
 
 OHSUMED = "ohsumed_single_label_18302.jsonl"
 
 
 @register("ohsumed")
-def ohsumed(path: str | None = None, *, check: bool = True) -> Collection:
+def ohsumed(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return the Ohsumed abstracts that have one class: 18,302, in 23 classes of cardiovascular diseases.
 
     Layout: ``ohsumed_single_label_18302.jsonl`` (or .jsonl.gz), a line ``{"id": ..., "labels": [...], "text": ...}``
@@ -51,7 +51,7 @@ def ohsumed(path: str | None = None, *, check: bool = True) -> Collection:
 
 
 @register("cranfield")
-def cranfield(path: str | None = None, *, check: bool = True) -> Collection:
+def cranfield(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return the Cranfield abstracts on aerodynamics: 1400, with 225 judged queries.
 
     Layout: ``cran.all.1400.xml`` (``<doc>`` with ``<docno>`` and ``<text>``), ``cran.qry.xml`` (``<top>`` with

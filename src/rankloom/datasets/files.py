@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from rankloom.datasets.collection import Collection, Queries, register
 from rankloom.errors import InputError
 from rankloom.io import read_labels, read_qrels
+from rankloom.io.lines import FilePath
 from rankloom.ranks import Ids
 
 
 @register("files")
-def files(labels: str | None = None, qrels: str | None = None) -> Collection:
+def files(labels: FilePath | None = None, qrels: FilePath | None = None) -> Collection:
     """Return the collection of a file of labels, or of TREC judgments; its rankers are ``file(path=...)``.
 
     Parameters
@@ -23,16 +25,16 @@ def files(labels: str | None = None, qrels: str | None = None) -> Collection:
     """
     if (labels is None) == (qrels is None):
         raise InputError("Give files(labels=...) or files(qrels=...): one of the two, to evaluate by.")
-    return _judged(qrels) if qrels is not None else _labeled(str(labels))
+    return _judged(qrels) if qrels is not None else _labeled(cast(FilePath, labels))
 
 
-def _labeled(path: str) -> Collection:
+def _labeled(path: FilePath) -> Collection:
     classes = read_labels(path)
     about = f"{len(classes)} items in {len(set(classes.values()))} classes"
     return Collection("files", Ids(classes), labels=tuple(classes.values()), about=about)
 
 
-def _judged(path: str) -> Collection:
+def _judged(path: FilePath) -> Collection:
     qrels = read_qrels(path)
     items = Ids(dict.fromkeys(item for judged in qrels.values() for item in judged))
     return Collection("files", items, queries=Queries(Ids(qrels), qrels), about=_count(qrels))

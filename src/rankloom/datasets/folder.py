@@ -10,6 +10,7 @@ from rankloom.datasets.collection import Collection, Part, register
 from rankloom.datasets.places import files_in
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.images import SUFFIXES, ImageFile
+from rankloom.io.lines import FilePath
 from rankloom.ranks import Ids
 
 #: What the files of a folder are.
@@ -18,7 +19,7 @@ ENDINGS: dict[Kind, frozenset[str]] = {"images": SUFFIXES, "texts": frozenset({"
 
 
 @register("folder")
-def folder(path: str, *, kind: Kind | None = None) -> Collection:
+def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
     """Return the pictures or the texts (.txt, UTF-8) of a folder; the class of each is its sub-folder.
 
     Files are looked for in sub-folders of any depth, and named by their path in the folder. Where no file is in a

@@ -11,6 +11,7 @@ from rankloom.datasets.places import check_classes, check_count, files_in, in_im
 from rankloom.errors import InputError
 from rankloom.images import SUFFIXES, ImageFile
 from rankloom.io import read_labels
+from rankloom.io.lines import FilePath
 from rankloom.ranks import Ids
 
 BLOCK = 160  # pixels: a picture of 640 x 640 has 4 x 4 blocks
@@ -18,7 +19,7 @@ NUMBERED = re.compile(r"^(?P<stem>.*?)(?P<number>\d+)\.\w+$")
 
 
 @register("soccer")
-def soccer(path: str | None = None, *, check: bool = True) -> Collection:
+def soccer(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return the color set of soccer teams: 280 pictures, 7 teams of 40.
 
     Layout: ``images/<team>/<number>.jpg``, or the folders of teams themselves.
@@ -44,7 +45,7 @@ def soccer(path: str | None = None, *, check: bool = True) -> Collection:
 
 
 @register("mpeg7")
-def mpeg7(path: str | None = None, *, check: bool = True) -> Collection:
+def mpeg7(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return the MPEG-7 CE-Shape-1 part B silhouettes: 1400, 70 classes of 20.
 
     Layout: ``images/<class>-<number>.png`` (or .gif, as published), or those files themselves.
@@ -74,7 +75,7 @@ def mpeg7(path: str | None = None, *, check: bool = True) -> Collection:
 
 
 @register("brodatz")
-def brodatz(path: str | None = None, *, check: bool = True) -> Collection:
+def brodatz(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return the Brodatz album: 111 textures, each cut into 16 blocks of 160 x 160 pixels that do not overlap: 1776.
 
     Layout: ``images/D<number>.gif`` (or any other format) of 640 x 640 pixels, 1 to 112. D14 is left out, as in the
@@ -107,7 +108,7 @@ def brodatz(path: str | None = None, *, check: bool = True) -> Collection:
 
 
 @register("ukbench")
-def ukbench(path: str | None = None, *, check: bool = True) -> Collection:
+def ukbench(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return UKBench: 10,200 pictures, four of each object; or a part of it that has whole groups of four.
 
     Layout: ``images/ukbench<number>.jpg``, or those files themselves (``full/`` as published is such a folder). The
@@ -136,7 +137,7 @@ def ukbench(path: str | None = None, *, check: bool = True) -> Collection:
 
 
 @register("uw")
-def uw(path: str | None = None, *, check: bool = True) -> Collection:
+def uw(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return the University of Washington's pictures with keywords: 1109, 20 classes of 22 to 255.
 
     Layout: ``images/<class>/<name>.jpg``, or the folders of classes themselves, as published (a folder for each place,

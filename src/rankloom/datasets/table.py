@@ -11,7 +11,7 @@ from typing import Any
 
 from rankloom.datasets.collection import Collection, register
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.lines import numbered_lines, opened, shown
+from rankloom.io.lines import FilePath, numbered_lines, opened, shown
 from rankloom.ranks import Ids
 
 LONGEST = (1 << 31) - 1  # of a text in a CSV file, in characters; Python's own limit is 131,072
@@ -20,7 +20,7 @@ Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 
 @register("table")
-def table(path: str, *, text: str = "text", label: str | None = None, id: str | None = None) -> Collection:
+def table(path: FilePath, *, text: str = "text", label: str | None = None, id: str | None = None) -> Collection:
     """Return the texts of a table, packed (.gz) or not.
 
     A .csv or .tsv file (UTF-8) has the names of its columns in the first line; a .jsonl file has an object in each

@@ -14,6 +14,7 @@ from rankloom.cache import Cache
 from rankloom.engine.local import Progress
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io import read_ranks
+from rankloom.io.lines import FilePath
 from rankloom.rankers.ranker import register
 from rankloom.ranks import PAD, Ids, Ranks
 
@@ -28,16 +29,16 @@ class RankFile:
 
     Attributes
     ----------
-    path : str
+    path : path
         A TREC run or any other file that `read_ranks` reads.
-    items : str, optional
+    items : path, optional
         The lists of the collection's own items, where `path` has those of queries from outside.
     format : str, optional
         As in `read_ranks`.
     """
 
-    path: str
-    items: str | None = None
+    path: FilePath
+    items: FilePath | None = None
     format: str | None = None
 
     @property
@@ -58,7 +59,7 @@ class FittedFile:
     lists: Ranks
     own: Ranks | None
     ids: tuple[str, ...]
-    path: str
+    path: FilePath
 
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
@@ -80,11 +81,11 @@ class Matrix:
 
     Attributes
     ----------
-    path : str
+    path : path
     meaning : {"distance", "similarity"}
     """
 
-    path: str
+    path: FilePath
     meaning: Meaning = "distance"
 
     def __post_init__(self) -> None:
@@ -134,14 +135,14 @@ def read_matrix(path: str, n_items: int) -> NDArray[Any]:
     return matrix
 
 
-def _over(ranks: Ranks, ids: tuple[str, ...], path: str) -> Ranks:
+def _over(ranks: Ranks, ids: tuple[str, ...], path: FilePath) -> Ranks:
     try:
         return ranks.renumbered(Ids(ids))
     except UnknownNameError as error:
         raise InputError(f"{path} lists an item that the collection has not: {error}") from None
 
 
-def _rows(ranks: Ranks, names: Sequence[str], path: str) -> Ranks:
+def _rows(ranks: Ranks, names: Sequence[str], path: FilePath) -> Ranks:
     """Return the lists of queries by name; an empty list where there is none."""
     numbers = {ranks.query_name(row): row for row in range(ranks.n_queries)}
     rows = np.array([numbers.get(name, PAD) for name in names], np.intp)
@@ -150,7 +151,7 @@ def _rows(ranks: Ranks, names: Sequence[str], path: str) -> Ranks:
     return ranks.spread(rows, Ids(names))
 
 
-def _numbered(ranks: Ranks, n_items: int, path: str) -> Ranks:
+def _numbered(ranks: Ranks, n_items: int, path: FilePath) -> Ranks:
     if (ranks.n_queries, ranks.n_items) != (n_items, n_items):
         raise InputError(f"{path} has {ranks.n_queries} lists of {ranks.n_items} items; the collection has {n_items}.")
     return ranks
