@@ -2,6 +2,7 @@ import pytest
 
 from rankloom.aggregate import METHODS
 from rankloom.errors import InputError
+from rankloom.evaluation import Measure
 from rankloom.experiment import EXAMPLE, Experiment
 from rankloom.spelling import Call
 
@@ -48,6 +49,16 @@ def test_a_list_of_rankers_names_them_as_they_are_spelled():
         ({"methods": ["rff"]}, "Unknown method 'rff'"),
         ({"methods": ["rrf(constnt=2)"]}, "has no option 'constnt'"),
         ({"methods": "rrf"}, "methods must be a list of texts"),
+        ({"methods": [1]}, "each of methods must be a text; got 1"),
+        ({"methods": ["fg(progress=yes)"]}, "gives 'fg' its progress in methods"),
+        ({"methods": ["fg(threads=7)"]}, "gives 'fg' its threads in methods"),
+        ({"curve": ["fg(cutoff=3)"]}, "gives 'fg' its cutoff in curve"),
+        ({"curve": ["rrf", "rrf"]}, "curve must differ"),
+        ({"cutoffs": [5, 5]}, "cutoffs must differ"),
+        ({"rankers": ["vectors", "vectors"]}, "ranker names must differ"),
+        ({"rankers": [["a"]]}, "rankers must be a list"),
+        ({"rankers": [1]}, "rankers must be a list"),
+        ({"name": "\ud800"}, "half of a surrogate pair"),
         ({"methods": []}, "methods must not be empty"),
         ({"methods": ["rrf", "rrf"]}, "methods must differ"),
         ({"measures": ["ndcg10"]}, "Unknown measure"),
@@ -89,3 +100,41 @@ def test_a_file_is_named_in_its_errors(tmp_path):
     path.write_bytes(b"\xff")
     with pytest.raises(InputError, match="not UTF-8"):
         Experiment.read(path)
+
+
+def test_python_values_are_checked_as_those_of_a_file_are():
+    spec = Experiment(
+        name="n",
+        collection="digits",
+        rankers={"x": Call.parse("vectors(part=pixels)")},
+        methods=["fg", Call("rrf")],
+        measures=[Measure("ndcg", 10)],
+        cutoffs=[2, 4],
+    )
+    assert spec == Experiment.from_dict({**spec.to_dict(), "collection": "digits"})
+    assert hash(spec) == hash(Experiment.from_toml(spec.to_toml()))
+    assert (spec.collection, spec.cutoffs) == (Call("digits"), (2, 4))
+    with pytest.raises(InputError, match="collection must be a text"):
+        Experiment(name="n", collection=3, rankers=["vectors"])
+
+
+def test_every_letter_of_a_name_is_written_as_toml():
+    spec = Experiment.from_dict({**LEAST, "name": "del \x7f", "rankers": {"😀\x01": 'file(path="😀 \\\\.run")'}})
+    assert Experiment.from_toml(spec.to_toml()) == spec
+
+
+def test_toml_that_no_parser_takes_is_told_of():
+    for text in ("cutoff = " + "9" * 5000, "rankers = " + "[" * 5000):
+        with pytest.raises(InputError, match="This is not TOML"):
+            Experiment.from_toml(text)
+
+
+def test_measures_that_look_deeper_than_the_cutoff_are_known():
+    measures = ["ndcg@10", "p@20", "map", "bullseye", "ns"]
+    assert [str(one) for one in Experiment.from_dict({**LEAST, "measures": measures}).deeper] == [
+        "p@20",
+        "map",
+        "bullseye",
+    ]
+    for more in ({"cutoff": 1000}, {"cutoff": 50, "depth": 50}, {"k": 10}):
+        assert Experiment.from_dict({**LEAST, "measures": measures, **more}).deeper == ()

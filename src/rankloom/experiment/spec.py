@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from rankloom.aggregate import METHODS
 from rankloom.compare import COMPARATORS
 from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, TESTS, Measure
+from rankloom.evaluation.significance import check_alpha
 from rankloom.selection import Selection
 from rankloom.spelling import Call
 
@@ -28,20 +29,24 @@ PAPER_METHODS = tuple(
 #: The cutoffs of the paper's figure, and on to 100.
 PAPER_CUTOFFS = (2, 4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 60, 80, 100)
 
-#: How each of several things is read.
-PARSERS: dict[str, Callable[[str], Any]] = {
-    "methods": Call.parse,
-    "curve": Call.parse,
-    "measures": Measure.parse,
-    "selections": Selection.parse,
+#: What there are several of, and what each is; one that is not a text is written as one.
+KINDS: dict[str, type[Call] | type[Measure] | type[Selection] | type[str]] = {
+    "methods": Call,
+    "curve": Call,
+    "measures": Measure,
+    "selections": Selection,
     "correlations": str,
     "comparators": str,
 }
+#: Options of methods that the protocol gives itself.
+OWN_OPTIONS = ("threads", "progress", "collection")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """The specification of an experiment: hashable, and written as TOML.
+
+    Values may be given as they are written in the TOML file (``methods=["fg", "rrf"]``); they are kept as below.
 
     Attributes
     ----------
@@ -72,7 +77,8 @@ class Experiment:
     k : int or None
         How many answers a method gives; by default as many as the measures look at.
     test, alpha, correction
-        How methods are compared: see `rankloom.evaluation.compare`.
+        How methods are compared: see `rankloom.evaluation.compare`. Outcomes of tests follow from the kept values, so
+        a change of these costs nothing.
     repeats : int
         How often fusion graphs are timed.
     seed : int
@@ -108,16 +114,14 @@ class Experiment:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _typed(field.name, getattr(self, field.name)))
         _check_names(self)
-        for name in ("cutoff", "depth", "repeats"):
-            whole_number(name, getattr(self, name))
-        whole_number("seed", self.seed, 0)
-        for cutoff in self.cutoffs:
-            whole_number("each of cutoffs", cutoff)
-        if self.k is not None:
-            whole_number("k", self.k)
-        if not isinstance(self.alpha, float) or not 0 < self.alpha < 1:
-            raise InputError(f"alpha must be a number between 0 and 1, such as 0.01; got {self.alpha!r}.")
+        _check_options(self)
+        try:
+            self.to_toml().encode()
+        except UnicodeEncodeError:
+            raise InputError("A name or an option has half of a surrogate pair in it; write whole letters.") from None
 
     @classmethod
     def read(cls, path: str | Path) -> Experiment:
@@ -141,9 +145,13 @@ class Experiment:
     def from_toml(cls, text: str) -> Experiment:
         """Return the experiment that a TOML text specifies."""
         try:
-            return cls.from_dict(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
+            given = tomllib.loads(text)
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # a number of many digits, or brackets within brackets, among them
             raise InputError(f"This is not TOML: {error}.") from None
+        return cls.from_dict(given)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Experiment:
@@ -155,7 +163,7 @@ class Experiment:
         for key in ("name", "collection", "rankers"):
             if key not in given:
                 raise InputError(f"An experiment needs a {key}; see 'rankloom experiment --help' for an example.")
-        return cls(**{key: _typed(key, value) for key, value in given.items()})
+        return cls(**given)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `from_dict` reads, with every value spelled out."""
@@ -174,9 +182,9 @@ class Experiment:
         """Return the TOML text that `from_toml` reads."""
         plain = self.to_dict()
         rankers = plain.pop("rankers")
-        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in plain.items()]
+        lines = [f"{key} = {_toml(value)}" for key, value in plain.items()]
         lines += ["", "[rankers]"]
-        lines += [f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(call)}" for name, call in rankers.items()]
+        lines += [f"{_toml(name)} = {_toml(call)}" for name, call in rankers.items()]
         return "\n".join(lines) + "\n"
 
     @property
@@ -189,6 +197,19 @@ class Experiment:
         """What the rankers are called."""
         return tuple(name for name, _ in self.rankers)
 
+    @property
+    def deeper(self) -> tuple[Measure, ...]:
+        """The measures that look deeper than the cutoff, where per-query methods have few answers or none.
+
+        Examples
+        --------
+        >>> spec = {"name": "n", "collection": "digits", "rankers": ["vectors"], "measures": ["ndcg@10", "p@20", "map"]}
+        >>> [str(one) for one in Experiment.from_dict(spec).deeper]
+        ['p@20', 'map']
+        """
+        depths = {one: min(one.reach or self.depth, self.depth, self.k or self.depth) for one in self.measures}
+        return tuple(one for one, depth in depths.items() if depth > self.cutoff)
+
 
 def digest(plain: Any) -> str:
     """Return 32 hexadecimal digits that stand for plain data."""
@@ -196,48 +217,82 @@ def digest(plain: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def _toml(value: Any) -> str:
+    """Return a value as TOML, which is JSON but for one control character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _typed(key: str, value: Any) -> Any:
-    """Return what the TOML value of a key stands for."""
+    """Return what the value of a key stands for, as it is kept; raise where it is of another kind."""
     if key == "rankers":
         return _rankers(value)
-    if key in ("name", "collection", "test", "correction") and not isinstance(value, str):
-        raise InputError(f"{key} must be a text; got {value!r}.")
     if key == "collection":
-        return Call.parse(value)
-    if key in PARSERS or key == "cutoffs":
-        parse, what = PARSERS.get(key), "numbers" if key == "cutoffs" else "texts"
-        if not isinstance(value, list | tuple) or (parse and not all(isinstance(one, str) for one in value)):
-            raise InputError(f"{key} must be a list of {what}; got {value!r}.")
-        return tuple(map(parse, value)) if parse else tuple(value)
-    return float(value) if key == "alpha" and isinstance(value, int) else value
+        return _one(key, Call, value)
+    if key in KINDS:
+        return tuple(_one(key, KINDS[key], one) for one in _several(key, value, "texts"))
+    if key == "cutoffs":
+        return tuple(whole_number("each of cutoffs", one) for one in _several(key, value, "numbers"))
+    if key in ("name", "test", "correction"):
+        return _one(key, str, value)
+    if key == "alpha":
+        return check_alpha(value)
+    return None if key == "k" and value is None else whole_number(key, value, 0 if key == "seed" else 1)
+
+
+def _one(key: str, kind: type[Any], value: Any) -> Any:
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, str):
+        where = "each of " if key in KINDS else ""
+        raise InputError(f"{where}{key} must be a text; got {value!r}.")
+    return kind.parse(value)
+
+
+def _several(key: str, value: Any, what: str) -> Iterable[Any]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{key} must be a list of {what}; got {value!r}.")
+    return value
 
 
 def _rankers(given: Any) -> tuple[tuple[str, Call], ...]:
-    if isinstance(given, list | tuple):
-        given = {one: one for one in given}
-    if not isinstance(given, Mapping) or not all(isinstance(one, str) for one in given.values()):
-        raise InputError(f'rankers must be a list such as ["bic", "lbp"], or a table of names; got {given!r}.')
-    return tuple((name, Call.parse(call)) for name, call in given.items())
+    pairs = list(given.items()) if isinstance(given, Mapping) else given
+    if not isinstance(pairs, list | tuple):
+        pairs = [None]
+    found = []
+    for one in pairs:
+        name, call = one if isinstance(one, tuple) and len(one) == 2 else (one, one)
+        if not isinstance(name, str) or not isinstance(call, str | Call):
+            raise InputError(f'rankers must be a list such as ["bic", "lbp"], or a table of names; got {given!r}.')
+        found.append((name, Call.parse(call) if isinstance(call, str) else call))
+    return tuple(found)
 
 
 def _check_names(experiment: Experiment) -> None:
     if not experiment.rankers:
         raise InputError("An experiment needs rankers; got none.")
-    for name in ("methods", "measures", "selections", "correlations", "comparators"):
+    for name in (*KINDS, "cutoffs", "ranker_names"):
         several = [str(one) for one in getattr(experiment, name)]
-        if not several:
+        if not several and name not in ("curve", "cutoffs"):
             raise InputError(f"{name} must not be empty; leave the key out for the usual ones.")
         if len(set(several)) < len(several):
-            raise InputError(f"{name} must differ; got {', '.join(several)}.")
-    for call in (*experiment.methods, *experiment.curve):
-        has = METHODS[call.name].options()
-        for option, _ in call.options:
-            if option not in has:
-                raise InputError(f"The method {call.name!r} has no option {option!r}; it has {', '.join(has)}.")
+            raise InputError(f"{name.replace('_', ' ')} must differ; got {', '.join(several)}.")
     _check_known("correlation", experiment.correlations, CORRELATIONS)
     _check_known("comparator", experiment.comparators, COMPARATORS)
     _check_known("test", [experiment.test], TESTS)
     _check_known("correction", [experiment.correction], CORRECTIONS)
+
+
+def _check_options(experiment: Experiment) -> None:
+    """Refuse options that a method has not, and those that the protocol gives it."""
+    for key, calls in (("methods", experiment.methods), ("curve", experiment.curve)):
+        taken = (*OWN_OPTIONS, "cutoff") if key == "curve" else OWN_OPTIONS
+        for call in calls:
+            has = [option for option in METHODS[call.name].options() if option not in taken]
+            for option, _ in call.options:
+                if option in taken:
+                    raise InputError(f"The experiment gives {call.name!r} its {option} in {key}; leave the option out.")
+                if option not in has:
+                    raise InputError(f"The method {call.name!r} has no option {option!r}; it has {', '.join(has)}.")
 
 
 def _check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:
