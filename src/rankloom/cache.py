@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError
-from rankloom.io.aside import written_aside
+from rankloom.io.aside import make_folder, written_aside
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -58,12 +57,7 @@ class Cache:
         path = self._path(key)
         if path is None:
             return
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"Cannot make the cache {path.parent}: {error.strerror}. Choose another with --cache, or --no-cache."
-            ) from None
+        make_folder(path.parent, " Choose another cache with --cache, or --no-cache.")
         with written_aside(path, "wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes allow_pickle for a name of ours
 

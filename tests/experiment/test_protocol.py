@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,8 @@ import rankloom as rl
 from rankloom.cache import Cache
 from rankloom.errors import InputError
 from rankloom.experiment import Experiment, Results, run
+from rankloom.evaluation import estimate
+from rankloom.experiment.cells import cells_folder
 from rankloom.experiment.material import answers, located
 from rankloom.experiment.results import (
     ComparatorRecord,
@@ -23,6 +26,7 @@ from rankloom.experiment.results import (
     from_json,
     to_json,
 )
+from rankloom.rankers import RANKERS
 from rankloom.selection import balances
 from rankloom.spelling import Call
 
@@ -113,7 +117,7 @@ def test_a_killed_experiment_goes_on_where_it_was(spec, results, tmp_path):
         "import sys, time; from pathlib import Path; from rankloom.cache import Cache\n"
         "from rankloom.experiment import Experiment, run\n"
         "def slow(stage, done, total):\n"
-        "    if stage == 'Experiment' and done > 7: time.sleep(60)\n"
+        "    if stage == 'Fusing' and done > 1: time.sleep(60)\n"
         "run(Experiment.from_toml(sys.argv[1]), Path(sys.argv[2]), cache=Cache(None), progress=slow)\n"
     )
     folder = tmp_path / "r"
@@ -155,6 +159,154 @@ def test_a_folder_of_something_else_is_left_alone(spec, tmp_path):
         run(spec, tmp_path / "thesis.doc" / "r")
 
 
+def test_a_file_of_the_name_of_ours_is_no_mark_of_an_experiment(tmp_path):
+    (tmp_path / "experiment.toml").write_text("# mine")
+    with pytest.raises(InputError, match="choose a new folder"):
+        cells_folder(tmp_path)
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "cells" / "neurons.csv").write_text("x")
+    with pytest.raises(InputError, match="choose a new folder"):
+        cells_folder(tmp_path)
+
+
+def test_an_experiment_killed_at_its_start_goes_on(tmp_path):
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "cells" / ".rankloom-0123456789abcdef.tmp").write_text("{")
+    (tmp_path / ".rankloom-0123456789abcdef.tmp").write_text("")
+    assert cells_folder(tmp_path) == tmp_path / "cells"
+    assert cells_folder(tmp_path / "new") == tmp_path / "new" / "cells"
+
+
+def test_a_specification_that_fails_leaves_the_results_of_another_whole(tmp_path):
+    write_runs(tmp_path)
+    run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    before = (tmp_path / "r" / "experiment.toml").read_text()
+    with pytest.raises(InputError, match="There is no file"):
+        run(runs_spec(rankers={"z": "file(path=z.run)"}), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert (tmp_path / "r" / "experiment.toml").read_text() == before
+
+
+def test_what_was_run_can_be_run_from_where_it_lies(tmp_path, monkeypatch):
+    write_runs(tmp_path)
+    first = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    again = Experiment.read(tmp_path / "r" / "experiment.toml")
+    monkeypatch.chdir("/")
+    second = run(again, tmp_path / "s", base=tmp_path / "r", cache=Cache(None))
+    assert by_method(second).keys() == by_method(first).keys()
+
+
+def test_a_method_that_fails_does_not_take_the_others_along(tmp_path):
+    write_runs(tmp_path)
+    spec = runs_spec(methods=["combsum(weights=[1, 2, 3])", "rrf"], curve=["rrf"])
+    found = run(spec, tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert {one.method for one in found.of(MethodRecord)} == {"rrf"}
+    (failed,) = found.about["failed"]
+    assert failed.startswith("combsum(weights=[1, 2, 3]) on all failed: ")
+    assert failed in Results.read(tmp_path / "r").about["notes"]
+
+
+@pytest.mark.parametrize("selections", [["best(9)"], ["pair(authority)"]])
+def test_without_a_selection_the_rankers_are_left(tmp_path, selections):
+    write_runs(tmp_path)
+    found = run(runs_spec(selections=selections), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert found.about["failed"] == ["Nothing was fused: every selection is left out."]
+    assert len(found.of(RankerRecord)) == 2
+    assert found.of(MethodRecord) == []
+
+
+def test_times_say_where_they_were_taken(tmp_path, monkeypatch):
+    write_runs(tmp_path)
+    run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None), threads=1)
+    monkeypatch.setattr("rankloom.experiment.about.machine", lambda: "another machine")
+    more = runs_spec(methods=["fg", "rrf", "borda"])
+    found = run(more, tmp_path / "r", base=tmp_path, cache=Cache(None), threads=2)
+    made = {one.method: one.made for one in found.of(MethodRecord)}
+    assert made["borda"] == found.about["made"]
+    assert made["borda"].startswith("another machine; 2 threads; rankloom ")
+    assert "; 1 threads; " in made["rrf"]
+    assert found.about["versions"].keys() >= {"rankloom", "python", "numpy", "scikit-learn"}
+
+
+def test_queries_without_a_list_do_not_make_rankers_alike(tmp_path):
+    write_runs(tmp_path)
+    for name in "ab":
+        lists = rl.read_run(tmp_path / f"{name}.run").to_dict()
+        few = {query: lists[query] for query in ("q0", "q3")}
+        rl.write_run(rl.Ranks.from_dict(few), tmp_path / f"{name}.run")
+    found = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    ranks = [rl.read_run(tmp_path / f"{name}.run") for name in "ab"]
+    for one in found.of(CorrelationRecord):
+        assert one.matrix[0, 1] == rl.correlation(*ranks, kind=one.correlation)
+    assert "4 of 6 queries have no list from some ranker; correlations are over the others." in found.about["notes"]
+
+
+def test_rankers_without_a_common_query_are_not_correlated(tmp_path):
+    write_runs(tmp_path)
+    for name, query in (("a", "q0"), ("b", "q1")):
+        lists = rl.read_run(tmp_path / f"{name}.run").to_dict()
+        rl.write_run(rl.Ranks.from_dict({query: lists[query]}), tmp_path / f"{name}.run")
+    found = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert found.of(CorrelationRecord) == []
+    assert any("pair is left out: it needs correlations" in note for note in found.about["notes"])
+
+
+def test_values_are_paired_also_where_the_order_of_the_judgments_changed(tmp_path):
+    write_runs(tmp_path)
+    run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    lines = (tmp_path / "qrels").read_text().splitlines(keepends=True)
+    (tmp_path / "qrels").write_text("".join(reversed(lines)))
+    more = run(runs_spec(methods=["rrf", "borda"]), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    afresh = run(runs_spec(methods=["rrf", "borda"]), tmp_path / "s", base=tmp_path, cache=Cache(None))
+    for key, values in by_method(afresh).items():
+        np.testing.assert_array_equal(by_method(more)[key]["ndcg@10"], values["ndcg@10"])
+
+
+def test_the_items_of_run_files_are_those_that_they_list(tmp_path):
+    write_runs(tmp_path)
+    found = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    listed = {item for name in "ab" for row in rl.read_run(tmp_path / f"{name}.run").to_dict().values() for item in row}
+    assert found.about["n_items"] == len(listed)
+
+
+def test_a_plain_path_is_a_collection_as_it_is_for_the_command_rank(tmp_path):
+    (tmp_path / "my pets.csv").write_text("id,text,label\na,x,cat\nb,y,cat\n")
+    rl.write_run(rl.Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]}), tmp_path / "f.run")
+    spec = Experiment(
+        name="pets", collection=Call("my pets.csv"), rankers={"f": "file(path=f.run)"}, methods=["rrf"], curve=["rrf"]
+    )
+    found = run(spec, tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert found.about["n_items"] == 2
+    assert Experiment.read(tmp_path / "r" / "experiment.toml").collection.name == "table"
+
+
+def test_a_measure_of_whole_lists_is_said_to_look_deeper_than_the_cutoff(tmp_path):
+    write_runs(tmp_path)
+    found = run(runs_spec(measures=["map"], cutoff=4), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert any(note.startswith("map looks deeper than the cutoff 4") for note in found.about["notes"])
+    equal = run(runs_spec(measures=["map"], cutoff=1000), tmp_path / "s", base=tmp_path, cache=Cache(None))
+    assert not any("deeper than the cutoff" in note for note in equal.about["notes"])
+
+
+def test_estimates_of_rankers_of_different_depth_look_at_one_number_of_neighbors(tmp_path):
+    write_runs(tmp_path)
+    short = rl.read_run(tmp_path / "b-items.run").head(3)
+    rl.write_run(short, tmp_path / "b-items.run")
+    rankers = {name: f"file(path={name}.run, items={name}-items.run)" for name in "ab"}
+    found = run(runs_spec(rankers=rankers), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    for one in found.of(RankerRecord):
+        own = rl.read_run(tmp_path / f"{one.ranker}-items.run")
+        assert one.estimates["authority"] == estimate(own, neighbors=3)
+
+
+def test_the_bar_of_a_stage_does_not_shrink(spec, tmp_path):
+    told = []
+    run(spec, tmp_path, cache=Cache(None), progress=lambda *one: told.append(one))
+    totals = {(stage, total) for stage, _, total in told if stage in ("Rankers", "Fusing")}
+    assert len(totals) == 2
+    assert ("Rankers", 6, 6) in told
+    assert told[-1][1] == told[-1][2]
+
+
 def test_unfinished_or_damaged_results_are_told_of(tmp_path):
     with pytest.raises(InputError, match="run the experiment to its end first"):
         Results.read(tmp_path)
@@ -166,15 +318,42 @@ def test_unfinished_or_damaged_results_are_told_of(tmp_path):
         Results.read(tmp_path)
 
 
-def test_the_same_pair_twice_makes_room_for_the_best_three(tmp_path):
-    rankers = {**SMALL["rankers"], "blocks": "vectors(part=blocks, metric=l2)"}
-    spec = {**SMALL, "rankers": rankers, "methods": ["rrf"], "cutoffs": [2], "repeats": 1}
-    found = run(Experiment.from_dict({**spec, "selections": ["pair", "best(2)"]}), tmp_path / "a", cache=Cache(None))
-    pair = found.of(SelectionRecord)[0].rankers
-    top = sorted(found.of(RankerRecord), key=lambda one: -one.values["ndcg@10"].mean())
-    assert (set(pair) == {one.ranker for one in top[:2]}) == any(
-        "same rankers as pair" in n for n in found.about["notes"]
-    )
+RANKER = {"kind": "ranker", "ranker": "a", "values": {"ndcg@10": [1], "p@5": [1]}, "estimates": {}, "seconds": 1}
+MATRIX = {"kind": "correlation", "correlation": "jaccard", "depth": 3, "rankers": ["a", "b"]}
+DAMAGED = {
+    "no record": {},
+    "a list": [1],
+    "values of text": {**RANKER, "values": {"ndcg@10": ["x"], "p@5": [1]}},
+    "values in a list": {**RANKER, "values": [1]},
+    "seconds of text": {**RANKER, "seconds": "x"},
+    "a measure too few": {**RANKER, "values": {"p@5": [1]}},
+    "values of other lengths": {**RANKER, "values": {"ndcg@10": [1], "p@5": [1, 2]}},
+    "a ragged matrix": {**MATRIX, "matrix": [[1, 2], [3]]},
+    "a matrix of another size": {**MATRIX, "matrix": [[1]]},
+    "a field too many": {**RANKER, "color": 1},
+}
+
+
+@pytest.mark.parametrize("record", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_record_is_told_of(results, tmp_path, record):
+    results.write(tmp_path)
+    head = (tmp_path / "results.jsonl").read_text().splitlines()[0]
+    (tmp_path / "results.jsonl").write_text(f"{head}\n{json.dumps(record)}\n")
+    with pytest.raises(InputError, match=r"results\.jsonl.*[Rr]un "):
+        Results.read(tmp_path)
+
+
+@pytest.mark.parametrize("head", [b"[]", b"null", b"5", b"\xff", b'{"format": 1, "experiment": {}, "about": "x"}', b""])
+def test_a_damaged_head_is_told_of(tmp_path, head):
+    (tmp_path / "results.jsonl").write_bytes(head + b"\n")
+    with pytest.raises(InputError, match=r"results\.jsonl"):
+        Results.read(tmp_path)
+
+
+def test_records_without_what_was_added_since_are_read(results):
+    plain = to_json(results.of(MethodRecord)[0])
+    assert plain.pop("made").startswith(results.about["machine"])
+    assert from_json(plain).made == ""
 
 
 def write_runs(folder):
@@ -226,10 +405,11 @@ def test_measures_say_how_many_answers_are_asked_for():
 
 def test_files_are_looked_for_beside_the_specification(tmp_path, monkeypatch):
     monkeypatch.setenv("WHERE", "/data")
-    assert dict(located(Call.parse("file(path=x.run)"), tmp_path).options) == {"path": str(tmp_path / "x.run")}
-    assert dict(located(Call.parse("file(path=$WHERE/x.run)"), tmp_path).options) == {"path": "/data/x.run"}
+    for written, found in (("x.run", str(tmp_path / "x.run")), ("$WHERE/x.run", "/data/x.run")):
+        call = located(Call.parse(f"file(path={written}, format=trec)"), RANKERS, tmp_path)
+        assert dict(call.options) == {"path": found, "format": "trec"}
     with pytest.raises(InputError, match="that is not set; set it"):
-        located(Call.parse("file(path=$NOWHERE/x.run)"), tmp_path)
+        located(Call.parse("file(path=$NOWHERE/x.run)"), RANKERS, tmp_path)
 
 
 def test_a_collection_that_cannot_be_judged_is_refused(tmp_path):

@@ -55,6 +55,7 @@ def rank(
     """
     from rankloom.datasets import open_collection
     from rankloom.io import write_ranks
+    from rankloom.io.aside import make_folder
     from rankloom.rankers import rank_collection
     from rankloom.spelling import Call
 
@@ -65,7 +66,7 @@ def rank(
         done = rank_collection(
             opened, calls, depth=depth, cache=kept(cache, no_cache), strict=strict, progress=progress
         )
-        _make(output)
+        make_folder(output)
         for name, lists in done.lists.items():
             if lists.items is not None:
                 write_ranks(lists.items, output / f"{names[name]}.npz")
@@ -82,13 +83,6 @@ def _file_names(rankers: Iterable[str]) -> dict[str, str]:
     if len(set(names.values())) < len(names):
         raise InputError(f"Two rankers would have one file: {', '.join(names)}. Rank them one after the other.")
     return names
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot make the folder {folder}: {error.strerror}.") from None
 
 
 def _write_labels(path: Path, collection: "Collection") -> None:

@@ -6,7 +6,7 @@ from rankloom.datasets.documents import cranfield, ohsumed
 from rankloom.datasets.emoji import emoji
 from rankloom.datasets.files import files
 from rankloom.datasets.folder import folder
-from rankloom.datasets.opening import open_collection
+from rankloom.datasets.opening import open_collection, spelled
 from rankloom.datasets.pictures import brodatz, mpeg7, soccer, ukbench, uw
 from rankloom.datasets.table import table
 
@@ -26,6 +26,7 @@ __all__ = [
     "ohsumed",
     "open_collection",
     "soccer",
+    "spelled",
     "table",
     "ukbench",
     "uw",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankloom.datasets.collection import COLLECTIONS, Collection
-from rankloom.datasets.folder import folder
-from rankloom.datasets.table import READERS, table
+from rankloom.datasets.table import READERS
 from rankloom.registry import make
 from rankloom.spelling import Call
 
@@ -24,11 +23,15 @@ def open_collection(written: str | Call) -> Collection:
     >>> open_collection(str(path)).about
     '2 texts, in 2 classes'
     """
-    if isinstance(written, str) and written not in COLLECTIONS:
-        path = Path(written).expanduser()
-        if path.is_dir():
-            return folder(written)
-        if path.is_file() and Path(written.removesuffix(".gz")).suffix.lower() in READERS:
-            return table(written)
-    call = Call.parse(written) if isinstance(written, str) else written
+    call = spelled(written) if isinstance(written, str) else written
     return make(COLLECTIONS, call.name, dict(call.options))
+
+
+def spelled(written: str, base: Path | None = None) -> Call:
+    """Return a collection as a name with options: a plain path, looked for in `base`, is a folder or a table."""
+    path = (base or Path()) / Path(written).expanduser()
+    if written not in COLLECTIONS and path.is_dir():
+        return Call.of("folder", {"path": str(path)})
+    if written not in COLLECTIONS and path.is_file() and Path(written.removesuffix(".gz")).suffix.lower() in READERS:
+        return Call.of("table", {"path": str(path)})
+    return Call.parse(written)

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rankloom.aggregate import METHODS
 from rankloom.cache import Cache, digest_bytes
-from rankloom.datasets import Collection, open_collection
+from rankloom.datasets import COLLECTIONS, Collection, open_collection, spelled
 from rankloom.engine.local import Progress
 from rankloom.errors import InputError
-from rankloom.evaluation import Measure, evaluate
+from rankloom.evaluation import evaluate
 from rankloom.experiment.results import Values
 from rankloom.experiment.spec import Experiment, digest
-from rankloom.rankers import Lists, rank_collection
+from rankloom.rankers import RANKERS, Lists, rank_collection
 from rankloom.ranks import Ranks
+from rankloom.registry import Registry, file_options
 from rankloom.spelling import Call
-
-PATHS = ("path", "labels", "qrels", "items", "vectors")  # options that name files, relative to the specification
-LOOKS_AT = {"ns": 4}  # how far a measure without a cutoff looks, where that is not the whole list
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +34,8 @@ class Material:
         By the name of the ranker, in the order of the specification.
     digests : dict of str to str
         What stands for the content of these lists.
+    truth : str
+        What stands for the labels or judgments, in their order: values of queries are paired by it.
     skipped : mapping of str to str
         Items that could not be read, and why.
     """
@@ -44,6 +44,7 @@ class Material:
     collection: Collection
     lists: Mapping[str, Lists]
     digests: Mapping[str, str]
+    truth: str
     skipped: Mapping[str, str]
 
     @property
@@ -51,10 +52,12 @@ class Material:
         """Whether every item is a query."""
         return self.collection.labels is not None
 
-    def truth(self) -> str:
-        """Return what stands for the labels or judgments."""
-        queries = self.collection.queries
-        return digest(self.collection.labels if queries is None else queries.qrels)
+    @property
+    def n_items(self) -> int:
+        """How many items there are: those of the collection, or those that files of lists name."""
+        both = [ranks for one in self.lists.values() for ranks in (one.queries, one.items) if ranks is not None]
+        names = {ranks.item_ids for ranks in both if ranks.item_ids is not None} - {self.collection.ids}
+        return len(set().union(*names)) if names else len(self.collection)
 
     def evaluate(self, ranks: Ranks) -> Values:
         """Measure answers, query by query."""
@@ -79,28 +82,36 @@ def prepare(
     experiment: Experiment, base: Path, cache: Cache, *, strict: bool = False, progress: Progress | None = None
 ) -> Material:
     """Read the collection and rank it by every ranker."""
-    calls = {name: located(ranker, base) for name, ranker in experiment.rankers}
-    collection = open_collection(located(experiment.collection, base))
+    calls = {name: located(ranker, RANKERS, base) for name, ranker in experiment.rankers}
+    collection = open_collection(_collection(experiment.collection, base))
     if collection.labels is None and collection.queries is None:
         raise InputError(
             f"{collection.name} has neither labels nor judged queries; an experiment needs them to judge by."
         )
     done = rank_collection(collection, calls, depth=experiment.depth, cache=cache, strict=strict, progress=progress)
     digests = {name: _digest(one) for name, one in done.lists.items()}
-    return Material(experiment, done.collection, done.lists, digests, done.skipped)
+    return Material(experiment, done.collection, done.lists, digests, _truth(done.collection), done.skipped)
+
+
+def rooted(experiment: Experiment, base: Path) -> Experiment:
+    """Return an experiment whose files have their full names: it can be run from any folder."""
+    base = base.absolute()
+    rankers = tuple((name, located(ranker, RANKERS, base)) for name, ranker in experiment.rankers)
+    return replace(experiment, collection=_collection(experiment.collection, base), rankers=rankers)
 
 
 def answers(experiment: Experiment) -> int:
     """Return how many answers the measures look at, unless the experiment says."""
     if experiment.k is not None:
         return experiment.k
-    reach = [_reach(measure) for measure in experiment.measures]
+    reach = [measure.reach for measure in experiment.measures]
     return experiment.depth if None in reach else max(far for far in reach if far is not None)
 
 
-def located(call: Call, base: Path) -> Call:
+def located(call: Call, makers: Registry[Any], base: Path) -> Call:
     """Return a call whose files are looked for beside the specification."""
-    options = {key: _beside(base, value) if key in PATHS else value for key, value in call.options}
+    files = file_options(makers[call.name])
+    options = {key: _beside(base, value) if key in files else value for key, value in call.options}
     return Call.of(call.name, options)
 
 
@@ -109,8 +120,14 @@ def ranks_of(lists: Sequence[Lists]) -> list[Ranks]:
     return [one.queries for one in lists]
 
 
-def _reach(measure: Measure) -> int | None:
-    return measure.cutoff or LOOKS_AT.get(measure.name)
+def _collection(call: Call, base: Path) -> Call:
+    """Return a collection whose files are looked for beside the specification; it may be a plain path."""
+    return located(call, COLLECTIONS, base) if call.options else spelled(call.name, base)
+
+
+def _truth(collection: Collection) -> str:
+    queries = collection.queries
+    return digest(collection.labels if queries is None else list(queries.qrels.items()))
 
 
 def _beside(base: Path, value: Any) -> Any:

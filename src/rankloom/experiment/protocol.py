@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rankloom.aggregate import METHODS, fuse
 from rankloom.cache import Cache
 from rankloom.engine.local import Progress
 from rankloom.evaluation import ESTIMATES, correlations, estimate
-from rankloom.experiment.about import about
-from rankloom.experiment.cells import Cells, cells_folder
-from rankloom.experiment.material import Material, answers, prepare, ranks_of
+from rankloom.evaluation.estimates import common_neighbors
+from rankloom.experiment.about import about, setting
+from rankloom.experiment.cells import Cells, StepError, cells_folder
+from rankloom.experiment.material import Material, answers, prepare, ranks_of, rooted
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
@@ -29,8 +34,11 @@ from rankloom.experiment.selecting import chosen
 from rankloom.experiment.spec import Experiment
 from rankloom.index import FusionIndex
 from rankloom.io.aside import written_aside
-from rankloom.ranks import Ranks
+from rankloom.ranks import PAD, Ranks
 from rankloom.spelling import Call
+
+SPECIFICATION = "experiment.toml"
+HEADER = "# What was run, written by rankloom: every value spelled out, files by their full names.\n"
 
 
 def run(
@@ -49,7 +57,8 @@ def run(
     Parameters
     ----------
     folder : path
-        Gets ``experiment.toml``, ``cells/`` (a file for each step done) and, at the end, ``results.jsonl``.
+        Gets ``cells/`` (a file for each step done) and, at the end, ``experiment.toml`` and ``results.jsonl``. It must
+        be new or empty, or one that an experiment began to fill.
     base : path
         Where files that the specification names are looked for: its own folder.
     cache : Cache, optional
@@ -64,17 +73,19 @@ def run(
     Returns
     -------
     Results
+        A method that can't be run is left out; ``about["failed"]`` says so.
     """
     tell = progress or (lambda stage, done, total: None)
     folder = Path(folder)
     steps_folder = cells_folder(folder)
-    with written_aside(folder / "experiment.toml") as file:
-        file.write(experiment.to_toml())
     started = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
     material = prepare(experiment, Path(base), cache or Cache.standard(), strict=strict, progress=tell)
     lab = Lab(material, steps_folder, threads, tell)
     records = tuple(lab.records())
-    results = Results(experiment, about(material, command, started, lab.notes), records)
+    told = about(material, command=command, started=started, made=lab.cells.made, notes=lab.notes, failed=lab.failed)
+    results = Results(experiment, told, records)
+    with written_aside(folder / SPECIFICATION) as file:
+        file.write(HEADER + rooted(experiment, Path(base)).to_toml())
     results.write(folder)
     return results
 
@@ -87,36 +98,71 @@ class Lab:
         self.experiment = material.experiment
         self.threads = threads
         self.notes = [f"Left out: {name}: {reason}" for name, reason in material.skipped.items()]
+        self.failed: list[str] = []
         self.methods = self._possible(self.experiment.methods)
         self.curve = self._possible(self.experiment.curve)
-        self.notes += _deeper(self.experiment)
         self.fg = material.obstacle("fg") is None
-        self.cells = Cells(folder, 0, progress)
+        self.cells = Cells(folder, setting(threads), progress)
         self.warm: set[str] = set()
+        self.notes += [told for told in [self.experiment.unequal] if told]
+        own = {name: one.queries if material.labeled else one.items for name, one in material.lists.items()}
+        self.own = {name: ranks for name, ranks in own.items() if ranks is not None}
+        self.neighbors = common_neighbors(self.own)
 
     def records(self) -> Iterator[Record]:
         """Do all steps, in the order of the report."""
-        rankers = self.experiment.ranker_names
-        self.cells.total = len(rankers) + len(self.experiment.correlations)
+        rankers, common = self.experiment.ranker_names, self._common()
+        kinds = self.experiment.correlations if common.any() else ()
+        self.cells.stage("Rankers", len(rankers) + len(kinds))
         singles = [self._ranker(name) for name in rankers]
-        alike = [self._correlation(kind) for kind in self.experiment.correlations]
+        alike = [self._correlation(kind, common) for kind in kinds]
         yield from singles
         yield from alike
-        selected, notes = chosen(self.experiment, singles, alike[0])
+        selected, notes = chosen(self.experiment, singles, alike[0] if alike else None)
         self.notes += notes
         yield from selected
-        self.cells.total += self._n_later(len(selected))
+        if not selected:
+            self.failed.append("Nothing was fused: every selection is left out.")
+            return
+        self.cells.stage("Fusing", self._n_later(len(selected)))
+        yield from self._methods(selected)
+        yield from self._on_first(selected[0])
+        for selection in selected if self.fg else ():
+            yield from self._tried(f"Timing fg on {selection.selection}", partial(self._time, selection))
+
+    def _methods(self, selected: Sequence[SelectionRecord]) -> Iterator[Record]:
         for selection in selected:
             for call in self.methods:
-                yield self._method(selection, call)
+                yield from self._tried(f"{call} on {selection.selection}", partial(self._method, selection, call))
+
+    def _on_first(self, selection: SelectionRecord) -> Iterator[Record]:
+        """Measure the effect of L and of the comparator, on the first selection."""
         for call in self.curve:
             for cutoff in self.experiment.cutoffs:
-                yield self._cutoff(selected[0], call, cutoff)
-        if self.fg:
-            for comparator in self.experiment.comparators:
-                yield self._comparator(selected[0], comparator)
-            for selection in selected:
-                yield self._time(selection)
+                yield from self._tried(f"{call} at L = {cutoff}", partial(self._cutoff, selection, call, cutoff))
+        for comparator in self.experiment.comparators if self.fg else ():
+            yield from self._tried(f"The comparator {comparator}", partial(self._comparator, selection, comparator))
+
+    def _tried(self, what: str, step: Callable[[], Record]) -> Iterator[Record]:
+        """Yield the record of a step; one that can't be done is told of, and the others go on."""
+        try:
+            record = step()
+        except StepError as error:
+            self.failed.append(f"{what} failed: {error}")
+            self.cells.step()
+            return
+        yield record
+
+    def _common(self) -> NDArray[np.bool_]:
+        """Return which queries have a list from every ranker: only these say how alike rankers are."""
+        there = [(one.queries.items != PAD).any(1) for one in self.material.lists.values()]
+        common: NDArray[np.bool_] = np.logical_and.reduce(there)
+        gone = int((~common).sum())
+        if gone:
+            self.notes.append(
+                f"{gone} of {len(common)} queries have no list from some ranker; correlations are over the others."
+            )
+        return common
 
     def _n_later(self, n_selections: int) -> int:
         cutoffs = len(self.curve) * len(self.experiment.cutoffs)
@@ -139,25 +185,27 @@ class Lab:
         material = self.material
         measures = [str(measure) for measure in self.experiment.measures]
         lists = [material.digests[name] for name in rankers]
-        return [kind, list(rankers), lists, material.truth(), measures, answers(self.experiment), *rest]
+        return [kind, list(rankers), lists, material.truth, measures, answers(self.experiment), *rest]
 
     def _ranker(self, name: str) -> RankerRecord:
         def make() -> RankerRecord:
-            lists = self.material.lists[name]
-            own = lists.queries if self.material.labeled else lists.items
-            estimates = {} if own is None else {kind: float(estimate(own, kind=kind)) for kind in ESTIMATES}
+            lists, own = self.material.lists[name], self.own.get(name)
+            known = () if own is None else ESTIMATES
+            estimates = {kind: estimate(own, kind=kind, neighbors=self.neighbors) for kind in known if own is not None}
             return RankerRecord(name, self.material.evaluate(lists.queries), estimates, lists.seconds)
 
-        return self.cells.get(self._ingredients("ranker", [name], list(ESTIMATES)), make)
+        more = (list(ESTIMATES), self.neighbors)
+        return self.cells.get(self._ingredients("ranker", [name], *more), make)
 
-    def _correlation(self, kind: str) -> CorrelationRecord:
+    def _correlation(self, kind: str, common: NDArray[np.bool_]) -> CorrelationRecord:
         names, depth = self.experiment.ranker_names, self.experiment.cutoff
 
         def make() -> CorrelationRecord:
-            ranks = ranks_of(list(self.material.lists.values()))
+            ranks = [one.rows(np.flatnonzero(common)) for one in ranks_of(list(self.material.lists.values()))]
             return CorrelationRecord(kind, depth, names, correlations(ranks, kind=kind, depth=depth))
 
-        return self.cells.get(self._ingredients("correlation", names, kind, depth), make)
+        more = (kind, depth, int(common.sum()))
+        return self.cells.get(self._ingredients("correlation", names, *more), make)
 
     def _method(self, selection: SelectionRecord, call: Call) -> MethodRecord:
         def make() -> MethodRecord:
@@ -230,14 +278,3 @@ class Lab:
         index.search(outside, answers(self.experiment), threads=1)
         n_queries = lists[0].queries.n_queries
         return built - start, (time.perf_counter() - built) / n_queries
-
-
-def _deeper(experiment: Experiment) -> list[str]:
-    """Return a note where a measure looks deeper than the cut lists reach."""
-    deeper = [str(one) for one in experiment.measures if (one.cutoff or experiment.cutoff) > experiment.cutoff]
-    if not deeper:
-        return []
-    return [
-        f"{' and '.join(deeper)} looks deeper than the cutoff {experiment.cutoff}: per-query methods see no more than "
-        "that of each list, and have few answers there."
-    ]

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, whole_number
 from rankloom.experiment.spec import Experiment
 from rankloom.io.aside import written_aside
+from rankloom.io.lines import numbered_lines
 
 Floats = NDArray[np.float64]
 #: Measure as written -> its value for each query.
@@ -28,7 +29,10 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankerRecord:
-    """How good one ranker is alone; what it is estimated to be without labels; how long it took to rank."""
+    """How good one ranker is alone; what it is estimated to be without labels; how long it took to rank.
+
+    Lists that were kept have the seconds of when they were made, which may have been on another machine.
+    """
 
     kind: ClassVar[str] = "ranker"
     ranker: str
@@ -59,7 +63,10 @@ class SelectionRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodRecord:
-    """How good one method is on the rankers of one selection, and how long it took for all queries."""
+    """How good one method is on the rankers of one selection, and how long it took for all queries.
+
+    `made` says by what and where, in one line; empty in results of old.
+    """
 
     kind: ClassVar[str] = "method"
     selection: str
@@ -67,6 +74,7 @@ class MethodRecord:
     method: str
     values: Values
     seconds: float
+    made: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +86,7 @@ class CutoffRecord:
     cutoff: int
     values: Values
     seconds: float
+    made: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +106,7 @@ class TimeRecord:
     selection: str
     offline: tuple[float, ...]
     query: tuple[float, ...]
+    made: str = ""
 
 
 Record = (
@@ -114,6 +124,8 @@ KINDS: dict[str, type[Record]] = {
         TimeRecord,
     )
 }
+#: Records whose seconds are those of a machine.
+TIMED = (MethodRecord, CutoffRecord, TimeRecord)
 R = TypeVar("R")
 
 
@@ -126,7 +138,8 @@ class Results:
     experiment : Experiment
     about : dict
         ``collection`` (a line about it), ``n_items``, ``n_queries``, ``versions``, ``machine``, ``command``,
-        ``started`` and ``notes`` (what was left out, and why).
+        ``started``, ``made`` (by what and where, of the last run), ``notes`` (what was left out, and why) and
+        ``failed`` (the notes on what could not be done).
     records : tuple of records
         In the order of the specification.
     """
@@ -163,14 +176,15 @@ class Results:
         path = Path(folder) / FILE
         if not path.is_file():
             raise InputError(f"{folder} has no {FILE}; run the experiment to its end first.")
-        lines = list(_lines(path))
-        if not lines or lines[0].get("format") != FORMAT:
+        (_, head), *rest = [*_lines(path)] or [(1, {})]
+        if head.get("format") != FORMAT:
             raise InputError(f"{path} is not of format {FORMAT}; run the experiment again.")
-        try:
-            experiment = Experiment.from_dict(lines[0]["experiment"])
-            return cls(experiment, lines[0]["about"], tuple(map(from_json, lines[1:])))
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{path} is damaged: {error}. Run the experiment again.") from None
+        if not isinstance(head.get("experiment"), dict) or not isinstance(head.get("about"), dict):
+            raise InputError(f"{path}:1: not the head of results. Run the experiment again.")
+        experiment = Experiment.from_dict(head["experiment"])
+        records = [_record(path, number, plain) for number, plain in rest]
+        _check_values(path, experiment, records)
+        return cls(experiment, head["about"], tuple(records))
 
 
 def to_json(record: Record) -> dict[str, Any]:
@@ -181,18 +195,44 @@ def to_json(record: Record) -> dict[str, Any]:
     return plain
 
 
-def from_json(plain: dict[str, Any]) -> Record:
-    """Return the record that `to_json` wrote; raises KeyError or TypeError for anything else."""
-    given = dict(plain)
-    kind = KINDS[given.pop("kind")]
-    for name, value in given.items():
-        if name == "values":
-            given[name] = {measure: np.array(one, np.float64) for measure, one in value.items()}
-        elif name == "matrix":
-            given[name] = np.array(value, np.float64)
-        elif isinstance(value, list):
-            given[name] = tuple(value)
-    return kind(**given)
+def from_json(plain: Any) -> Record:
+    """Return the record that `to_json` wrote; raises ValueError for anything else."""
+    try:
+        given = dict(plain)
+        kind = KINDS[given.pop("kind")]
+        return kind(**{name: _read(name, value) for name, value in given.items()})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a record: {error}") from None
+
+
+def _read(name: str, value: Any) -> Any:
+    """Return the value of a field; raises ValueError or TypeError where it can't be one."""
+    if name == "values":
+        return {str(measure): _numbers(one, 1) for measure, one in value.items()}
+    if name == "matrix":
+        return _numbers(value, 2)
+    if name == "estimates":
+        return {str(kind): float(one) for kind, one in value.items()}
+    if name == "rankers":
+        return tuple(_text(one) for one in value)
+    if name in ("offline", "query"):
+        return tuple(map(float, value))
+    if name == "seconds":
+        return float(value)
+    return whole_number(name, value) if name in ("depth", "cutoff") else _text(value)
+
+
+def _numbers(value: Any, dimensions: int) -> Floats:
+    found = np.array(value, np.float64)
+    if found.ndim != dimensions or not np.isfinite(found).all():
+        raise ValueError(f"expected finite numbers in {dimensions} dimensions")
+    return found
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, got {value!r}")
+    return value
 
 
 def _plain(value: Any) -> Any:
@@ -201,13 +241,36 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                yield json.loads(line)
-            except ValueError:
-                raise InputError(f"{path}:{number}: not a line of JSON; run the experiment again.") from None
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in numbered_lines(path):
+        try:
+            plain = json.loads(line)
+        except (ValueError, RecursionError):
+            plain = None
+        if not isinstance(plain, dict):
+            raise InputError(f"{path}:{number}: not a line of JSON; run the experiment again.")
+        yield number, plain
+
+
+def _record(path: Path, number: int, plain: dict[str, Any]) -> Record:
+    try:
+        return from_json(plain)
+    except ValueError as error:
+        raise InputError(f"{path}:{number}: {error}. Run the experiment again.") from None
+
+
+def _check_values(path: Path, experiment: Experiment, records: Iterable[Record]) -> None:
+    """Refuse records that the report could not lay side by side."""
+    measures, counts = {str(one) for one in experiment.measures}, set()
+    for record in records:
+        values: Values = getattr(record, "values", {})
+        if hasattr(record, "values") and not measures <= values.keys():
+            raise InputError(f"{path} is damaged: a record has not all measures. Run the experiment again.")
+        counts |= {len(one) for one in values.values()}
+        if isinstance(record, CorrelationRecord) and record.matrix.shape != (len(record.rankers),) * 2:
+            raise InputError(f"{path} is damaged: a matrix is not of its rankers. Run the experiment again.")
+    if len(counts) > 1:
+        raise InputError(f"{path} is damaged: its records are of different numbers of queries. Run it again.")
 
 
 def names(records: Iterable[Any], attribute: str) -> list[str]:

@@ -2,40 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rankloom.experiment.results import CorrelationRecord, RankerRecord, SelectionRecord
 from rankloom.experiment.spec import Experiment
-from rankloom.selection import Selection, select
+from rankloom.selection import SELECTIONS, Selection, select
 
-THREE = Selection("best", 3)  # what the paper adds where the pair is the best two
+TWO, PAIR, THREE = Selection("best", 2), Selection("pair"), Selection("best", 3)
 
 
 def chosen(
-    experiment: Experiment, singles: Sequence[RankerRecord], alike: CorrelationRecord
+    experiment: Experiment, singles: Sequence[RankerRecord], alike: CorrelationRecord | None
 ) -> tuple[list[SelectionRecord], list[str]]:
-    """Return what each selection chose, no choice twice, and notes on those left out."""
+    """Return what each selection chose, no choice twice, and notes on those left out.
+
+    As in the paper, the best three are added where both the pair and the best two are asked for and are the same.
+    """
+    choices: dict[Selection, tuple[str, ...]] = {}
+    notes = []
+    for selection in experiment.selections:
+        obstacle = _obstacle(selection, singles, alike)
+        if obstacle is None:
+            choices[selection] = _choice(selection, experiment, singles, alike)
+        else:
+            notes.append(f"The selection {selection} is left out: {obstacle}.")
+    same = PAIR in choices and choices[PAIR] == choices.get(TWO)
+    if same and THREE not in choices and len(singles) > 3:
+        choices[THREE] = _choice(THREE, experiment, singles, alike)
+    found, more = _distinct(choices)
+    return found, notes + more
+
+
+def _distinct(choices: Mapping[Selection, tuple[str, ...]]) -> tuple[list[SelectionRecord], list[str]]:
     found: dict[frozenset[str], SelectionRecord] = {}
     notes = []
-    wanted = list(experiment.selections)
-    for selection in wanted:
-        obstacle = _obstacle(selection, singles)
-        if obstacle is not None:
-            notes.append(f"The selection {selection} is left out: {obstacle}.")
-            continue
-        names = select(_effectiveness(selection, experiment, singles), alike.matrix, kind=selection)
-        same = found.setdefault(frozenset(names), SelectionRecord(str(selection), names))
-        if same.selection != str(selection):
-            notes.append(f"The selection {selection} is left out: it chooses the same rankers as {same.selection}.")
-            if selection == Selection("pair") and THREE not in wanted and len(singles) > 3:
-                wanted.append(THREE)
+    for selection, names in choices.items():
+        first = found.setdefault(frozenset(names), SelectionRecord(str(selection), names))
+        if first.selection != str(selection):
+            notes.append(f"The selection {selection} is left out: it chooses the same rankers as {first.selection}.")
     return list(found.values()), notes
 
 
-def _obstacle(selection: Selection, singles: Sequence[RankerRecord]) -> str | None:
-    needed = 2 if selection.kind == "pair" else selection.count or 1
+def _choice(
+    selection: Selection, experiment: Experiment, singles: Sequence[RankerRecord], alike: CorrelationRecord | None
+) -> tuple[str, ...]:
+    matrix = None if alike is None else alike.matrix
+    return select(_effectiveness(selection, experiment, singles), matrix, kind=selection)
+
+
+def _obstacle(selection: Selection, singles: Sequence[RankerRecord], alike: CorrelationRecord | None) -> str | None:
+    correlated = "correlations" in SELECTIONS[selection.kind].needs
+    needed = max(2 if correlated else 1, selection.count or 1)
     if len(singles) < needed:
         return f"it needs {needed} rankers, and there are {len(singles)}"
+    if correlated and alike is None:
+        return "it needs correlations, and no query has a list from every ranker"
     if selection.estimate is not None and any(selection.estimate not in one.estimates for one in singles):
         return "estimates need the lists of the collection's own items"
     return None

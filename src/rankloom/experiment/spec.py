@@ -210,6 +210,21 @@ class Experiment:
         depths = {one: min(one.reach or self.depth, self.depth, self.k or self.depth) for one in self.measures}
         return tuple(one for one, depth in depths.items() if depth > self.cutoff)
 
+    @property
+    def unequal(self) -> str:
+        """What to know of the measures that look deeper than the cutoff, in a sentence; empty where none does."""
+        if not self.deeper:
+            return ""
+        names, look = [str(one) for one in self.deeper], "looks" if len(self.deeper) == 1 else "look"
+        return (
+            f"{' and '.join(names)} {look} deeper than the cutoff {self.cutoff}: rankers alone have their whole lists, "
+            f"per-query methods only the first {self.cutoff} of each, and few answers beyond. For an equal comparison "
+            f"set cutoff = {self._deepest()}."
+        )
+
+    def _deepest(self) -> int:
+        return max(min(one.reach or self.depth, self.depth) for one in self.deeper)
+
 
 def digest(plain: Any) -> str:
     """Return 32 hexadecimal digits that stand for plain data."""

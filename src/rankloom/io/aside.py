@@ -88,6 +88,22 @@ def check_target(path: FilePath) -> Path:
     return target
 
 
+def make_folder(folder: Path, hint: str = "") -> Path:
+    """Make a folder, and those that it is in; one that is there is left as it is.
+
+    Raises
+    ------
+    InputError
+        Where it can't be made; `hint` says what to do.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"Cannot make the folder {str(folder)!r}: {reason}.{hint}") from None
+    return folder
+
+
 @contextmanager
 def _layers(path: Path, *, packed: bool, text: bool) -> Iterator[IO[Any]]:
     with ExitStack() as stack:
