@@ -4,7 +4,7 @@ import numpy as np
 from results_maker import method_records, ranker_records, results, values
 
 from rankloom.experiment.results import MethodRecord, RankerRecord
-from rankloom.report.findings import answer, contests, first_method
+from rankloom.report.findings import answer, contests, first_method, settings
 
 ONE = {"all": ("bic", "acc", "gch")}
 
@@ -81,3 +81,23 @@ def test_a_ranker_and_a_method_may_have_one_name():
     records = [*ranker_records({"fg": 0.6, "bic": 0.5}), *method_records({"fg": 0.7}, {"all": ("fg", "bic")})]
     (contest,) = contests(results(records, rankers=("fg", "bic"), selections=("all",), methods=("fg",)))
     assert [one.label for one in contest.contenders] == ["fg", "fg (best ranker)", "bic (ranker)"]
+
+
+def test_no_verdict_where_the_ranker_had_more_of_its_list_than_the_method():
+    records = [*ranker_records(), *method_records({"rrf": 0.5}, ONE)]
+    found = answer(results(records, selections=("all",), methods=("rrf",), measures=["map", "ndcg@10"], cutoff=10))
+    assert (found.verdict, found.head) == (None, "Not to be told from this.")
+    assert found.sentences[0].startswith("map looks deeper than the cutoff 10: rankers alone have their whole lists")
+    assert found.sentences[0].endswith("set cutoff = 1000.")
+
+
+def test_fusion_graphs_answer_beyond_the_cutoff_but_their_rivals_do_not():
+    records = [*ranker_records(), *method_records({"fg": 0.9, "rrf": 0.5}, ONE)]
+    found = answer(results(records, selections=("all",), methods=("fg", "rrf"), measures=["map", "ndcg@10"], cutoff=10))
+    assert found.head == "Yes."
+    assert found.sentences[-1].startswith("map looks deeper")
+
+
+def test_the_settings_of_times_are_counted():
+    records = [MethodRecord("all", ("bic",), name, values(0.6), 1.0, made) for name, made in (("fg", "x"), ("rrf", ""))]
+    assert settings(results(records)) == {"x": 1, "": 1}

@@ -91,3 +91,10 @@ def test_ticks_are_few_round_rising_and_hold_all_values(least, most):
     assert ticks == sorted(set(ticks))
     assert ticks[0] <= least
     assert ticks[-1] >= most
+
+
+def test_a_name_that_xml_cannot_hold_is_shown_with_a_mark():
+    drawn = heat_map("x", "a\x01\x1b", ["b\x00", "😀"], [[1, 0], [0, 1]]).alone
+    text = "".join(ET.fromstring(drawn).itertext())
+    assert "a��" in text
+    assert "😀" in text

@@ -4,13 +4,14 @@ import csv
 import re
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from results_maker import ABOUT, method_records, other_records, ranker_records, results
 
 from rankloom.errors import InputError, MissingExtraError
-from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, TimeRecord
+from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, MethodRecord, TimeRecord
 from rankloom.report import render
 
 ANCHORS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "made"]
@@ -161,3 +162,54 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InputError, match="Cannot make the folder"):
         render(results(), tmp_path / "taken")
+
+
+def test_only_files_of_an_earlier_report_are_removed(tmp_path):
+    render(results(), tmp_path)
+    (tmp_path / "tables" / "mine.md").write_text("notes of my own")
+    (tmp_path / "plots" / "mine.svg").write_text("<svg/>")
+    render(results([*ranker_records(), *method_records(selections={"all": ("bic", "acc")})]), tmp_path)
+    left = files(tmp_path)
+    assert {"tables/mine.md", "plots/mine.svg"} <= left.keys()
+    assert "tables/methods-best-2.md" not in left
+    assert "plots/cutoffs.svg" not in left
+
+
+def test_a_list_of_files_that_was_tampered_with_removes_nothing_else(tmp_path):
+    (tmp_path / "thesis.md").write_text("x")
+    for listed in ('["../thesis.md", "tables/../thesis.md"]', '{"a": 1}', "[1]", "no json"):
+        (tmp_path / "report-files.json").write_text(listed)
+        render(results(), tmp_path)
+        assert (tmp_path / "thesis.md").exists()
+
+
+def test_the_selection_named_is_the_first_that_was_made(tmp_path):
+    records = [*ranker_records(), *method_records(selections={"best(2)": ("bic", "acc")}), *other_records()]
+    text = " ".join(page_of(results(records, selections=("pair(authority)", "best(2)")), tmp_path).text)
+    assert "the part of each list that is fused; selection best(2)." in text
+    assert "Fusion graphs of bic + acc, compared" in text
+
+
+def test_facts_count_what_was_run(tmp_path):
+    records = [*ranker_records(), *method_records({"fg": 0.6, "rrf": 0.5}, {"all": ("bic", "acc")})]
+    text = re.sub(r"\s+", " ", " ".join(page_of(results(records), tmp_path).text))
+    assert "Methods 2 of 4" in text
+    assert "Selections 1" in text
+
+
+def test_settings_of_times_are_shown_where_they_differ(tmp_path):
+    about = {**ABOUT, "made": "this machine"}
+    records = [replace(one, made="this machine") for one in method_records() if isinstance(one, MethodRecord)]
+    shown = " ".join(page_of(results([*ranker_records(), *records], about), tmp_path).text)
+    assert "steps timed with" not in shown
+    records[0] = replace(records[0], made="that machine")
+    shown = " ".join(page_of(results([*ranker_records(), *records], about), tmp_path).text)
+    assert "1 steps timed with" in shown
+    assert "that machine" in shown
+    assert "Not all of it was taken in one setting" in shown
+
+
+def test_tables_say_where_a_measure_looks_deeper_than_the_cutoff(tmp_path):
+    render(results(measures=["map", "ndcg@10"]), tmp_path)
+    for name in ("methods", "methods-all", "gains", "cutoffs", "winning"):
+        assert "map looks deeper than the cutoff 10" in (tmp_path / "tables" / f"{name}.md").read_text("utf-8")

@@ -95,3 +95,8 @@ def test_csv_reads_back_whatever_the_names(rows):
     table = Table("t", "", (Column("name", "text"), Column("x")), tuple(map(Row, rows)))
     _, *found = csv.reader(io.StringIO(to_csv(table), newline=""))
     assert [(name, repr(float(x))) for name, x in found] == [(name, repr(x)) for name, x in rows]
+
+
+def test_a_row_may_begin_with_a_star_in_tex():
+    table = Table("t", "c", (Column("name", "text"),), (Row(("a",)), Row(("*b",))))
+    assert "\\\\\n{*}b" in to_tex(table)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rankloom.aggregate import METHODS
 from rankloom.evaluation import SYMBOLS, compare_many, gain
 from rankloom.evaluation.significance import Verdict
-from rankloom.experiment.results import Floats, MethodRecord, RankerRecord, Results, SelectionRecord, Values, names
+from rankloom.experiment.results import (
+    TIMED,
+    Floats,
+    MethodRecord,
+    RankerRecord,
+    Results,
+    SelectionRecord,
+    Values,
+    names,
+)
 from rankloom.report.formats import Column, Role, shown
+from rankloom.spelling import Call
 
 P = Column("p", "p")
 PERCENT = Column("%", "signed", 2)
@@ -115,8 +127,24 @@ def answer(results: Results) -> Answer:
     sentences = [_against(results, *told[0])]
     rest = [f"{other.selection}: {result.text}" for other, _, _, result in told[1:]]
     sentences += [f"On the other selections, against the same ranker: {'; '.join(rest)}."] if rest else []
+    sentences.append(_best_of_all(results, found, best))
     heads = {"better": "Yes.", "worse": "No.", "tie": "Not clearly."}
-    return Answer(outcome.verdict, heads[outcome.verdict], (*sentences, _best_of_all(results, found, best)))
+    if not caveat(results):
+        return Answer(outcome.verdict, heads[outcome.verdict], tuple(sentences))
+    if METHODS[Call.parse(told[0][1].name).name].needs == "queries":  # it had less of each list than the ranker
+        return Answer(None, "Not to be told from this.", (caveat(results), *sentences))
+    return Answer(outcome.verdict, heads[outcome.verdict], (*sentences, caveat(results)))
+
+
+def caveat(results: Results) -> str:
+    """Return what to know where the main measure looks deeper than the cutoff; else nothing."""
+    spec = results.experiment
+    return spec.unequal if spec.measures[0] in spec.deeper else ""
+
+
+def settings(results: Results) -> Counter[str]:
+    """Return by what and where steps were timed, and how many in each setting."""
+    return Counter(record.made for record in results.records if isinstance(record, TIMED))
 
 
 def _contest(results: Results, selection: str) -> Contest:

@@ -29,7 +29,8 @@ TEX = str.maketrans(
         "<": "$<$",
         ">": "$>$",
         "|": "$|$",
-        "[": "{[}",  # after a line break it would be read as an option
+        "*": "{*}",  # after a line break it would be read as part of it
+        "[": "{[}",  # and this as an option
         "]": "{]}",
         "\n": " ",
         "\r": " ",
@@ -163,7 +164,11 @@ def to_tex(table: Table) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Return a table as CSV: numbers to the last digit, outcomes of tests as words."""
+    """Return a table as CSV: numbers to the last digit, outcomes of tests as words.
+
+    Names are written as they are. A spreadsheet takes one that begins with ``=``, ``+``, ``-`` or ``@`` for a formula:
+    open tables of names that are not your own as text.
+    """
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")  # a bare return in a name is kept so
     writer.writerow(column.title for column in table.columns)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankloom.errors import MissingExtraError
-from rankloom.experiment.results import Results
-from rankloom.report.findings import answer
+from rankloom.experiment.results import MethodRecord, Results, SelectionRecord, names
+from rankloom.report.findings import answer, settings
 from rankloom.report.formats import Table
 from rankloom.report.plots import Plot
 
@@ -74,7 +74,9 @@ def to_html(results: Results, sections: list[Section]) -> str:
 def _facts(results: Results) -> list[tuple[str, str]]:
     spec, about = results.experiment, results.about
     facts: list[tuple[str, Any]] = [("Items", about.get("n_items")), ("Queries", about.get("n_queries"))]
-    facts += [("Rankers", len(spec.rankers)), ("Methods", len(spec.methods)), ("Selections", len(spec.selections))]
+    ran, asked = len(names(results.of(MethodRecord), "method")), len(spec.methods)
+    facts += [("Rankers", len(spec.rankers)), ("Methods", ran if ran == asked else f"{ran} of {asked}")]
+    facts += [("Selections", len(results.of(SelectionRecord)))]
     facts += [("Main measure", results.main), ("Cutoff L", spec.cutoff)]
     return [(name, _grouped(value)) for name, value in facts if value is not None]
 
@@ -83,6 +85,9 @@ def _made(results: Results) -> list[tuple[str, str]]:
     about, spec = results.about, results.experiment
     pairs = [("Command", about.get("command")), ("Started", about.get("started")), ("Machine", about.get("machine"))]
     pairs += [("Versions", about.get("versions")), ("Seed", spec.seed), ("Specification's digest", spec.digest)]
+    found = settings(results)
+    if set(found) - {about.get("made", "")}:  # steps of an earlier run, maybe elsewhere
+        pairs += [(f"{count} steps timed with", made or "what is not known") for made, count in found.items()]
     return [(name, _line(value)) for name, value in pairs if value not in (None, "", {}, [])]
 
 

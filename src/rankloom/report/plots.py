@@ -6,6 +6,7 @@ Series differ by color (Okabe, Ito: safe for the color-blind), by dash and by ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -21,6 +22,8 @@ WIDTH = 720  # of the other plots
 LEFT, RIGHT = 64, 704  # ends of the x axis
 DASHES = ("", "7 4", "2 3", "9 3 2 3")
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#b07800", "#3a86b8", "#555555")
+
+NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1c1e21}.paper{fill:#fff}.heat{fill:#0072b2}"
@@ -74,8 +77,8 @@ class Plot:
         return (
             f'<svg {attributes}viewBox="0 0 {self.width:.0f} {self.height:.0f}" width="{self.width:.0f}" '
             f'height="{self.height:.0f}" role="img" aria-labelledby="{self.name}-t {self.name}-d">\n'
-            f'<title id="{self.name}-t">{escape(self.title)}</title>\n'
-            f'<desc id="{self.name}-d">{escape(self.description)}</desc>\n{body}\n</svg>'
+            f'<title id="{self.name}-t">{_escaped(self.title)}</title>\n'
+            f'<desc id="{self.name}-d">{_escaped(self.description)}</desc>\n{body}\n</svg>'
         )
 
 
@@ -150,7 +153,7 @@ def _cell(x: float, y: float, value: float, between: str) -> str:
     strength = 0.03 + 0.72 * min(max(value, 0.0), 1.0)  # at most 0.75: dark letters on it, or light ones, can be read
     number = f"{value:.2f}".replace("-", "−")
     return (
-        f'<g><title>{escape(between)}: {value:.4f}</title><rect class="heat" x="{x + 1:.1f}" y="{y + 1:.1f}" '
+        f'<g><title>{_escaped(between)}: {value:.4f}</title><rect class="heat" x="{x + 1:.1f}" y="{y + 1:.1f}" '
         f'width="{CELL - 2}" height="{CELL - 2}" rx="3" fill-opacity="{strength:.3f}"/>'
         f"{_text(x + CELL / 2, y + CELL / 2 + 4.5, number, 'middle')}</g>"
     )
@@ -160,7 +163,7 @@ def _line(number: int, name: str, points: Sequence[tuple[float, float, str]]) ->
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
     body = [f'<path class="line s{number % len(COLORS)}" d="M{path}"{_dash(number)}/>']
     for x, y, told in points:
-        body.append(f"<g><title>{escape(name)}, {told}</title>{_marker(number, x, y)}</g>")
+        body.append(f"<g><title>{_escaped(name)}, {told}</title>{_marker(number, x, y)}</g>")
     return body
 
 
@@ -249,6 +252,11 @@ def _dash(number: int) -> str:
     return f' stroke-dasharray="{dash}"' if dash else ""
 
 
+def _escaped(text: str) -> str:
+    """Return a text as XML: what XML can't have in any form becomes a mark."""
+    return escape(NO_XML.sub("\ufffd", text))
+
+
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
@@ -268,5 +276,5 @@ def _letter_width(letter: str) -> float:
 
 
 def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
-    tip = f"<title>{escape(text)}</title>" if _short(text) != text else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{tip}{escape(_short(text))}</text>'
+    tip = f"<title>{_escaped(text)}</title>" if _short(text) != text else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{tip}{_escaped(_short(text))}</text>'

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, CutoffRecord, Results, names
+from rankloom.experiment.results import (
+    ComparatorRecord,
+    CorrelationRecord,
+    CutoffRecord,
+    Results,
+    SelectionRecord,
+    names,
+)
 from rankloom.report import tables
-from rankloom.report.findings import first_method, mean, ranked_rankers, selected
+from rankloom.report.findings import first_method, mean, ranked_rankers, settings
 from rankloom.report.formats import Table
 from rankloom.report.page import Section
 from rankloom.report.plots import Plot, Series, bar_chart, heat_map, line_plot
@@ -66,9 +73,9 @@ def _methods(results: Results) -> Section:
 
 
 def _cutoffs(results: Results) -> Section:
-    selection = results.experiment.selections[0]
+    selection = "".join(f"; selection {one.selection}" for one in results.of(SelectionRecord)[:1])
     intro = (
-        f"How {results.main} changes with L, the part of each list that is fused; selection {selection}. "
+        f"How {results.main} changes with L, the part of each list that is fused{selection}. "
         "L stands on a logarithmic scale."
     )
     records, best = results.of(CutoffRecord), ranked_rankers(results)[:1]
@@ -85,8 +92,8 @@ def _cutoffs(results: Results) -> Section:
 
 
 def _comparators(results: Results) -> Section:
-    inside = selected(results, str(results.experiment.selections[0]))
-    intro = f"Fusion graphs of {' + '.join(inside) or 'the first selection'}, compared by each comparator."
+    inside = [" + ".join(one.rankers) for one in results.of(SelectionRecord)[:1]]
+    intro = f"Fusion graphs of {''.join(inside) or 'the first selection'}, compared by each comparator."
     n = len(results.of(ComparatorRecord))
     missing = (
         "Comparators were not measured: fusion graphs need each item as a query."
@@ -116,6 +123,8 @@ def _gains(results: Results) -> Section:
 def _times(results: Results) -> Section:
     timed = tables.times(results)
     intro = "Wall-clock time on the machine named below."
+    if set(settings(results)) - {results.about.get("made", "")}:
+        intro = "Wall-clock time. Not all of it was taken in one setting: the settings are named below."
     if timed is None:
         intro += " Fusion graphs were not timed on their own."
     shown = _there(timed, tables.seconds(results))

@@ -21,6 +21,7 @@ from rankloom.report.findings import (
     Contender,
     Contest,
     Outcome,
+    caveat,
     contests,
     first_method,
     gain_over,
@@ -39,7 +40,8 @@ def rankers(results: Results) -> Table | None:
     found = ranked_rankers(results)
     columns = [Column("Ranker", "text"), *map(Column, _measures(results)), Column("Seconds", digits=SECONDS)]
     rows = [Row((one.ranker, *_means(results, one), one.seconds)) for one in found]
-    return _table("rankers", f"Rankers alone, by {results.main}", columns, rows)
+    told = "Seconds are those of when the lists were made; lists that were kept since keep theirs."
+    return _table("rankers", f"Rankers alone, by {results.main}", columns, rows, told)
 
 
 def estimates(results: Results) -> Table | None:
@@ -95,7 +97,8 @@ def overview(results: Results) -> Table | None:
             cells += [mean(one.values, results.main), _p_and_verdict(one.outcome)[1]] if one else [None, None]
         rows.append(Row(tuple(cells), role))
     rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # absent ones stay behind
-    return _table("methods", f"{results.main} on every selection, sorted by the first", columns, rows, legend(results))
+    caption = f"{results.main} on every selection, sorted by the first"
+    return _table("methods", caption, columns, rows, f"{legend(results)} {caveat(results)}".rstrip())
 
 
 def methods(results: Results) -> list[Table]:
@@ -109,7 +112,8 @@ def cutoffs(results: Results) -> Table | None:
     value = {(one.cutoff, one.method): mean(one.values, results.main) for one in found}
     known = names(found, "method")
     rows = [Row((cutoff, *(value.get((cutoff, m)) for m in known))) for cutoff in sorted({one.cutoff for one in found})]
-    return _table("cutoffs", f"{results.main} by cutoff L", [Column("L"), *map(Column, known)], rows)
+    columns = [Column("L"), *map(Column, known)]
+    return _table("cutoffs", f"{results.main} by cutoff L", columns, rows, caveat(results))
 
 
 def comparators(results: Results) -> Table | None:
@@ -155,7 +159,7 @@ def winning(results: Results) -> Table | None:
         Row((name, wins, *(part.get(name) for part in parts)), "first" if name == first else "")
         for name, wins in total.items()
     ]
-    return _table("winning", f"Winning numbers by {results.main}", columns, rows)
+    return _table("winning", f"Winning numbers by {results.main}", columns, rows, caveat(results))
 
 
 def gains(results: Results) -> Table | None:
@@ -178,7 +182,8 @@ def gains(results: Results) -> Table | None:
     ]
     own = Row((str(first), mean(ours[0].values, results.main), *(None for _ in ours)), "first")
     caption = f"Gains of {first} over each ranker, in percent of the ranker's {results.main}"
-    return _table("gains", caption, columns, [own, *rows], f"{results.main} of {first} is that on {ours[0].selection}.")
+    told = f"{results.main} of {first} is that on {ours[0].selection}. {caveat(results)}".rstrip()
+    return _table("gains", caption, columns, [own, *rows], told)
 
 
 def times(results: Results) -> Table | None:
@@ -234,7 +239,8 @@ def _methods(results: Results, contest: Contest) -> Table:
         ahead = one.outcome.gain if one.outcome else None
         rows.append(Row((one.label, verdict, *_means(results, one), ahead, p, one.seconds), one.role))
     caption = f"Selection {contest.selection}: {' + '.join(contest.rankers)}"
-    return Table(_slug("methods", contest.selection), caption, tuple(columns), tuple(rows), legend(results))
+    told = f"{legend(results)} {results.experiment.unequal}".rstrip()
+    return Table(_slug("methods", contest.selection), caption, tuple(columns), tuple(rows), told)
 
 
 def _table(name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = "") -> Table | None:
