@@ -32,7 +32,7 @@ def test_no_folder_keeps_nothing():
 
 def test_a_folder_that_cannot_be_made_is_told_of(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="Choose another with --cache"):
+    with pytest.raises(InputError, match="Choose another cache with --cache"):
         Cache(tmp_path / "file" / "x").save(KEY, {})
 
 

@@ -1,6 +1,9 @@
 """Commands for people who have run files only: compare, correlate, select."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -102,3 +105,58 @@ def test_what_cannot_be_is_one_sentence(folder):
     assert "Unknown correlation" in sentence(run("correlate", good, fair, "--correlation", "pearson"))
     assert "does not exist" in sentence(run("correlate", good, fair, "-o", folder / "no" / "heat.svg"))
     assert "Unknown estimate" in sentence(run("select", good, fair, "--estimate", "guess"))
+
+
+def half(folder):
+    lists = rl.read_run(folder / "poor.run").to_dict()
+    rl.write_run(rl.Ranks.from_dict({name: lists[name] for name in list(NAMES)[30:]}), folder / "half.run")
+    return runs(folder, "good", "half")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "select"])
+def test_with_labels_means_are_over_the_queries_that_all_runs_have(folder, command):
+    done = run(command, *half(folder), "--labels", folder / "labels.tsv", "--json")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.strip() == "Note: 30 queries are in every run, and only these count; a run has up to 60."
+    found = json.loads(done.stdout)
+    expected = values(folder, "good")[30:].mean()
+    shown = found["ndcg@10"]["good.run"] if command == "select" else found[str(folder / "good.run")]["ndcg@10"]
+    assert shown == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "select"])
+def test_a_measure_may_be_written_with_zeros(folder, command):
+    done = run(command, *runs(folder, "good", "fair"), "--qrels", folder / "qrels", "--measure", "ndcg@010")
+    assert done.exit_code == 0, done.output
+    assert "ndcg@10" in done.stdout
+
+
+def test_brackets_in_names_are_no_markup(folder):
+    for name in ("x[bold].run", "a[/b].run", ":smile:.run"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes((folder / "good.run").read_bytes())
+        done = run("evaluate", path, "--qrels", folder / "qrels")
+        assert done.exit_code == 0, done.output
+        assert name in done.stdout
+
+
+def test_a_terminal_without_the_signs_gets_others(folder):
+    code = "from rankloom.cli import main; main()"
+    paths = [str(path) for path in runs(folder, "fair", "good", "poor")]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", code, "compare", *paths, "--qrels", str(folder / "qrels")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split("|")[-2].strip() for line in lines if "good.run" in line or "poor.run" in line] == ["-", "+"]
+    assert "+ ours is statistically better" in done.stdout
+
+
+def test_an_unreadable_file_is_not_called_the_output(monkeypatch, folder):
+    def unreadable(*_, **__):
+        raise PermissionError(13, "Permission denied", "secret.run")
+
+    monkeypatch.setattr("rankloom.cli.judging.read_all", unreadable)
+    found = sentence(run("evaluate", folder / "good.run", "--qrels", folder / "qrels"))
+    assert found == "Cannot use secret.run: Permission denied."

@@ -34,6 +34,7 @@ def test_an_experiment_leaves_data_and_a_report(spec, tmp_path):
         "cells",
         "experiment.toml",
         "plots",
+        "report-files.json",
         "report.html",
         "results.jsonl",
         "tables",
@@ -42,10 +43,29 @@ def test_an_experiment_leaves_data_and_a_report(spec, tmp_path):
     assert "Note: The selection" in done.stderr  # the best two are all there are
     page = (tmp_path / "r" / "report.html").read_text()
     (tmp_path / "r" / "report.html").unlink()
-    (tmp_path / "r" / "tables" / "old.md").write_text("of an earlier report")
+    (tmp_path / "r" / "tables" / "mine.md").write_text("notes")
     assert run("report", tmp_path / "r").exit_code == 0
     assert (tmp_path / "r" / "report.html").read_text() == page
-    assert not (tmp_path / "r" / "tables" / "old.md").exists()
+    assert (tmp_path / "r" / "tables" / "mine.md").read_text() == "notes"
+
+
+def test_the_specification_is_never_overwritten(tmp_path):
+    own = tmp_path / "experiment.toml"
+    own.write_text(SPEC)
+    assert "would be overwritten" in sentence(run("experiment", own, "-o", tmp_path))
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    assert "would be overwritten" in sentence(run("experiment", own, "-o", link))
+    assert "choose a new folder" in sentence(run("experiment", "--example", "-o", tmp_path))
+    assert own.read_text() == SPEC
+
+
+def test_a_method_that_fails_is_told_of_and_the_rest_reported(spec, tmp_path):
+    spec.write_text(SPEC.replace('"rrf"]', '"rrf", "combsum(weights=[1, 2, 3])"]'))
+    done = run("experiment", spec, "-o", tmp_path / "r", "--no-cache")
+    assert done.exit_code == 1
+    assert "Error: combsum(weights=[1, 2, 3]) on all failed: " in done.stderr
+    assert "combsum(weights=[1, 2, 3]) on all failed" in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_the_example_can_be_looked_at_and_changed():

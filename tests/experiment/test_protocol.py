@@ -11,8 +11,8 @@ import pytest
 import rankloom as rl
 from rankloom.cache import Cache
 from rankloom.errors import InputError
-from rankloom.experiment import Experiment, Results, run
 from rankloom.evaluation import estimate
+from rankloom.experiment import Experiment, Results, run
 from rankloom.experiment.cells import cells_folder
 from rankloom.experiment.material import answers, located
 from rankloom.experiment.results import (

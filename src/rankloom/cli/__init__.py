@@ -1,5 +1,7 @@
 """The command line: files in, files out; one sentence and exit code 1 for bad input."""
 
+import sys
+
 from rankloom.cli import fusing, judging, ranking, studying
 from rankloom.cli.app import app
 
@@ -7,5 +9,8 @@ __all__ = ["app", "fusing", "judging", "main", "ranking", "studying"]
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a letter that the terminal has not is replaced, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     app(prog_name="rankloom")

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from rankloom.cache import Cache
 
 
+#: What stands for a sign where the output can't have it: better, worse, no difference.
+STAND_INS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
+
+
 def either(names: Iterable[str]) -> str:
     """Return names as a choice: a, b or c."""
     *first, last = names
@@ -34,9 +38,11 @@ class _Group(TyperGroup):
             message = str(error)
         except BrokenPipeError:
             raise
-        except OSError as error:  # files are told of by what reads and writes them: this is the standard output
-            message = f"Cannot write the output: {error.strerror or error}."
-            sys.stdout = None  # what is still in its buffer can't be written either
+        except OSError as error:
+            message = f"Cannot use {error.filename}: {error.strerror}."
+            if error.filename is None:  # the standard output; what is still in its buffer can't be written either
+                message = f"Cannot write the output: {error.strerror or error}."
+                sys.stdout = None
         typer.echo(f"Error: {message}", err=True)
         raise typer.Exit(1)
 
@@ -144,11 +150,23 @@ def write(ranks: Any, path: Path, tag: str) -> None:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; of any width where the output is not a terminal."""
+    """Print a table; of any width where the output is not a terminal. Names are shown as they are."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*head)
+    table = Table(*map(printable, head))
     for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 10_000).print(table)
+        table.add_row(*map(printable, row))
+    width = None if sys.stdout.isatty() else 10_000
+    Console(width=width, markup=False, highlight=False, emoji=False).print(table)
+
+
+def printable(text: str) -> str:
+    """Return a text with letters in the place of signs where the output can't have these."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(STAND_INS)
+    except LookupError:  # an encoding that Python does not know
+        pass
+    return text

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Format, app, either, print_table, progress_bars, read_all
+from rankloom.cli.app import Format, app, either, print_table, printable, progress_bars, read_all
 from rankloom.errors import InputError
-from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, LEGEND, MEASURES, TESTS
+from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, LEGEND, MEASURES, TESTS, Measure, gain
 
 Judged = Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs to look at.", show_default=False)]
 Qrels = Annotated[Path | None, typer.Option(help="Judgments, in TREC form.", show_default=False)]
@@ -38,7 +38,9 @@ def evaluate(
     as_json: AsJson = False,
     format: Format = None,
 ) -> None:
-    """Evaluate runs against judgments or class labels, side by side.
+    """Evaluate runs against judgments or class labels, side by side, over the same queries.
+
+    With judgments the mean is over all judged queries; with labels over the queries that all runs have.
 
     Example:
 
@@ -46,8 +48,12 @@ def evaluate(
     """
     with progress_bars() as progress:
         truth = Truth(qrels, labels)
-        ranks = dict(zip(map(str, runs), read_all(runs, format, progress), strict=True))
-        values = {run: truth.means(one, measure or ["ndcg@10"], ties) for run, one in ranks.items()}
+        wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
+        found = truth.paired(read_all(runs, format, progress), wanted, ties)
+    values = {
+        str(run): {name: float(value.mean()) for name, value in one.items()}
+        for run, one in zip(runs, found, strict=True)
+    }
     if as_json:
         typer.echo(json.dumps(values, indent=1))
         return
@@ -79,9 +85,9 @@ def compare(
     from rankloom.evaluation import compare_many
 
     with progress_bars() as progress:
-        truth = Truth(qrels, labels)
+        truth, measure = Truth(qrels, labels), str(Measure.parse(measure))
         read = read_all([ours, *theirs], format, progress)
-        first, *rest = truth.paired(read, measure, ties)
+        first, *rest = [one[measure] for one in truth.paired(read, [measure], ties)]
     others = dict(zip(map(str, theirs), rest, strict=True))
     if len(others) < len(rest) or str(ours) in others:
         raise InputError("Give each run once.")
@@ -97,7 +103,7 @@ def compare(
         return
     _print_comparison(str(ours), rows, measure, {name: one.symbol for name, one in found.items()})
     corrected = "" if correction == "none" else f", p corrected ({correction})"
-    typer.echo(f"{LEGEND}; {len(first)} queries, {test} test, alpha {alpha}{corrected}.")
+    typer.echo(printable(f"{LEGEND}; {len(first)} queries, {test} test, alpha {alpha}{corrected}."))
 
 
 @app.command()
@@ -170,11 +176,9 @@ def select(
         if qrels is None and labels is None:
             good, by = _estimated(names, read, estimate), f"{estimate} estimate"
         else:
-            truth = Truth(qrels, labels)
-            good, by = (
-                {name: truth.means(one, [measure], ties)[measure] for name, one in zip(names, read, strict=True)},
-                measure,
-            )
+            by = str(Measure.parse(measure))
+            values = Truth(qrels, labels).paired(read, [by], ties)
+            good = {name: float(one[by].mean()) for name, one in zip(names, values, strict=True)}
         matrix = correlations(read, kind=kind, depth=depth)
     _print_selection(good, by, matrix, kind, as_json)
 
@@ -190,21 +194,12 @@ class Truth:
         self.qrels = None if qrels is None else read_qrels(qrels)
         self.classes = None if labels is None else read_labels(labels)
 
-    def means(self, ranks: Any, measures: Sequence[str], ties: str) -> dict[str, float]:
-        """Return the mean of each measure over the queries."""
+    def paired(self, runs: Sequence[Any], measures: Sequence[str], ties: str) -> list[Any]:
+        """Return, for each run, the measures of each query, in one order of queries; it says which are left out."""
         from rankloom.evaluation import evaluate
 
-        ranks, truth = self._over(ranks)
-        return evaluate(ranks, measures=measures, ties=ties, **truth)  # type: ignore[no-any-return,call-overload]
-
-    def paired(self, runs: Sequence[Any], measure: str, ties: str) -> list[Any]:
-        """Return a measure of each query for each run, in one order of queries."""
-        from rankloom.align import align
-        from rankloom.evaluation import evaluate
-
-        aligned = align(runs) if self.classes is not None else runs  # qrels have an order of their own
-        both = [self._over(one) for one in aligned]
-        return [evaluate(r, measures=[measure], ties=ties, per_query=True, **truth)[measure] for r, truth in both]  # type: ignore[call-overload]
+        both = [self._over(one) for one in (runs if self.classes is None else _common(runs))]
+        return [evaluate(r, measures=measures, ties=ties, per_query=True, **truth) for r, truth in both]  # type: ignore[call-overload]
 
     def _over(self, ranks: Any) -> tuple[Any, dict[str, Any]]:
         """Return ranks and what `evaluate` holds them against."""
@@ -221,6 +216,18 @@ class Truth:
         return ranks.renumbered(Ids(self.classes)), truth
 
 
+def _common(runs: Sequence[Any]) -> list[Any]:
+    """Return the runs over the queries that all of them have."""
+    from rankloom.align import align
+
+    common = align(runs, missing="drop")
+    most = max(one.n_queries for one in runs)
+    if common[0].n_queries < most:
+        note = f"Note: {common[0].n_queries} queries are in every run, and only these count; a run has up to {most}."
+        typer.echo(note, err=True)
+    return common
+
+
 def _names(runs: Sequence[Path]) -> list[str]:
     """Return what runs are called: their file names where these differ, else their paths."""
     if len(runs) < 2:
@@ -232,9 +239,9 @@ def _names(runs: Sequence[Path]) -> list[str]:
 
 
 def _estimated(names: Sequence[str], read: Sequence[Any], kind: str) -> dict[str, float]:
-    from rankloom.evaluation import estimate
+    from rankloom.evaluation import estimate_all
 
-    return {name: float(estimate(one, kind=kind)) for name, one in zip(names, read, strict=True)}
+    return estimate_all(dict(zip(names, read, strict=True)), kind=kind)
 
 
 def _draw(path: Path, title: str, names: Sequence[str], matrix: Any) -> None:
@@ -251,7 +258,7 @@ def _print_comparison(
     table = [[ours, f"{rows[ours][measure]:.4f}", "", "", "", ""]]
     for name, symbol in symbols.items():
         row = rows[name]
-        gained = f"{100 * row['difference'] / row[measure]:+.2f}" if row[measure] > 0 else "-"
+        gained = f"{gain(rows[ours][measure], row[measure]):+.2f}" if row[measure] > 0 else "-"
         table.append([name, f"{row[measure]:.4f}", f"{row['difference']:+.4f}", gained, f"{row['p']:.2g}", symbol])
     print_table(["run", measure, "difference", "gain %", "p", ""], table)
 

@@ -34,6 +34,8 @@ def experiment(
 ) -> None:
     """Run a whole experiment: rankers alone, their correlation, selections, methods, effect of L, times; and report it.
 
+    A method that fails is told of and left out; the rest is done and reported, and the exit code is 1.
+
     Examples:
 
     rankloom experiment --example -o results
@@ -42,7 +44,7 @@ def experiment(
 
     rankloom experiment --example --show > spec.toml
     """
-    from rankloom.experiment import EXAMPLE, Experiment, run
+    from rankloom.experiment import EXAMPLE, SPECIFICATION, Experiment, run
     from rankloom.report import render
 
     if (spec is None) != example:
@@ -51,6 +53,8 @@ def experiment(
     if show:
         typer.echo(asked.to_toml(), nl=False)
         return
+    if spec is not None and spec.resolve() == (output / SPECIFICATION).resolve():
+        raise InputError(f"{spec} would be overwritten by the experiment: choose another folder with -o.")
     with progress_bars() as progress:
         found = run(
             asked,
@@ -64,9 +68,12 @@ def experiment(
         )
         progress("Rendering", 0, 1)
         page = render(found, output)
+    failed = found.about["failed"]
     for note in found.about["notes"]:
-        typer.echo(f"Note: {note}", err=True)
+        typer.echo(f"{'Error' if note in failed else 'Note'}: {note}", err=True)
     typer.echo(f"The report is {page}; its tables and plots are beside it, its data in {output / 'results.jsonl'}.")
+    if failed:
+        raise typer.Exit(1)
 
 
 @app.command()
