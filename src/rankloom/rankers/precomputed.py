@@ -124,7 +124,7 @@ class FittedMatrix:
         return make(self.matrix, depth)
 
 
-def read_matrix(path: str, n_items: int) -> NDArray[Any]:
+def read_matrix(path: FilePath, n_items: int) -> NDArray[Any]:
     """Return the matrix of a .npy file, as a map that may be larger than memory: a row for each item."""
     try:
         matrix: NDArray[Any] = np.load(Path(path), mmap_mode="r", allow_pickle=False)

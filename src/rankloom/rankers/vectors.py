@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rankloom.cache import Cache
 from rankloom.engine.local import Progress
 from rankloom.errors import InputError, MissingExtraError, UnknownNameError, whole_number
+from rankloom.io.lines import FilePath
 from rankloom.rankers.precomputed import read_matrix
 from rankloom.rankers.ranker import register
 from rankloom.ranks import Ranks
@@ -49,7 +50,7 @@ class Vectors:
     part: str = "vectors"
     metric: str = "cosine"
     engine: Engine = "numpy"
-    path: str | None = None
+    path: FilePath | None = None
 
     def __post_init__(self) -> None:
         if self.path is not None:
