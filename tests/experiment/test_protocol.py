@@ -10,6 +10,7 @@ import pytest
 
 import rankloom as rl
 from rankloom.cache import Cache
+from rankloom.datasets import Collection, Queries
 from rankloom.errors import InputError
 from rankloom.evaluation import estimate
 from rankloom.experiment import Experiment, Results, run
@@ -250,15 +251,21 @@ def test_rankers_without_a_common_query_are_not_correlated(tmp_path):
     assert any("pair is left out: it needs correlations" in note for note in found.about["notes"])
 
 
-def test_values_are_paired_also_where_the_order_of_the_judgments_changed(tmp_path):
+def test_values_are_paired_also_where_the_order_of_the_judgments_changed(tmp_path, monkeypatch):
+    """As in Cranfield, whose queries are numbered by another file than that of the judgments."""
     write_runs(tmp_path)
-    run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
-    lines = (tmp_path / "qrels").read_text().splitlines(keepends=True)
-    (tmp_path / "qrels").write_text("".join(reversed(lines)))
-    more = run(runs_spec(methods=["rrf", "borda"]), tmp_path / "r", base=tmp_path, cache=Cache(None))
-    afresh = run(runs_spec(methods=["rrf", "borda"]), tmp_path / "s", base=tmp_path, cache=Cache(None))
-    for key, values in by_method(afresh).items():
-        np.testing.assert_array_equal(by_method(more)[key]["ndcg@10"], values["ndcg@10"])
+    judged = rl.read_qrels(tmp_path / "qrels")
+
+    def found(folder, qrels, *methods):
+        collection = Collection("c", rl.Ids(()), queries=Queries(rl.Ids(judged), qrels))
+        monkeypatch.setattr("rankloom.experiment.material.open_collection", lambda _: collection)
+        return run(runs_spec(methods=methods), tmp_path / folder, base=tmp_path, cache=Cache(None))
+
+    found("r", judged, "rrf")
+    turned = dict(reversed(judged.items()))
+    again, afresh = (by_method(found(folder, turned, "rrf", "borda")) for folder in "rs")
+    for key, values in afresh.items():
+        np.testing.assert_array_equal(again[key]["ndcg@10"], values["ndcg@10"])
 
 
 def test_the_items_of_run_files_are_those_that_they_list(tmp_path):

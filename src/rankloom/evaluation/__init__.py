@@ -4,7 +4,7 @@ from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations
 from rankloom.evaluation.estimates import ESTIMATES, estimate, estimate_all
 from rankloom.evaluation.measures import MEASURES, Measure, evaluate
-from rankloom.evaluation.significance import LEGEND, SYMBOLS, TESTS, Comparison, compare, compare_many
+from rankloom.evaluation.significance import LEGEND, SYMBOLS, TESTS, Comparison, Tested, compare, compare_many
 from rankloom.evaluation.winning import gain, winning_numbers
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "TESTS",
     "Comparison",
     "Measure",
+    "Tested",
     "compare",
     "compare_many",
     "correct",
