@@ -203,7 +203,7 @@ def page(found):
         "# The paper's tables, and ours",
         "",
         "Made by `python experiments/reproduction.py results` from the experiments in [experiments/](../experiments); "
-        "nothing here is typed in. The paper's descriptors came from other programs, so single rankers differ; "
+        "no figure of the tables is typed in. The paper's descriptors came from other programs, so single rankers differ; "
         "[docs/rankers.md](rankers.md) says what was chosen where an article leaves a choice.",
         "",
         "## What must hold",
@@ -215,7 +215,9 @@ def page(found):
         lines += [
             f"| {one.name} | {claim} | {'yes' if ok else '**no**'} | {figures} |" for claim, ok, figures in one.checks()
         ]
-    lines += ["", *(line for one in found for line in one.sections())]
+    why = (ROOT / "experiments" / "differences.md").read_text("utf-8")
+    lines += ["", "## Where they differ, and why", "", why.strip(), ""]
+    lines += [line for one in found for line in one.sections()]
     lines += [
         "## Winning numbers",
         "",
