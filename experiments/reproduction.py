@@ -203,7 +203,8 @@ def page(found):
         "# The paper's tables, and ours",
         "",
         "Made by `python experiments/reproduction.py results` from the experiments in [experiments/](../experiments); "
-        "no figure of the tables is typed in. The paper's descriptors came from other programs, so single rankers differ; "
+        "no figure of the tables is typed in. The paper's descriptors came from other programs, so single rankers "
+        "differ; "
         "[docs/rankers.md](rankers.md) says what was chosen where an article leaves a choice.",
         "",
         "## What must hold",
