@@ -1,0 +1,92 @@
+"""The application: routes, errors of one shape, and the guard before them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from rankloom.errors import RankloomError
+from rankloom.version import __version__
+from rankloom.web.guard import App, Guard
+from rankloom.web.library import Library
+from rankloom.web.limits import Limits, RefusedError, error_body
+from rankloom.web.routes import router
+from rankloom.web.site import Site, as_page
+
+ABOUT = "Search a collection by fused rankings. Every page has a twin of the same data: its address with .json."
+ERROR = {
+    "type": "object",
+    "required": ["ok", "error", "status"],
+    "properties": {"ok": {"const": False}, "error": {"type": "string"}, "status": {"type": "integer"}},
+}
+
+
+def make_app(library: Library, *, limits: Limits | None = None, names: Collection[str] = ()) -> App:
+    """Return the application of a library, for any ASGI server.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+    names : collection of str
+        Host names to answer for, besides addresses and ``localhost``.
+    """
+    site = Site(library, limits or Limits())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        site.close()
+
+    app = FastAPI(
+        title="rankloom", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, lifespan=lifespan
+    )
+    app.state.site = site
+    app.include_router(router)
+    for kind in (RefusedError, RankloomError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _refuse)
+    _describe_errors(app)
+    return Guard(app, site.limits, names)
+
+
+def _describe_errors(app: FastAPI) -> None:
+    """Put the one shape of errors into the description, in place of FastAPI's own."""
+    schema = app.openapi()
+    schema.setdefault("components", {})["schemas"] = {"Error": ERROR}
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """Answer with a sentence: as a page where a browser asked for one, else in the one shape of errors."""
+    refusal = _refusal(error)
+    more = error.headers if isinstance(error, HTTPException) else None
+    headers = {**refusal.headers(), **(more or {})}
+    if request.url.path.endswith(".json") or "text/html" not in request.headers.get("accept", ""):
+        body = error_body(refusal.status, refusal.error)
+        return Response(body, refusal.status, headers, media_type="application/json")
+    site: Site = request.app.state.site
+    values = {**site.views.about(), "address": "/items", "status": refusal.status, "error": refusal.error}
+    page = as_page(site.pages.render("error.html", data=values, standard=site.library.standard), refusal.status)
+    page.headers.update(headers)
+    return page
+
+
+def _refusal(error: Exception) -> RefusedError:
+    if isinstance(error, RefusedError):
+        return error
+    if isinstance(error, RequestValidationError):
+        return RefusedError(422, " ".join(map(_sentence, error.errors())))
+    if isinstance(error, HTTPException):
+        return RefusedError(error.status_code, f"{error.detail}.")
+    if isinstance(error, RankloomError):
+        return RefusedError(400, str(error))
+    return RefusedError(500, "Something went wrong here; the log of the server says what.")
+
+
+def _sentence(wrong: dict[str, Any]) -> str:
+    """Return what is wrong with a parameter."""
+    return f"{wrong['loc'][-1]}: {wrong['msg']}; got {str(wrong.get('input'))[:100]!r}."

@@ -1,0 +1,135 @@
+"""What stands before every request: whom it is for, how large and how long it may be; and headers of every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from rankloom.web.limits import Limits, RefusedError, error_body
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+log = logging.getLogger("rankloom.web")
+
+POLICY = (
+    "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-frame-options", b"DENY"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+
+
+class Guard:
+    """An application that checks each request before another one answers it.
+
+    A name that leads here by trickery of DNS is refused: only addresses, ``localhost`` and the names given are
+    answered for. A form of another site can't send pictures.
+
+    Parameters
+    ----------
+    app : ASGI application
+    limits : Limits
+    names : collection of str
+        Host names to answer for, besides addresses and ``localhost``.
+    """
+
+    def __init__(self, app: App, limits: Limits, names: Collection[str] = ()) -> None:
+        self._app, self._limits = app, limits
+        self._names = {"localhost", *(name.lower().rstrip(".") for name in names)}
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = _Exchange(receive, send, self._limits.body_bytes)
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                self._check(scope)
+                await self._app(scope, exchange.receive, exchange.send)
+        except RefusedError as refusal:
+            await exchange.refuse(refusal)
+        except TimeoutError:
+            await exchange.refuse(exchange.too_late(self._limits.seconds))
+        except Exception:
+            log.exception("%s %s failed", scope["method"], scope["path"])
+            await exchange.refuse(RefusedError(500, "Something went wrong here; the log of the server says what."))
+
+    def _check(self, scope: MutableMapping[str, Any]) -> None:
+        headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._ours(host):
+            raise RefusedError(400, f"This server does not answer for the host {host!r}; open it by its address.")
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if scope["method"] not in ("GET", "HEAD") and origin and urlsplit(origin).netloc.lower() != host.lower():
+            raise RefusedError(403, f"Pages of {origin} may not send anything here.")
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._limits.body_bytes:
+            raise _too_large(self._limits.body_bytes)
+
+    def _ours(self, host: str) -> bool:
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+            return name in self._names or bool(ipaddress.ip_address(name))
+        except ValueError:
+            return False
+
+
+class _Exchange:
+    """A request and its answer: counts what comes in, and adds headers to what goes out."""
+
+    def __init__(self, receive: Receive, send: Send, most: int) -> None:
+        self._receive, self._send, self._most = receive, send, most
+        self._got = 0
+        self._whole = False  # whether the request has come in to its end
+        self._begun = False  # whether the answer has
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._got += len(message.get("body", b""))
+            self._whole = not message.get("more_body", False)
+            if self._got > self._most:
+                raise _too_large(self._most)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._begun = True
+            message = {**message, "headers": [*message.get("headers", []), *HEADERS]}
+        await self._send(message)
+
+    def too_late(self, seconds: float) -> RefusedError:
+        if not self._whole and self._got:
+            return RefusedError(408, f"The request did not come in to its end within {seconds:g} seconds.")
+        return RefusedError(503, f"This takes longer than {seconds:g} seconds; try again in a while.", retry_after=5)
+
+    async def refuse(self, refusal: RefusedError) -> None:
+        """Send an error, unless an answer is under way: then the connection is closed in its middle."""
+        if self._begun:
+            return
+        body = error_body(refusal.status, refusal.error)
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **refusal.headers()}
+        if not self._whole:
+            headers["Connection"] = "close"  # what is left of the request is not read
+        start = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await self.send({"type": "http.response.start", "status": refusal.status, "headers": start})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _too_large(most: int) -> RefusedError:
+    return RefusedError(413, f"A request may have {most // 1_000_000 or most / 1e6:g} megabytes at most.")

@@ -1,0 +1,83 @@
+"""Pages from templates, and the files that they need, under names that change with their content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from rankloom.version import __version__
+
+TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+
+
+class Pages:
+    """The templates and static files of the package."""
+
+    def __init__(self) -> None:
+        self.files = dict(_files())
+        self._environment = Environment(
+            loader=PackageLoader("rankloom.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters |= {"marked": marked}
+        self._environment.globals |= {"static": self.address, "version": __version__, "json_twin": json_twin}
+        self._environment.globals |= {"with_parameters": with_parameters}
+
+    def address(self, name: str) -> str:
+        """Return the address of a static file."""
+        stem, _, kind = name.rpartition(".")
+        return next(f"/static/{file}" for file in self.files if file.startswith(f"{stem}.") and file.endswith(kind))
+
+    def render(self, template: str, **values: Any) -> str:
+        """Return a page."""
+        return self._environment.get_template(template).render(**values)
+
+
+def _files() -> Iterator[tuple[str, tuple[bytes, str]]]:
+    for file in sorted((resources.files("rankloom.web") / "static").iterdir(), key=lambda one: one.name):
+        stem, _, kind = file.name.rpartition(".")
+        if kind in TYPES:
+            content = file.read_bytes()
+            yield f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{kind}", (content, TYPES[kind])
+
+
+def marked(text: str, marks: list[tuple[int, int]]) -> Markup:
+    """Return a text for a page, some of its words marked.
+
+    Examples
+    --------
+    >>> str(marked("a <cat>", [(3, 6)]))
+    'a &lt;<mark>cat</mark>&gt;'
+    """
+    out, done = Markup(""), 0
+    for start, end in marks:
+        out += escape(text[done:start]) + Markup("<mark>") + escape(text[start:end]) + Markup("</mark>")
+        done = end
+    return out + escape(text[done:])
+
+
+def json_twin(address: str) -> str:
+    """Return the address of the same data as JSON.
+
+    Examples
+    --------
+    >>> json_twin("/item/7?k=5")
+    '/item/7.json?k=5'
+    """
+    path, mark, parameters = address.partition("?")
+    return f"{path}.json{mark}{parameters}"
+
+
+def with_parameters(path: str, **parameters: Any) -> str:
+    """Return an address with those parameters that have a value."""
+    kept = {name: value for name, value in parameters.items() if value}
+    return path + (f"?{urlencode(kept)}" if kept else "")

@@ -1,0 +1,150 @@
+"""The server: uvicorn on a socket of ours, with limits for clients that are slow, broken or too many."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from rankloom.errors import InputError
+from rankloom.web.guard import App
+from rankloom.web.limits import Limits, error_body
+
+GRACE = 20  # seconds that what is under way may take when the server ends
+IDLE = 15  # seconds that a connection without a request stays open
+HEADERS_BYTES = 32_768
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(1024)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"Cannot listen on port {port} of {host}: {reason}. Choose another with --port, or 0 for any."
+        ) from None
+    return listening
+
+
+def address(listening: socket.socket) -> str:
+    """Return the address of a server for a browser on this machine."""
+    host, port = listening.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{port}/"
+
+
+def run(app: App, listening: socket.socket, *, limits: Limits, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve until SIGTERM or SIGINT; what is under way is finished.
+
+    Parameters
+    ----------
+    ready : callable
+        Called when requests are answered.
+    """
+    config = uvicorn.Config(
+        app,
+        http=protocol(limits),
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=GRACE,
+        h11_max_incomplete_event_size=HEADERS_BYTES,
+    )
+    Server(config, ready).run(sockets=[listening])
+
+
+class Server(uvicorn.Server):
+    """A server whose end by a signal is an end like any other: the process goes on and returns 0."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets)
+        self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take the signals that end a process for as long as the server runs."""
+        try:
+            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:  # not the main thread, which alone gets signals
+            before = {}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """Return HTTP/1.1 that closes a connection whose headers take too long, and refuses too many of them."""
+
+    class Patient(H11Protocol):
+        _timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            if len(self.connections) > limits.connections:
+                self._refuse(503, "Too many connections at a time; try again in a moment.")
+            else:
+                self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop()  # the headers are whole: from here on the time limit of requests holds
+            elif self._timer is None and not self.transport.is_closing():
+                self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop()
+            super().connection_lost(exc)
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse(400, msg)
+
+        def _wait(self) -> None:
+            late = (408, f"The headers of the request did not come within {limits.header_seconds:g} seconds.")
+            self._timer = self.loop.call_later(limits.header_seconds, self._refuse, *late)
+
+        def _stop(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _refuse(self, status: int, error: str) -> None:
+            if not self.transport.is_closing():
+                self.transport.write(_raw(status, error))
+                self.transport.close()
+
+    return Patient
+
+
+def _raw(status: int, error: str) -> bytes:
+    """Return an answer that is written past the application."""
+    body = error_body(status, error)
+    head = [
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        "X-Content-Type-Options: nosniff",
+        "Connection: close",
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + body

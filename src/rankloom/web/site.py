@@ -1,0 +1,113 @@
+"""Everything that the routes share: the views, the pages, uploads, and threads that search."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from starlette.responses import HTMLResponse, Response
+
+from rankloom.web.library import Library
+from rankloom.web.limits import Limits, RefusedError
+from rankloom.web.pages import Pages
+from rankloom.web.pictures import File, Gallery, Uploads
+from rankloom.web.queries import Choice, Picture
+from rankloom.web.views import Views
+
+T = TypeVar("T")
+
+WORKERS = 2  # threads that search: kernels are quick, and the rest holds the interpreter's lock anyway
+SLOW_WAITING = 4  # what first needs an index or a whole collection fused waits apart, so that searches go on
+
+
+class Site:
+    """A library on the web.
+
+    Parameters
+    ----------
+    library : Library
+    limits : Limits
+    """
+
+    def __init__(self, library: Library, limits: Limits) -> None:
+        self.library, self.limits = library, limits
+        self.views, self.pages = Views(library), Pages()
+        self.gallery = Gallery(library.collection)
+        self.uploads = Uploads(most_pixels=limits.pixels)
+        self._quick = Lane(WORKERS, limits.searches)
+        self._slow = Lane(1, SLOW_WAITING)
+
+    async def work(self, do: Callable[[], T], choice: Choice | None = None) -> T:
+        """Do something on a thread; what a choice needs first may take long, and has a thread of its own."""
+        lane = self._quick if choice is None or self.library.ready(choice) else self._slow
+        return await lane.run(do)
+
+    def item(self, number: int) -> int:
+        """Return the number of an item that there is."""
+        if number >= len(self.library):
+            raise RefusedError(404, f"There is no item {number}; they are numbered 0 to {len(self.library) - 1}.")
+        return number
+
+    def sent(self, digest: str) -> tuple[Picture, File]:
+        """Return a picture that was sent before, and its file."""
+        found = self.uploads.find(digest)
+        if found is None:
+            raise RefusedError(404, "This picture is not here any more: they are kept for a while. Send it again.")
+        return found
+
+    def close(self) -> None:
+        """End the threads; what is under way is finished, what waits is not begun."""
+        self._quick.close()
+        self._slow.close()
+
+
+class Lane:
+    """Threads with a short queue: where it is full, a request is told to come again.
+
+    Parameters
+    ----------
+    workers : int
+    most : int
+        How many may be worked on or wait.
+    """
+
+    def __init__(self, workers: int, most: int) -> None:
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="rankloom-search")
+        self._most, self._inside = most, 0
+
+    async def run(self, do: Callable[[], T]) -> T:
+        """Return what `do` returns."""
+        if self._inside >= self._most:
+            raise RefusedError(503, "Too many searches at a time; try again in a moment.", retry_after=1)
+        self._inside += 1
+        loop = asyncio.get_running_loop()
+        future = self._pool.submit(do)
+        # Counted until the thread is done with it, which a request that ran out of time does not wait for.
+        future.add_done_callback(lambda _: _later(loop, self._leave))
+        return await asyncio.wrap_future(future)
+
+    def _leave(self) -> None:
+        self._inside -= 1
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _later(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(call)
+
+
+def as_json(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return plain values as JSON."""
+    body = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    return Response(body, status, headers, media_type="application/json")
+
+
+def as_page(page: str, status: int = 200) -> Response:
+    """Return a page."""
+    return HTMLResponse(page.encode("utf-8", "backslashreplace"), status, {"Cache-Control": "no-cache"})
