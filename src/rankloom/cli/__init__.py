@@ -1,11 +1,9 @@
 """The command line: files in, files out; one sentence and exit code 1 for bad input."""
 
-import sys
-
-from rankloom.cli import fusing, judging, ranking, studying
+from rankloom.cli import fusing, judging, ranking, serving, studying
 from rankloom.cli.app import app
 
-__all__ = ["app", "fusing", "judging", "main", "ranking", "studying"]
+__all__ = ["app", "fusing", "judging", "main", "ranking", "serving", "studying"]
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from rankloom.version import __version__
 from rankloom.web.guard import App, Guard
 from rankloom.web.library import Library
 from rankloom.web.limits import Limits, RefusedError, error_body
+from rankloom.web.remembering import Remembering
 from rankloom.web.routes import router
 from rankloom.web.site import Site, as_page
 
@@ -51,7 +52,7 @@ def make_app(library: Library, *, limits: Limits | None = None, names: Collectio
     for kind in (RefusedError, RankloomError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _refuse)
     _describe_errors(app)
-    return Guard(app, site.limits, names)
+    return Guard(Remembering(app), site.limits, names)
 
 
 def _describe_errors(app: FastAPI) -> None:

@@ -43,7 +43,8 @@ def _draw(graph: FusionGraph, places: dict[int, Point], lit: set[tuple[int, int]
     values = graph.to_dict()
     edges = sorted(values["edges"], key=lambda e: -e["weight"])[:MOST_EDGES]
     edges.sort(key=lambda e: ((e["source"], e["target"]) in lit, e["weight"]))  # what is lit comes on top
-    radius = {v["item"]: LEAST + (LARGEST - LEAST) * min(v["weight"], 1.0) ** 0.5 for v in values["vertices"]}
+    room = min(1.0, 1.3 * pi * RING / (LARGEST * max(len(places), 1)))  # many are drawn smaller, to overlap less
+    radius = {v["item"]: room * (LEAST + (LARGEST - LEAST) * min(v["weight"], 1.0) ** 0.5) for v in values["vertices"]}
     shared = sum((v, v) in lit for v in radius)
     label = (
         f"Fusion graph of {graph.name}: {len(radius)} vertices, {shared} of them in common; "

@@ -9,6 +9,7 @@ from rankloom.errors import MissingExtraError
 from rankloom.rankers.words import WORD, Tokenizer
 
 LENGTH = 220  # of a passage, in characters
+SHORT = 500  # the words of texts up to this length are kept
 BEFORE = 60  # of them before the first word in common
 
 #: The passage, and the first and last character (not included) of each word in common.
@@ -28,6 +29,12 @@ def _stem(word: str) -> str:
     return "".join(token for sentence in _tokenizer().sentences(word) for token in sentence)
 
 
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return where each word begins and ends, and its stem."""
+    return tuple((*match.span(), _stem(match.group())) for match in WORD.finditer(text))
+
+
 def stems(text: str) -> frozenset[str]:
     """Return the stems of a text, as rankers see them.
 
@@ -36,7 +43,7 @@ def stems(text: str) -> frozenset[str]:
     >>> sorted(stems("The cats were running"))
     ['cat', 'run']
     """
-    return frozenset(filter(None, (_stem(word) for word in WORD.findall(text))))
+    return frozenset(filter(None, (stem for _, _, stem in _words.__wrapped__(text))))
 
 
 def passage(text: str, wanted: Iterable[str], length: int = LENGTH) -> Passage:
@@ -48,7 +55,8 @@ def passage(text: str, wanted: Iterable[str], length: int = LENGTH) -> Passage:
     ('A dog and two cats.', [(14, 18)])
     """
     sought = frozenset(wanted)
-    hits = [match.span() for match in WORD.finditer(text) if _stem(match.group()) in sought] if sought else []
+    words = _words(text) if len(text) <= SHORT else _words.__wrapped__(text)
+    hits = [(start, end) for start, end, stem in words if stem in sought] if sought else []
     start = _start(text, hits[0][0] if hits else 0, length)
     end = min(len(text), start + length)
     if end < len(text):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rankloom.errors import InputError
 from rankloom.web.guard import App
@@ -62,7 +62,6 @@ def run(app: App, listening: socket.socket, *, limits: Limits, ready: Callable[[
         server_header=False,
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=GRACE,
-        h11_max_incomplete_event_size=HEADERS_BYTES,
     )
     Server(config, ready).run(sockets=[listening])
 
@@ -96,8 +95,9 @@ class Server(uvicorn.Server):
 def protocol(limits: Limits) -> type[asyncio.Protocol]:
     """Return HTTP/1.1 that closes a connection whose headers take too long, and refuses too many of them."""
 
-    class Patient(H11Protocol):
+    class Patient(HttpToolsProtocol):
         _timer: asyncio.TimerHandle | None = None
+        _waiting = 0  # bytes of headers that are not whole yet
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -108,9 +108,15 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
+            if self.transport.is_closing():
+                return
             if self.cycle is not None and not self.cycle.response_complete:
                 self._stop()  # the headers are whole: from here on the time limit of requests holds
-            elif self._timer is None and not self.transport.is_closing():
+                return
+            self._waiting += len(data)
+            if self._waiting > HEADERS_BYTES:
+                self._refuse(431, f"The headers of a request may have {HEADERS_BYTES} bytes at most.")
+            elif self._timer is None:
                 self._wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -125,6 +131,7 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
             self._timer = self.loop.call_later(limits.header_seconds, self._refuse, *late)
 
         def _stop(self) -> None:
+            self._waiting = 0
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None

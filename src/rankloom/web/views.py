@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
@@ -112,76 +112,85 @@ class Views:
 
     def search(self, query: Query, choice: Choice) -> Values:
         """Return the fused list of a query beside the list of each ranker."""
-        library = self.library
-        lists = library.lists(query, choice)
-        found = library.search(query, choice, max(choice.k, MEASURED))
-        places = {name: _places(ranks) for name, ranks in lists.items()}
-        wanted = self._wanted(query)
-        results = [
-            {
-                **row,
-                **self.card(row["number"], wanted),
-                "positions": {name: of.get(row["number"]) for name, of in places.items()},
-                "address": self.address_of(Item(row["number"]), choice),
-                "why": self.address_of(query, choice, why=row["number"]),
-            }
-            for row in self._rows(query, found, choice.k)
-        ]
+        lists = self.library.lists(query, choice)
+        found = self.library.search(query, choice, max(choice.k, MEASURED))
+        measured = self._measured(query, [found, *lists.values()])
+        listed = zip(lists.items(), measured[1:], strict=True)
         return {
             **self.about(),
             "query": self.asked(query),
             "choice": self.chosen(choice),
-            "methods": library.methods(query),
+            "methods": self.library.methods(query),
             "address": self.address_of(query, choice),
-            "results": results,
-            "measures": self._measured(query, found),
-            "lists": [self._list(query, choice, name, ranks) for name, ranks in lists.items()],
+            "results": self._results(query, choice, found, lists),
+            "measures": measured[0],
+            "lists": [self._list(query, choice, *one, measures) for one, measures in listed],
         }
 
-    def _list(self, query: Query, choice: Choice, name: str, ranks: Ranks) -> Values:
-        rows = [
+    def _results(self, query: Query, choice: Choice, found: Ranks, lists: Mapping[str, Ranks]) -> list[Values]:
+        rows = self._rows(query, found, choice.k)
+        numbers = [row["number"] for row in rows]
+        places = {name: _places(ranks, numbers) for name, ranks in lists.items()}
+        wanted = self._wanted(query)
+        path, _, parameters = self.address_of(query, choice, why=0).partition("?")
+        why = path.removesuffix("0") + "{}" + (f"?{parameters}" if parameters else "").replace("{", "%7B")
+        item = self._item_address(choice)
+        return [
             {
                 **row,
-                "title": self.title(row["number"]),
-                "image": self.image_address(row["number"]),
-                "address": self.address_of(Item(row["number"]), choice),
+                **self.card(number, wanted),
+                "positions": {name: of[row["position"] - 1] for name, of in places.items()},
+                "address": f"/item/{number}{item}",
+                "why": why.format(number),
             }
-            for row in self._rows(query, ranks, choice.k)
+            for row, number in zip(rows, numbers, strict=True)
         ]
-        taken = name in self.library.taking(query, choice)
-        measures = self._measured(query, ranks)
+
+    def _item_address(self, choice: Choice) -> str:
+        """Return what follows the number in the address of a search by an item."""
+        return self.address_of(Item(0), choice).removeprefix("/item/0")
+
+    def _list(self, query: Query, choice: Choice, name: str, ranks: Ranks, measures: Values | None) -> Values:
+        item = self._item_address(choice)
+        rows = self._rows(query, ranks, choice.k)
+        for row in rows:
+            number = row["number"]
+            row["title"], row["image"] = self.title(number), self.image_address(number)
+            row["address"] = f"/item/{number}{item}"
+        taken = query.part in (None, self.library.parts[name])
         return {"ranker": name, "part": self.library.parts[name], "takes": taken, "measures": measures, "items": rows}
 
     def _rows(self, query: Query, ranks: Ranks, k: int) -> list[Values]:
         items = ranks.items[0, :k]
-        numbers = items[items != PAD].tolist()
-        scores = [None] * len(numbers) if ranks.scores is None else ranks.scores[0].tolist()
-        relevant = self._relevance(query)
+        items = items[items != PAD]
+        scores = [None] * len(items) if ranks.scores is None else ranks.scores[0, :k].tolist()
+        relevant = self._relevant(query, items)
+        rows = zip(items.tolist(), scores, relevant, strict=False)
         return [
-            {
-                "position": place,
-                "number": number,
-                "score": scores[place - 1],
-                "relevant": None if relevant is None else bool(relevant[number]),
-            }
-            for place, number in enumerate(numbers, 1)
+            {"position": place, "number": number, "score": score, "relevant": fits}
+            for place, (number, score, fits) in enumerate(rows, 1)
         ]
 
-    def _relevance(self, query: Query) -> NDArray[np.bool_] | None:
+    def _relevant(self, query: Query, items: NDArray[np.int32]) -> list[Any]:
+        """Return for each item whether it is of the class of the query; None where that is not known."""
         classes = self.library.classes
         if classes is None or not isinstance(query, Item):
-            return None
-        found: NDArray[np.bool_] = classes == classes[query.number]
-        return found
+            return [None] * len(items)
+        return list((classes[items] == classes[query.number]).tolist())
 
-    def _measured(self, query: Query, ranks: Ranks) -> dict[str, float] | None:
-        """Return the measures of one list; the query itself is relevant and counts, as in `evaluate`."""
-        relevant = self._relevance(query)
-        if relevant is None:
-            return None
-        gains = np.append(relevant, False)[ranks.items[:, :MEASURED]].astype(np.float64)
-        judged = Judged(gains, np.array([relevant.sum()]))
-        return {str(measure): round(float(measure(judged)[0]), 4) for measure in MEASURES}
+    def _measured(self, query: Query, lists: Sequence[Ranks]) -> list[dict[str, float] | None]:
+        """Return the measures of some lists; the query itself is relevant and counts, as in `evaluate`."""
+        classes = self.library.classes
+        if classes is None or not isinstance(query, Item):
+            return [None] * len(lists)
+        own = classes[query.number]
+        gains = np.zeros((len(lists), MEASURED))
+        for row, ranks in zip(gains, lists, strict=True):
+            items = ranks.items[0, :MEASURED]
+            row[: len(items)] = (classes[items] == own) & (items != PAD)
+        judged = Judged(gains, np.full(len(lists), np.count_nonzero(classes == own)))
+        tables = {str(measure): measure(judged).round(4).tolist() for measure in MEASURES}
+        return [{name: values[row] for name, values in tables.items()} for row in range(len(lists))]
 
     def _wanted(self, query: Query) -> frozenset[str]:
         if isinstance(query, Picture) or self._texts is None:
@@ -211,7 +220,7 @@ class Views:
             "choice": self.chosen(choice),
             "address": self.address_of(query, choice, why=number),
             "search": self.address_of(query, choice),
-            "positions": {name: _places(ranks).get(number) for name, ranks in lists.items()},
+            "positions": {name: _places(ranks, [number])[0] for name, ranks in lists.items()},
             "similarity": compared.why.similarity,
             "sizes": {"query": compared.query.size, "item": compared.item.size},
             "parts": [self._part(part) for part in compared.why.to_dict()["parts"]],
@@ -226,9 +235,13 @@ class Views:
         return draw_pair(*compared, self.image_address)
 
 
-def _places(ranks: Ranks) -> dict[int, int]:
-    """Return the position of each item in a list, from 1."""
-    return {item: place for place, item in enumerate(ranks.items[0].tolist(), 1) if item != PAD}
+def _places(ranks: Ranks, numbers: list[int]) -> list[int | None]:
+    """Return the position of items in a list, from 1; None for one that is not in it."""
+    if not numbers:
+        return []
+    equal = ranks.items[0] == np.array(numbers)[:, None]
+    places = np.where(equal.any(axis=1), equal.argmax(axis=1) + 1, 0)
+    return [place or None for place in places.tolist()]
 
 
 def _address(path: str, parameters: Mapping[str, Any]) -> str:

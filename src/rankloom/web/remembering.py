@@ -1,0 +1,58 @@
+"""Answers that were given before are given again as they were: nothing here changes while the server runs."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from rankloom.web.guard import App, Message, Receive, Send
+from rankloom.web.keeping import Kept
+
+MOST_BYTES = 96_000_000
+LARGEST = 1_000_000  # an answer of more is made anew each time
+#: What does not depend on the address alone: pictures that were sent are let go of after a while.
+CHANGING = ("/picture", "/health")
+
+Answer = list[Message]
+
+
+class Remembering:
+    """An application that keeps the last answers of another one, by their addresses.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What it answers to GET depends on the address alone.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._kept: Kept[Answer] = Kept(10_000, most_bytes=MOST_BYTES, size=_size)
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(CHANGING):
+            await self._app(scope, receive, send)
+            return
+        key = (scope["path"], scope["query_string"])
+        answer = self._kept.find(key)
+        if answer is None:
+            answer = []
+            await self._app(scope, receive, _recording(send, answer))
+            if answer and answer[0]["status"] == 200 and _size(answer) <= LARGEST:
+                self._kept.get(key, lambda: answer)
+            return
+        for message in answer:
+            await send(message)
+
+
+def _recording(send: Send, answer: Answer) -> Send:
+    async def record(message: Message) -> None:
+        answer.append(message)
+        await send(message)
+
+    return record
+
+
+def _size(answer: Answer) -> int:
+    return 500 + sum(len(message.get("body", b"")) for message in answer)
