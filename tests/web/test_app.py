@@ -272,7 +272,7 @@ def test_headers_forbid_frames_and_foreign_scripts_on_pages_and_errors_alike(cli
         assert "unsafe" not in policy
         assert headers["x-frame-options"] == "DENY"
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert "access-control-allow-origin" not in headers
 
 

@@ -237,10 +237,13 @@ async def _content(request: Request, site: Site) -> bytes:
         form = await parser.parse()
     except (MultiPartException, KeyError, ValueError, UnicodeError) as error:
         raise RefusedError(400, f"The form can't be read: {getattr(error, 'message', error)}") from None
-    picture = form.get("picture")
-    if not isinstance(picture, UploadFile):
-        raise RefusedError(422, "picture: The form has no file of that name.")
-    return await picture.read()
+    try:
+        picture = form.get("picture")
+        if not isinstance(picture, UploadFile):
+            raise RefusedError(422, "picture: The form has no file of that name.")
+        return await picture.read()
+    finally:
+        await form.close()
 
 
 @router.get("/picture/{digest}.image", operation_id="sent_picture", responses=PICTURES, response_class=Response)

@@ -1,0 +1,49 @@
+"""A server in a process of its own, started as a user starts it."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+SOURCE = str(Path(__file__).parents[2] / "src")
+BASKETS = """
+import sys
+sys.path.insert(0, {folder!r})
+from web_collection import baskets
+from rankloom.datasets import COLLECTIONS
+COLLECTIONS.register("baskets")(baskets)
+from rankloom.cli import main
+main()
+"""
+
+
+@contextmanager
+def server(*arguments, collection="baskets", rankers=("bic", "gch", "okapi", "jaccard")):
+    """Give the process of a server and its address; it is ended afterwards if it still runs."""
+    code = BASKETS.format(folder=str(Path(__file__).parent))
+    chosen = [part for one in rankers for part in ("--ranker", one)]
+    command = [sys.executable, "-c", code, "serve", collection, *chosen, "--port", "0", "--no-cache", *arguments]
+    paths = [SOURCE, os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, bufsize=1
+    )
+    said = []
+    reader = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
+    reader.start()
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline())
+        if found is None:
+            process.wait(30)
+            raise AssertionError("".join(said))
+        yield process, found.group()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait(30)
+        reader.join(10)
+        process.stdout.close()
+        process.stderr.close()

@@ -1,0 +1,149 @@
+"""The server as clients of all kinds meet it: patient, slow, broken and gone; and its end."""
+
+import json
+import signal
+import socket
+import threading
+import time
+import urllib.request
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import pytest
+from serving import server
+from typer.testing import CliRunner
+
+import rankloom as rl
+from rankloom.cli import app
+
+
+@pytest.fixture(scope="module")
+def running():
+    with server("--time-limit", "3") as (process, address):
+        yield process, address
+
+
+def connected(address):
+    parts = urlsplit(address)
+    return socket.create_connection((parts.hostname, parts.port), timeout=30)
+
+
+def answer_to(address, *pieces, pause=0.0):
+    """Send bytes as they are and return all that comes back."""
+    with connected(address) as client:
+        for piece in pieces:
+            client.sendall(piece)
+            time.sleep(pause)
+        got = b""
+        while True:
+            try:
+                more = client.recv(65536)
+            except ConnectionResetError:
+                return got
+            if not more:
+                return got
+            got += more
+
+
+def healthy(address):
+    with urllib.request.urlopen(f"{address}health", timeout=30) as answer:
+        return json.load(answer)["ok"]
+
+
+def error_in(answer):
+    head, _, body = answer.partition(b"\r\n\r\n")
+    data = json.loads(body)
+    assert data.keys() == {"ok", "error", "status"}
+    assert f" {data['status']} " in head.split(b"\r\n")[0].decode()
+    return data["status"]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\x00\xff\x16\x03\x01 garbage\r\n\r\n", b"GET\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+     b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET http://[/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+     b"POST /picture HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n"],
+)  # fmt: skip
+def test_garbage_is_answered_with_400_and_the_server_lives_on(running, garbage):
+    assert error_in(answer_to(running[1], garbage)) == 400
+    assert healthy(running[1])
+
+
+def test_endless_headers_are_cut_off(running):
+    pieces = [b"GET / HTTP/1.1\r\nHost: localhost\r\n", *[b"X-Long: " + b"a" * 8000 + b"\r\n"] * 6]
+    with suppress(BrokenPipeError, ConnectionResetError):  # it may close while we are still sending
+        assert error_in(answer_to(running[1], *pieces)) == 431
+    assert healthy(running[1])
+
+
+def test_a_body_that_comes_too_slowly_is_given_up(running):
+    head = b"POST /picture.json HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\nContent-Length: 1000\r\n\r\n"
+    assert error_in(answer_to(running[1], head + b"\x89PNG")) == 408
+    assert healthy(running[1])
+
+
+def test_a_client_that_goes_away_in_the_middle_harms_no_one(running):
+    for _ in range(20):
+        with connected(running[1]) as client:
+            client.sendall(b"GET /item/3 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with connected(running[1]) as client:
+            client.sendall(b"POST /picture HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90000\r\n\r\nabc")
+    assert healthy(running[1])
+
+
+def test_a_body_beyond_the_limit_is_refused_before_it_is_sent(running):
+    head = b"POST /picture HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\nContent-Length: 99999999\r\n\r\n"
+    assert error_in(answer_to(running[1], head)) == 413
+
+
+def test_a_name_that_is_not_ours_is_refused(running):
+    asked = b"GET /health HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+    assert error_in(answer_to(running[1], asked)) == 400
+
+
+def test_many_clients_at_a_time_are_all_answered(running):
+    statuses = []
+
+    def ask(number):
+        with urllib.request.urlopen(f"{running[1]}item/{number % 18}.json?k={number % 7 + 1}", timeout=60) as answer:
+            statuses.append(answer.status)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200] * 32
+
+
+def test_sigterm_finishes_what_is_under_way_and_ends_with_0():
+    with server() as (process, address):
+        with connected(address) as client:
+            head = b"POST /picture.json HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\n"
+            client.sendall(head + b"Content-Length: 100\r\n\r\n" + bytes(50))
+            assert healthy(address)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            client.sendall(bytes(50))
+            assert b" 415 " in client.recv(65536).split(b"\r\n")[0]
+        assert process.wait(30) == 0
+
+
+def test_a_port_that_is_taken_is_told_in_a_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(app, ["serve", "emoji(first=10)", "--port", str(port)])
+    assert result.exit_code == 1
+    assert f"Cannot listen on port {port} of 127.0.0.1" in result.output
+    assert "--port" in result.output
+
+
+def test_an_index_on_disk_is_served(tmp_path):
+    names = ["a", "b", "c"]
+    ranks = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], item_ids=names, query_ids=names)
+    rl.FusionIndex.build([ranks], cutoff=2).save(tmp_path / "x.loom")
+    with (
+        server(collection=str(tmp_path / "x.loom"), rankers=()) as (_, address),
+        urllib.request.urlopen(f"{address}item/0.json", timeout=30) as answer,
+    ):
+        assert [hit["name"] for hit in json.load(answer)["results"]] == ["a", "b", "c"]
