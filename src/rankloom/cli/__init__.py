@@ -1,9 +1,9 @@
 """The command line: files in, files out; one sentence and exit code 1 for bad input."""
 
-from rankloom.cli import fusing, judging, ranking, serving, studying
+from rankloom.cli import fusing, judging, ranking, serving, showing, studying
 from rankloom.cli.app import app
 
-__all__ = ["app", "fusing", "judging", "main", "ranking", "serving", "studying"]
+__all__ = ["app", "fusing", "judging", "main", "ranking", "serving", "showing", "studying"]
 
 
 def main() -> None:
