@@ -341,7 +341,7 @@ def test_a_search_that_takes_too_long_is_told_to_come_again(library, monkeypatch
 def test_more_searches_than_may_wait_are_told_to_come_again(library):
     app = make_app(library, limits=Limits(searches=0))
     with TestClient(app, base_url="http://localhost") as client:
-        answer = client.get("/item/1.json")
+        answer = client.get("/search.json?q=fig")
         assert "Too many searches" in shape(answer, 503)
         assert answer.headers["retry-after"] == "1"
         assert client.get("/health").status_code == 200

@@ -51,14 +51,26 @@ def make_app(library: Library, *, limits: Limits | None = None, names: Collectio
     app.include_router(router)
     for kind in (RefusedError, RankloomError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _refuse)
-    _describe_errors(app)
+    _describe(app, library)
     return Guard(Remembering(app), site.limits, names)
 
 
-def _describe_errors(app: FastAPI) -> None:
-    """Put the one shape of errors into the description, in place of FastAPI's own."""
+def _describe(app: FastAPI, library: Library) -> None:
+    """Put into the description what FastAPI can't know: the one shape of errors, and the names there are."""
     schema = app.openapi()
     schema.setdefault("components", {})["schemas"] = {"Error": ERROR}
+    known = {"method": library.methods(), "rankers": list(library.ranks)}
+    for methods in schema["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", ()):
+                if known.get(parameter["name"]):
+                    _name_choices(parameter, known[parameter["name"]])
+
+
+def _name_choices(parameter: dict[str, Any], names: list[str]) -> None:
+    choice = {"type": "string", "enum": names}
+    listed = parameter["name"] == "rankers"
+    parameter["schema"] = {"type": "array", "items": choice, "minItems": 1} if listed else choice
 
 
 async def _refuse(request: Request, error: Exception) -> Response:

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from rankloom.version import __version__
+from rankloom.web.fragments import entries, marked, places
 
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -28,7 +28,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters |= {"marked": marked}
+        self._environment.filters |= {"marked": marked, "entries": entries, "places": places}
         self._environment.globals |= {"static": self.address, "version": __version__, "json_twin": json_twin}
         self._environment.globals |= {"with_parameters": with_parameters}
 
@@ -48,21 +48,6 @@ def _files() -> Iterator[tuple[str, tuple[bytes, str]]]:
         if kind in TYPES:
             content = file.read_bytes()
             yield f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{kind}", (content, TYPES[kind])
-
-
-def marked(text: str, marks: list[tuple[int, int]]) -> Markup:
-    """Return a text for a page, some of its words marked.
-
-    Examples
-    --------
-    >>> str(marked("a <cat>", [(3, 6)]))
-    'a &lt;<mark>cat</mark>&gt;'
-    """
-    out, done = Markup(""), 0
-    for start, end in marks:
-        out += escape(text[done:start]) + Markup("<mark>") + escape(text[start:end]) + Markup("</mark>")
-        done = end
-    return out + escape(text[done:])
 
 
 def json_twin(address: str) -> str:

@@ -29,7 +29,7 @@ FOREVER = "public, max-age=31536000, immutable"
 Number = Annotated[int, Path(ge=0, le=LARGEST, description="Number of an item.")]
 Found = Annotated[int, Path(ge=0, le=LARGEST, description="Number of the item that was found.")]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{24}$", description="As POST /picture.json returned it.")]
-Asked = Annotated[str, Query(max_length=1000, description="Words to search for.")]
+Asked = Annotated[str, Query(max_length=1000, pattern=r"\S", description="Words to search for.")]
 Graphs = Annotated[bool, Query(description="Whether to give both graphs in full.")]
 
 
@@ -148,7 +148,12 @@ async def item_by_name(request: Request, site: Here, name: Annotated[str, Query(
 
 
 async def _searched(request: Request, site: Site, query: queries.Query, choice: Choice) -> Response:
-    return await site.work(lambda: _answer(request, site, "results.html", site.views.search(query, choice)), choice)
+    def search() -> Response:
+        return _answer(request, site, "results.html", site.views.search(query, choice))
+
+    if isinstance(query, queries.Item) and choice.method == "fg" and site.library.ready(choice):
+        return search()  # it takes so little that handing it to a thread would cost more
+    return await site.work(search, choice)
 
 
 async def _explained(
