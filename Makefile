@@ -23,8 +23,8 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(READY)
 
-demo: $(READY) ## Fuse three rankers of scikit-learn's digits, print a table and draw a fusion graph
-	$(BIN)/python examples/digits.py
+demo: $(READY) ## Rank the emoji, print a table of methods and serve the page
+	$(BIN)/rankloom demo
 
 test: $(READY) ## Run the tests and the doctests
 	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS)

@@ -5,7 +5,20 @@ import sys
 
 import pytest
 
-SLOW = ("numba", "scipy", "scipy.stats", "pandas", "polars", "networkx", "sklearn", "matplotlib", "jinja2", "PIL")
+SLOW = (
+    "numba",
+    "scipy",
+    "scipy.stats",
+    "pandas",
+    "polars",
+    "networkx",
+    "sklearn",
+    "matplotlib",
+    "jinja2",
+    "PIL",
+    "fastapi",
+    "uvicorn",
+)
 
 
 def loaded_by(code):
@@ -24,6 +37,7 @@ def loaded_by(code):
         "import rankloom.evaluation, rankloom.selection",
         "import rankloom.datasets, rankloom.rankers, rankloom.images",
         "from rankloom.rankers import text, word_graph, movers, sentences",
+        "import rankloom.web, rankloom.cli",
         "from rankloom import Ranks; Ranks([[0, 1], [1, 0]]).head(1)",
     ],
 )
