@@ -84,7 +84,7 @@ def _vertex(
     (x, y), r = places[number], radius[number]
     picture, side = address(number), radius[number] * 1.3
     inside = (
-        f'<text x="{x:.1f}" y="{y + 3.5:.1f}">{number}</text>'
+        f'<text x="{x:.1f}" y="{y + 3.5:.1f}">{escape(_short(str(vertex["label"])))}</text>'
         if picture is None
         else f'<image href="{escape(picture)}" x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" '
         f'width="{side:.1f}" height="{side:.1f}"/>'
@@ -94,3 +94,9 @@ def _vertex(
         f"<title>{escape(str(vertex['label']))}, weight {vertex['weight']:.3f}</title>"
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}"/>{inside}</g>'
     )
+
+
+def _short(name: str) -> str:
+    """Return a name that is about as broad as a vertex: of a path its end."""
+    end = name.rstrip("/").rpartition("/")[2]
+    return end if len(end) <= 8 else f"{end[:7]}…"

@@ -38,7 +38,8 @@ def _entry(hit: Mapping[str, Any]) -> str:
     if hit["image"]:
         shown = f'<img src="{_escaped(hit["image"])}" alt="{title}" loading="lazy" decoding="async">'
     kind, mark = (' class="relevant"', '<span class="hidden"> relevant</span>') if hit["relevant"] else ("", "")
-    return f'<li{kind}><a href="{address}" title="{hit["position"]}. {title}">{shown}{mark}</a></li>'
+    text = f' <span class="text">{escape(hit["text"])}</span>' if hit["text"] else ""
+    return f'<li{kind}><a href="{address}" title="{hit["position"]}. {title}">{shown}{mark}</a>{text}</li>'
 
 
 def places(positions: Mapping[str, int | None]) -> Markup:

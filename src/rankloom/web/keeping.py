@@ -32,6 +32,7 @@ class Kept(Generic[V]):
         self._most, self._most_bytes, self._size = most, most_bytes, size
         self._futures: OrderedDict[Hashable, Future[V]] = OrderedDict()
         self._sizes: dict[Hashable, int] = {}
+        self._total = 0  # of the sizes
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
@@ -57,15 +58,17 @@ class Kept(Generic[V]):
         future.set_result(value)
         with self._lock:
             self._sizes[key] = self._size(value)
+            self._total += self._sizes[key]
             self._trim()
 
     def _trim(self) -> None:
         """Let go of what was used longest ago; what is still being made is not counted."""
         while len(self._sizes) > self._most or (
-            self._most_bytes is not None and len(self._sizes) > 1 and sum(self._sizes.values()) > self._most_bytes
+            self._most_bytes is not None and len(self._sizes) > 1 and self._total > self._most_bytes
         ):
             oldest = next(key for key in self._futures if key in self._sizes)
-            del self._futures[oldest], self._sizes[oldest]
+            self._total -= self._sizes.pop(oldest)
+            del self._futures[oldest]
 
     def find(self, key: Hashable) -> V | None:
         """Return the value of a key where there is one."""

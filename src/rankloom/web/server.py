@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -63,6 +64,8 @@ def run(app: App, listening: socket.socket, *, limits: Limits, ready: Callable[[
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=GRACE,
     )
+    gc.collect()
+    gc.freeze()  # what is there now stays for good: looking through it again and again would hold up requests
     Server(config, ready).run(sockets=[listening])
 
 

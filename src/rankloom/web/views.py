@@ -22,6 +22,7 @@ Values = dict[str, Any]
 
 PAGE = 60  # items of a page
 MEASURES = tuple(map(Measure.parse, ("ndcg@10", "p@10")))
+GLIMPSE = 70  # characters of a text in the list of a ranker
 MEASURED = 10  # so deep do they look
 
 
@@ -157,6 +158,7 @@ class Views:
             number = row["number"]
             row["title"], row["image"] = self.title(number), self.image_address(number)
             row["address"] = f"/item/{number}{item}"
+            row["text"] = None if self._texts is None or row["image"] else passage(self._texts[number], (), GLIMPSE)[0]
         taken = query.part in (None, self.library.parts[name])
         return {"ranker": name, "part": self.library.parts[name], "takes": taken, "measures": measures, "items": rows}
 
