@@ -1,5 +1,7 @@
 """The command line: files in, files out; one sentence and exit code 1 for bad input."""
 
+import sys
+
 from rankloom.cli import fusing, judging, ranking, serving, showing, studying
 from rankloom.cli.app import app
 

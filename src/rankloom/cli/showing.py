@@ -25,6 +25,7 @@ METHODS = {
     "fg": "fusion graphs (FG)",
 }
 MEASURE = "ndcg@10"
+CUTOFF = 10  # the L of fusion graphs: methods that look at one query at a time see as much of each list
 
 
 @app.command()
@@ -59,7 +60,7 @@ def demo(
         rows = list(_rows(library, keeping, progress))
     typer.echo(f"{library.collection.about}; each one a query, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], rows)
-    typer.echo("▲ FG is better than this, ▼ worse, • no difference (paired t-test, 99 %).\n")
+    typer.echo(f"▲ FG is better than this, ▼ worse, • no difference (paired t-test, 99 %); L = {CUTOFF}.\n")
     if serving:
         _serve(library, host, port)
 
@@ -91,7 +92,7 @@ def _values(library: "Library", name: str, rankers: Sequence[str], cache: "Cache
     from rankloom.cache import digest_bytes
     from rankloom.version import __version__
 
-    key = digest_bytes(repr(("demo 1", __version__, library.version, name, rankers, MEASURE)).encode())
+    key = digest_bytes(repr(("demo 2", __version__, library.version, name, rankers, MEASURE)).encode())
     found = cache.load(key)
     if found is not None and "values" in found and found["values"].shape == (len(library),):
         return found["values"]
@@ -101,11 +102,15 @@ def _values(library: "Library", name: str, rankers: Sequence[str], cache: "Cache
 
 
 def _measured(library: "Library", name: str, rankers: Sequence[str]) -> Any:
+    from rankloom.aggregate import METHODS as KNOWN
     from rankloom.aggregate import fuse
     from rankloom.evaluation import evaluate
 
-    lists = [library.ranks[one] for one in rankers]
-    ranks = fuse(lists, method=name, k=10) if name in METHODS else library.ranks[name]
+    ranks = library.ranks.get(name)
+    if ranks is None:
+        lists = [library.ranks[one] for one in rankers]
+        cut = [one.head(CUTOFF) for one in lists] if KNOWN[name].needs == "queries" else lists
+        ranks = fuse(cut, method=name, k=CUTOFF)
     return evaluate(ranks, labels=library.collection.labels, measures=[MEASURE], per_query=True)[MEASURE]
 
 

@@ -158,7 +158,9 @@ class Views:
             number = row["number"]
             row["title"], row["image"] = self.title(number), self.image_address(number)
             row["address"] = f"/item/{number}{item}"
-            row["text"] = None if self._texts is None or row["image"] else passage(self._texts[number], (), GLIMPSE)[0]
+            row["text"] = (
+                None if self._texts is None or row["image"] else passage(str(self._texts[number]), (), GLIMPSE)[0]
+            )
         taken = query.part in (None, self.library.parts[name])
         return {"ranker": name, "part": self.library.parts[name], "takes": taken, "measures": measures, "items": rows}
 
