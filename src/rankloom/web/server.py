@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -58,12 +59,14 @@ def run(app: App, listening: socket.socket, *, limits: Limits, ready: Callable[[
         app,
         http=protocol(limits),
         ws="none",
+        loop="asyncio",  # uvloop lets some connections wait for seconds where all are busy
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=GRACE,
     )
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is the client's business
     gc.collect()
     gc.freeze()  # what is there now stays for good: looking through it again and again would hold up requests
     Server(config, ready).run(sockets=[listening])
