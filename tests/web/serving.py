@@ -18,14 +18,28 @@ COLLECTIONS.register("baskets")(baskets)
 from rankloom.cli import main
 main()
 """
+IMPATIENT = """
+import sys
+sys.path.insert(0, {folder!r})
+from web_collection import baskets
+from rankloom.web import Library, Limits, listen, serve
+limits = Limits(header_seconds=1, connections=20)
+serve(Library.open(baskets(), ["bic"]), listen(), limits=limits, ready=lambda address: print(address, flush=True))
+"""
 
 
 @contextmanager
 def server(*arguments, collection="baskets", rankers=("bic", "gch", "okapi", "jaccard")):
     """Give the process of a server and its address; it is ended afterwards if it still runs."""
-    code = BASKETS.format(folder=str(Path(__file__).parent))
     chosen = [part for one in rankers for part in ("--ranker", one)]
-    command = [sys.executable, "-c", code, "serve", collection, *chosen, "--port", "0", "--no-cache", *arguments]
+    with started(BASKETS, "serve", collection, *chosen, "--port", "0", "--no-cache", *arguments) as both:
+        yield both
+
+
+@contextmanager
+def started(code, *arguments):
+    """Give a process that runs some code, and the address that it prints."""
+    command = [sys.executable, "-c", code.format(folder=str(Path(__file__).parent)), *arguments]
     paths = [SOURCE, os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     process = subprocess.Popen(

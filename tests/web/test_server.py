@@ -10,7 +10,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
-from serving import server
+from serving import IMPATIENT, server, started
 from typer.testing import CliRunner
 
 import rankloom as rl
@@ -74,6 +74,18 @@ def test_endless_headers_are_cut_off(running):
     with suppress(BrokenPipeError, ConnectionResetError):  # it may close while we are still sending
         assert error_in(answer_to(running[1], *pieces)) == 431
     assert healthy(running[1])
+
+
+def test_headers_that_come_byte_by_byte_are_given_up_and_too_many_connections_refused():
+    with started(IMPATIENT) as (_, address):
+        assert error_in(answer_to(address, b"GET / HT", b"T", b"P", pause=0.2)) == 408
+        assert error_in(answer_to(address)) == 408
+        waiting = [connected(address) for _ in range(20)]
+        assert error_in(answer_to(address)) == 503
+        for client in waiting:
+            client.close()
+        time.sleep(0.5)
+        assert healthy(address)
 
 
 def test_a_body_that_comes_too_slowly_is_given_up(running):
