@@ -17,7 +17,7 @@ from rankloom.engine import Progress
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.graph import Explanation, FusionGraph, explain
 from rankloom.index import FusionIndex
-from rankloom.rankers import RANKERS, Fitted, rank_collection
+from rankloom.rankers import RANKERS, Fitted, Ranker, rank_collection
 from rankloom.rankers.descriptors import FittedDescriptor
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import make
@@ -105,10 +105,7 @@ class Library:
         ranking = rank_collection(collection, calls, depth=depth, cache=cache, strict=strict, progress=progress)
         made = {name: make(RANKERS, call.name, dict(call.options)) for name, call in calls.items()}
         found = ranking.collection
-        fitted = {
-            name: _private(ranker.fit(cast(Sequence[Any], found.part(ranker.part)), cache=cache, progress=progress))
-            for name, ranker in made.items()
-        }
+        fitted = {name: _fitted(ranker, found, cache, progress) for name, ranker in made.items()}
         parts = {name: ranker.part for name, ranker in made.items()}
         ranks = {name: lists.items for name, lists in ranking.lists.items()}
         library = cls(found, fitted, parts, _numbered(ranks, found), Choice(names, cutoff=cutoff), ranking.skipped)
@@ -258,8 +255,10 @@ def standard_rankers(collection: Collection) -> list[str]:
     return names
 
 
-def _private(fitted: Fitted) -> Fitted:
-    """Return a ranker that keeps nothing of what it is asked."""
+def _fitted(ranker: Ranker, collection: Collection, cache: Cache | None, progress: Progress | None) -> Fitted:
+    """Return a ranker that knows the collection, and keeps nothing of what it is asked."""
+    part = cast(Sequence[Any], collection.part(ranker.part))
+    fitted = ranker.fit(part, cache=cache, progress=progress)
     return replace(fitted, cache=Cache(None)) if isinstance(fitted, FittedDescriptor) else fitted
 
 

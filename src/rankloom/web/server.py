@@ -99,55 +99,62 @@ class Server(uvicorn.Server):
 
 
 def protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """Return HTTP/1.1 that closes a connection whose headers take too long, and refuses too many of them."""
+    """Return the protocol with limits."""
+    return type("Patient", (Patient,), {"limits": limits})
 
-    class Patient(HttpToolsProtocol):
-        _timer: asyncio.TimerHandle | None = None
-        _waiting = 0  # bytes of headers that are not whole yet
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            if len(self.connections) > limits.connections:
-                self._refuse(503, "Too many connections at a time; try again in a moment.")
-            else:
-                self._wait()
+class Patient(HttpToolsProtocol):
+    """HTTP/1.1 that gives up a connection whose headers take too long, and refuses too many of them."""
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.transport.is_closing():
-                return
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._stop()  # the headers are whole: from here on the time limit of requests holds
-                return
-            self._waiting += len(data)
-            if self._waiting > HEADERS_BYTES:
-                self._refuse(431, f"The headers of a request may have {HEADERS_BYTES} bytes at most.")
-            elif self._timer is None:
-                self._wait()
+    limits = Limits()
+    _timer: asyncio.TimerHandle | None = None
+    _waiting = 0  # bytes of headers that are not whole yet
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop()
-            super().connection_lost(exc)
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request, unless there are too many connections."""
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.connections:
+            self._refuse(503, "Too many connections at a time; try again in a moment.")
+        else:
+            self._wait()
 
-        def send_400_response(self, msg: str) -> None:
-            self._refuse(400, msg)
+    def data_received(self, data: bytes) -> None:
+        """Take what came in."""
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop()  # the headers are whole: from here on the time limit of requests holds
+            return
+        self._waiting += len(data)
+        if self._waiting > HEADERS_BYTES:
+            self._refuse(431, f"The headers of a request may have {HEADERS_BYTES} bytes at most.")
+        elif self._timer is None:
+            self._wait()
 
-        def _wait(self) -> None:
-            late = (408, f"The headers of the request did not come within {limits.header_seconds:g} seconds.")
-            self._timer = self.loop.call_later(limits.header_seconds, self._refuse, *late)
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._stop()
+        super().connection_lost(exc)
 
-        def _stop(self) -> None:
-            self._waiting = 0
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP."""
+        self._refuse(400, msg)
 
-        def _refuse(self, status: int, error: str) -> None:
-            if not self.transport.is_closing():
-                self.transport.write(_raw(status, error))
-                self.transport.close()
+    def _wait(self) -> None:
+        late = (408, f"The headers of the request did not come within {self.limits.header_seconds:g} seconds.")
+        self._timer = self.loop.call_later(self.limits.header_seconds, self._refuse, *late)
 
-    return Patient
+    def _stop(self) -> None:
+        self._waiting = 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse(self, status: int, error: str) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(_raw(status, error))
+            self.transport.close()
 
 
 def _raw(status: int, error: str) -> bytes:
