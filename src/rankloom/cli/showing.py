@@ -41,7 +41,7 @@ def demo(
 ) -> None:
     """Rank the emoji that come with the package, compare methods of fusion, and serve the page.
 
-    The first run ranks 1616 pictures with names and keywords; the next one finds that kept, and starts at once.
+    The first run ranks 1616 pictures with names and keywords; the next one finds that kept, and starts in seconds.
     Where the port is taken, another one is.
 
     Examples:
@@ -119,6 +119,7 @@ def _serve(library: "Library", host: str, port: int) -> None:
 
     try:
         listening = listen(host, port)
-    except InputError:  # most likely another demo
+    except InputError as error:  # most likely another demo
+        typer.echo(f"{error} Taking another port instead.", err=True)
         listening = listen(host, 0)
     serve(library, listening, names=[host], ready=tell_address)
