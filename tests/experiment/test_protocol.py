@@ -424,3 +424,19 @@ def test_a_collection_that_cannot_be_judged_is_refused(tmp_path):
     spec = {**SMALL, "collection": "table(path=texts.csv)", "rankers": {"f": "file(path=f.run)"}}
     with pytest.raises(InputError, match="neither labels nor judged queries"):
         run(Experiment.from_dict(spec), tmp_path / "r", base=tmp_path, cache=Cache(None))
+
+
+def test_lists_that_no_cutoff_cuts_need_no_caveat(tmp_path):
+    write_runs(tmp_path)  # lists of 12
+    changes = {"methods": ["rrf"], "measures": ["map"]}
+    whole = run(runs_spec(**changes, cutoff=12), tmp_path / "a", base=tmp_path, cache=Cache(None))
+    cut = run(runs_spec(**changes, cutoff=5), tmp_path / "b", base=tmp_path, cache=Cache(None))
+    assert whole.unequal == ""
+    assert "map looks deeper than the cutoff 5" in cut.unequal
+    assert cut.unequal in cut.about["notes"]
+
+
+def test_an_experiment_without_a_method_that_can_run_says_so(tmp_path):
+    write_runs(tmp_path)
+    found = run(runs_spec(methods=["fg"], curve=["rrf"]), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert found.about["failed"] == ["No method of the specification can be run here."]

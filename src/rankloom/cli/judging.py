@@ -241,7 +241,12 @@ def _names(runs: Sequence[Path]) -> list[str]:
 def _estimated(names: Sequence[str], read: Sequence[Any], kind: str) -> dict[str, float]:
     from rankloom.evaluation import estimate_all
 
-    return estimate_all(dict(zip(names, read, strict=True)), kind=kind)
+    try:
+        return estimate_all(dict(zip(names, read, strict=True)), kind=kind)
+    except InputError as error:
+        raise InputError(
+            f"Without --qrels or --labels the runs must be the lists of a collection's own items. {error}"
+        ) from None
 
 
 def _draw(path: Path, title: str, names: Sequence[str], matrix: Any) -> None:

@@ -31,6 +31,7 @@ def about(
         "made": made,
         "notes": [*notes, *failed],
         "failed": failed,
+        "cut": material.cut,
     }
 
 

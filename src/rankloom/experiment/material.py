@@ -59,6 +59,12 @@ class Material:
         names = {ranks.item_ids for ranks in both if ranks.item_ids is not None} - {self.collection.ids}
         return len(set().union(*names)) if names else len(self.collection)
 
+    @property
+    def cut(self) -> bool:
+        """Whether any list is longer than the cutoff."""
+        longest = [int(one.queries.lengths().max(initial=0)) for one in self.lists.values()]
+        return max(longest) > self.experiment.cutoff
+
     def evaluate(self, ranks: Ranks) -> Values:
         """Measure answers, query by query."""
         labels, queries = self.collection.labels, self.collection.queries

@@ -104,7 +104,7 @@ class Lab:
         self.fg = material.obstacle("fg") is None
         self.cells = Cells(folder, setting(threads), progress)
         self.warm: set[str] = set()
-        self.notes += [told for told in [self.experiment.unequal] if told]
+        self.notes += [self.experiment.unequal] if self.experiment.unequal and material.cut else []
         own = {name: one.queries if material.labeled else one.items for name, one in material.lists.items()}
         self.own = {name: ranks for name, ranks in own.items() if ranks is not None}
         self.neighbors = common_neighbors(self.own)
@@ -121,6 +121,8 @@ class Lab:
         selected, notes = chosen(self.experiment, singles, alike[0] if alike else None)
         self.notes += notes
         yield from selected
+        if not self.methods:
+            self.failed.append("No method of the specification can be run here.")
         if not selected:
             self.failed.append("Nothing was fused: every selection is left out.")
             return

@@ -138,8 +138,8 @@ class Results:
     experiment : Experiment
     about : dict
         ``collection`` (a line about it), ``n_items``, ``n_queries``, ``versions``, ``machine``, ``command``,
-        ``started``, ``made`` (by what and where, of the last run), ``notes`` (what was left out, and why) and
-        ``failed`` (the notes on what could not be done).
+        ``started``, ``made`` (by what and where, of the last run), ``notes`` (what was left out, and why),
+        ``failed`` (the notes on what could not be done) and ``cut`` (whether any list is longer than the cutoff).
     records : tuple of records
         In the order of the specification.
     """
@@ -156,6 +156,11 @@ class Results:
     def main(self) -> str:
         """The first measure: what rankers are chosen by and methods compared by."""
         return str(self.experiment.measures[0])
+
+    @property
+    def unequal(self) -> str:
+        """What to know of measures that look deeper than the cutoff; nothing where no list is longer than it."""
+        return self.experiment.unequal if self.about.get("cut", True) else ""
 
     def write(self, folder: Path) -> None:
         """Write all as JSON lines: first what it is about, then a line for each record."""

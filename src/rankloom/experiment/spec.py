@@ -22,7 +22,7 @@ from rankloom.spelling import Call
 PAPER_METHODS = tuple(
     map(
         Call,
-        "fg rkgraph corgraph recknngraphccs queryrankfusion mra rrf combsum combmin combmax combmed combanz combmnz "  # noqa: SIM905
+        "fg rrf rkgraph corgraph recknngraphccs queryrankfusion mra combsum combmin combmax combmed combanz combmnz "  # noqa: SIM905
         "borda condorcet kemeny rlsim".split(),
     )
 )
@@ -219,11 +219,8 @@ class Experiment:
         return (
             f"{' and '.join(names)} {look} deeper than the cutoff {self.cutoff}: rankers alone have their whole lists, "
             f"per-query methods only the first {self.cutoff} of each, and few answers beyond. For an equal comparison "
-            f"set cutoff = {self._deepest()}."
+            f"take measures that look no deeper, such as {self.deeper[0].name}@{self.cutoff}, or a larger cutoff."
         )
-
-    def _deepest(self) -> int:
-        return max(min(one.reach or self.depth, self.depth) for one in self.deeper)
 
 
 def digest(plain: Any) -> str:

@@ -139,7 +139,7 @@ def answer(results: Results) -> Answer:
 def caveat(results: Results) -> str:
     """Return what to know where the main measure looks deeper than the cutoff; else nothing."""
     spec = results.experiment
-    return spec.unequal if spec.measures[0] in spec.deeper else ""
+    return results.unequal if spec.measures[0] in spec.deeper else ""
 
 
 def settings(results: Results) -> Counter[str]:

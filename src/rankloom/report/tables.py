@@ -239,7 +239,7 @@ def _methods(results: Results, contest: Contest) -> Table:
         ahead = one.outcome.gain if one.outcome else None
         rows.append(Row((one.label, verdict, *_means(results, one), ahead, p, one.seconds), one.role))
     caption = f"Selection {contest.selection}: {' + '.join(contest.rankers)}"
-    told = f"{legend(results)} {results.experiment.unequal}".rstrip()
+    told = f"{legend(results)} {results.unequal}".rstrip()
     return Table(_slug("methods", contest.selection), caption, tuple(columns), tuple(rows), told)
 
 
