@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def dlog(part):
     x = 255 * part
     if x == 0:
         return 0
-    return 1 if x <= 1 else math.ceil(math.log2(x)) + 1
+    return 1 + next(k for k in range(9) if x <= 2**k)
 
 
 def gch(image):
@@ -57,7 +58,7 @@ def bic(image):
         sides = [(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)]
         border = any(not inside(colors, *side) or colors[side[0]][side[1]] != colors[y][x] for side in sides)
         counts[64 * border + colors[y][x]] += 1
-    return [dlog(counts[number] / len(spots(colors))) for number in range(128)]
+    return [dlog(Fraction(counts[number], len(spots(colors)))) for number in range(128)]
 
 
 def same_at(kinds, distance):
@@ -88,7 +89,7 @@ def acc_dlog(image):
     kinds = [[rgb64(pixel) for pixel in row] for row in image]
     found = [same_at(kinds, distance) for distance in DISTANCES]
     n = len(spots(kinds))
-    return [dlog(found[k][c] / (8 * DISTANCES[k] * n)) for c in range(64) for k in range(4)]
+    return [dlog(Fraction(found[k][c], 8 * DISTANCES[k] * n)) for c in range(64) for k in range(4)]
 
 
 def jac(image):

@@ -61,6 +61,22 @@ def test_bic_has_a_border_pixel_beside_another_color():
     assert np.count_nonzero(features) == 2
 
 
+@pytest.mark.parametrize("power", range(5))
+def test_levels_are_exact_where_a_share_is_a_power_of_two(power):
+    # 15 x 17 pixels: the first n white are 255 n / 255 = n, and n up to 17 are all at a border. f(1) is 1, f(2) is 2, f(4) is 3, ...
+    image = np.zeros((15, 17, 3), np.uint8)
+    image.reshape(-1, 3)[: 2**power] = WHITE
+    assert bic(image)[64 + 63] == power + 1
+
+
+def test_acc_dlog_is_exact_where_a_share_is_a_power_of_two():
+    # 15 x 17 pixels, 4 pairs of white neighbors: 255 * 2 * 4 / (8 * 255) = 1, and f(1) is 1.
+    image = np.zeros((15, 17, 3), np.uint8)
+    for row in (0, 3, 6, 9):
+        image[row, :2] = WHITE
+    assert acc_dlog(image).reshape(64, 4)[63, 0] == 1
+
+
 def test_acc_is_the_share_of_equal_neighbors():
     # One row: black black white black. At distance 1: the first two see each other, 2 of 3 * 8 neighbors.
     # At distance 3: first and last, 2 of 3 * 24.

@@ -73,7 +73,7 @@ def bic(image: Image) -> NDArray[np.uint8]:
     inside = colors[1:-1, 1:-1]
     sides = (colors[:-2, 1:-1], colors[2:, 1:-1], colors[1:-1, :-2], colors[1:-1, 2:])
     border[1:-1, 1:-1] = np.any([inside != side for side in sides], axis=0)
-    return _log_levels(shares(colors + COLORS * border, 2 * COLORS).astype(np.float64))
+    return _log_levels(np.bincount((colors + COLORS * border).ravel(), minlength=2 * COLORS), colors.size)
 
 
 def acc(image: Image) -> Floats:
@@ -120,7 +120,7 @@ def acc_dlog(image: Image) -> NDArray[np.uint8]:
     [6, 0]
     """
     colors = rgb_bins(image, LEVELS)
-    return _log_levels(_same_at_distances(colors, COLORS).ravel() / colors.size)
+    return _log_levels(2 * _same_at_distances(colors, COLORS), 8 * np.array(DISTANCES) * colors.size).ravel()
 
 
 def jac(image: Image) -> Floats:
@@ -187,30 +187,31 @@ def scd(image: Image) -> Floats:
     return _haar(bits4.reshape(16, 4, 4), (0, 1, 2, 0, 1, 2, 0, 0)).astype(np.float32)
 
 
-def _log_levels(parts: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Return the dLog levels 0 to 9 of shares."""
-    scaled = 255.0 * parts
-    levels = np.ceil(np.log2(np.maximum(scaled, 1.0))) + 1
-    return np.where(scaled > 0, levels, 0).astype(np.uint8)
+def _log_levels(counts: Whole, wholes: Whole | int) -> NDArray[np.uint8]:
+    """Return the dLog levels 0 to 9 of shares, counts of wholes: in whole numbers, as a share may be a power of two."""
+    levels = np.asarray(counts > 0, np.uint8)
+    for power in range(8):
+        levels += 255 * counts > wholes << power
+    return levels
 
 
 def _conditional(kinds: Whole, size: int) -> Floats:
     """Return the autocorrelogram: same at each distance, for each pixel of a kind."""
     have = np.maximum(np.bincount(kinds.ravel(), minlength=size), 1)
-    return (_same_at_distances(kinds, size) / have[:, None]).ravel().astype(np.float32)
+    same = 2 * _same_at_distances(kinds, size) / (8 * np.array(DISTANCES))
+    return (same / have[:, None]).ravel().astype(np.float32)
 
 
-def _same_at_distances(kinds: Whole, size: int) -> NDArray[np.float64]:
-    """Return, kind by kind and for each distance k, the number of pairs of one kind in both orders over 8k."""
+def _same_at_distances(kinds: Whole, size: int) -> Whole:
+    """Return, kind by kind and for each distance, the number of pairs of one kind, in one order."""
     small = kinds.astype(np.uint16)  # quicker to compare
-    table = np.empty((size, len(DISTANCES)))
+    table = np.empty((size, len(DISTANCES)), np.int64)
     for column, distance in enumerate(DISTANCES):
         same = np.zeros(kinds.shape, np.uint8)  # at most 4 * 7 opposite pairs begin at a pixel
         shifts = ring(distance)
         for (found, _), (a, b) in zip(pairs(same, shifts), pairs(small, shifts), strict=True):
             found += a == b
-        pairs_of = np.bincount(kinds.ravel(), weights=same.ravel(), minlength=size)
-        table[:, column] = 2 * pairs_of / (8 * distance)
+        table[:, column] = np.bincount(kinds.ravel(), weights=same.ravel(), minlength=size)  # whole, below 2^53
     return table
 
 
