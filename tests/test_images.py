@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankloom import images
 from rankloom.datasets import Content
 from rankloom.errors import InputError
 from rankloom.images import FORMATS, SUFFIXES, ImageError, ImageFile, decode, reduced
 
 Image = pytest.importorskip("PIL.Image")
+PngImagePlugin = pytest.importorskip("PIL.PngImagePlugin")
 
 RED, WHITE = [255, 0, 0], [255, 255, 255]
 
@@ -79,14 +81,15 @@ def test_of_an_animation_the_first_frame_is_read():
     assert decode(packed(frames[0], "GIF", save_all=True, append_images=frames[1:]))[0, 0].tolist() == RED
 
 
+@pytest.mark.parametrize("form", ["PNG", "TIFF"])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_a_turned_picture_is_set_upright_as_pillow_does(orientation):
+def test_a_turned_picture_is_set_upright_as_pillow_does(orientation, form):
     from PIL import ImageOps
 
     picture = Image.fromarray(noise(3, 5))
     exif = Image.Exif()
     exif[0x0112] = orientation
-    content = packed(picture, "PNG", exif=exif)
+    content = packed(picture, form, exif=exif)
     expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(content))))
     np.testing.assert_array_equal(decode(content), expected)
 
@@ -146,6 +149,29 @@ def test_a_decompression_bomb_is_our_error_and_no_warning(side):
         warnings.simplefilter("error")
         with pytest.raises(ImageError, match="too large"):
             decode(bomb)
+
+
+def test_a_bomb_is_not_unpacked_at_all(monkeypatch):
+    unpacked = []
+    monkeypatch.setattr(PngImagePlugin.PngImageFile, "load", lambda picture: unpacked.append(picture.size))
+    with pytest.raises(ImageError, match="too large: 30 x 20 pixels"):
+        decode(packed(Image.new("RGB", (30, 20))), max_pixels=599)
+    assert unpacked == []
+
+
+def test_pictures_are_unpacked_outside_of_the_lock(monkeypatch):
+    locked = []
+    load = PngImagePlugin.PngImageFile.load
+
+    def watched(picture):
+        if picture.fp is not None:  # not unpacked before
+            locked.append(images._HEADERS.locked())
+        return load(picture)
+
+    monkeypatch.setattr(PngImagePlugin.PngImageFile, "load", watched)
+    assert decode(packed(Image.new("RGB", (30, 20)))).shape == (20, 30, 3)
+    assert locked
+    assert not any(locked)
 
 
 def test_floating_point_pixels_are_refused_with_advice():

@@ -10,7 +10,7 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,10 +143,10 @@ def reduced(image: Pixels, longest_side: int) -> Pixels:
 def _upright(name: str, content: bytes, max_pixels: int) -> Pixels:
     pillow = _pillow()
     try:
-        picture, orientation = _opened(pillow, content)
+        picture = _opened(pillow, content)
         width, height = picture.size
         if width * height <= max_pixels:
-            return _turned(_rgb(pillow, picture), orientation)
+            return _turned(_rgb(pillow, picture), _orientation(picture))
     except pillow.UnidentifiedImageError:
         raise ImageError(f"{name} is not a picture in one of the formats {', '.join(FORMATS)}.") from None
     except pillow.DecompressionBombError as error:
@@ -158,17 +158,23 @@ def _upright(name: str, content: bytes, max_pixels: int) -> Pixels:
     raise ImageError(f"{name} is too large: {width} x {height} pixels, of {max_pixels} at most. Reduce it first.")
 
 
-def _opened(pillow: Any, content: bytes) -> tuple[Pillow.Image, int]:
-    """Return the picture before it is unpacked, and how it is turned."""
+def _opened(pillow: Any, content: bytes) -> Pillow.Image:
+    """Return the picture before it is unpacked: its size is known."""
     pillow.init()
     formats = [name for name in FORMATS if name in pillow.OPEN]
     with _HEADERS, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of sizes, which are checked here, and of tags, which are not needed
-        picture = pillow.open(io.BytesIO(content), formats=formats)
+        warnings.simplefilter("ignore")  # of sizes, which are checked here
+        return cast("Pillow.Image", pillow.open(io.BytesIO(content), formats=formats))
+
+
+def _orientation(picture: Pillow.Image) -> int:
+    """Return how a picture lies; after it is unpacked, for Pillow unpacks a PNG to look for its tags."""
+    with _HEADERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of tags, which are not needed
         try:
-            return picture, picture.getexif().get(ORIENTATION, 1)
+            return int(picture.getexif().get(ORIENTATION, 1))
         except Exception:  # damaged tags do not make the picture useless
-            return picture, 1
+            return 1
 
 
 def _rgb(pillow: Any, picture: Pillow.Image) -> Pixels:
