@@ -75,6 +75,10 @@ class ImageFile:
             raise ImageError(f"{self.path} is of {size} pixels; the block {self.box} is not inside.")
         return whole[top:bottom, left:right].copy()
 
+    def stamp(self) -> tuple[int, ...]:
+        """Return what differs when the file is written anew, without reading it."""
+        return _stamp(self.path)
+
     def digest(self) -> str:
         """Return what stands for its content: equal bytes and block, equal digest, wherever the file is."""
         return digest_bytes(_file_digest(self.path, _stamp(self.path)).encode(), repr(self.box).encode())
@@ -209,22 +213,22 @@ def _turned(pixels: Pixels, orientation: int) -> Pixels:
     return np.ascontiguousarray(ways[orientation](pixels)) if orientation in ways else pixels
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> tuple[int, ...]:
     try:
         found = Path(path).stat()
     except (OSError, ValueError) as error:
         raise ImageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
-    return found.st_mtime_ns, found.st_size
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 @lru_cache(maxsize=4)
-def _last_decoded(path: Path, stamp: tuple[int, int]) -> Pixels:
+def _last_decoded(path: Path, stamp: tuple[int, ...]) -> Pixels:
     """Return the picture that blocks are cut from: they come one after the other, and unpacking it takes longest."""
     return decode(path)
 
 
 @lru_cache(maxsize=4)
-def _file_digest(path: Path, stamp: tuple[int, int]) -> str:
+def _file_digest(path: Path, stamp: tuple[int, ...]) -> str:
     try:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -39,6 +39,14 @@ def test_equal_content_has_an_equal_digest():
     assert content_digest([matrix, matrix]) != content_digest([matrix])
 
 
+def test_objects_of_unknown_content_are_refused_and_texts_in_an_array_are_not():
+    with pytest.raises(InputError, match=r"type object has no content to know it by; give it a method digest\(\)"):
+        content_digest([object()])
+    texts = np.array(["a", "bc"], object)
+    assert content_digest(texts) == content_digest(["a", "bc"]) != content_digest(["a", "bd"])
+    assert content_digest([b"a\0"]) != content_digest([b"a"])
+
+
 def test_digits_have_five_parts_and_ten_classes():
     collection = digits()
     assert (len(collection), len(set(collection.labels))) == (1797, 10)

@@ -132,6 +132,24 @@ def test_a_descriptor_that_changes_is_not_mistaken_for_what_it_was(tmp_path):
     np.testing.assert_array_equal(fitted.vectors[0], pictures[0].load().max(axis=(0, 1)))
 
 
+def test_another_version_describes_again(tmp_path, monkeypatch):
+    before = ranker().digest()
+    monkeypatch.setattr(descriptors, "__version__", "99")
+    assert ranker().digest() != before
+
+
+def test_a_change_that_only_large_or_flat_pictures_show_is_noticed():
+    def far(image):  # a distance of 40 pixels
+        return np.array([abs(int(image[0, 0, 0]) - int(image[-1, 0, 0])) if len(image) > 40 else 0.0])
+
+    def power_of_two(image):  # 255 * 80 / (120 * 170) is 1
+        share = np.float32((image == 255).all(axis=2).mean())
+        return np.array([0.0 if 255 * np.float64(share) == 1 else 1.0 * (0.9 < 255 * share < 1.1)])
+
+    nothing = ranker(lambda image: np.zeros(1)).digest()
+    assert len({nothing, ranker(far).digest(), ranker(power_of_two).digest()}) == 3
+
+
 @pytest.mark.parametrize("name", ["bic", "lbp", "acc"])
 def test_any_number_of_threads_gives_the_same_bits(name):
     pictures = sample_items("images") * 3

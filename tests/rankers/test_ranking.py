@@ -9,6 +9,7 @@ import pytest
 from rankloom.cache import Cache
 from rankloom.datasets import Collection, Queries, folder
 from rankloom.errors import InputError
+from rankloom.images import ImageFile
 from rankloom.rankers import RANKERS, UnreadableItemsError, Vectors, rank_collection
 from rankloom.ranks import Ids, Ranks
 from rankloom.spelling import Call
@@ -114,6 +115,9 @@ def test_a_file_that_an_option_names_counts_by_its_content(tmp_path, monkeypatch
         path: str
         part: str = "vectors"
 
+        def digest(self):
+            return "1"
+
         def fit(self, items, *, cache=None, progress=None):
             scale = float(Path(self.path).read_text())
             return Vectors(metric="l2").fit(np.asarray(items) * scale)
@@ -137,6 +141,59 @@ def test_an_option_that_is_no_file_counts_as_it_is_written(tmp_path, monkeypatch
     monkeypatch.setitem(RANKERS._known, "noted", lambda note: Vectors(metric="l2"))
     ranking = rank_collection(line(), {"n": Call.of("noted", {"note": value})}, cache=Cache(tmp_path))
     assert ranking.lists["n"].queries.n_items == 3
+
+
+def test_lists_of_a_plug_in_are_kept_only_where_it_has_a_digest(tmp_path, monkeypatch):
+    @dataclass
+    class Plain:
+        part: str = "vectors"
+        metric: str = "l2"
+
+        def fit(self, items, *, cache=None, progress=None):
+            fits.append(type(self).__name__)
+            return Vectors(metric="l2").fit(items)
+
+    class Versioned(Plain):
+        def digest(self):
+            return "2.0"
+
+    fits = []
+    cache = Cache(tmp_path)
+    for maker in (Plain, Versioned):
+        monkeypatch.setitem(RANKERS._known, "mine", maker)
+        for _ in range(2):
+            rank_collection(line(), {"mine": Call.parse("mine")}, cache=cache)
+    assert fits == ["Plain", "Plain", "Versioned"]
+
+
+def test_a_picture_given_by_its_path_counts_by_its_content(tmp_path):
+    tops = []
+    for top in ("a", "b"):
+        for name, color in (("a", "red"), ("b", "blue"), ("c", "red" if top == "a" else "blue")):
+            Image.new("RGB", (8, 9), color).save(tmp_path / f"{name}.png")
+        paths = [str(tmp_path / "a.png"), tmp_path / "b.png", str(tmp_path / "c.png")]
+        pictures = Collection("pictures", Ids(["a", "b", "c"]), {"images": paths})
+        done = rank_collection(pictures, {"gch": Call.parse("gch")}, cache=Cache(tmp_path / "cache"))
+        tops.append(list(done.lists["gch"].queries.to_dict()["c"])[1])
+    assert tops == ["a", "b"]
+
+
+def test_a_picture_written_anew_during_the_work_is_not_kept(tmp_path, monkeypatch):
+    save(tmp_path / "pictures", "a.png", "b.png")
+    before = (tmp_path / "pictures" / "b.png").read_bytes()
+    load = ImageFile.load
+
+    def rewriting(picture):
+        Image.new("RGB", (80, 9), "blue").save(tmp_path / "pictures" / "b.png")
+        return load(picture)
+
+    cache, gch = Cache(tmp_path / "cache"), {"gch": Call.parse("gch")}
+    monkeypatch.setattr(ImageFile, "load", rewriting)
+    rank_collection(folder(tmp_path / "pictures"), gch, cache=cache)
+    monkeypatch.undo()
+    (tmp_path / "pictures" / "b.png").write_bytes(before)
+    kept, fresh = (rank_collection(folder(tmp_path / "pictures"), gch, cache=c).lists["gch"] for c in (cache, None))
+    np.testing.assert_array_equal(kept.queries.scores, fresh.queries.scores)
 
 
 def test_run_files_are_not_kept_and_give_lists_of_queries_only(tmp_path):

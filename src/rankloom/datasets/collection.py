@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankloom.cache import digest_bytes
 from rankloom.errors import InputError, UnknownNameError
+from rankloom.images import ImageFile
 from rankloom.ranks import Ids
 from rankloom.registry import Registry
 
@@ -43,6 +45,9 @@ class Queries:
     qrels: Mapping[str, Mapping[str, int]]
     parts: Mapping[str, Part] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _with_pictures(self.parts))
+
     def part(self, name: str) -> Part:
         """Return one part of every query."""
         return _part("queries", self.ids, self.parts, name)
@@ -58,8 +63,8 @@ class Collection:
     ids : Ids
         Names of the items; none where only run files are known.
     parts : mapping of str to Part
-        Part -> what each item has of it: ``images`` (`ImageFile` or arrays), ``texts`` (str), or the name of
-        a matrix with a row for each item. The part ``ids`` is always there.
+        Part -> what each item has of it: ``images`` (`ImageFile` or arrays; a path becomes an `ImageFile`),
+        ``texts`` (str), or the name of a matrix with a row for each item. The part ``ids`` is always there.
     labels : tuple of str, or None
         Class of each item: every item is a query, and items of its class are relevant.
     queries : Queries or None
@@ -85,6 +90,7 @@ class Collection:
     about: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _with_pictures(self.parts))
         for name, part in self.parts.items():
             if len(part) != len(self.ids):
                 raise InputError(f"{self.name} has {len(self.ids)} items, but {len(part)} in its part {name!r}.")
@@ -121,8 +127,17 @@ class Collection:
 
 
 def content_digest(part: Part) -> str:
-    """Return what stands for the content of a part: equal content, equal digest, wherever it is kept."""
-    if isinstance(part, np.ndarray):
+    """Return what stands for the content of a part: equal content, equal digest, wherever it is kept.
+
+    Raises
+    ------
+    InputError
+        Where an item is neither text, bytes, numbers nor `Content`: nothing says when it has changed.
+    """
+    if isinstance(part, np.ndarray) and part.dtype.hasobject and part.ndim == 0:
+        kind = type(part.item()).__name__
+        raise InputError(f"An item of the type {kind} has no content to know it by; give it a method digest().")
+    if isinstance(part, np.ndarray) and not part.dtype.hasobject:
         whole = np.ascontiguousarray(part)
         return digest_bytes(whole.dtype.str.encode(), repr(whole.shape).encode(), whole.tobytes())
     return digest_bytes(*_pieces(part))
@@ -132,10 +147,20 @@ def _pieces(part: Part) -> Iterator[bytes]:
     for one in part:
         if isinstance(one, str):
             yield one.encode("utf-8", "surrogatepass")
+        elif isinstance(one, bytes):
+            yield digest_bytes(one).encode()
         elif isinstance(one, Content):
             yield one.digest().encode()
         else:
             yield content_digest(np.asarray(one)).encode()
+
+
+def _with_pictures(parts: Mapping[str, Part]) -> Mapping[str, Part]:
+    """Return the parts with pictures in place of their paths, so that a file counts by what is in it."""
+    pictures = parts.get("images", ())
+    if isinstance(pictures, np.ndarray) or not any(isinstance(one, str | Path) for one in pictures):
+        return parts
+    return {**parts, "images": [ImageFile(Path(one)) if isinstance(one, str | Path) else one for one in pictures]}
 
 
 def _part(whose: str, ids: Ids, parts: Mapping[str, Part], name: str) -> Part:

@@ -20,8 +20,10 @@ from rankloom.rankers.features import Describe, FeatureStore, extract
 from rankloom.rankers.ranker import RANKERS, UnreadableItemsError
 from rankloom.rankers.texture import TEXTURE
 from rankloom.ranks import Ranks
+from rankloom.version import __version__
 
 Vectors = NDArray[Any]
+FORMAT = 1  # of vectors in a cache
 LONG, SPARSE = 1024, 8  # from this length on, and where only one number in so many is not 0, zeros are passed over
 
 
@@ -32,7 +34,8 @@ class DescriptorRanker:
     Attributes
     ----------
     name : str
-        Of the descriptor; with its numbers for two small pictures it stands for it in a cache.
+        Of the descriptor; it stands for it in a cache, with its numbers for three pictures and the version of
+        rankloom. A descriptor of one's own that changes, but not for those three, needs another name.
     descriptor : callable
         uint8 RGB array of shape (height, width, 3) -> a vector, of one length for all pictures.
     comparator : str
@@ -86,10 +89,10 @@ class DescriptorRanker:
         return FittedDescriptor(self, vectors, store.cache)
 
     def digest(self) -> str:
-        """Return what stands for the numbers it gives: a descriptor that changes is not mistaken for what it was."""
+        """Return what stands for the numbers it gives: those for three pictures, and the version of rankloom."""
         probes = self._probed()
-        distances = compare(probes, probes, self.comparator, 2).scores
-        settings = (self.name, self.comparator, self.longest_side, probes.dtype.str, probes.shape)
+        distances = compare(probes, probes, self.comparator, len(probes)).scores
+        settings = (FORMAT, __version__, self.name, self.comparator, self.longest_side, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes(), np.asarray(distances).tobytes())
 
     def describe(self, picture: Pixels) -> Vectors:
@@ -103,7 +106,7 @@ class DescriptorRanker:
     def _extract(
         self, items: Sequence[Any], store: FeatureStore, threads: int | None, progress: Progress | None
     ) -> Vectors:
-        like = self._probed()[:0]
+        like = self.describe(_probes()[0])[None][:0]
 
         def describe(picture: Pixels) -> Vectors:
             return self._of_length(self.describe(picture), like.shape[1])
@@ -113,8 +116,8 @@ class DescriptorRanker:
         return np.stack(vectors) if vectors else like
 
     def _probed(self) -> Vectors:
-        first, second = (self.describe(picture) for picture in _probes())
-        return np.stack([first, self._of_length(second, len(first))])
+        first, *others = (self.describe(picture) for picture in _probes())
+        return np.stack([first, *(self._of_length(other, len(first)) for other in others)])
 
     def _of_length(self, vector: Vectors, length: int) -> Vectors:
         if len(vector) != length:
@@ -201,11 +204,22 @@ def _by_distance(items: Vectors, queries: Vectors | None, distance: Distance, de
 
 
 def _probes() -> list[Pixels]:
-    """Return two small pictures of many colors and some texture, made without a generator of random numbers."""
-    y, x = np.mgrid[:24, :20].astype(np.int64)
+    """Return three pictures of many colors and some texture, made without a generator of random numbers.
+
+    The third is large enough for what looks far around a pixel, and has flat areas; its 120 x 170 pixels are 80 times
+    255, so that shares in it are at the limits of levels.
+    """
+    first = _waves(24, 20)
+    third = _waves(120, 170)
+    third[:8, :10] = 255
+    third[20:60, 30:90] = 100
+    return [first, np.ascontiguousarray(255 - first[::-1] // 2), third]
+
+
+def _waves(height: int, width: int) -> Pixels:
+    y, x = np.mgrid[:height, :width].astype(np.int64)
     waves = [(x * x * 7 + y * 31) % 256, (x * 13 + y * y * 5 + x * y) % 256, (x // 5 * 60 + y // 6 * 40) % 256]
-    first = np.stack(waves, axis=2).astype(np.uint8)
-    return [first, np.ascontiguousarray(255 - first[::-1] // 2)]
+    return np.stack(waves, axis=2).astype(np.uint8)
 
 
 def _maker(name: str, descriptor: Describe, article: str) -> Callable[..., DescriptorRanker]:

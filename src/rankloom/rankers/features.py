@@ -38,6 +38,15 @@ def picture_digest(item: Any) -> str:
     return content_digest([ImageFile(Path(item)) if isinstance(item, str | Path) else item])
 
 
+def stamp(item: Any) -> tuple[int, ...] | None:
+    """Return what differs when the file of a picture is written anew; None for what is in no file, or gone."""
+    try:
+        picture = ImageFile(Path(item)) if isinstance(item, str | Path) else item
+        return picture.stamp() if isinstance(picture, ImageFile) else None
+    except ImageError:
+        return None
+
+
 @dataclass(slots=True)
 class FeatureStore:
     """Vectors of one descriptor by digests of pictures, in files of up to 1024.
@@ -110,6 +119,7 @@ def extract(
         For all pictures that cannot be read, after the others have been described and kept.
     """
     failed: dict[str, str] = {}
+    before = [stamp(item) for item in items]
     digests = [_digest(number, item, store, failed) for number, item in enumerate(items)]
     found = store.find(digests)
     new = [place for digest, place in _first_places(digests).items() if digest not in found and digest not in failed]
@@ -120,7 +130,8 @@ def extract(
         results = {digests[place]: vector for place, vector in zip(batch, vectors, strict=True)}
         good = {digest: vector for digest, vector in results.items() if not isinstance(vector, str)}
         failed |= {digest: reason for digest, reason in results.items() if isinstance(reason, str)}
-        store.add(good)
+        # A file written anew in between has a vector of other content than its digest stands for.
+        store.add({digests[p]: good[digests[p]] for p in batch if digests[p] in good and stamp(items[p]) == before[p]})
         found |= good
     if failed:
         raise UnreadableItemsError({place: failed[digest] for place, digest in enumerate(digests) if digest in failed})

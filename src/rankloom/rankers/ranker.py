@@ -46,8 +46,9 @@ class Fitted(Protocol):
 class Ranker(Protocol):
     """Anything that ranks the items of a collection.
 
-    One whose numbers depend on more than its options, such as a version of its own, has a method ``digest() -> str``
-    that stands for it; lists in a cache are found again only where it is the same.
+    One whose numbers depend on more than its options has a method ``digest() -> str`` that stands for it, such as a
+    version of its own; lists in a cache are found again only where it is the same. Those of a plug-in that has no such
+    method are not kept: nothing says when its code has changed.
 
     Attributes
     ----------

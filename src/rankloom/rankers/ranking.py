@@ -16,7 +16,7 @@ from rankloom.cache import Arrays, Cache, digest_bytes
 from rankloom.datasets import Collection, Content, content_digest
 from rankloom.engine import Progress
 from rankloom.errors import InputError, whole_number
-from rankloom.images import ImageError
+from rankloom.rankers.features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError
 from rankloom.ranks import Ids, Ranks
@@ -94,7 +94,8 @@ def rank_collection(
         Whether the lists of the items are needed besides those of queries from outside.
     cache : Cache, optional
         Where lists are kept, by the content of the collection, the ranker, depth and version; and what rankers
-        know of each item, so that one more item costs little. Lists of rankers given as objects are not kept.
+        know of each item, so that one more item costs little. Lists of rankers given as objects, and of plug-ins
+        without ``digest()``, are not kept.
     strict : bool
         Whether an item that cannot be read is an error. Otherwise it is left out of the collection, for all rankers,
         and of its labels and parts: numbers stay aligned, and `Ranking.skipped` says which and why.
@@ -113,14 +114,22 @@ def rank_collection(
     skipped: dict[str, str] = {}
     while True:  # again without what cannot be read: each round leaves at least one item out
         try:
-            digests = {part: work.digest(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
-            lists = {name: work.lists(collection, *one, digests[one[0].part]) for name, one in made.items()}
+            known = {part: work.known(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
+            lists = {name: work.lists(collection, *one, known[one[0].part]) for name, one in made.items()}
             return Ranking(collection, lists, skipped)
         except UnreadableItemsError as error:
             if strict or len(error.reasons) == len(collection):
                 raise
             skipped |= {collection.ids[number]: reason for number, reason in error.reasons.items()}
             collection = collection.without(error.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What stands for a part of items and queries, and when their files were written."""
+
+    digest: str
+    stamps: list[tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,34 +141,43 @@ class _Work:
     cache: Cache
     progress: Progress | None
 
-    def digest(self, collection: Collection, part: str) -> str | None:
+    def known(self, collection: Collection, part: str) -> _Known | None:
         """Return what stands for a part of items and queries; None where no lists are kept."""
         if self.cache.folder is None or part == "ids":  # names do not say what is in a file of lists
             return None
         try:
+            stamps = _stamps(collection, part)  # before the content is read
             asked = "" if collection.queries is None else content_digest(collection.queries.part(part))
-            return content_digest(collection.part(part)) + asked
-        except ImageError:  # the ranker will say which cannot be read
+            return _Known(content_digest(collection.part(part)) + asked, stamps)
+        except InputError:  # what cannot be read, the ranker will say; what has no content is not known again
             return None
 
-    def lists(self, collection: Collection, ranker: Ranker, call: Call | None, digest: str | None) -> Lists:
+    def lists(self, collection: Collection, ranker: Ranker, call: Call | None, known: _Known | None) -> Lists:
         """Return the lists by one ranker; it looks at the items only where something is not kept."""
         part = cast(Sequence[Any], collection.part(ranker.part))
         fitted = lru_cache(lambda: ranker.fit(part, cache=self.cache, progress=self.progress))
-        key = _key(ranker, call, digest, self.depth)
+        key = _key(ranker, call, known and known.digest, self.depth)
+
+        def unchanged() -> bool:
+            return known is not None and _stamps(collection, ranker.part) == known.stamps
+
         own, spent = None, 0.0
         if collection.queries is None or (self.with_items and not _lists_queries_only(ranker)):
-            own, spent = self._kept(key, "items", lambda: fitted().rank(depth=self.depth, progress=self.progress))
+            own, spent = self._kept(
+                key, "items", lambda: fitted().rank(depth=self.depth, progress=self.progress), unchanged
+            )
             own = named(own, collection.ids, own.query_ids or collection.ids)
         if collection.queries is None:
             return Lists(cast(Ranks, own), own, spent)
         asked = cast(Sequence[Any], collection.queries.part(ranker.part))
         ranks, more = self._kept(
-            key, "queries", lambda: fitted().rank(queries=asked, depth=self.depth, progress=self.progress)
+            key, "queries", lambda: fitted().rank(queries=asked, depth=self.depth, progress=self.progress), unchanged
         )
         return Lists(named(ranks, collection.ids, collection.queries.ids), own, spent + more)
 
-    def _kept(self, key: str | None, kind: str, rank: Callable[[], Ranks]) -> tuple[Ranks, float]:
+    def _kept(
+        self, key: str | None, kind: str, rank: Callable[[], Ranks], unchanged: Callable[[], bool]
+    ) -> tuple[Ranks, float]:
         """Return ranks and the seconds they took, those of the first time where they are kept."""
         name = None if key is None else digest_bytes(key.encode(), kind.encode())
         found = None if name is None else _unpacked(self.cache.load(name))
@@ -168,7 +186,7 @@ class _Work:
         start = perf_counter()
         ranks = rank()
         seconds = perf_counter() - start
-        if name is not None and ranks.item_ids is None:
+        if name is not None and ranks.item_ids is None and unchanged():
             self.cache.save(name, _packed(ranks, seconds))
         return ranks, seconds
 
@@ -184,6 +202,12 @@ def named(ranks: Ranks, item_ids: Ids, query_ids: Ids) -> Ranks:
     return Ranks.trusted(ranks.items, ranks.scores, ranks.n_items, item_ids=ids, query_ids=query_ids)
 
 
+def _stamps(collection: Collection, part: str) -> list[tuple[int, ...] | None]:
+    """Return when the files of items and queries were written: pictures are the only ones read later."""
+    asked = () if collection.queries is None else collection.queries.part(part)
+    return [stamp(item) for items in (collection.part(part), asked) for item in items] if part == "images" else []
+
+
 def _made(ranker: Call | Ranker) -> tuple[Ranker, Call | None]:
     return (make(RANKERS, ranker.name, dict(ranker.options)), ranker) if isinstance(ranker, Call) else (ranker, None)
 
@@ -194,12 +218,18 @@ def _lists_queries_only(ranker: Ranker) -> bool:
 
 
 def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> str | None:
-    if call is None or digest is None:
+    if call is None or digest is None or not (isinstance(ranker, Content) or _of_rankloom(ranker, call.name)):
         return None
     own = ranker.digest() if isinstance(ranker, Content) else ""
     options = [(name, _content(value)) for name, value in call.options]
     settings = repr((call.name, options, own, depth, digest))
     return digest_bytes(FORMAT, __version__.encode(), settings.encode("utf-8", "surrogatepass"))
+
+
+def _of_rankloom(ranker: Ranker, name: str) -> bool:
+    """Tell whether the version of rankloom says all of a ranker's code; a plug-in's changes without it."""
+    modules = (type(ranker).__module__, getattr(RANKERS[name], "__module__", ""))
+    return all(module.partition(".")[0] == "rankloom" for module in modules)
 
 
 def _content(value: Any) -> Any:
