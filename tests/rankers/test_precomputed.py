@@ -65,3 +65,18 @@ def test_a_wrong_matrix_is_told_of(tmp_path):
     np.save(tmp_path / "ok.npy", np.zeros((1, 1)))
     with pytest.raises(InputError, match="no queries from outside"):
         Matrix(str(tmp_path / "ok.npy")).fit("a").rank(queries=["q"])
+
+
+def test_what_is_no_matrix_is_refused_in_a_sentence(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.eye(2))
+    (tmp_path / "b.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:60])
+    (tmp_path / "c.npy").write_bytes(b"junk")
+    for name, why in (
+        ("a.npz", "Save it alone, in a .npy file"),
+        ("b.npz", "magic string is not correct"),
+        ("c.npy", "Cannot read the matrix"),
+        ("d.npy", "No such file or directory"),
+    ):
+        with pytest.raises(InputError, match=why) as caught:
+            Matrix(str(tmp_path / name)).fit(["a", "b"])
+        assert not str(caught.value).endswith("..")

@@ -171,7 +171,7 @@ def test_a_picture_given_by_its_path_counts_by_its_content(tmp_path):
     for top in ("a", "b"):
         for name, color in (("a", "red"), ("b", "blue"), ("c", "red" if top == "a" else "blue")):
             Image.new("RGB", (8, 9), color).save(tmp_path / f"{name}.png")
-        paths = [str(tmp_path / "a.png"), tmp_path / "b.png", str(tmp_path / "c.png")]
+        paths = [str(tmp_path / f"{name}.png") for name in "abc"]
         pictures = Collection("pictures", Ids(["a", "b", "c"]), {"images": paths})
         done = rank_collection(pictures, {"gch": Call.parse("gch")}, cache=Cache(tmp_path / "cache"))
         tops.append(list(done.lists["gch"].queries.to_dict()["c"])[1])

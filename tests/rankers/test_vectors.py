@@ -37,6 +37,35 @@ def test_faiss_keeps_the_order_of_equals():
     assert found.items.tolist() == [[0, 1, 2, 3], [1, 0, 2, 3], [2, 0, 1, 3], [3, 0, 1, 2]]
 
 
+@pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
+def test_faiss_lists_an_item_among_more_equals_than_places(metric):
+    pytest.importorskip("faiss")
+    same = np.tile(np.random.default_rng(3).normal(size=7), (2000, 1))
+    found = Vectors(metric=metric, engine="faiss").fit(same).rank(depth=5)
+    assert (found.items == np.arange(2000)[:, None]).any(axis=1).all()
+
+
+def test_faiss_leaves_an_item_out_that_others_beat():
+    pytest.importorskip("faiss")
+    found = Vectors(metric="dot", engine="faiss").fit([[1.0], [2.0], [3.0]]).rank(depth=1)
+    assert found.items.tolist() == [[2], [2], [2]]
+
+
+@pytest.mark.parametrize("engine", ["numpy", "faiss"])
+def test_queries_of_another_length_are_refused(engine):
+    pytest.importorskip("faiss")
+    with pytest.raises(InputError, match="queries must be as long as vectors; got 3 and 2 dimensions"):
+        Vectors(engine=engine).fit(np.eye(2)).rank(queries=np.eye(3))
+
+
+def test_a_file_of_vectors_knows_no_queries_by_name(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(2))
+    fitted = Vectors(path=str(tmp_path / "x.npy")).fit(["a", "b"])
+    with pytest.raises(InputError, match=r"x\.npy has no vectors of queries from outside; give a file of their lists"):
+        fitted.rank(queries=("q1", "q2"))
+    assert fitted.rank(queries=[[0.0, 1.0]], depth=1).items.tolist() == [[1]]
+
+
 def test_what_faiss_cannot_do_is_told():
     with pytest.raises(InputError, match="cosine, dot or l2; got 'l1'"):
         Vectors(metric="l1", engine="faiss")

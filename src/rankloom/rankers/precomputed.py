@@ -127,9 +127,10 @@ class FittedMatrix:
 def read_matrix(path: FilePath, n_items: int) -> NDArray[Any]:
     """Return the matrix of a .npy file, as a map that may be larger than memory: a row for each item."""
     try:
-        matrix: NDArray[Any] = np.load(Path(path), mmap_mode="r", allow_pickle=False)
+        matrix: NDArray[Any] = np.lib.format.open_memmap(Path(path), mode="r")
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"Cannot read the matrix {path}: {error}.") from None
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise InputError(f"Cannot read the matrix {path}: {reason}. Save it alone, in a .npy file.") from None
     if matrix.ndim != 2 or len(matrix) != n_items:
         raise InputError(f"{path} must have a row for each of {n_items} items; got the shape {matrix.shape}.")
     return matrix

@@ -65,7 +65,7 @@ class Vectors:
     ) -> FittedVectors:
         """Take the vectors of the items."""
         vectors = np.asarray(items) if self.path is None else read_matrix(self.path, len(items))
-        return FittedVectors(vectors, self.metric, self.engine)
+        return FittedVectors(vectors, self.metric, self.engine, self.path)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,12 +75,15 @@ class FittedVectors:
     vectors: NDArray[Any]
     metric: str
     engine: Engine = "numpy"
+    path: FilePath | None = None
 
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
         """Rank the items for each of them, or for the vectors of queries from outside."""
         asked = None if queries is None else np.asarray(queries)
+        if asked is not None and self.path is not None and asked.dtype.kind == "U":  # names, as of the items
+            raise InputError(f"{self.path} has no vectors of queries from outside; give a file of their lists.")
         if self.engine == "faiss":
             return _by_faiss(self.vectors, asked, self.metric, whole_number("depth", depth), progress)
         return Ranks.from_vectors(self.vectors, self.metric, depth, queries=asked)
@@ -96,6 +99,10 @@ def _by_faiss(
         raise MissingExtraError("The engine faiss", "faiss-cpu", "faiss") from None
     items = _single(vectors, metric)
     asked = items if queries is None else _single(queries, metric)
+    if asked.shape[1] != items.shape[1]:
+        raise InputError(
+            f"queries must be as long as vectors; got {asked.shape[1]} and {items.shape[1]} dimensions."
+        )
     index = (faiss.IndexFlatL2 if metric == "l2" else faiss.IndexFlatIP)(items.shape[1])
     index.add(items)
     depth = min(depth, len(items))
@@ -105,12 +112,26 @@ def _by_faiss(
         values, numbers = index.search(asked[start : start + BLOCK], depth)
         values = -np.sqrt(np.maximum(values, 0)) if metric == "l2" else values
         own = np.arange(start, start + len(numbers))[:, None] if queries is None else np.full((len(numbers), 1), -1)
+        if queries is None:
+            _put_own(values, numbers, own[:, 0], items[start : start + len(numbers)], metric)
         order = np.lexsort((numbers, numbers != own, -values), axis=1)
         found[start : start + BLOCK] = np.take_along_axis(numbers, order, axis=1)
         scores[start : start + BLOCK] = np.take_along_axis(values, order, axis=1)
         if progress:
             progress("Nearest vectors", start + len(numbers), len(asked))
     return Ranks(found, scores, len(items))
+
+
+def _put_own(
+    values: NDArray[np.float32], numbers: NDArray[np.int64], own: NDArray[np.intp], rows: NDArray[np.float32], metric: str
+) -> None:
+    """Put an item in its list where others of its score, to rounding, have taken all places."""
+    last = values[:, -1]
+    score = np.zeros(len(own), np.float32) if metric == "l2" else np.einsum("ij,ij->i", rows, rows)
+    slack = rows.shape[1] * np.finfo(np.float32).eps * score
+    missing = (numbers != own[:, None]).all(axis=1) & (score + slack >= last)
+    numbers[missing, -1] = own[missing]
+    values[missing, -1] = np.maximum(score, last)[missing]
 
 
 def _single(vectors: NDArray[Any], metric: str) -> NDArray[np.float32]:
