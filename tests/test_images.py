@@ -1,6 +1,7 @@
 """Pictures of every odd kind are read alike, or refused by name."""
 
 import io
+import os
 import struct
 import warnings
 import zlib
@@ -129,6 +130,13 @@ def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path):
             decode(path)
     for ask in (ImageFile(tmp_path / "none.png").load, ImageFile(tmp_path / "none.png").digest):
         with pytest.raises(ImageError, match=r"none\.png cannot be read: No such file"):
+            ask()
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "c.jpg")
+    for ask in (lambda: decode(tmp_path / "c.jpg"), ImageFile(tmp_path / "c.jpg").digest):
+        with pytest.raises(ImageError, match=r"c\.jpg cannot be read: it is not a regular file"):
             ask()
 
 

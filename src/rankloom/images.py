@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -118,7 +119,7 @@ def decode(
     """
     name = "The picture" if isinstance(source, bytes) else os.fspath(source)
     try:
-        content = source if isinstance(source, bytes) else Path(source).read_bytes()
+        content = source if isinstance(source, bytes) else _regular(Path(source)).read_bytes()
     except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
         raise ImageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     if not content:
@@ -221,6 +222,13 @@ def _stamp(path: Path) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
+def _regular(path: Path) -> Path:
+    """Refuse a pipe or a device: reading it may not end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return path
+
+
 @lru_cache(maxsize=4)
 def _last_decoded(path: Path, stamp: tuple[int, ...]) -> Pixels:
     """Return the picture that blocks are cut from: they come one after the other, and unpacking it takes longest."""
@@ -230,7 +238,7 @@ def _last_decoded(path: Path, stamp: tuple[int, ...]) -> Pixels:
 @lru_cache(maxsize=4)
 def _file_digest(path: Path, stamp: tuple[int, ...]) -> str:
     try:
-        with Path(path).open("rb") as file:
+        with _regular(Path(path)).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ImageError(f"{path} cannot be read: {error.strerror or error}.") from None

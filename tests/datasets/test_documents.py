@@ -37,10 +37,27 @@ def test_ohsumed_passes_over_abstracts_of_several_classes(tmp_path, packed):
         ohsumed(str(tmp_path))
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"id": 1}', '{"id": 1, "labels": "C1", "text": ""}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        '{"id": 1}',
+        '{"id": 1, "labels": "C1", "text": ""}',
+        '{"id": null, "labels": ["C1"], "text": ""}',
+        '{"id": 1, "labels": [null], "text": ""}',
+        '{"id": 1, "labels": ["C1"], "text": null}',
+    ],
+)
 def test_a_wrong_line_of_ohsumed_is_refused_with_its_number(tmp_path, line):
     (tmp_path / "ohsumed_single_label_18302.jsonl").write_text(json.dumps(LINES[0]) + "\n" + line)
     with pytest.raises(InputError, match=r"18302\.jsonl:2: expected"):
+        ohsumed(str(tmp_path), check=False)
+
+
+def test_an_id_of_ohsumed_that_comes_twice_is_refused_with_both_lines(tmp_path):
+    (tmp_path / "ohsumed_single_label_18302.jsonl").write_text("\n".join(map(json.dumps, [*LINES, LINES[0]])))
+    with pytest.raises(InputError, match=r"18302\.jsonl:4: the id '2' is in line 1 already"):
         ohsumed(str(tmp_path), check=False)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import os
 
 import pytest
 
@@ -67,6 +68,27 @@ def test_a_folder_without_files_and_a_missing_one_are_refused(tmp_path):
         folder(write(tmp_path / "file.txt", ""))
 
 
+def test_pipes_are_passed_over(tmp_path):
+    write(tmp_path / "a.txt", "text")
+    os.mkfifo(tmp_path / "b.txt")
+    assert list(folder(str(tmp_path)).ids) == ["a.txt"]
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    write(tmp_path / "a" / "a.txt", "text")
+    (tmp_path / "b").mkdir()
+    scandir = os.scandir
+
+    def refusing(path):
+        if os.fspath(path).endswith("b"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(InputError, match=r"Cannot read the folder .*b: Permission denied"):
+        folder(str(tmp_path))
+
+
 def test_a_text_that_is_not_utf8_is_refused_by_name(tmp_path):
     write(tmp_path / "a.txt", b"caf\xe9")
     with pytest.raises(InputError, match=r"a\.txt: byte 3 is not UTF-8"):
@@ -97,6 +119,11 @@ def test_a_long_text_is_read_whole_and_the_limit_of_others_stays(tmp_path):
     assert csv.field_size_limit() == before
 
 
+def test_a_column_without_a_name_does_no_harm(tmp_path):
+    found = table(write(tmp_path / "t.csv", ",text,label\n0,one,x\n1,two,y\n"))  # as pandas writes it
+    assert (list(found.ids), found.labels, found.part("texts")) == (["1", "2"], ("x", "y"), ["one", "two"])
+
+
 def test_columns_are_chosen_by_name(tmp_path):
     path = write(tmp_path / "t.csv", "n,body,kind\n7,one,x\n9,two,y\n")
     found = table(path, text="body", label="kind", id="n")
@@ -119,6 +146,9 @@ def test_columns_are_chosen_by_name(tmp_path):
         ("t.csv", 'id,text\na,"b\n', r"t\.csv:\d: unexpected end of data"),
         ("t.csv", b"id,text\na,caf\xe9\n", "is not UTF-8"),
         ("t.csv", "id,text\na,b\na,c\n", "'a' is given twice. Choose another column by id="),
+        ("t.csv", "text,label\na,x\nb,\n", r"t\.csv:3: label is empty; give every row a class"),
+        ("t.tsv", "text\tx\ttext\na\tb\tc\n", r"t\.tsv:1: the column 'text' is there twice"),
+        ("t.jsonl", '{"text": "a"}\n{"text": "b", "label": "x"}\n', r"t\.jsonl:1: Unknown column 'label'"),
         ("t.jsonl", '{"text": "a"}\n[1]\n', r"t\.jsonl:2: expected a JSON object"),
         ("t.jsonl", '{"text": "a"}\n{"txt": "b"}\n', r"t\.jsonl:2: Unknown column 'text'"),
         ("t.jsonl", '{"text": ["a"]}', r"t\.jsonl:1: text must be a text or a whole number; got \[\"a\"\]"),

@@ -205,13 +205,43 @@ def test_the_script_of_word_vectors_writes_what_the_ranker_reads(tmp_path, monke
     [
         ("hot 1 2\nwarm 1\n", r"x.txt:2: expected a word and 2 numbers, got 1"),
         ("hot 1 2\nwarm a b\n", r"x.txt:2: expected numbers after 'warm'; got 'a'"),
+        ("hot\nwarm\n", r"x.txt:1: expected a word and its numbers, got 0"),
+        ("hot 1\nwarm\n", r"x.txt:2: expected a word and 1 numbers, got 0"),
+        (b"hot 1 2\ncaf\xe9 1 2\n", r"x.txt:2: byte 0xe9 is not UTF-8"),
         ("", "has no vector of any word"),
     ],
 )
 def test_a_damaged_file_is_named_with_its_line(tmp_path, lines, message):
-    (tmp_path / "x.txt").write_text(lines)
+    (tmp_path / "x.txt").write_bytes(lines if isinstance(lines, bytes) else lines.encode())
     with pytest.raises(InputError, match=message):
         read_vectors(tmp_path / "x.txt")
+
+
+def test_damaged_archives_are_refused_in_a_sentence(tmp_path):
+    np.savez(tmp_path / "whole.npz", words=np.array(["hot"]), vectors=np.eye(1))
+    for name, content, why in (
+        ("cut.txt.gz", gzip.compress(b"hot 1 2\n" * 99)[:-12], "cut.txt.gz is not a whole gzip file"),
+        ("plain.txt.gz", b"hot 1 2\n", "plain.txt.gz is not a whole gzip file"),
+        ("cut.npz", (tmp_path / "whole.npz").read_bytes()[:-30], "cut.npz is not a whole .npz file"),
+        ("junk.npz", b"junk", "junk.npz is not a whole .npz file"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=why):
+            read_vectors(tmp_path / name)
+    with pytest.raises(InputError, match="There is no file"):
+        read_vectors(tmp_path / "none.txt")
+
+
+def test_vectors_of_one_number_are_read_from_the_first_line_on(tmp_path):
+    (tmp_path / "x.txt").write_text("hot 1\ncold 2\n")
+    assert list(read_vectors(tmp_path / "x.txt").numbers) == ["hot", "cold"]
+
+
+@pytest.mark.parametrize("n", [3, 600])
+def test_words_that_are_never_near_others_have_no_vectors_to_learn(n):
+    vocabulary, tokens = Vocabulary.fit([f"w{number}" for number in range(n)], Tokenizer(stem=False))
+    with pytest.raises(InputError, match=r"no words stand near each other .* Give vectors=FILE"):
+        learn_vectors(vocabulary, tokens)
 
 
 def test_wrong_vectors_and_options_are_refused(tmp_path):

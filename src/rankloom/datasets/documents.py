@@ -40,12 +40,12 @@ def ohsumed(path: FilePath | None = None, *, check: bool = True) -> Collection:
     file = _one_of(place(path, ["ohsumed"], needs), [OHSUMED, f"{OHSUMED}.gz"], needs)
     documents = [document for document in _documents(file) if len(document["labels"]) == 1]
     documents.sort(key=lambda document: str(document["id"]))
-    labels = tuple(str(document["labels"][0]) for document in documents)
+    labels = tuple(document["labels"][0] for document in documents)
     if check:
         check_count("ohsumed", "abstracts with one label", 18302, len(documents))
         check_classes("ohsumed", labels, 23)
     ids = Ids(str(document["id"]) for document in documents)
-    texts = [str(document["text"]) for document in documents]
+    texts = [document["text"] for document in documents]
     about = f"{len(ids)} medical abstracts, in {len(set(labels))} classes"
     return Collection("ohsumed", ids, {"texts": texts}, labels=labels, about=about)
 
@@ -91,17 +91,30 @@ def _one_of(folder: Path, names: list[str], needs: str) -> Path:
 
 
 def _documents(file: Path) -> Iterator[dict[str, Any]]:
+    seen: dict[str, int] = {}
     for number, line in numbered_lines(file):
         if not line.strip():
             continue
         try:
             document = json.loads(line)
-            if document.keys() >= {"id", "labels", "text"} and isinstance(document["labels"], list):
-                yield document
-                continue
-        except (ValueError, AttributeError, RecursionError):
-            pass
-        raise InputError(f'{file}:{number}: expected {{"id": ..., "labels": [...], "text": ...}}, got {shown(line)}.')
+        except (ValueError, RecursionError):
+            document = None
+        if not _is_document(document):
+            expected = '{"id": "...", "labels": ["..."], "text": "..."}'
+            raise InputError(f"{file}:{number}: expected {expected}, got {shown(line)}.")
+        first = seen.setdefault(str(document["id"]), number)
+        if first != number:
+            raise InputError(f"{file}:{number}: the id {document['id']!r} is in line {first} already.")
+        yield document
+
+
+def _is_document(given: Any) -> bool:
+    """Tell whether it has an id, text or number, and labels and a text that are texts."""
+    if not isinstance(given, dict) or not given.keys() >= {"id", "labels", "text"}:
+        return False
+    labels = given["labels"]
+    named = isinstance(given["id"], str | int) and not isinstance(given["id"], bool)
+    return named and isinstance(labels, list) and all(isinstance(one, str) for one in [*labels, given["text"]])
 
 
 def _elements(tag: str, file: Path) -> list[str]:

@@ -52,7 +52,8 @@ def natural(name: str) -> tuple[tuple[str | int, ...], str]:
 def files_in(folder: Path, suffixes: Iterable[str]) -> list[str]:
     """Return the files with one of these suffixes below a folder, as ``class/name.jpg``, in natural order.
 
-    Hidden files and folders are passed over, and folders that are links.
+    Hidden files and folders are passed over, folders that are links, pipes and devices. A folder that cannot be read
+    is an `InputError`.
     """
     wanted = frozenset(suffixes)
     names = (file.relative_to(folder).as_posix() for file in _walk(folder) if file.suffix.lower() in wanted)
@@ -82,9 +83,19 @@ def check_classes(name: str, labels: Sequence[str], n_classes: int, each: int | 
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(folder, onerror=_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (Path(root, name) for name in files if not name.startswith("."))
+        found = (Path(root, name) for name in files if not name.startswith("."))
+        yield from (file for file in found if not _is_special(file))
+
+
+def _unreadable(error: OSError) -> None:
+    raise InputError(f"Cannot read the folder {error.filename}: {error.strerror or error}.") from None
+
+
+def _is_special(file: Path) -> bool:
+    """Tell whether it is a pipe, a socket or a device, whose reading may not end; a broken link is told of later."""
+    return file.exists() and not file.is_file()
 
 
 def _folder(path: Path, needs: str) -> Path:

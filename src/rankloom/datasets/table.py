@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,10 @@ def table(path: FilePath, *, text: str = "text", label: str | None = None, id: s
     rows = list(_reader(path)(path))
     if not rows:
         raise InputError(f"{path} has no rows; a table has the names of its columns and then a row for each text.")
-    columns = rows[0][1].keys()
+    columns = dict.fromkeys(column for _, row in rows for column in row)
     label, id = (_optional(path, columns, name, given) for name, given in (("label", label), ("id", id)))
     texts = [_cell(path, line, row, text) for line, row in rows]
-    labels = None if label is None else tuple(_cell(path, line, row, label) for line, row in rows)
+    labels = None if label is None else tuple(_class(path, line, row, label) for line, row in rows)
     names = [str(n) if id is None else _cell(path, line, row, id) for n, (line, row) in enumerate(rows, 1)]
     about = f"{len(texts)} texts" + ("" if labels is None else f", in {len(set(labels))} classes")
     return Collection(Path(path).name.split(".")[0], _ids(path, names), {"texts": texts}, labels=labels, about=about)
@@ -53,10 +53,11 @@ def _delimited(path: str, delimiter: str) -> Rows:
     with opened(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", newline="")  # a field may have line ends of its own
         limit = csv.field_size_limit(LONGEST)
-        rows = csv.DictReader(text, delimiter=delimiter, restkey="", strict=True)
+        rows = csv.DictReader(text, delimiter=delimiter, strict=True)  # what is too much has the name None
         try:
+            _check_columns(path, rows.fieldnames or ())
             for row in rows:
-                if None in row.values() or "" in row:
+                if None in row.values() or None in row:
                     raise InputError(
                         f"{path}:{rows.line_num}: expected {len(rows.fieldnames or ())} columns, as in line 1."
                     )
@@ -67,6 +68,12 @@ def _delimited(path: str, delimiter: str) -> Rows:
             raise InputError(f"{path}:{rows.line_num}: {error}.") from None
         finally:
             csv.field_size_limit(limit)
+
+
+def _check_columns(path: str, names: Sequence[str]) -> None:
+    twice = [name for name in names if name and names.count(name) > 1]
+    if twice:
+        raise InputError(f"{path}:1: the column {twice[0]!r} is there twice; rename one of them.")
 
 
 def _json_lines(path: str) -> Rows:
@@ -111,6 +118,15 @@ def _cell(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(f"{path}:{line}: {column} must be a text or a whole number; got {json.dumps(value)[:80]}.")
     return str(value)
+
+
+def _class(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
+    label = _cell(path, line, row, column)
+    if not label.strip():
+        raise InputError(
+            f"{path}:{line}: {column} is empty; give every row a class, or choose another column by label=."
+        )
+    return label
 
 
 def _ids(path: str, names: list[str]) -> Ids:

@@ -100,9 +100,7 @@ def _by_faiss(
     items = _single(vectors, metric)
     asked = items if queries is None else _single(queries, metric)
     if asked.shape[1] != items.shape[1]:
-        raise InputError(
-            f"queries must be as long as vectors; got {asked.shape[1]} and {items.shape[1]} dimensions."
-        )
+        raise InputError(f"queries must be as long as vectors; got {asked.shape[1]} and {items.shape[1]} dimensions.")
     index = (faiss.IndexFlatL2 if metric == "l2" else faiss.IndexFlatIP)(items.shape[1])
     index.add(items)
     depth = min(depth, len(items))
@@ -123,7 +121,11 @@ def _by_faiss(
 
 
 def _put_own(
-    values: NDArray[np.float32], numbers: NDArray[np.int64], own: NDArray[np.intp], rows: NDArray[np.float32], metric: str
+    values: NDArray[np.float32],
+    numbers: NDArray[np.int64],
+    own: NDArray[np.intp],
+    rows: NDArray[np.float32],
+    metric: str,
 ) -> None:
     """Put an item in its list where others of its score, to rounding, have taken all places."""
     last = values[:, -1]

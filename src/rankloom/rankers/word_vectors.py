@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError, whole_number
+from rankloom.io.lines import FilePath, numbered_lines, opened
 from rankloom.knn import table
 from rankloom.rankers.words import Tokens, Vocabulary
 
@@ -52,34 +51,41 @@ class WordVectors:
         return vectors
 
 
-def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = None) -> WordVectors:
+def read_vectors(path: FilePath, words: Collection[str] | None = None) -> WordVectors:
     """Read word vectors, of some words only or of all.
 
     Text (GloVe's .txt, word2vec's and fastText's .vec, also .gz): a line for each word, the word and its numbers,
     split by spaces; a first line of two whole numbers (how many, how long) is passed over. An .npz file has arrays
     `words` and `vectors`.
     """
-    path = Path(path)
-    if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as arrays:
-            if {"words", "vectors"} - set(arrays):
-                raise InputError(f"{path}: expected arrays 'words' and 'vectors'; got {', '.join(arrays)}.")
-            return WordVectors([str(word) for word in arrays["words"]], arrays["vectors"])
-    wanted = None if words is None else set(words)
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-        return _read_lines(lines, path, wanted)
+    if Path(path).suffix == ".npz":
+        return _read_arrays(path)
+    return _read_lines(path, None if words is None else set(words))
 
 
-def _read_lines(lines: Any, path: Path, wanted: set[str] | None) -> WordVectors:
+def _read_arrays(path: FilePath) -> WordVectors:
+    with opened(path) as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = dict(archive)
+        except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on wrong bytes
+            raise InputError(f"{path} is not a whole .npz file: {str(error).rstrip('.')}.") from None
+    if {"words", "vectors"} - arrays.keys():
+        raise InputError(f"{path}: expected arrays 'words' and 'vectors'; got {', '.join(arrays)}.")
+    return WordVectors([str(word) for word in arrays["words"]], arrays["vectors"])
+
+
+def _read_lines(path: FilePath, wanted: set[str] | None) -> WordVectors:
     found: dict[str, Floats] = {}
     length = 0
-    for number, line in enumerate(lines, 1):
-        word, *rest = line.rstrip().split(" ")
-        if number == 1 and len(rest) == 1:
+    for number, line in numbered_lines(path):
+        word, *rest = line.decode().rstrip().split(" ")
+        if number == 1 and word.isdigit() and len(rest) == 1:
             continue  # how many words, and how long their vectors are
         length = length or len(rest)
-        if len(rest) != length:
-            raise InputError(f"{path}:{number}: expected a word and {length} numbers, got {len(rest)}.")
+        if not rest or len(rest) != length:
+            numbers = f"{length} numbers" if length else "its numbers"
+            raise InputError(f"{path}:{number}: expected a word and {numbers}, got {len(rest)}.")
         if wanted is None or word in wanted:
             try:
                 found[word] = np.array(rest, np.float64)
@@ -101,11 +107,21 @@ def learn_vectors(
     where :math:`n_{ij}` counts how often i and j are within `window` words of each other in a sentence. The sign of
     each column is such that its largest number is positive, so the same texts give the same vectors.
 
+    Raises
+    ------
+    InputError
+        Where M is 0: no two words are near each other, as in texts of one word.
+
     References
     ----------
     Levy, Goldberg, Dagan (2015), Improving distributional similarity, doi:10.1162/tacl_a_00134
     """
     ppmi = _ppmi(_near(tokens, len(vocabulary.numbers), whole_number("window", window)))
+    if len(vocabulary.numbers) and not ppmi.nnz:
+        raise InputError(
+            "No vectors of words can be learned: no words stand near each other more often than by chance. Give "
+            "vectors=FILE."
+        )
     u, s = _decompose(ppmi, min(whole_number("dimensions", dimensions), len(vocabulary.numbers)))
     if len(u):
         u = u * np.where(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])] < 0, -1.0, 1.0)
