@@ -1,5 +1,6 @@
 from importlib.metadata import EntryPoint
 
+import numpy as np
 import pytest
 
 from rankloom.errors import InputError, UnknownNameError
@@ -87,7 +88,38 @@ def test_an_option_annotated_as_a_path_takes_the_name_of_a_file():
         "digits": [],
     }
     found = {name: file_options(RANKERS[name]) for name in ("file", "matrix", "wmd", "vectors")}
-    assert found == {"file": ["path", "items"], "matrix": ["path"], "wmd": ["vectors"], "vectors": []}
+    assert found == {"file": ["path", "items"], "matrix": ["path"], "wmd": ["vectors"], "vectors": ["path"]}
     for value in (2024, True, ("a", "b")):
         with pytest.raises(InputError, match="qrels of the collection 'files' must be the name of a file; got"):
             make(COLLECTIONS, "files", {"qrels": value})
+
+
+@pytest.mark.parametrize(
+    ("registry", "name", "options", "why"),
+    [
+        ("rankers", "okapi", {"k1": "abc"}, "k1 of the ranker 'okapi' must be a finite number; got 'abc'"),
+        ("rankers", "okapi", {"k1": float("nan")}, "k1 .* must be a finite number; got nan"),
+        ("rankers", "okapi", {"b": True}, "b .* must be a finite number; got True"),
+        ("rankers", "gnf-wgu", {"idf": "maybe"}, "idf .* must be yes or no; got 'maybe'"),
+        ("rankers", "bic", {"longest_side": 2.5}, "longest_side .* must be a whole number or none; got 2.5"),
+        ("rankers", "bow-cosine", {"weights": 3}, 'must be a text; got 3. Put it in quotes: weights="3"'),
+        ("datasets", "soccer", {"check": "maybe"}, "check of the collection 'soccer' must be yes or no; got 'maybe'"),
+        ("datasets", "table", {"path": "t.csv", "label": 7}, "must be a text or none; got 7. Put it in quotes"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused(registry, name, options, why):
+    from rankloom.datasets import COLLECTIONS
+    from rankloom.rankers import RANKERS
+
+    with pytest.raises(InputError, match=why):
+        make(RANKERS if registry == "rankers" else COLLECTIONS, name, options)
+
+
+def test_a_whole_number_will_do_for_any_and_other_types_are_the_makers_own():
+    boxes = Registry("box", group=GROUP)
+
+    def box(side: float = 1.0, sizes: "list[int] | None" = None, free=0):
+        return side, sizes, free
+
+    boxes.register("box")(box)
+    assert make(boxes, "box", {"side": np.int64(2), "sizes": (1, 2), "free": "y"}) == (2, (1, 2), "y")

@@ -1,13 +1,16 @@
 """Names and what they stand for, with 'did you mean' and entry points for plug-ins."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rankloom.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from inspect import Parameter
 
 T = TypeVar("T")
 
@@ -83,6 +86,8 @@ class Registry(Mapping[str, T], Generic[T]):
 def make(makers: Registry[Callable[..., T]], name: str, options: Mapping[str, Any]) -> T:
     """Return what the maker of that name makes with these options; one that it does not have is an `InputError`.
 
+    So is a value that is not of the type the option is annotated with: bool, int, float, str or a path, or None.
+
     Examples
     --------
     >>> boxes = Registry[Callable[..., int]]("box", group="rankloom.boxes")
@@ -105,14 +110,42 @@ def make(makers: Registry[Callable[..., T]], name: str, options: Mapping[str, An
     missing = [key for key, one in known.items() if one.default is one.empty and key not in options]
     if missing:
         raise InputError(f"The {makers.kind} {name!r} needs the option {missing[0]!r}: {name}({missing[0]}=...).")
-    for option in file_options(maker):
-        value = options.get(option)
-        if isinstance(value, bool | int | float | list | tuple):
-            quoted = f' Put it in quotes: {option}="{value}".' if type(value) in (int, float) else ""
-            raise InputError(
-                f"{option} of the {makers.kind} {name!r} must be the name of a file; got {value!r}.{quoted}"
-            )
+    files = file_options(maker)
+    for option, value in options.items():
+        wanted = "the name of a file" if option in files else _annotation(known[option])
+        if not _fits(value, wanted):
+            asked = " or ".join(WANTED.get(one, one) for one in wanted.split(" | "))
+            quoted = type(value) in (int, float) and ("file" in wanted or "str" in wanted)
+            advice = f' Put it in quotes: {option}="{value}".' if quoted else ""
+            raise InputError(f"{option} of the {makers.kind} {name!r} must be {asked}; got {value!r}.{advice}")
     return maker(**options)
+
+
+#: How a type that an option is annotated with is called in a message.
+WANTED = {"bool": "yes or no", "int": "a whole number", "float": "a finite number", "str": "a text", "None": "none"}
+
+
+def _annotation(parameter: "Parameter") -> str:
+    import inspect
+
+    given = parameter.annotation
+    if given is parameter.empty:
+        return ""
+    return given if isinstance(given, str) else inspect.formatannotation(given)
+
+
+def _fits(value: Any, wanted: str) -> bool:
+    """Tell whether a value is of an annotated type; types other than those of `WANTED` are the maker's own to check."""
+    if wanted == "the name of a file":
+        return not isinstance(value, bool | int | float | list | tuple)
+    kinds = wanted.split(" | ")
+    if not WANTED.keys() >= set(kinds):
+        return True
+    if value is None or isinstance(value, bool | str):
+        return {bool: "bool", str: "str"}.get(type(value), "None") in kinds
+    if isinstance(value, Integral):
+        return "int" in kinds or "float" in kinds
+    return isinstance(value, Real) and "float" in kinds and math.isfinite(value)
 
 
 def file_options(maker: Callable[..., Any]) -> list[str]:
@@ -128,4 +161,4 @@ def file_options(maker: Callable[..., Any]) -> list[str]:
     import inspect
 
     known = inspect.signature(maker).parameters
-    return [name for name, one in known.items() if "Path" in inspect.formatannotation(one.annotation)]
+    return [name for name, one in known.items() if "Path" in _annotation(one)]

@@ -63,7 +63,8 @@ def test_bic_has_a_border_pixel_beside_another_color():
 
 @pytest.mark.parametrize("power", range(5))
 def test_levels_are_exact_where_a_share_is_a_power_of_two(power):
-    # 15 x 17 pixels: the first n white are 255 n / 255 = n, and n up to 17 are all at a border. f(1) is 1, f(2) is 2, f(4) is 3, ...
+    # 15 x 17 pixels: the first n white are 255 n / 255 = n, and n up to 17 are all at a border. f(1) is 1, f(2) is 2,
+    # f(4) is 3, ...
     image = np.zeros((15, 17, 3), np.uint8)
     image.reshape(-1, 3)[: 2**power] = WHITE
     assert bic(image)[64 + 63] == power + 1
