@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rankloom.cache import Cache, digest_bytes
-from rankloom.errors import InputError
 
 KEY = "ab" * 16
 
@@ -30,9 +29,16 @@ def test_no_folder_keeps_nothing():
     assert cache.load(KEY) is None
 
 
-def test_a_folder_that_cannot_be_made_is_told_of(tmp_path):
+def test_a_folder_that_cannot_be_made_is_told_of_once_and_nothing_is_kept(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="Choose another cache with --cache"):
+    told = []
+    cache = Cache(tmp_path / "file" / "x", tell=told.append)
+    for key in (KEY, "cd" * 16):
+        cache.save(key, {"x": np.arange(3)})
+        assert cache.load(key) is None
+    assert len(told) == 1
+    assert "Nothing is kept; choose another cache with --cache" in told[0]
+    with pytest.warns(UserWarning, match="Nothing is kept"):
         Cache(tmp_path / "file" / "x").save(KEY, {})
 
 

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.errors import InputError
 from rankloom.io.aside import make_folder, written_aside
 
 Arrays = dict[str, NDArray[Any]]
 
 
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=4)
+
+
 @dataclass(frozen=True, slots=True)
 class Cache:
     """A folder of .npz files named by digests of their origin; None keeps nothing.
+
+    Attributes
+    ----------
+    folder : Path or None
+    tell : callable
+        Told once, in a sentence, where nothing can be written to the folder; by default that is a warning.
 
     Examples
     --------
@@ -33,6 +45,8 @@ class Cache:
     """
 
     folder: Path | None
+    tell: Callable[[str], None] = field(default=_warn, compare=False, repr=False, kw_only=True)
+    _told: list[str] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @classmethod
     def standard(cls) -> Cache:
@@ -53,13 +67,18 @@ class Cache:
             return None
 
     def save(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep arrays under a key."""
+        """Keep arrays under a key; where they cannot be written, the work goes on and is not kept."""
         path = self._path(key)
         if path is None:
             return
-        make_folder(path.parent, " Choose another cache with --cache, or --no-cache.")
-        with written_aside(path, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes allow_pickle for a name of ours
+        try:
+            make_folder(path.parent)
+            with written_aside(path, "wb") as file:
+                np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes allow_pickle for a name of ours
+        except InputError as error:
+            if not self._told:
+                self._told.append(str(error))
+                self.tell(f"{error} Nothing is kept; choose another cache with --cache, or --no-cache.")
 
     def _path(self, key: str) -> Path | None:
         return None if self.folder is None else self.folder / key[:2] / f"{key}.npz"

@@ -120,9 +120,13 @@ def test_a_damaged_file_of_the_cache_is_made_again(tmp_path):
     pictures = save(tmp_path, 3)
     ranker(mean).fit(pictures, cache=cache)
     [file] = (tmp_path / "cache").rglob("*.npz")
+    whole = dict(np.load(file))
     file.write_bytes(file.read_bytes()[:99])
     assert described(mean, lambda: ranker(mean).fit(pictures, cache=cache))[0] == 3
     assert described(mean, lambda: ranker(mean).fit(pictures, cache=cache))[0] == 0
+    for wrong in (whole["vectors"][:2], whole["vectors"][:, :2], whole["vectors"].astype(str), np.array(7.0)):
+        np.savez(file, digests=whole["digests"], vectors=wrong)
+        assert described(mean, lambda: ranker(mean).fit(pictures, cache=cache))[0] == 3
 
 
 def test_a_descriptor_that_changes_is_not_mistaken_for_what_it_was(tmp_path):

@@ -99,14 +99,22 @@ def test_a_damaged_list_in_the_cache_is_made_again(tmp_path, fits):
     cache = Cache(tmp_path)
     rank_collection(line(), NEAR, cache=cache)
     [file] = tmp_path.rglob("*.npz")
-    for content in (b"junk", None):
-        if content is None:
-            np.savez(file, items=np.array([[0, 0]]), n_items=np.array(3))
-        else:
+    good = dict(np.load(file))
+    others = [
+        {"items": np.array([[0, 0]]), "n_items": np.array(3)},
+        {**good, "items": good["items"][:2], "scores": good["scores"][:2]},
+        {**good, "n_items": np.array([3, 3])},
+        {**good, "n_items": np.array(4)},
+        {**good, "seconds": np.array("soon")},
+    ]
+    for content in (b"junk", *others):
+        if isinstance(content, bytes):
             file.write_bytes(content)
+        else:
+            np.savez(file, **content)
         ranks = rank_collection(line(), NEAR, cache=cache).lists["near"].queries
         assert ranks.items[:, 0].tolist() == [0, 1, 2]
-    assert len(fits) == 3
+    assert len(fits) == 7
 
 
 def test_a_file_that_an_option_names_counts_by_its_content(tmp_path, monkeypatch):

@@ -106,7 +106,8 @@ def kept(folder: Path | None, nothing: bool) -> "Cache":
     """Return the cache that was asked for."""
     from rankloom.cache import Cache
 
-    return Cache(None) if nothing else Cache(folder) if folder else Cache.standard()
+    found = None if nothing else folder or Cache.standard().folder
+    return Cache(found, tell=lambda message: typer.echo(f"Warning: {message}", err=True))
 
 
 @contextmanager

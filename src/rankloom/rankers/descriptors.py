@@ -84,9 +84,8 @@ class DescriptorRanker:
         UnreadableItemsError
             Where some cannot be read; the others are described and kept all the same.
         """
-        store = FeatureStore(cache or Cache(None), self.digest())
-        vectors = self._extract(items, store, threads, progress)
-        return FittedDescriptor(self, vectors, store.cache)
+        vectors = self._extract(items, cache or Cache(None), threads, progress)
+        return FittedDescriptor(self, vectors, cache or Cache(None))
 
     def digest(self) -> str:
         """Return what stands for the numbers it gives: those for three pictures, and the version of rankloom."""
@@ -103,10 +102,9 @@ class DescriptorRanker:
             raise InputError(f"The descriptor {self.name} must give a vector; got an array of shape {vector.shape}.")
         return vector
 
-    def _extract(
-        self, items: Sequence[Any], store: FeatureStore, threads: int | None, progress: Progress | None
-    ) -> Vectors:
+    def _extract(self, items: Sequence[Any], cache: Cache, threads: int | None, progress: Progress | None) -> Vectors:
         like = self.describe(_probes()[0])[None][:0]
+        store = FeatureStore(cache, self.digest(), like.shape[1])
 
         def describe(picture: Pixels) -> Vectors:
             return self._of_length(self.describe(picture), like.shape[1])
@@ -148,9 +146,8 @@ class FittedDescriptor:
         """Rank the items for each of them, or for pictures from outside."""
         asked = None
         if queries is not None:
-            store = FeatureStore(self.cache, self.ranker.digest())
             try:
-                asked = self.ranker._extract(queries, store, None, progress)
+                asked = self.ranker._extract(queries, self.cache, None, progress)
             except UnreadableItemsError as error:  # queries are not items, which could be left out
                 raise InputError(f"Queries cannot be read: {' '.join(error.reasons.values())}") from None
         return compare(self.vectors, asked, self.ranker.comparator, depth)

@@ -59,10 +59,13 @@ class FeatureStore:
     cache : Cache
     key : str
         What stands for the descriptor.
+    length : int
+        Of each vector.
     """
 
     cache: Cache
     key: str
+    length: int
     _last: tuple[int, dict[str, Vector]] = field(default_factory=lambda: (0, {}), init=False)
 
     def find(self, digests: Sequence[str]) -> dict[str, Vector]:
@@ -92,7 +95,10 @@ class FeatureStore:
         arrays = self.cache.load(self._name(number))
         if arrays is None or arrays.keys() != {"digests", "vectors"}:
             return None
-        return dict(zip(arrays["digests"].astype(str).tolist(), arrays["vectors"], strict=False))
+        digests, vectors = arrays["digests"], arrays["vectors"]
+        if digests.dtype != "S32" or vectors.dtype.kind not in "biuf" or vectors.shape != (digests.size, self.length):
+            return None
+        return dict(zip(digests.astype(str).tolist(), vectors, strict=True))
 
     def _name(self, number: int) -> str:
         return digest_bytes(b"features", self.key.encode(), str(number).encode())

@@ -164,23 +164,36 @@ class _Work:
         own, spent = None, 0.0
         if collection.queries is None or (self.with_items and not _lists_queries_only(ranker)):
             own, spent = self._kept(
-                key, "items", lambda: fitted().rank(depth=self.depth, progress=self.progress), unchanged
+                key,
+                "items",
+                lambda: fitted().rank(depth=self.depth, progress=self.progress),
+                unchanged,
+                (len(collection), len(collection)),
             )
             own = named(own, collection.ids, own.query_ids or collection.ids)
         if collection.queries is None:
             return Lists(cast(Ranks, own), own, spent)
         asked = cast(Sequence[Any], collection.queries.part(ranker.part))
         ranks, more = self._kept(
-            key, "queries", lambda: fitted().rank(queries=asked, depth=self.depth, progress=self.progress), unchanged
+            key,
+            "queries",
+            lambda: fitted().rank(queries=asked, depth=self.depth, progress=self.progress),
+            unchanged,
+            (len(collection.queries.ids), len(collection)),
         )
         return Lists(named(ranks, collection.ids, collection.queries.ids), own, spent + more)
 
     def _kept(
-        self, key: str | None, kind: str, rank: Callable[[], Ranks], unchanged: Callable[[], bool]
+        self,
+        key: str | None,
+        kind: str,
+        rank: Callable[[], Ranks],
+        unchanged: Callable[[], bool],
+        shape: tuple[int, int],
     ) -> tuple[Ranks, float]:
         """Return ranks and the seconds they took, those of the first time where they are kept."""
         name = None if key is None else digest_bytes(key.encode(), kind.encode())
-        found = None if name is None else _unpacked(self.cache.load(name))
+        found = None if name is None else _unpacked(self.cache.load(name), shape)
         if found is not None:
             return found
         start = perf_counter()
@@ -246,11 +259,12 @@ def _packed(ranks: Ranks, seconds: float) -> Arrays:
     return arrays if ranks.scores is None else {**arrays, "scores": ranks.scores}
 
 
-def _unpacked(arrays: Arrays | None) -> tuple[Ranks, float] | None:
+def _unpacked(arrays: Arrays | None, shape: tuple[int, int]) -> tuple[Ranks, float] | None:
     if arrays is None:
         return None
     try:
         ranks = Ranks(arrays["items"], arrays.get("scores"), int(arrays["n_items"]))
-        return ranks, float(arrays["seconds"])
-    except (KeyError, InputError):  # damaged: it is made again
+        found = ranks, float(arrays["seconds"])
+    except (KeyError, ValueError, TypeError):  # of other content: it is made again
         return None
+    return found if (ranks.n_queries, ranks.n_items) == shape else None
