@@ -106,3 +106,29 @@ def test_rank_says_what_is_wrong(tmp_path):
     assert "Unknown ranker 'bix'" in sentence(run("rank", *given, "--ranker", "bix"))
     assert "has no option" in sentence(run("rank", *given, "--ranker", "vectors(metrc=l2)"))
     assert not (tmp_path / "o").exists()
+
+
+def test_rank_looks_at_its_output_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.rankers.rank_collection", None)  # would fail if it were called
+    (tmp_path / "pets.csv").write_text("id,text,label\na,x,cat\n")
+    (tmp_path / "odd.csv").write_text('id,text,label\n"a\tb",x,cat\n')
+    (tmp_path / "file").write_text("")
+    given = ("--ranker", "bow", "--no-cache", "-o")
+    for output in ("file", "file/deep/er"):
+        assert "file is a file; give a folder" in sentence(
+            run("rank", tmp_path / "pets.csv", *given, tmp_path / output)
+        )
+    assert "has a tab" in sentence(run("rank", tmp_path / "odd.csv", *given, tmp_path / "o"))
+    long = ("--ranker", f"file(path={'x' * 300})")
+    assert "would be too long" in sentence(run("rank", tmp_path / "pets.csv", *long, *given, tmp_path / "o"))
+
+
+def test_rank_leaves_no_labels_of_an_earlier_collection(tmp_path):
+    (tmp_path / "pets.csv").write_text("id,text\na,cat\nb,dog\n")
+    rl.write_run(rl.Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]}), tmp_path / "x.run")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "labels.tsv").write_text("old\tcat\n")
+    ranker = f"file(path={tmp_path / 'x.run'})"
+    done = run("rank", tmp_path / "pets.csv", "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "out" / "labels.tsv").exists()

@@ -1,5 +1,6 @@
 """The command that ranks a collection: `rank`."""
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,8 @@ from rankloom.errors import InputError
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
+
+LONGEST = 200  # bytes of the name of a file, without its ending; most systems allow 255
 
 
 @app.command()
@@ -61,8 +64,10 @@ def rank(
 
     calls = {one: Call.parse(one) for one in dict.fromkeys(ranker)}
     names = _file_names(calls)
+    _check_output(output)
     with progress_bars() as progress:
         opened = open_collection(collection if path is None else Call.of(collection, {"path": path}))
+        _check_labels(opened)
         done = rank_collection(
             opened, calls, depth=depth, cache=kept(cache, no_cache), strict=strict, progress=progress
         )
@@ -72,8 +77,7 @@ def rank(
                 write_ranks(lists.items, output / f"{names[name]}.npz")
             if done.collection.queries is not None:
                 write_ranks(lists.queries, output / f"{names[name]}-queries.npz")
-        if done.collection.labels is not None:
-            _write_labels(output / "labels.tsv", done.collection)
+        _write_labels(output / "labels.tsv", done.collection)
     typer.echo(done.summary(), err=True)
 
 
@@ -82,12 +86,38 @@ def _file_names(rankers: Iterable[str]) -> dict[str, str]:
     names = {ranker: re.sub(r"[^\w.=,+-]+", "_", ranker).strip("_") for ranker in rankers}
     if len(set(names.values())) < len(names):
         raise InputError(f"Two rankers would have one file: {', '.join(names)}. Rank them one after the other.")
+    long = [ranker for ranker, name in names.items() if len(name.encode()) > LONGEST]
+    if long:
+        raise InputError(
+            f"The name of a file would be too long for {long[0][:80]}...; use shorter paths in its options."
+        )
     return names
+
+
+def _check_output(folder: Path) -> None:
+    """Refuse what cannot be a folder of lists before the work; it is made after it."""
+    there = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
+    if there.exists() and not there.is_dir():
+        raise InputError(f"Cannot write to {folder}: {there} is a file; give a folder.")
+    if not os.access(there, os.W_OK):
+        raise InputError(f"Cannot write to {folder}: {there} is not yours to write to; give another folder.")
+
+
+def _check_labels(collection: "Collection") -> None:
+    """Refuse names that lines of 'item<TAB>class' cannot have, before the work."""
+    for name in (*collection.ids, *collection.labels) if collection.labels is not None else ():
+        if name != name.strip() or re.search(r"[\t\r\n]", name):
+            raise InputError(
+                f"{name!r} has a tab, a line end or white space around it, which labels.tsv cannot have; rename it."
+            )
 
 
 def _write_labels(path: Path, collection: "Collection") -> None:
     from rankloom.io.aside import written_aside
 
+    if collection.labels is None:
+        path.unlink(missing_ok=True)  # of another collection ranked before
+        return
     with written_aside(path) as file:
-        for name, label in zip(collection.ids, collection.labels or (), strict=True):
+        for name, label in zip(collection.ids, collection.labels, strict=True):
             file.write(f"{name}\t{label}\n")
