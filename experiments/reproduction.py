@@ -285,8 +285,14 @@ def main(folder):
     found = [
         Reproduction(name, Results.read(Path(folder) / name)) for name in COLLECTIONS if (Path(folder) / name).is_dir()
     ]
+    if not found:
+        sys.exit(
+            f"{folder} has no results; run the experiments with -o {folder}/NAME, NAME one of {', '.join(COLLECTIONS)}."
+        )
     (ROOT / "docs" / "reproduction.md").write_text(page(found), encoding="utf-8")
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("Give the folder of the results, as in: python experiments/reproduction.py results")
     main(sys.argv[1])

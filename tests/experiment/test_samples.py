@@ -4,6 +4,7 @@ import gzip
 import itertools
 import json
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,14 @@ def test_every_ranker_and_every_method_runs(results, name, items, rankers):
     assert len(found.of(RankerRecord)) == rankers
     assert len({one.method for one in found.of(MethodRecord)}) == 17
     assert min(one.values["ndcg@10"].mean() for one in found.of(RankerRecord)) > 0.3  # far from chance
+
+
+@pytest.mark.parametrize(("given", "why"), [([], "Give the folder of the results"), (["{}"], "has no results")])
+def test_the_reproduction_says_what_it_needs(monkeypatch, tmp_path, given, why):
+    script = EXPERIMENTS / "reproduction.py"
+    monkeypatch.setattr(sys, "argv", [str(script), *(one.format(tmp_path) for one in given)])
+    with pytest.raises(SystemExit, match=why):
+        runpy.run_path(str(script), run_name="__main__")
 
 
 def test_the_page_of_the_reproduction_is_made_from_results(results, monkeypatch, tmp_path):
