@@ -182,6 +182,12 @@ def test_pictures_are_unpacked_outside_of_the_lock(monkeypatch):
     assert not any(locked)
 
 
+def test_eight_bits_saved_as_32_keep_their_levels():
+    gray = np.array([[0, 100, 255]], np.int32)
+    assert decode(packed(Image.fromarray(gray), "TIFF"))[0, :, 0].tolist() == [0, 100, 255]
+    assert decode(packed(Image.fromarray(gray * 257), "TIFF"))[0, :, 0].tolist() == [0, 100, 255]
+
+
 def test_floating_point_pixels_are_refused_with_advice():
     with pytest.raises(ImageError, match="save it with 8 or 16 bits"):
         decode(packed(Image.new("F", (2, 2), 0.5), "TIFF"))

@@ -45,7 +45,7 @@ def test_a_flat_folder_has_no_classes(tmp_path):
 def test_a_folder_of_both_kinds_asks_which(tmp_path):
     write(tmp_path / "x" / "a.png", "")
     write(tmp_path / "x" / "a.txt", "text")
-    with pytest.raises(InputError, match="both pictures and texts; choose by kind=images or kind=texts"):
+    with pytest.raises(InputError, match=r"both pictures and texts; choose .* as in 'folder\(path=.*, kind=images\)'"):
         folder(str(tmp_path))
     assert folder(str(tmp_path), kind="texts").part("texts") == ["text"]
     with pytest.raises(UnknownNameError, match="Did you mean 'texts'"):
@@ -66,6 +66,19 @@ def test_a_folder_without_files_and_a_missing_one_are_refused(tmp_path):
         folder(str(tmp_path / "none"))
     with pytest.raises(InputError, match="is not a folder"):
         folder(write(tmp_path / "file.txt", ""))
+
+
+def test_a_folder_is_named_wherever_one_stands(tmp_path, monkeypatch):
+    write(tmp_path / "pets" / "a.txt", "")
+    monkeypatch.chdir(tmp_path / "pets")
+    assert folder(".").name == "pets"
+
+
+def test_a_path_that_is_not_there_is_told_as_one(tmp_path):
+    with pytest.raises(InputError, match=r"nope\.csv does not exist; give a folder, a file that ends in \.csv"):
+        open_collection(str(tmp_path / "nope.csv"))
+    with pytest.raises(InputError, match=r"a\.md is neither a folder nor a table"):
+        open_collection(write(tmp_path / "a.md", ""))
 
 
 def test_pipes_are_passed_over(tmp_path):

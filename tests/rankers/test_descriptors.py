@@ -136,6 +136,11 @@ def test_a_descriptor_that_changes_is_not_mistaken_for_what_it_was(tmp_path):
     np.testing.assert_array_equal(fitted.vectors[0], pictures[0].load().max(axis=(0, 1)))
 
 
+def test_a_descriptor_of_numbers_that_are_not_finite_is_named():
+    with pytest.raises(InputError, match="The descriptor mean must give finite numbers; got nan"):
+        ranker(lambda image: np.array([np.nan])).fit([])
+
+
 def test_another_version_describes_again(tmp_path, monkeypatch):
     before = ranker().digest()
     monkeypatch.setattr(descriptors, "__version__", "99")

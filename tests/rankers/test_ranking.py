@@ -253,6 +253,17 @@ def test_a_collection_of_which_nothing_can_be_read_is_an_error(tmp_path):
         rank_collection(folder(str(tmp_path)), {"b": Call.parse("bic")})
 
 
+def test_an_error_that_names_no_item_is_raised():
+    class Odd:
+        part = "vectors"
+
+        def fit(self, items, *, cache=None, progress=None):
+            raise UnreadableItemsError({})
+
+    with pytest.raises(UnreadableItemsError):
+        rank_collection(line(), {"odd": Odd()})
+
+
 def test_an_added_picture_alone_is_described(tmp_path, monkeypatch):
     from rankloom.rankers import features
 

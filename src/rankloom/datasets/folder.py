@@ -40,7 +40,10 @@ def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
     if not found:
         raise InputError(f"{path} has no {kind or 'pictures or texts'}; looked for files that end in {_endings(kind)}.")
     if len(found) > 1:
-        raise InputError(f"{path} has both pictures and texts; choose by kind=images or kind=texts.")
+        raise InputError(
+            f"{path} has both pictures and texts; choose by kind=images or kind=texts, as in "
+            f"'folder(path={path}, kind=images)'."
+        )
     [(what, names)] = found.items()
     return _collection(top, what, names)
 
@@ -56,7 +59,8 @@ def _collection(top: Path, kind: Kind, names: Sequence[str]) -> Collection:
         raise InputError(f"{top} has files in sub-folders, one for each class, but {odd!r} is in none; move it.")
     what = "pictures" if kind == "images" else "texts"
     about = f"{len(names)} {what}" + ("" if flat else f", in {len(set(classes))} classes")
-    return Collection(top.name, Ids(names), {kind: part}, labels=None if flat else tuple(classes), about=about)
+    title = top.absolute().name or str(top)  # "." has no name of its own
+    return Collection(title, Ids(names), {kind: part}, labels=None if flat else tuple(classes), about=about)
 
 
 def _text(path: Path) -> str:

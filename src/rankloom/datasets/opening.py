@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rankloom.datasets.collection import COLLECTIONS, Collection
 from rankloom.datasets.table import READERS
+from rankloom.errors import InputError
 from rankloom.registry import make
 from rankloom.spelling import Call
 
@@ -34,4 +36,15 @@ def spelled(written: str, base: Path | None = None) -> Call:
         return Call.of("folder", {"path": str(path)})
     if written not in COLLECTIONS and path.is_file() and Path(written.removesuffix(".gz")).suffix.lower() in READERS:
         return Call.of("table", {"path": str(path)})
-    return Call.parse(written)
+    call = Call.parse(written)
+    if not call.options and call.name not in COLLECTIONS and _is_path(call.name):
+        wrong = "is neither a folder nor a table" if path.exists() else "does not exist"
+        raise InputError(
+            f"{written} {wrong}; give a folder, a file that ends in {', '.join(READERS)}, or a collection."
+        )
+    return call
+
+
+def _is_path(written: str) -> bool:
+    """Tell whether it looks like a path: a name of a collection has neither slash nor ending."""
+    return "/" in written or os.sep in written or bool(Path(written).suffix)

@@ -100,6 +100,10 @@ class DescriptorRanker:
         vector = np.asarray(self.descriptor(small))
         if vector.ndim != 1:
             raise InputError(f"The descriptor {self.name} must give a vector; got an array of shape {vector.shape}.")
+        if not np.isfinite(vector).all():
+            raise InputError(
+                f"The descriptor {self.name} must give finite numbers; got {vector[~np.isfinite(vector)][0]}."
+            )
         return vector
 
     def _extract(self, items: Sequence[Any], cache: Cache, threads: int | None, progress: Progress | None) -> Vectors:

@@ -118,7 +118,7 @@ def rank_collection(
             lists = {name: work.lists(collection, *one, known[one[0].part]) for name, one in made.items()}
             return Ranking(collection, lists, skipped)
         except UnreadableItemsError as error:
-            if strict or len(error.reasons) == len(collection):
+            if strict or not error.reasons or len(error.reasons) == len(collection):
                 raise
             skipped |= {collection.ids[number]: reason for number, reason in error.reasons.items()}
             collection = collection.without(error.reasons)
