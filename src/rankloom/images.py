@@ -185,7 +185,7 @@ def _orientation(picture: Pillow.Image) -> int:
 def _rgb(pillow: Any, picture: Pillow.Image) -> Pixels:
     if picture.mode == "F":
         raise ValueError("it has floating-point pixels, whose range is not known; save it with 8 or 16 bits")
-    if picture.mode == "I" and picture.format == "TIFF" and picture.getextrema()[1] <= 255:
+    if picture.mode == "I" and picture.format == "TIFF" and np.asarray(picture).max(initial=0) <= 255:
         return np.array(picture.convert("L").convert("RGB"))  # 8 bits saved as 32; others say what is white
     if picture.mode.startswith("I"):
         return _from_16_bits(np.asarray(picture).astype(np.int64))

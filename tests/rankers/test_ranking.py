@@ -253,6 +253,17 @@ def test_a_collection_of_which_nothing_can_be_read_is_an_error(tmp_path):
         rank_collection(folder(str(tmp_path)), {"b": Call.parse("bic")})
 
 
+def test_rows_of_a_file_that_no_longer_match_are_told_with_what_was_left_out(tmp_path):
+    save(tmp_path / "pictures", "a.png", "b.png")
+    (tmp_path / "pictures" / "c.png").write_bytes(b"junk")
+    np.save(tmp_path / "x.npy", np.eye(3))
+    rankers = {"gch": Call.parse("gch"), "x": Call.of("vectors", {"path": str(tmp_path / "x.npy")})}
+    with pytest.raises(
+        InputError, match=r"2 items; got .* left out as they cannot be read, such as c\.png: .* their rows"
+    ):
+        rank_collection(folder(tmp_path / "pictures"), rankers)
+
+
 def test_an_error_that_names_no_item_is_raised():
     class Odd:
         part = "vectors"

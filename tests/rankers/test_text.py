@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import rankloom as rl
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.rankers.text import RANKERS, WEIGHTS, bow_cosine, bow_jaccard, okapi, two_grams_cosine
+from rankloom.rankers.texts import MODELS
 from rankloom.rankers.words import tokenize
 
 WORDS = ("fever", "cough", "ache", "zebra", "naïve", "the", "heart", ".")
@@ -200,3 +201,11 @@ def test_neighbors_in_a_sample_of_ohsumed_are_of_the_same_class(shared):
     found = {name: rl.evaluate(RANKERS[name](texts).rank(depth=10), labels=labels)["ndcg@10"] for name in RANKERS}
     assert min(found.values()) > 0.4
     assert found["bow-cosine"] > found["bow"]
+
+
+@pytest.mark.parametrize("name", ["bow-jaccard", "2grams-jaccard", "jaccard", "dice", "gnf-wgu", "gnf-mcs"])
+def test_unknown_words_of_a_query_count_nowhere_and_the_notes_say_so(name):
+    maker = MODELS[name]
+    model = maker(["heart failure", "skin"])
+    np.testing.assert_array_equal(model.rank(["heart failure zebra"]).scores, model.rank(["heart failure"]).scores)
+    assert "does not have counts nowhere" in " ".join(maker.__doc__.split())

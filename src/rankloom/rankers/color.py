@@ -198,7 +198,7 @@ def _log_levels(counts: Whole, wholes: Whole | int) -> NDArray[np.uint8]:
 def _conditional(kinds: Whole, size: int) -> Floats:
     """Return the autocorrelogram: same at each distance, for each pixel of a kind."""
     have = np.maximum(np.bincount(kinds.ravel(), minlength=size), 1)
-    same = 2 * _same_at_distances(kinds, size) / (8 * np.array(DISTANCES))
+    same: NDArray[np.float64] = 2 * _same_at_distances(kinds, size) / (8 * np.array(DISTANCES))
     return (same / have[:, None]).ravel().astype(np.float32)
 
 

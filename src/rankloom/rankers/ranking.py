@@ -122,6 +122,8 @@ def rank_collection(
                 raise
             skipped |= {collection.ids[number]: reason for number, reason in error.reasons.items()}
             collection = collection.without(error.reasons)
+        except InputError as error:
+            raise _after_leaving_out(error, skipped) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ class _Work:
         """Return the lists by one ranker; it looks at the items only where something is not kept."""
         part = cast(Sequence[Any], collection.part(ranker.part))
         fitted = lru_cache(lambda: ranker.fit(part, cache=self.cache, progress=self.progress))
-        key = _key(ranker, call, known and known.digest, self.depth)
+        key = _key(ranker, call, None if known is None else known.digest, self.depth)
 
         def unchanged() -> bool:
             return known is not None and _stamps(collection, ranker.part) == known.stamps
@@ -213,6 +215,15 @@ def named(ranks: Ranks, item_ids: Ids, query_ids: Ids) -> Ranks:
             f"{ranks.n_items}. Check it with check_ranker."
         )
     return Ranks.trusted(ranks.items, ranks.scores, ranks.n_items, item_ids=ids, query_ids=query_ids)
+
+
+def _after_leaving_out(error: InputError, skipped: Mapping[str, str]) -> InputError:
+    """Return an error with what was left out before: rows of a file may be one too many for that."""
+    if not skipped or type(error) is not InputError:
+        return error
+    name, reason = next(iter(skipped.items()))
+    left = f"{len(skipped)} of the items are left out as they cannot be read, such as {name}: {reason}"
+    return InputError(f"{error} {left} Mend them, or remove them and their rows.")
 
 
 def _stamps(collection: Collection, part: str) -> list[tuple[int, ...] | None]:

@@ -71,6 +71,11 @@ def bow_jaccard(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer:
 
     .. math:: J(a, b) = \sum_t \min(a_t, b_t) \,/\, \sum_t \max(a_t, b_t)
 
+    Notes
+    -----
+    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    either.
+
     References
     ----------
     Lewis, Ossowski, Hicks, Errami, Garner (2006), Text similarity: an alternative way to search MEDLINE,
@@ -114,6 +119,11 @@ def two_grams_jaccard(
 ) -> TermModel:
     """Weighted Jaccard similarity (see `bow_jaccard`) of bags of word 2-grams (see `two_grams_cosine`).
 
+    Notes
+    -----
+    A word or pair of a query from outside that the collection does not have counts nowhere, not in the size of the
+    query either.
+
     Examples
     --------
     >>> two_grams_jaccard(["heart failure", "failure, heart"], weights="binary").rank().scores
@@ -140,12 +150,23 @@ def bow(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermMode
 
 
 def jaccard(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
-    r"""Jaccard similarity of the sets of words, :math:`|A \cap B| / |A \cup B|`."""
+    r"""Jaccard similarity of the sets of words, :math:`|A \cap B| / |A \cup B|`.
+
+    Notes
+    -----
+    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    either.
+    """
     return bow_jaccard(texts, weights="binary", tokenizer=tokenizer)
 
 
 def dice(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
     r"""Dice similarity of the sets of words, :math:`2 |A \cap B| / (|A| + |B|)`; it orders as Jaccard does.
+
+    Notes
+    -----
+    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    either.
 
     Examples
     --------

@@ -35,6 +35,11 @@ def gnf_wgu(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, (|a| + |b| - |\mathrm{mcs}(a, b)|)
 
+    Notes
+    -----
+    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    either.
+
     References
     ----------
     Wallis, Shoubridge, Kraetz, Ray (2001), Graph distances using graph union, doi:10.1016/S0167-8655(01)00022-8
@@ -54,6 +59,11 @@ def gnf_mcs(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
     r"""Graphs of words by maximum common subgraph.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, \max(|a|, |b|)
+
+    Notes
+    -----
+    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    either.
 
     References
     ----------
