@@ -186,6 +186,8 @@ def test_eight_bits_saved_as_32_keep_their_levels():
     gray = np.array([[0, 100, 255]], np.int32)
     assert decode(packed(Image.fromarray(gray), "TIFF"))[0, :, 0].tolist() == [0, 100, 255]
     assert decode(packed(Image.fromarray(gray * 257), "TIFF"))[0, :, 0].tolist() == [0, 100, 255]
+    with pytest.raises(ImageError, match="its gray levels are -5 to 250"):
+        decode(packed(Image.fromarray(gray - 5), "TIFF"))
 
 
 def test_floating_point_pixels_are_refused_with_advice():

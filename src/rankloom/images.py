@@ -185,20 +185,21 @@ def _orientation(picture: Pillow.Image) -> int:
 def _rgb(pillow: Any, picture: Pillow.Image) -> Pixels:
     if picture.mode == "F":
         raise ValueError("it has floating-point pixels, whose range is not known; save it with 8 or 16 bits")
-    if picture.mode == "I" and picture.format == "TIFF" and np.asarray(picture).max(initial=0) <= 255:
-        return np.array(picture.convert("L").convert("RGB"))  # 8 bits saved as 32; others say what is white
     if picture.mode.startswith("I"):
-        return _from_16_bits(np.asarray(picture).astype(np.int64))
+        gray = np.asarray(picture).astype(np.int64)
+        # A TIFF of 32 bits does not say what is white: levels up to 255 are 8 bits saved so.
+        small = picture.mode == "I" and picture.format == "TIFF" and gray.max(initial=0) <= 255
+        return _from_gray(gray, 255 if small else 65535)
     if picture.has_transparency_data:
         layer = picture.convert("RGBA")
         return np.asarray(pillow.alpha_composite(pillow.new("RGBA", layer.size, WHITE), layer).convert("RGB"))
     return np.array(picture.convert("RGB"))
 
 
-def _from_16_bits(gray: NDArray[np.int64]) -> Pixels:
+def _from_gray(gray: NDArray[np.int64], white: int) -> Pixels:
     if gray.min(initial=0) < 0 or gray.max(initial=0) > 65535:
         raise ValueError(f"its gray levels are {gray.min()} to {gray.max()}; only 8 or 16 bits are read")
-    levels = ((gray * 255 + 32767) // 65535).astype(np.uint8)
+    levels = ((gray * 255 + white // 2) // white).astype(np.uint8)
     return np.repeat(levels[:, :, None], 3, axis=2)
 
 

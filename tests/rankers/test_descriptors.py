@@ -195,6 +195,15 @@ def test_progress_counts_the_pictures_described(tmp_path):
     assert told == [("describing by mean", done, 9) for done in (4, 8, 9)]
 
 
+@pytest.mark.parametrize("comparator", ["l1", "d1"])
+def test_progress_counts_the_pictures_compared(comparator, monkeypatch):
+    monkeypatch.setattr("rankloom.knn.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
+    told = []
+    pictures = [np.full((3, 2, 3), gray, np.uint8) for gray in (0, 50, 100, 150, 200)]
+    ranker(comparator=comparator).fit(pictures).rank(progress=lambda *one: told.append(one))
+    assert told == [("comparing pictures", done, 5) for done in (2, 4, 5)]
+
+
 def test_large_pictures_are_reduced_when_asked_for():
     shapes = Counter()
 

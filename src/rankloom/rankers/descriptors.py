@@ -154,19 +154,21 @@ class FittedDescriptor:
                 asked = self.ranker._extract(queries, self.cache, None, progress)
             except UnreadableItemsError as error:  # queries are not items, which could be left out
                 raise InputError(f"Queries cannot be read: {' '.join(error.reasons.values())}") from None
-        return compare(self.vectors, asked, self.ranker.comparator, depth)
+        return compare(self.vectors, asked, self.ranker.comparator, depth, progress)
 
 
-def compare(items: Vectors, queries: Vectors | None, comparator: str, depth: int) -> Ranks:
-    """Rank items by their distance to each query, or to each item."""
+def compare(
+    items: Vectors, queries: Vectors | None, comparator: str, depth: int, progress: Progress | None = None
+) -> Ranks:
+    """Rank items by their distance to each query, or to each item; for cosine, dot and l2 no progress is told."""
     if comparator in DISTANCES:
-        return _by_distance(items, queries, DISTANCES[comparator], depth)
+        return _by_distance(items, queries, DISTANCES[comparator], depth, progress)
     # Numbers that are 0 everywhere change no metric; a joint histogram has many.
     used = items.any(axis=0) if queries is None else items.any(axis=0) | queries.any(axis=0)
     items = items[:, used]
     queries = None if queries is None else queries[:, used]
     if comparator == "l1":
-        return _by_distance(items, queries, _city_block, depth)
+        return _by_distance(items, queries, _city_block, depth, progress)
     return Ranks.from_vectors(items, comparator, depth, queries=queries)
 
 
@@ -192,13 +194,17 @@ def _sparse_city_block(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArra
     return out
 
 
-def _by_distance(items: Vectors, queries: Vectors | None, distance: Distance, depth: int) -> Ranks:
+def _by_distance(
+    items: Vectors, queries: Vectors | None, distance: Distance, depth: int, progress: Progress | None
+) -> Ranks:
     own = queries is None
     items = np.asarray(items, np.float64)
     asked = items if queries is None else np.asarray(queries, np.float64)
 
     def costs(start: int, stop: int, out: NDArray[np.float64]) -> None:
         np.copyto(out, distance(asked[start:stop], items))
+        if progress:
+            progress("comparing pictures", stop, len(asked))
 
     found, cost = nearest(len(asked), len(items), whole_number("depth", depth), costs, own=own)
     return Ranks(found, 0 - cost, len(items))
