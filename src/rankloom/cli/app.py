@@ -83,7 +83,7 @@ CacheFolder = Annotated[
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing between runs.")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="An item that can't be read is an error; else it is left out and named.")
+    bool, typer.Option("--strict", help="A picture that can't be read is an error; else it is left out and named.")
 ]
 
 

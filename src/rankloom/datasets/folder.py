@@ -23,7 +23,8 @@ def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
     """Return the pictures or the texts (.txt, UTF-8) of a folder; the class of each is its sub-folder.
 
     Files are looked for in sub-folders of any depth, and named by their path in the folder. Where no file is in a
-    sub-folder there are no classes: the files can be ranked, but the ranks not evaluated.
+    sub-folder there are no classes: the files can be ranked, but the ranks not evaluated. A text that cannot be
+    read is an error that names it; a picture is opened only when it is ranked.
 
     Parameters
     ----------
