@@ -64,3 +64,8 @@ def test_files_of_labels_and_of_judgments(tmp_path):
     assert (tuple(judged.queries.ids), judged.about) == (("q1", "q2"), "2 queries with 2 judgments")
     with pytest.raises(InputError, match="one of the two"):
         files()
+
+
+def test_a_collection_is_shown_in_one_line():
+    shown = repr(digits())
+    assert shown == "Collection('digits', n=1797, parts: pixels, directions, sums, blocks, edges; labels)"

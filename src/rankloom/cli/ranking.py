@@ -48,7 +48,8 @@ def rank(
 ) -> None:
     """Rank the items of a collection by several rankers: each item a query, a file of lists for each ranker.
 
-    Where the collection has queries of its own, their lists are in RANKER-queries.npz.
+    Beside them is labels.tsv, the class of each item, where there are classes. Where the collection has queries of its
+    own, their lists are in the folder queries.
 
     Examples:
 
@@ -71,12 +72,12 @@ def rank(
         done = rank_collection(
             opened, calls, depth=depth, cache=kept(cache, no_cache), strict=strict, progress=progress
         )
-        make_folder(output)
+        make_folder(output if done.collection.queries is None else output / "queries")
         for name, lists in done.lists.items():
             if lists.items is not None:
                 write_ranks(lists.items, output / f"{names[name]}.npz")
             if done.collection.queries is not None:
-                write_ranks(lists.queries, output / f"{names[name]}-queries.npz")
+                write_ranks(lists.queries, output / "queries" / f"{names[name]}.npz")
         _write_labels(output / "labels.tsv", done.collection)
     typer.echo(done.summary(), err=True)
 

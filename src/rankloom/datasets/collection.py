@@ -102,6 +102,12 @@ class Collection:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        judged = (
+            "labels" if self.labels is not None else "queries" if self.queries is not None else "nothing to judge by"
+        )
+        return f"Collection({self.name!r}, n={len(self)}, parts: {', '.join(self.parts) or 'names alone'}; {judged})"
+
     def part(self, name: str) -> Part:
         """Return one part of every item."""
         return _part(self.name, self.ids, self.parts, name)

@@ -15,7 +15,7 @@ import numpy as np
 from rankloom.cache import Arrays, Cache, digest_bytes
 from rankloom.datasets import Collection, Content, content_digest
 from rankloom.engine import Progress
-from rankloom.errors import InputError, whole_number
+from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.rankers.features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError
@@ -110,6 +110,8 @@ def rank_collection(
     {'a': 0.0, 'c': -1.0}
     """
     made = {name: _made(ranker) for name, ranker in rankers.items()}
+    for name, (ranker, _) in made.items():
+        _check_part(collection, name, ranker.part)
     work = _Work(whole_number("depth", depth), items, cache or Cache(None), progress)
     skipped: dict[str, str] = {}
     while True:  # again without what cannot be read: each round leaves at least one item out
@@ -234,6 +236,14 @@ def _stamps(collection: Collection, part: str) -> list[tuple[int, ...] | None]:
 
 def _made(ranker: Call | Ranker) -> tuple[Ranker, Call | None]:
     return (make(RANKERS, ranker.name, dict(ranker.options)), ranker) if isinstance(ranker, Call) else (ranker, None)
+
+
+def _check_part(collection: Collection, name: str, part: str) -> None:
+    """Raise where a ranker looks at what the items have not, such as one of texts at pictures."""
+    try:
+        collection.part(part)
+    except UnknownNameError as error:
+        raise InputError(f"The ranker {name!r} looks at {part}, and these items have none. {error}") from None
 
 
 def _lists_queries_only(ranker: Ranker) -> bool:
