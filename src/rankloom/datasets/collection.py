@@ -103,10 +103,8 @@ class Collection:
         return len(self.ids)
 
     def __repr__(self) -> str:
-        judged = (
-            "labels" if self.labels is not None else "queries" if self.queries is not None else "nothing to judge by"
-        )
-        return f"Collection({self.name!r}, n={len(self)}, parts: {', '.join(self.parts) or 'names alone'}; {judged})"
+        truth = "labels" if self.labels is not None else "queries" if self.queries is not None else "not judged"
+        return f"Collection({self.name!r}, n={len(self)}, parts: {', '.join(self.parts) or 'names alone'}; {truth})"
 
     def part(self, name: str) -> Part:
         """Return one part of every item."""

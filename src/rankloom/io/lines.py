@@ -112,7 +112,8 @@ def check_written(kind: str, name: str) -> None:
         raise InputError(f"The {kind} {name!r} cannot be written as UTF-8.") from None
     if raw.split() != [raw]:
         raise InputError(
-            f"The {kind} {name!r} is empty or has white space, which parts columns here; rename it, or write an .npz file, which takes any name."
+            f"The {kind} {name!r} is empty or has white space, which parts columns here; rename it, or write an .npz "
+            "file, which takes any name."
         )
     if raw.startswith(BOM):
         raise InputError(f"The {kind} {name!r} starts with a byte-order mark, which readers drop; rename it.")
