@@ -8,10 +8,12 @@ from typing import Any
 from rankloom.web.guard import App, Message, Receive, Send
 from rankloom.web.keeping import Kept
 
+LONGEST = 2_000  # bytes of an address; those of our own links are shorter
 MOST_BYTES = 96_000_000
+OVERHEAD = LONGEST + 1_000  # what an answer takes besides its body: address and headers
 LARGEST = 1_000_000  # an answer of more is made anew each time
-#: What does not depend on the address alone: pictures that were sent are let go of after a while.
-CHANGING = ("/picture", "/health")
+#: What does not depend on the address alone (pictures sent are let go of after a while), or is in memory anyway.
+PASSED = ("/picture", "/health", "/image", "/static")
 
 Answer = list[Message]
 
@@ -29,9 +31,16 @@ class Remembering:
         self._app = app
         self._kept: Kept[Answer] = Kept(10_000, most_bytes=MOST_BYTES, size=_size)
 
+    @staticmethod
+    def _keeps(scope: MutableMapping[str, Any]) -> bool:
+        """Tell whether the answer to a request may be kept."""
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(PASSED):
+            return False
+        return len(scope["path"]) + len(scope["query_string"]) <= LONGEST
+
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(CHANGING):
+        if not self._keeps(scope):
             await self._app(scope, receive, send)
             return
         key = (scope["path"], scope["query_string"])
@@ -55,4 +64,4 @@ def _recording(send: Send, answer: Answer) -> Send:
 
 
 def _size(answer: Answer) -> int:
-    return 500 + sum(len(message.get("body", b"")) for message in answer)
+    return OVERHEAD + sum(len(message.get("body", b"")) for message in answer)
