@@ -23,7 +23,7 @@ import sys
 sys.path.insert(0, {folder!r})
 from web_collection import baskets
 from rankloom.web import Library, Limits, listen, serve
-limits = Limits(header_seconds=1, connections=20)
+limits = Limits(header_seconds=1, answer_seconds=1, connections=20)
 serve(Library.open(baskets(), ["bic"]), listen(), limits=limits, ready=lambda address: print(address, flush=True))
 """
 

@@ -300,7 +300,8 @@ def test_pictures_of_items_may_be_kept_while_the_collection_is_the_same(client):
 @pytest.mark.parametrize(
     ("host", "status"),
     [("127.0.0.1:8000", 200), ("localhost", 200), ("[::1]:80", 200), ("192.168.1.7", 200), ("baskets.example", 200),
-     ("evil.example", 400), ("", 400), ("localhost.evil.example", 400), ("[::1", 400)],
+     ("evil.example", 400), ("", 400), ("localhost.evil.example", 400), ("[::1", 400),
+     ("127.0.0.1?x", 400), ("user@127.0.0.1", 400), ("127.0.0.1:abc", 400), ("127.0.0.1/x", 400), ("[127.0.0.1", 400)],
 )  # fmt: skip
 def test_only_addresses_and_known_names_are_answered_for(client, host, status):
     answer = client.get("/health", headers={"Host": host})
@@ -313,6 +314,8 @@ def test_pages_of_other_sites_cannot_send_pictures(client):
     content = encoded(picture("red"))
     headers = {"Content-Type": "image/png", "Origin": "http://evil.example"}
     shape(client.post("/picture.json", content=content, headers=headers), 403)
+    for odd in ("http://[", "null", "http://127.0.0.1:8001"):
+        shape(client.post("/picture.json", content=content, headers={**headers, "Origin": odd}), 403)
     headers["Origin"] = "http://127.0.0.1:8000"
     assert client.post("/picture.json", content=content, headers=headers).status_code == 201
 

@@ -1,5 +1,6 @@
 """The server as clients of all kinds meet it: patient, slow, broken and gone; and its end."""
 
+import asyncio
 import json
 import signal
 import socket
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import rankloom as rl
 from rankloom.cli import app
+from rankloom.web import make_app
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +88,67 @@ def test_headers_that_come_byte_by_byte_are_given_up_and_too_many_connections_re
             client.close()
         time.sleep(0.5)
         assert healthy(address)
+
+
+def test_a_client_that_does_not_read_its_answers_is_given_up():
+    asked = b"GET /item/1/why/2.json?cutoff=18 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with started(IMPATIENT) as (_, address), connected(address) as client:
+        client.sendall(asked * 400)
+        time.sleep(4)
+        got = b""
+        with suppress(ConnectionResetError):
+            while more := client.recv(65536):
+                got += more
+        assert 0 < got.count(b"HTTP/1.1 200") < 400
+        assert healthy(address)
+
+
+def test_headers_that_come_together_are_counted_too(running):
+    head = b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + b"X-Long: aaaaaaaaaaaaaaaaaaaaa\r\n" * 1200
+    assert error_in(answer_to(running[1], head + b"Connection: close\r\n\r\n")) == 431
+
+
+def test_two_hosts_are_refused(running):
+    asked = b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    assert error_in(answer_to(running[1], asked)) == 400
+
+
+def test_more_pictures_at_a_time_than_allowed_are_told_to_come_again(running):
+    head = b"POST /picture.json HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\nContent-Length: 100\r\n\r\n"
+    under_way = [connected(running[1]) for _ in range(8)]
+    for client in under_way:
+        client.sendall(head)
+    assert healthy(running[1])
+    with connected(running[1]) as client:
+        client.sendall(head)
+        got = client.recv(65536)
+    assert b" 503 " in got.split(b"\r\n")[0]
+    assert b"retry-after: 1" in got.lower()
+    for client in under_way:
+        client.close()
+    assert healthy(running[1])
+    assert (
+        error_in(
+            answer_to(running[1], head.replace(b"Content-Length", b"Connection: close\r\nContent-Length"), bytes(100))
+        )
+        == 415
+    )
+
+
+def test_a_picture_whose_sender_goes_away_is_not_logged_as_an_error(caplog, library):
+    sent = []
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"image/png")]
+    scope = {"type": "http", "method": "POST", "path": "/picture.json", "query_string": b"", "headers": headers}
+    asyncio.run(make_app(library)(scope, receive, send))
+    assert sent[0]["status"] == 400
+    assert caplog.records == []
 
 
 def test_a_body_that_comes_too_slowly_is_given_up(running):

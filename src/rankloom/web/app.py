@@ -78,7 +78,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     refusal = _refusal(error)
     more = error.headers if isinstance(error, HTTPException) else None
     headers = {**refusal.headers(), **(more or {})}
-    if request.url.path.endswith(".json") or "text/html" not in request.headers.get("accept", ""):
+    if request.scope["path"].endswith(".json") or "text/html" not in request.headers.get("accept", ""):
         body = error_body(refusal.status, refusal.error)
         return Response(body, refusal.status, headers, media_type="application/json")
     site: Site = request.app.state.site

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import re
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +17,9 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+REFUSING = 5  # seconds that a client may take to read why it is refused
+HOST = re.compile(r"(?:([a-z0-9._-]+)|\[([0-9a-f:.]+)\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
 log = logging.getLogger("rankloom.web")
 
@@ -70,20 +75,30 @@ class Guard:
             await exchange.refuse(RefusedError(500, "Something went wrong here; the log of the server says what."))
 
     def _check(self, scope: MutableMapping[str, Any]) -> None:
+        self._check_size(scope)
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
-        if not self._ours(host):
-            raise RefusedError(400, f"This server does not answer for the host {host!r}; open it by its address.")
+        if not self._ours(host) or sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            raise RefusedError(400, f"This server does not answer for the host {host[:100]!r}; open it by its address.")
         origin = headers.get(b"origin", b"").decode("latin-1")
-        if scope["method"] not in ("GET", "HEAD") and origin and urlsplit(origin).netloc.lower() != host.lower():
-            raise RefusedError(403, f"Pages of {origin} may not send anything here.")
+        if scope["method"] not in ("GET", "HEAD") and origin and _site_of(origin) != host.lower():
+            raise RefusedError(403, f"Pages of {origin[:100]} may not send anything here.")
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._limits.body_bytes:
             raise _too_large(self._limits.body_bytes)
 
+    def _check_size(self, scope: MutableMapping[str, Any]) -> None:
+        """Refuse headers that are too many; the server counts only those that come in pieces."""
+        first = len(scope["path"]) + len(scope["query_string"])
+        if first + sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > self._limits.header_bytes:
+            raise RefusedError(431, f"The headers of a request may have {self._limits.header_bytes} bytes at most.")
+
     def _ours(self, host: str) -> bool:
+        found = HOST.fullmatch(host)
+        if found is None:
+            return False
+        name = (found[1] or found[2]).lower().rstrip(".")
         try:
-            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
             return name in self._names or bool(ipaddress.ip_address(name))
         except ValueError:
             return False
@@ -127,8 +142,18 @@ class _Exchange:
         if not self._whole:
             headers["Connection"] = "close"  # what is left of the request is not read
         start = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        await self.send({"type": "http.response.start", "status": refusal.status, "headers": start})
-        await self._send({"type": "http.response.body", "body": body})
+        with suppress(TimeoutError):  # a client that reads nothing
+            async with asyncio.timeout(REFUSING):
+                await self.send({"type": "http.response.start", "status": refusal.status, "headers": start})
+                await self._send({"type": "http.response.body", "body": body})
+
+
+def _site_of(origin: str) -> str | None:
+    """Return the host and port of a page; None where it has none."""
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
 
 
 def _too_large(most: int) -> RefusedError:

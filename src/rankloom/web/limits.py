@@ -20,8 +20,14 @@ class Limits:
         From the first line of a request to the end of its answer.
     header_seconds : float
         From the first byte of a request to the end of its headers.
+    header_bytes : int
+        Of a request: its first line and its headers.
+    answer_seconds : float
+        From the first byte of an answer that the client does not take at once to the last that it takes.
     searches : int
         That wait or are worked on; more are told to come again.
+    uploads : int
+        Pictures that come in or are decoded; more are told to come again.
     connections : int
         That are open at a time.
     """
@@ -30,7 +36,10 @@ class Limits:
     pixels: int = 25_000_000
     seconds: float = 15.0
     header_seconds: float = 10.0
+    header_bytes: int = 32_768
+    answer_seconds: float = 30.0
     searches: int = 64
+    uploads: int = 8
     connections: int = 512
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
 from rankloom.errors import InputError
@@ -116,7 +117,7 @@ def _twin(path: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 def _answer(request: Request, site: Site, template: str, values: Values, **more: Any) -> Response:
     values = {"ok": True, **values}
-    if request.url.path.endswith(".json"):
+    if request.scope["path"].endswith(".json"):
         return as_json(values)
     return as_page(site.pages.render(template, data=values, standard=site.library.standard, **more))
 
@@ -172,7 +173,7 @@ async def _explained(
 
 
 def _why_page(request: Request, site: Site, values: Values, compared: Compared) -> Response:
-    drawn = [] if request.url.path.endswith(".json") else site.views.drawings(compared)
+    drawn = [] if request.scope["path"].endswith(".json") else site.views.drawings(compared)
     return _answer(request, site, "why.html", values, drawings=drawn)
 
 
@@ -218,13 +219,16 @@ async def send_picture(request: Request, site: Here) -> Response:
     """Take a picture to search by; the answer says where its results are."""
     if "images" not in site.library.takes:
         raise InputError("This collection has no ranker that takes pictures.")
-    content = await _content(request, site)
     try:
-        digest = await site.work(lambda: site.uploads.add(content))
+        with site.uploading():
+            content = await _content(request, site)
+            digest = await site.work(lambda: site.uploads.add(content))
+    except ClientDisconnect:
+        return Response(status_code=400)  # that nobody gets
     except ImageError as error:
         raise RefusedError(413 if "too large" in str(error) else 415, str(error)) from None
     address = f"/picture/{digest}"
-    if request.url.path.endswith(".json"):
+    if request.scope["path"].endswith(".json"):
         return as_json({"ok": True, "picture": digest, "address": address}, 201, {"Location": address})
     return RedirectResponse(address, 303)
 

@@ -20,7 +20,6 @@ from rankloom.web.limits import Limits, error_body
 
 GRACE = 20  # seconds that what is under way may take when the server ends
 IDLE = 15  # seconds that a connection without a request stays open
-HEADERS_BYTES = 32_768
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -104,15 +103,17 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
 
 
 class Patient(HttpToolsProtocol):
-    """HTTP/1.1 that gives up a connection whose headers take too long, and refuses too many of them."""
+    """HTTP/1.1 that gives up clients whose headers take too long or that do not read, and refuses too many of them."""
 
     limits = Limits()
     _timer: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
     _waiting = 0  # bytes of headers that are not whole yet
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request, unless there are too many connections."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # writing is paused while anything waits to be read
         if len(self.connections) > self.limits.connections:
             self._refuse(503, "Too many connections at a time; try again in a moment.")
         else:
@@ -127,15 +128,32 @@ class Patient(HttpToolsProtocol):
             self._stop()  # the headers are whole: from here on the time limit of requests holds
             return
         self._waiting += len(data)
-        if self._waiting > HEADERS_BYTES:
-            self._refuse(431, f"The headers of a request may have {HEADERS_BYTES} bytes at most.")
+        if self._waiting > self.limits.header_bytes:
+            self._refuse(431, f"The headers of a request may have {self.limits.header_bytes} bytes at most.")
         elif self._timer is None:
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._stop()
+        self._read()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for a client that does not take all of an answer; `close` would wait for it without end."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(self.limits.answer_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: everything was taken."""
+        self._read()
+        super().resume_writing()
+
+    def _read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP."""

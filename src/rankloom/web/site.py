@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from starlette.responses import HTMLResponse, Response
@@ -39,11 +40,23 @@ class Site:
         self.uploads = Uploads(most_pixels=limits.pixels)
         self._quick = Lane(WORKERS, limits.searches)
         self._slow = Lane(1, SLOW_WAITING)
+        self._uploading = 0
 
     async def work(self, do: Callable[[], T], choice: Choice | None = None) -> T:
         """Do something on a thread; what a choice needs first may take long, and has a thread of its own."""
         lane = self._quick if choice is None or self.library.ready(choice) else self._slow
         return await lane.run(do)
+
+    @contextmanager
+    def uploading(self) -> Iterator[None]:
+        """Count a picture that comes in, from before its first byte is read: its bytes are in memory."""
+        if self._uploading >= self.limits.uploads:
+            raise RefusedError(503, "Too many pictures come in at a time; try again in a moment.", retry_after=1)
+        self._uploading += 1
+        try:
+            yield
+        finally:
+            self._uploading -= 1
 
     def item(self, number: int) -> int:
         """Return the number of an item that there is."""
