@@ -26,6 +26,15 @@ from rankloom.web import Library, Limits, listen, serve
 limits = Limits(header_seconds=1, answer_seconds=1, connections=20)
 serve(Library.open(baskets(), ["bic"]), listen(), limits=limits, ready=lambda address: print(address, flush=True))
 """
+SLOW = """
+import sys, time
+sys.path.insert(0, {folder!r})
+from web_collection import baskets
+from rankloom.web import Library, Limits, listen, serve
+library = Library.open(baskets(), ["bic"])
+Library.compare = lambda *_: time.sleep(600)
+serve(library, listen(), limits=Limits(seconds=1), ready=lambda address: print(address, flush=True))
+"""
 
 
 @contextmanager

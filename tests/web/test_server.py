@@ -11,7 +11,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
-from serving import IMPATIENT, server, started
+from serving import IMPATIENT, SLOW, server, started
 from typer.testing import CliRunner
 
 import rankloom as rl
@@ -202,6 +202,14 @@ def test_sigterm_finishes_what_is_under_way_and_ends_with_0():
             client.sendall(bytes(50))
             assert b" 415 " in client.recv(65536).split(b"\r\n")[0]
         assert process.wait(30) == 0
+
+
+def test_sigterm_ends_the_process_while_a_search_goes_on_and_on():
+    with started(SLOW) as (process, address):
+        asked = b"GET /item/1/why/2.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        assert error_in(answer_to(address, asked)) == 503
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
 
 
 def test_a_port_that_is_taken_is_told_in_a_sentence():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, TypeVar
 
 from starlette.responses import HTMLResponse, Response
@@ -19,6 +21,8 @@ from rankloom.web.queries import Choice, Picture
 from rankloom.web.views import Views
 
 T = TypeVar("T")
+#: What a thread is to do, and whom it tells.
+Task = tuple[Future[Any], Callable[[], Any]]
 
 WORKERS = 2  # threads that search: kernels are quick, and the rest holds the interpreter's lock anyway
 SLOW_WAITING = 4  # what first needs an index or a whole collection fused waits apart, so that searches go on
@@ -88,8 +92,9 @@ class Lane:
     """
 
     def __init__(self, workers: int, most: int) -> None:
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="rankloom-search")
-        self._most, self._inside = most, 0
+        self._workers, self._most, self._inside = workers, most, 0
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._threads: list[Thread] = []
 
     async def run(self, do: Callable[[], T]) -> T:
         """Return what `do` returns."""
@@ -97,17 +102,42 @@ class Lane:
             raise RefusedError(503, "Too many searches at a time; try again in a moment.", retry_after=1)
         self._inside += 1
         loop = asyncio.get_running_loop()
-        future = self._pool.submit(do)
+        future: Future[T] = Future()
+        self._begin()
+        self._tasks.put((future, do))
         # Counted until the thread is done with it, which a request that ran out of time does not wait for.
         future.add_done_callback(lambda _: _later(loop, self._leave))
         return await asyncio.wrap_future(future)
+
+    def _begin(self) -> None:
+        """Start the threads; unlike those of an executor they don't hold up the end of the process."""
+        while len(self._threads) < self._workers:
+            self._threads.append(Thread(target=_work, args=[self._tasks], name="rankloom-search", daemon=True))
+            self._threads[-1].start()
 
     def _leave(self) -> None:
         self._inside -= 1
 
     def close(self) -> None:
         """Begin nothing more."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        with suppress(Empty):
+            while True:
+                task = self._tasks.get_nowait()
+                if task is not None:
+                    task[0].cancel()
+        for _ in self._threads:
+            self._tasks.put(None)
+
+
+def _work(tasks: SimpleQueue[Task | None]) -> None:
+    while (task := tasks.get()) is not None:
+        future, do = task
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(do())
+            except BaseException as error:
+                future.set_exception(error)
+        del task, future, do  # nothing of a request is kept while waiting for the next
 
 
 def _later(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
