@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from web_collection import encoded, picture
 
 import rankloom as rl
+from rankloom.datasets import open_collection
 from rankloom.web import Library, Limits, make_app
 
 HTML = {"Accept": "text/html"}
@@ -295,6 +296,16 @@ def test_pictures_of_items_may_be_kept_while_the_collection_is_the_same(client):
     address = client.get("/items.json").json()["items"][0]["image"]
     assert "immutable" in client.get(address).headers["cache-control"]
     assert client.get(address.partition("?")[0]).headers["cache-control"] == "no-cache"
+
+
+def test_a_picture_that_is_gone_is_404_and_does_not_say_where_it_was(tmp_path):
+    for color in ("red", "blue"):
+        (tmp_path / f"{color}.png").write_bytes(encoded(picture(color)))
+    library = Library.open(open_collection(str(tmp_path)), ["bic"])
+    (tmp_path / "red.png").unlink()
+    with TestClient(make_app(library), base_url="http://localhost") as client:
+        assert client.get("/image/0").status_code == 200
+        assert str(tmp_path) not in shape(client.get("/image/1"), 404)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """A library answers as the parts it is made of do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from web_collection import baskets, picture
@@ -97,6 +99,13 @@ def test_lists_of_a_second_start_are_those_of_the_first(tmp_path):
     again = Library.open(baskets(), ["bic", "okapi"], cache=Cache(tmp_path))
     assert first.version == again.version
     assert np.array_equal(first.ranks["bic"].items, again.ranks["bic"].items)
+
+
+def test_other_pictures_of_the_same_names_and_lists_are_another_version():
+    one = baskets()
+    other = replace(one, parts={**one.parts, "images": one.parts["images"][::-1]})
+    assert Library.open(one, ["okapi"]).version == Library.open(baskets(), ["okapi"]).version
+    assert Library.open(one, ["okapi"]).version != Library.open(other, ["okapi"]).version
 
 
 def test_an_index_on_disk_is_searched_and_explained_by_its_names(tmp_path):

@@ -5,33 +5,59 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from html import escape
 from math import cos, pi, sin
+from typing import Any, NamedTuple
 
 from rankloom.graph import Explanation, FusionGraph
 
 SIDE = 460
 RING = 200  # radius of the circle that the vertices stand on
-MOST_EDGES = 300  # the heaviest of each graph; lighter ones could not be seen
+MOST_EDGES = 300  # of each graph: those in common first, then the heaviest; lighter ones could not be seen
 LEAST, LARGEST = 9, 24  # radius of a vertex
 
 #: Number of an item -> the address of its picture, or None.
 Address = Callable[[int], str | None]
+#: Number of an item -> what it is called.
+Title = Callable[[int], str]
+Edge = tuple[int, int]
 Point = tuple[float, float]
 
 
-def draw_pair(query: FusionGraph, item: FusionGraph, why: Explanation, address: Address) -> tuple[str, str]:
+class Drawing(NamedTuple):
+    """A graph drawn: the SVG, and how many edges are too light or too many to be in it."""
+
+    svg: str
+    n_left_out: int
+
+
+def draw_pair(
+    query: FusionGraph,
+    item: FusionGraph,
+    why: Explanation,
+    *,
+    names: tuple[str, str],
+    title: Title,
+    address: Address,
+) -> tuple[Drawing, Drawing]:
     """Draw both graphs, items at the same places in both.
 
     The items of both together stand on a circle in the order of their numbers: what does not change the graphs does
     not move them, and what adds items leaves the others in order.
 
+    Parameters
+    ----------
+    names : (str, str)
+        What the query and the item are called.
+
     Returns
     -------
-    (str, str)
+    (Drawing, Drawing)
         SVG for a page, without colors of its own: vertices and edges in common are of class ``lit``.
     """
     places = _places({*query.items.tolist(), *item.items.tolist()})
     lit = {(part.source, part.target) for part in why.parts}
-    return _draw(query, places, lit, address), _draw(item, places, lit, address)
+    first = [(part.source, part.target) for part in why.parts if part.source != part.target][:MOST_EDGES]
+    drawer = _Drawer(places, lit, frozenset(first), title, address)
+    return drawer.draw(query, names[0]), drawer.draw(item, names[1])
 
 
 def _places(items: set[int]) -> dict[int, Point]:
@@ -39,20 +65,58 @@ def _places(items: set[int]) -> dict[int, Point]:
     return {item: (SIDE / 2 + RING * cos(angle), SIDE / 2 + RING * sin(angle)) for item, angle in angles.items()}
 
 
-def _draw(graph: FusionGraph, places: dict[int, Point], lit: set[tuple[int, int]], address: Address) -> str:
-    values = graph.to_dict()
-    edges = sorted(values["edges"], key=lambda e: -e["weight"])[:MOST_EDGES]
-    edges.sort(key=lambda e: ((e["source"], e["target"]) in lit, e["weight"]))  # what is lit comes on top
-    room = min(1.0, 1.3 * pi * RING / (LARGEST * max(len(places), 1)))  # many are drawn smaller, to overlap less
-    radius = {v["item"]: room * (LEAST + (LARGEST - LEAST) * min(v["weight"], 1.0) ** 0.5) for v in values["vertices"]}
-    shared = sum((v, v) in lit for v in radius)
-    label = (
-        f"Fusion graph of {graph.name}: {len(radius)} vertices, {shared} of them in common; "
-        f"{len(values['edges'])} edges, {sum((e['source'], e['target']) in lit for e in values['edges'])} in common."
-    )
-    lines = (_edge(e, places, radius[e["target"]], (e["source"], e["target"]) in lit) for e in edges)
-    circles = (_vertex(v, places, radius, lit, address) for v in values["vertices"])
-    return _svg(label, [*lines, *circles])
+class _Drawer(NamedTuple):
+    """What both drawings share: places, what is in common (`lit`) and which of its edges are drawn (`first`)."""
+
+    places: dict[int, Point]
+    lit: set[Edge]
+    first: frozenset[Edge]
+    title: Title
+    address: Address
+
+    def draw(self, graph: FusionGraph, name: str) -> Drawing:
+        values = graph.to_dict()
+        edges = self._chosen(values["edges"])
+        room = min(1.0, 1.3 * pi * RING / (LARGEST * max(len(self.places), 1)))  # many are smaller, to overlap less
+        radius = {
+            v["item"]: room * (LEAST + (LARGEST - LEAST) * min(v["weight"], 1.0) ** 0.5) for v in values["vertices"]
+        }
+        lines = (_edge(e, self.places, radius[e["target"]], _ends(e) in self.lit) for e in edges)
+        circles = (self._vertex(v["item"], v["weight"], radius[v["item"]]) for v in values["vertices"])
+        svg = _svg(self._label(name, list(radius), values["edges"]), [*lines, *circles])
+        return Drawing(svg, len(values["edges"]) - len(edges))
+
+    def _chosen(self, edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the edges to draw, what is lit on top."""
+        rest = sorted((e for e in edges if _ends(e) not in self.lit), key=lambda e: -e["weight"])
+        common = sorted((e for e in edges if _ends(e) in self.first), key=lambda e: e["weight"])
+        return [*reversed(rest[: MOST_EDGES - len(common)]), *common]
+
+    def _label(self, name: str, items: list[int], edges: list[dict[str, Any]]) -> str:
+        shared = sum((item, item) in self.lit for item in items)
+        return (
+            f"Fusion graph of {name}: {len(items)} vertices, {shared} of them in common; "
+            f"{len(edges)} edges, {sum(_ends(e) in self.lit for e in edges)} in common."
+        )
+
+    def _vertex(self, number: int, weight: float, r: float) -> str:
+        x, y = self.places[number]
+        title, picture, side = self.title(number), self.address(number), r * 1.3
+        inside = (
+            f'<text x="{x:.1f}" y="{y + 3.5:.1f}">{escape(_short(title))}</text>'
+            if picture is None
+            else f'<image href="{escape(picture)}" x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" '
+            f'width="{side:.1f}" height="{side:.1f}"/>'
+        )
+        return (
+            f'<g class="{"vertex lit" if (number, number) in self.lit else "vertex"}" data-item="{number}">'
+            f"<title>{escape(title)}, weight {weight:.3f}</title>"
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}"/>{inside}</g>'
+        )
+
+
+def _ends(edge: dict[str, Any]) -> Edge:
+    return edge["source"], edge["target"]
 
 
 def _svg(label: str, body: Iterable[str]) -> str:
@@ -70,29 +134,6 @@ def _edge(edge: dict[str, float], places: dict[int, Point], gap: float, lit: boo
     return (
         f'<path class="{"edge lit" if lit else "edge"}" d="M{x1:.1f} {y1:.1f}Q{bend_x:.1f} {bend_y:.1f} '
         f'{x2:.1f} {y2:.1f}" stroke-width="{0.5 + 2.5 * weight:.2f}" stroke-opacity="{0.15 + 0.85 * weight:.2f}"/>'
-    )
-
-
-def _vertex(
-    vertex: dict[str, object],
-    places: dict[int, Point],
-    radius: dict[int, float],
-    lit: set[tuple[int, int]],
-    address: Address,
-) -> str:
-    number = int(str(vertex["item"]))
-    (x, y), r = places[number], radius[number]
-    picture, side = address(number), radius[number] * 1.3
-    inside = (
-        f'<text x="{x:.1f}" y="{y + 3.5:.1f}">{escape(_short(str(vertex["label"])))}</text>'
-        if picture is None
-        else f'<image href="{escape(picture)}" x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" '
-        f'width="{side:.1f}" height="{side:.1f}"/>'
-    )
-    return (
-        f'<g class="{"vertex lit" if (number, number) in lit else "vertex"}" data-item="{number}">'
-        f"<title>{escape(str(vertex['label']))}, weight {vertex['weight']:.3f}</title>"
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}"/>{inside}</g>'
     )
 
 

@@ -16,12 +16,15 @@ from rankloom.datasets import Collection
 from rankloom.engine import Progress
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.graph import Explanation, FusionGraph, explain
+from rankloom.images import ImageError
 from rankloom.index import FusionIndex
 from rankloom.rankers import RANKERS, Fitted, Ranker, rank_collection
 from rankloom.rankers.descriptors import FittedDescriptor
+from rankloom.rankers.features import picture_digest
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import make
 from rankloom.spelling import Call
+from rankloom.version import __version__
 from rankloom.web.keeping import Kept
 from rankloom.web.queries import Choice, Item, Picture, Query, Words
 
@@ -135,9 +138,10 @@ class Library:
 
     @cached_property
     def version(self) -> str:
-        """What stands for its content: addresses of pictures have it, so that a browser may keep them for long."""
-        arrays = [np.ascontiguousarray(ranks.items).tobytes() for ranks in self.ranks.values()]
-        return digest_bytes("\0".join(self.collection.ids).encode("utf-8", "surrogatepass"), *arrays)[:12]
+        """What stands for its pictures: their addresses have it, so that a browser may keep them for long."""
+        images = self.collection.parts.get("images")
+        seen = [] if images is None else list(map(_seen, cast(Sequence[Any], images)))
+        return digest_bytes(__version__.encode(), *seen)[:12]  # another version may reduce them otherwise
 
     @cached_property
     def classes(self) -> NDArray[np.intp] | None:
@@ -253,6 +257,13 @@ def standard_rankers(collection: Collection) -> list[str]:
         kinds = ", ".join(collection.parts) or "neither pictures nor texts"
         raise InputError(f"{collection.name} has {kinds}; say what to rank it by, as in --ranker vectors(part=...).")
     return names
+
+
+def _seen(image: Any) -> bytes:
+    try:
+        return picture_digest(image).encode()
+    except ImageError:  # where pictures are not ranked by, one may be gone
+        return b""
 
 
 def _fitted(ranker: Ranker, collection: Collection, cache: Cache | None, progress: Progress | None) -> Fitted:

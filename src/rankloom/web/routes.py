@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -17,12 +18,13 @@ from rankloom.images import ImageError
 from rankloom.spelling import split
 from rankloom.version import __version__
 from rankloom.web import queries
-from rankloom.web.library import MOST_ANSWERS, Compared
+from rankloom.web.library import MOST_ANSWERS
 from rankloom.web.limits import RefusedError
 from rankloom.web.queries import Choice
 from rankloom.web.site import Site, as_json, as_page
 from rankloom.web.views import Values
 
+log = logging.getLogger("rankloom.web")
 router = APIRouter()
 LARGEST = 2**31 - 1
 FOREVER = "public, max-age=31536000, immutable"
@@ -115,9 +117,13 @@ def _twin(path: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., 
     return add
 
 
+def _is_twin(request: Request) -> bool:
+    return str(request.scope["path"]).endswith(".json")
+
+
 def _answer(request: Request, site: Site, template: str, values: Values, **more: Any) -> Response:
     values = {"ok": True, **values}
-    if request.scope["path"].endswith(".json"):
+    if _is_twin(request):
         return as_json(values)
     return as_page(site.pages.render(template, data=values, standard=site.library.standard, **more))
 
@@ -167,14 +173,10 @@ async def _explained(
         values = site.views.why(query, number, choice, compared)
         if graphs:
             values["graphs"] = {"query": compared.query.to_dict(), "item": compared.item.to_dict()}
-        return _why_page(request, site, values, compared)
+        drawn = () if _is_twin(request) else site.views.drawings(query, number, compared)
+        return _answer(request, site, "why.html", values, drawings=drawn)
 
     return await site.work(explain, Choice(choice.rankers, cutoff=choice.cutoff))
-
-
-def _why_page(request: Request, site: Site, values: Values, compared: Compared) -> Response:
-    drawn = [] if request.scope["path"].endswith(".json") else site.views.drawings(compared)
-    return _answer(request, site, "why.html", values, drawings=drawn)
 
 
 @_twin("/item/{number}", "search_by_item")
@@ -228,7 +230,7 @@ async def send_picture(request: Request, site: Here) -> Response:
     except ImageError as error:
         raise RefusedError(413 if "too large" in str(error) else 415, str(error)) from None
     address = f"/picture/{digest}"
-    if request.scope["path"].endswith(".json"):
+    if _is_twin(request):
         return as_json({"ok": True, "picture": digest, "address": address}, 201, {"Location": address})
     return RedirectResponse(address, 303)
 
@@ -284,7 +286,11 @@ async def image(
     site.item(number)
     if not site.gallery:
         raise RefusedError(404, "The items of this collection have no pictures.")
-    content, kind = await site.work(lambda: site.gallery.file(number))
+    try:
+        content, kind = await site.work(lambda: site.gallery.file(number))
+    except ImageError as error:
+        log.warning("The picture of item %d: %s", number, error)  # where it is on disk is nothing for clients
+        raise RefusedError(404, f"The picture of item {number} can't be read any more.") from None
     caching = FOREVER if v == site.library.version else "no-cache"
     return Response(content, media_type=kind, headers={"Cache-Control": caching})
 

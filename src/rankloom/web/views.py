@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankloom.evaluation.measures import Measure
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import PAD, Ranks
-from rankloom.web.drawing import draw_pair
+from rankloom.web.drawing import Drawing, draw_pair
 from rankloom.web.library import Compared, Library
 from rankloom.web.passages import passage, stems
 from rankloom.web.queries import Choice, Item, Picture, Query, Words
@@ -40,6 +40,7 @@ class Views:
         self._titles = library.collection.parts.get("names")
         self._texts = library.collection.parts.get("texts")
         self._labels = library.collection.labels
+        self._version = library.version  # looks at all pictures: before the first request rather than in it
 
     def address_of(self, query: Query, choice: Choice, *, why: int | None = None) -> str:
         """Return the address of a search, or of the page that says why an item was found by it."""
@@ -51,7 +52,7 @@ class Views:
 
     def image_address(self, number: int) -> str | None:
         """Return the address of an item's picture; a browser may keep it for as long as it likes."""
-        return f"/image/{number}?v={self.library.version}" if "images" in self._collection.parts else None
+        return f"/image/{number}?v={self._version}" if "images" in self._collection.parts else None
 
     def title(self, number: int) -> str:
         """Return what an item is called on a page: its name, or a better one where the collection has it."""
@@ -234,9 +235,10 @@ class Views:
         ends = [self.title(part["source"]), self.title(part["target"])]
         return {**part, "label": ends[0] if part["kind"] == "vertex" else " → ".join(ends)}
 
-    def drawings(self, compared: Compared) -> tuple[str, str]:
+    def drawings(self, query: Query, number: int, compared: Compared) -> tuple[Drawing, Drawing]:
         """Return both graphs as SVG, the common part lit."""
-        return draw_pair(*compared, self.image_address)
+        names = (str(self.asked(query)["title"]), self.title(number))
+        return draw_pair(*compared, names=names, title=self.title, address=self.image_address)
 
 
 def _places(ranks: Ranks, numbers: list[int]) -> list[int | None]:
