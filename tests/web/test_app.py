@@ -209,6 +209,7 @@ def test_bytes_are_counted_while_they_come_whatever_the_length_says(client):
         ("/item/3.json?k=0", 422),
         ("/item/3.json?k=101", 422),
         ("/item/3.json?cutoff=x", 422),
+        ("/item/3.json?cutoff=101", 422),
         ("/item/3.json?comparator=wgo", 422),
         ("/item/3.json?method=rff", 400),
         ("/item/3.json?rankers=bik", 400),
@@ -229,6 +230,34 @@ def test_bytes_are_counted_while_they_come_whatever_the_length_says(client):
 )
 def test_errors_have_one_shape(client, address, status):
     shape(client.get(address), status)
+
+
+@pytest.mark.parametrize("address", ["/", "/item/3", "/item/3.json", "/image/3", "/health", "/api", "/item/18"])
+def test_head_is_get_without_the_body(client, address):
+    head, whole = client.head(address), client.get(address)
+    assert head.status_code == whole.status_code
+    assert head.headers == whole.headers
+    assert head.content == b""
+
+
+def test_an_error_does_not_repeat_all_of_what_was_sent(client):
+    assert len(shape(client.get("/item/3.json", params={"rankers": "x" * 20_000}), 400)) < 1100
+
+
+def test_parts_of_a_reason_can_be_fewer_than_there_are(client):
+    whole = client.get("/item/3/why/4.json?graphs=false").json()
+    some = client.get("/item/3/why/4.json?graphs=false&parts=2").json()
+    assert whole["n_parts"] == some["n_parts"] == len(whole["parts"])
+    assert some["parts"] == whole["parts"][:2]
+
+
+def test_an_index_of_a_large_cutoff_takes_its_own(library):
+    ranks = rl.Ranks([[(i + j) % 150 for j in range(150)] for i in range(150)])
+    index = rl.FusionIndex.build([ranks], cutoff=120)
+    with TestClient(make_app(Library.of_index(index, "x.loom")), base_url="http://localhost") as client:
+        assert 'max="120"' in client.get("/item/0").text
+        assert client.get("/item/0.json?cutoff=120").status_code == 200
+        shape(client.get("/item/0.json?cutoff=121"), 422)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
@@ -379,7 +408,7 @@ def test_an_index_on_disk_has_pages_too(tmp_path):
         assert [hit["name"] for hit in client.get("/item/0.json").json()["results"]][:2] == ["a/1", "b"]
         assert client.get("/item/0").status_code == 200
         assert "<svg" in client.get("/item/0/why/1").text
-        shape(client.get("/search.json?q=a"), 400)
+        assert "by its items" in shape(client.get("/search.json?q=a"), 400)
         shape(client.post("/picture.json", content=b"x", headers={"Content-Type": "image/png"}), 400)
         shape(client.get("/image/0"), 404)
 

@@ -1,5 +1,7 @@
 """A library answers as the parts it is made of do."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -106,6 +108,15 @@ def test_other_pictures_of_the_same_names_and_lists_are_another_version():
     other = replace(one, parts={**one.parts, "images": one.parts["images"][::-1]})
     assert Library.open(one, ["okapi"]).version == Library.open(baskets(), ["okapi"]).version
     assert Library.open(one, ["okapi"]).version != Library.open(other, ["okapi"]).version
+
+
+def test_a_picture_that_was_asked_is_not_kept(library):
+    asked = Picture("gone", picture("red", 31))
+    kept = weakref.ref(asked.content)
+    library.search(asked, library.standard)
+    del asked
+    gc.collect()
+    assert kept() is None
 
 
 def test_an_index_on_disk_is_searched_and_explained_by_its_names(tmp_path):

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 import rankloom as rl
 from rankloom.cli import app
-from rankloom.web import make_app
+from rankloom.errors import InputError
+from rankloom.web import listen, make_app
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +220,22 @@ def test_a_port_that_is_taken_is_told_in_a_sentence():
     assert result.exit_code == 1
     assert f"Cannot listen on port {port} of 127.0.0.1" in result.output
     assert "--port" in result.output
+
+
+@pytest.mark.parametrize("host", ["", " ", "127.0.0.1\0", "no.such.host.invalid", "a" * 300])
+def test_a_host_that_cannot_be_is_told_in_a_sentence(host):
+    with pytest.raises(InputError, match=r"--host|Cannot listen"):
+        listen(host)
+
+
+def test_options_that_an_index_has_settled_are_refused(tmp_path):
+    names = ["a", "b"]
+    ranks = rl.Ranks([[0, 1], [1, 0]], item_ids=names, query_ids=names)
+    rl.FusionIndex.build([ranks], cutoff=2).save(tmp_path / "x.loom")
+    for option in (["--ranker", "bic"], ["--cutoff", "5"]):
+        result = CliRunner().invoke(app, ["serve", str(tmp_path / "x.loom"), "--port", "0", *option])
+        assert result.exit_code == 1
+        assert f"{option[0]} can't be chosen" in result.output
 
 
 def test_an_index_on_disk_is_served(tmp_path):

@@ -19,6 +19,7 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 
 
 @app.command()
 def serve(
+    context: typer.Context,
     collection: Annotated[
         str,
         typer.Argument(
@@ -70,9 +71,12 @@ def serve(
     from rankloom.web import serve as serve_library
 
     check_extra()
+    woven = (Path(collection).expanduser() / "meta.json").is_file()
+    if woven:
+        _refuse_given(context, "ranker", "cutoff", "depth", "path", "strict")
     listening = listen(host, port)  # before the work: a port that is taken is told at once
     with progress_bars() as progress:
-        if (Path(collection).expanduser() / "meta.json").is_file():
+        if woven:
             library = _of_index(Path(collection).expanduser())
         else:
             library = Library.open(
@@ -87,6 +91,16 @@ def serve(
     tell_skipped(library)
     limits = Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit)
     serve_library(library, listening, limits=limits, names=[host, *(name or [])], ready=tell_address)
+
+
+def _refuse_given(context: typer.Context, *names: str) -> None:
+    """Refuse options that an index on disk has settled."""
+    from rankloom.errors import InputError
+
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InputError(f"--{name} can't be chosen for an index on disk; leave it out, or serve the collection.")
 
 
 def _opened(collection: str, path: str | None) -> "Collection":

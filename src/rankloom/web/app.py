@@ -21,6 +21,7 @@ from rankloom.web.routes import router
 from rankloom.web.site import Site, as_page
 
 ABOUT = "Search a collection by fused rankings. Every page has a twin of the same data: its address with .json."
+LONGEST = 1000  # letters of an error
 ERROR = {
     "type": "object",
     "required": ["ok", "error", "status"],
@@ -96,8 +97,13 @@ def _refusal(error: Exception) -> RefusedError:
     if isinstance(error, HTTPException):
         return RefusedError(error.status_code, f"{error.detail}.")
     if isinstance(error, RankloomError):
-        return RefusedError(400, str(error))
+        return RefusedError(400, _shortened(str(error)))
     return RefusedError(500, "Something went wrong here; the log of the server says what.")
+
+
+def _shortened(error: str) -> str:
+    """Return a sentence without the middle of what it repeats: names from outside can be of any length."""
+    return error if len(error) <= LONGEST else f"{error[: LONGEST // 2]} … {error[-LONGEST // 2 :]}"
 
 
 def _sentence(wrong: dict[str, Any]) -> str:

@@ -61,7 +61,9 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(receive, send, self._limits.body_bytes)
+        exchange = _Exchange(receive, send, self._limits.body_bytes, bodiless=scope["method"] == "HEAD")
+        if scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}  # the same answer, without its body
         try:
             async with asyncio.timeout(self._limits.seconds):
                 self._check(scope)
@@ -107,8 +109,8 @@ class Guard:
 class _Exchange:
     """A request and its answer: counts what comes in, and adds headers to what goes out."""
 
-    def __init__(self, receive: Receive, send: Send, most: int) -> None:
-        self._receive, self._send, self._most = receive, send, most
+    def __init__(self, receive: Receive, send: Send, most: int, *, bodiless: bool) -> None:
+        self._receive, self._send, self._most, self._bodiless = receive, send, most, bodiless
         self._got = 0
         self._whole = False  # whether the request has come in to its end
         self._begun = False  # whether the answer has
@@ -126,6 +128,8 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self._begun = True
             message = {**message, "headers": [*message.get("headers", []), *HEADERS]}
+        elif self._bodiless:
+            message = {**message, "body": b""}
         await self._send(message)
 
     def too_late(self, seconds: float) -> RefusedError:
@@ -145,7 +149,7 @@ class _Exchange:
         with suppress(TimeoutError):  # a client that reads nothing
             async with asyncio.timeout(REFUSING):
                 await self.send({"type": "http.response.start", "status": refusal.status, "headers": start})
-                await self._send({"type": "http.response.body", "body": body})
+                await self.send({"type": "http.response.body", "body": body})
 
 
 def _site_of(origin: str) -> str | None:

@@ -183,6 +183,10 @@ class Library:
         """Return the list of a query by each ranker chosen, in a row each; empty where a ranker can't take it."""
         if isinstance(query, Item):
             return {name: self.ranks[name].rows([query.number]) for name in choice.rankers}
+        if self.opened is not None:
+            raise InputError(
+                "An index on disk knows graphs alone: search by its items, or serve the collection itself."
+            )
         taking = self.taking(query, choice)
         if not taking and choice.rankers:
             fitting = [name for name, part in self.parts.items() if part == query.part]
@@ -190,7 +194,8 @@ class Library:
                 f"None of the rankers chosen ({', '.join(choice.rankers)}) takes {query.kind}; "
                 + (f"choose from {', '.join(fitting)}." if fitting else "this collection has none that does.")
             )
-        found = self._asked.get(query, lambda: self._rank_outside(query))
+        key = (query.kind, query.digest if isinstance(query, Picture) else query.text)  # does not keep the picture
+        found = self._asked.get(key, lambda: self._rank_outside(query))
         return {name: found[name] if name in taking else self._nothing for name in choice.rankers}
 
     def _rank_outside(self, query: Words | Picture) -> dict[str, Ranks]:

@@ -27,12 +27,16 @@ from rankloom.web.views import Values
 log = logging.getLogger("rankloom.web")
 router = APIRouter()
 LARGEST = 2**31 - 1
+PAGE_PARTS = 40  # parts in common that a page lists
+HEAVY = 50  # beyond this L two graphs have tens of thousands of edges, and take long to write down
+MOST_CUTOFF = 100  # unless the library was made with more
 FOREVER = "public, max-age=31536000, immutable"
 
 Number = Annotated[int, Path(ge=0, le=LARGEST, description="Number of an item.")]
 Found = Annotated[int, Path(ge=0, le=LARGEST, description="Number of the item that was found.")]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{24}$", description="As POST /picture.json returned it.")]
 Asked = Annotated[str, Query(max_length=1000, pattern=r"\S", description="Words to search for.")]
+Parts = Annotated[int | None, Query(ge=0, le=LARGEST, description="How many parts in common to give; all by default.")]
 Graphs = Annotated[bool, Query(description="Whether to give both graphs in full.")]
 
 
@@ -82,7 +86,9 @@ async def _site(request: Request) -> Site:
 async def _choice(
     request: Request,
     method: Annotated[str | None, Query(max_length=100, description="Method of fusion.")] = None,
-    cutoff: Annotated[int | None, Query(ge=1, le=100, description="The paper's L, for fg.")] = None,
+    cutoff: Annotated[
+        int | None, Query(ge=1, le=LARGEST, description=f"The paper's L, for fg; {MOST_CUTOFF} at most.")
+    ] = None,
     comparator: Annotated[Literal["wgu", "mcs"] | None, Query(description="Of graphs, for fg.")] = None,
     rankers: Annotated[
         list[str] | None, Query(max_length=100, description="Rankers to fuse; repeated, or joined by commas.")
@@ -92,6 +98,9 @@ async def _choice(
     given: dict[str, Any] = {"method": method, "cutoff": cutoff, "comparator": comparator, "k": k}
     asked = {name: value for name, value in given.items() if value is not None}
     library = (await _site(request)).library
+    most = max(MOST_CUTOFF, library.standard.cutoff)
+    if cutoff is not None and cutoff > most:
+        raise RefusedError(422, f"cutoff: It can be {most} at most; got {cutoff}.")
     if rankers is not None:
         asked["rankers"] = _names(rankers, set(library.ranks))
     return library.choose(asked)
@@ -149,7 +158,7 @@ async def item_by_name(request: Request, site: Here, name: Annotated[str, Query(
     """Lead from the name of an item to its page."""
     ids = site.library.collection.ids
     if name not in ids:
-        raise RefusedError(404, f"There is no item called {name!r}.")
+        raise RefusedError(404, f"There is no item called {name[:200]!r}.")
     rest = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "name"])
     return RedirectResponse(f"/item/{ids.number(name)}" + (f"?{rest}" if rest else ""), 303)
 
@@ -164,19 +173,20 @@ async def _searched(request: Request, site: Site, query: queries.Query, choice: 
 
 
 async def _explained(
-    request: Request, site: Site, query: queries.Query, number: int, choice: Choice, graphs: bool
+    request: Request, site: Site, query: queries.Query, number: int, choice: Choice, *, graphs: bool, parts: int | None
 ) -> Response:
     site.item(number)
+    twin = _is_twin(request)
 
     def explain() -> Response:
         compared = site.library.compare(query, number, choice)
-        values = site.views.why(query, number, choice, compared)
-        if graphs:
+        values = site.views.why(query, number, choice, compared, parts if twin else PAGE_PARTS)
+        if graphs and twin:
             values["graphs"] = {"query": compared.query.to_dict(), "item": compared.item.to_dict()}
-        drawn = () if _is_twin(request) else site.views.drawings(query, number, compared)
+        drawn = () if twin else site.views.drawings(query, number, compared)
         return _answer(request, site, "why.html", values, drawings=drawn)
 
-    return await site.work(explain, Choice(choice.rankers, cutoff=choice.cutoff))
+    return await site.work(explain, Choice(choice.rankers, cutoff=choice.cutoff), heavy=choice.cutoff > HEAVY)
 
 
 @_twin("/item/{number}", "search_by_item")
@@ -187,10 +197,16 @@ async def item(request: Request, site: Here, number: Number, choice: Chosen) -> 
 
 @_twin("/item/{number}/why/{found}", "explain_by_item")
 async def item_why(
-    request: Request, site: Here, number: Number, found: Found, choice: Chosen, graphs: Graphs = True
+    request: Request,
+    site: Here,
+    number: Number,
+    found: Found,
+    choice: Chosen,
+    graphs: Graphs = True,
+    parts: Parts = None,
 ) -> Response:
     """What the fusion graphs of two items have in common."""
-    return await _explained(request, site, queries.Item(site.item(number)), found, choice, graphs)
+    return await _explained(request, site, queries.Item(site.item(number)), found, choice, graphs=graphs, parts=parts)
 
 
 def _words(q: str) -> queries.Words:
@@ -201,10 +217,10 @@ def _words(q: str) -> queries.Words:
 
 @_twin("/search/why/{found}", "explain_by_words")
 async def words_why(
-    request: Request, site: Here, found: Found, choice: Chosen, q: Asked, graphs: Graphs = True
+    request: Request, site: Here, found: Found, choice: Chosen, q: Asked, graphs: Graphs = True, parts: Parts = None
 ) -> Response:
     """What the fusion graphs of words and of an item have in common."""
-    return await _explained(request, site, _words(q), found, choice, graphs)
+    return await _explained(request, site, _words(q), found, choice, graphs=graphs, parts=parts)
 
 
 @_twin("/search", "search_by_words")
@@ -272,10 +288,16 @@ async def picture(request: Request, site: Here, digest: Digest, choice: Chosen) 
 
 @_twin("/picture/{digest}/why/{found}", "explain_by_picture")
 async def picture_why(
-    request: Request, site: Here, digest: Digest, found: Found, choice: Chosen, graphs: Graphs = True
+    request: Request,
+    site: Here,
+    digest: Digest,
+    found: Found,
+    choice: Chosen,
+    graphs: Graphs = True,
+    parts: Parts = None,
 ) -> Response:
     """What graphs of a picture and an item have in common."""
-    return await _explained(request, site, site.sent(digest)[0], found, choice, graphs)
+    return await _explained(request, site, site.sent(digest)[0], found, choice, graphs=graphs, parts=parts)
 
 
 @router.get("/image/{number}", operation_id="image", responses=PICTURES, response_class=Response)

@@ -24,19 +24,25 @@ IDLE = 15  # seconds that a connection without a request stays open
 
 def bound(host: str, port: int) -> socket.socket:
     """Return a socket that listens; port 0 takes any that is free."""
+    if not host.strip():
+        raise InputError("An empty --host would let everyone in; give 127.0.0.1, or 0.0.0.0 if that is meant.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
         listening.listen(1024)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError, ValueError) as error:
         listening.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"Cannot listen on port {port} of {host}: {reason}. Choose another with --port, or 0 for any."
+            f"Cannot listen on port {port} of {_shown(host)}: {reason}. Choose another with --port, or 0 for any."
         ) from None
     return listening
+
+
+def _shown(host: str) -> str:
+    return host if host.isprintable() else repr(host)
 
 
 def address(listening: socket.socket) -> str:

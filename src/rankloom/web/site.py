@@ -46,9 +46,9 @@ class Site:
         self._slow = Lane(1, SLOW_WAITING)
         self._uploading = 0
 
-    async def work(self, do: Callable[[], T], choice: Choice | None = None) -> T:
-        """Do something on a thread; what a choice needs first may take long, and has a thread of its own."""
-        lane = self._quick if choice is None or self.library.ready(choice) else self._slow
+    async def work(self, do: Callable[[], T], choice: Choice | None = None, *, heavy: bool = False) -> T:
+        """Do something on a thread; what takes long, or needs what a choice has not made yet, has one of its own."""
+        lane = self._slow if heavy or not (choice is None or self.library.ready(choice)) else self._quick
         return await lane.run(do)
 
     @contextmanager
@@ -148,7 +148,7 @@ def _later(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 def as_json(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return plain values as JSON."""
     body = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
-    return Response(body, status, headers, media_type="application/json")
+    return Response(body, status, {"Cache-Control": "no-cache", **(headers or {})}, media_type="application/json")
 
 
 def as_page(page: str, status: int = 200) -> Response:

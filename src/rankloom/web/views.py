@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -215,8 +215,15 @@ class Views:
         """Return a choice in plain values."""
         return {**asdict(choice), "rankers": list(choice.rankers)}
 
-    def why(self, query: Query, number: int, choice: Choice, compared: Compared) -> Values:
-        """Return what the graphs of a query and an item have in common, and where each ranker has the item."""
+    def why(self, query: Query, number: int, choice: Choice, compared: Compared, most: int | None = None) -> Values:
+        """Return what the graphs of a query and an item have in common, and where each ranker has the item.
+
+        Parameters
+        ----------
+        most : int, optional
+            How many of the parts in common to give, the largest ones.
+        """
+        parts = replace(compared.why, parts=compared.why.parts[:most]).to_dict()["parts"]
         lists = self.library.lists(query, choice)
         return {
             **self.about(),
@@ -228,7 +235,8 @@ class Views:
             "positions": {name: _places(ranks, [number])[0] for name, ranks in lists.items()},
             "similarity": compared.why.similarity,
             "sizes": {"query": compared.query.size, "item": compared.item.size},
-            "parts": [self._part(part) for part in compared.why.to_dict()["parts"]],
+            "n_parts": len(compared.why.parts),
+            "parts": list(map(self._part, parts)),
         }
 
     def _part(self, part: Mapping[str, Any]) -> Values:

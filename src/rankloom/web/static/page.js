@@ -3,6 +3,8 @@
 document.documentElement.classList.add("js");
 const status = document.getElementById("status");
 let asked = 0; // only the answer to the last question is shown
+const here = () => location.pathname + location.search;
+let shown = here(); // whose content is on the page
 
 function say(words) { status.textContent = words; }
 
@@ -23,16 +25,18 @@ async function show(address, { push = true, focus = false } = {}) {
     if (mine !== asked) return;
     const main = page.querySelector("main");
     if (!main) { location.href = address; return; }
-    const active = document.activeElement && document.activeElement.name;
+    const active = document.activeElement;
     document.querySelector("main").replaceWith(main);
     document.title = page.title;
     for (const part of ["footer", "link[rel=alternate]"]) {
-      const [here, there] = [document.querySelector(part), page.querySelector(part)];
-      if (here && there) here.replaceWith(there);
+      const [old, made] = [document.querySelector(part), page.querySelector(part)];
+      if (old && made) old.replaceWith(made);
     }
     const clean = answer.ok && main.dataset.address ? main.dataset.address : address;
     if (push) history.pushState(null, "", clean);
-    const again = active && main.querySelector(`[name="${CSS.escape(active)}"]`);
+    shown = here();
+    const again = active && active.name && [...main.querySelectorAll(`[name="${CSS.escape(active.name)}"]`)]
+      .find((one) => one.type !== "checkbox" || one.value === active.value);
     if (again && !focus) again.focus();
     const heading = main.querySelector("h1");
     say(heading ? heading.textContent : document.title);
@@ -72,7 +76,8 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   show(addressOf(form));
 });
-addEventListener("popstate", () => show(location.href, { push: false }));
+// A link to a place on the page, such as that which skips to the content, needs nothing new.
+addEventListener("popstate", () => { if (here() !== shown) show(location.href, { push: false }); });
 
 // A picture that is chosen, pasted or dropped is sent, and what is like it shown.
 async function send(file) {
@@ -114,11 +119,13 @@ document.addEventListener("drop", (event) => {
 });
 
 // Why a result is there, in short, while it is pointed at or has the focus.
+const HINTED = 6; // so many of the parts in common are named
 let hint = null, timer = null;
 const known = new Map();
 function hide() {
   clearTimeout(timer);
   if (hint) hint.remove();
+  document.querySelectorAll("[aria-describedby=hint]").forEach((one) => one.removeAttribute("aria-describedby"));
   hint = null;
 }
 function twin(address, more) {
@@ -130,7 +137,7 @@ function twin(address, more) {
 async function reason(tile) {
   const address = tile.querySelector("a.why").getAttribute("href");
   if (!known.has(address)) {
-    const answer = await fetch(twin(address, { graphs: "false" }));
+    const answer = await fetch(twin(address, { graphs: "false", parts: HINTED }));
     if (!answer.ok) return;
     if (known.size > 500) known.clear();
     known.set(address, await answer.json());
@@ -148,13 +155,15 @@ function draw(tile, data) {
   hide();
   hint = document.createElement("div");
   hint.id = "hint";
+  hint.setAttribute("role", "tooltip");
   line(hint, "b", `${data.choice.comparator.toUpperCase()} similarity ${data.similarity.toFixed(4)}`);
   const list = document.createElement("ul");
-  for (const part of data.parts.slice(0, 6)) line(list, "li", `${part.kind} ${part.label}`, part.contribution.toFixed(4));
-  if (data.parts.length > 6) line(list, "li", `and ${data.parts.length - 6} smaller parts`, "");
+  for (const part of data.parts) line(list, "li", `${part.kind} ${part.label}`, part.contribution.toFixed(4));
+  if (data.n_parts > data.parts.length) line(list, "li", `and ${data.n_parts - data.parts.length} smaller parts`, "");
   if (!data.parts.length) line(list, "li", "The graphs share no vertex.", "");
   hint.append(list);
   document.body.append(hint);
+  tile.querySelector("a.hit").setAttribute("aria-describedby", "hint");
   const box = tile.getBoundingClientRect();
   const left = Math.max(8, Math.min(box.left, document.documentElement.clientWidth - hint.offsetWidth - 8));
   const below = box.bottom + hint.offsetHeight + 8 < innerHeight || box.top < hint.offsetHeight + 8;
@@ -172,14 +181,14 @@ document.documentElement.addEventListener("mouseleave", hide);
 
 // Keys.
 function among(tiles, key) {
-  const here = document.activeElement.closest(".tile");
-  const place = tiles.indexOf(here);
+  const tile = document.activeElement.closest(".tile");
+  const place = tiles.indexOf(tile);
   if (place < 0) return tiles[0];
   if (key === "ArrowLeft") return tiles[place - 1];
   if (key === "ArrowRight") return tiles[place + 1];
-  const box = here.getBoundingClientRect();
+  const box = tile.getBoundingClientRect();
   const column = tiles.filter((one) => Math.abs(one.getBoundingClientRect().left - box.left) < 4);
-  return column[column.indexOf(here) + (key === "ArrowUp" ? -1 : 1)];
+  return column[column.indexOf(tile) + (key === "ArrowUp" ? -1 : 1)];
 }
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hide();
