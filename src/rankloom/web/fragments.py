@@ -42,6 +42,28 @@ def _entry(hit: Mapping[str, Any]) -> str:
     return f'<li{kind}><a href="{address}" title="{hit["position"]}. {title}">{shown}{mark}</a>{text}</li>'
 
 
+def tiles(hits: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return the tiles of a fused list."""
+    return Markup("\n".join(map(_tile, hits)))
+
+
+def _tile(hit: Mapping[str, Any]) -> str:
+    title, kind, relevant = _escaped(hit["title"]), "tile", ""
+    if hit["relevant"] is not None:
+        kind = "tile relevant" if hit["relevant"] else "tile other"
+        relevant = '<span class="mark">✓<span class="hidden"> relevant</span></span>' if hit["relevant"] else ""
+    picture = f'<img src="{_escaped(hit["image"])}" alt="" loading="lazy" decoding="async">' if hit["image"] else ""
+    text = f'<span class="text">{marked(hit["text"], hit["marks"])}</span>\n' if hit["text"] else ""
+    score = "" if hit["score"] is None else f'<span class="score">{hit["score"]:.4g}</span>\n'
+    return (
+        f'<li class="{kind}" data-number="{hit["number"]}">\n'
+        f'<a class="hit" href="{escape(hit["address"])}">{picture}<span class="title">{title}</span>\n{text}'
+        f'<span class="meta"><span class="place">{hit["position"]}</span>\n{score}{relevant}</span></a>\n'
+        f'<span class="positions">{places(hit["positions"])}</span>\n'
+        f'<a class="why" href="{escape(hit["why"])}" aria-label="Why {title}?">why?</a>\n</li>'
+    )
+
+
 def places(positions: Mapping[str, int | None]) -> Markup:
     """Return where the rankers have an item.
 

@@ -182,7 +182,7 @@ class Library:
     def lists(self, query: Query, choice: Choice) -> dict[str, Ranks]:
         """Return the list of a query by each ranker chosen, in a row each; empty where a ranker can't take it."""
         if isinstance(query, Item):
-            return {name: self.ranks[name].rows([query.number]) for name in choice.rankers}
+            return {name: _row(self.ranks[name], query.number) for name in choice.rankers}
         if self.opened is not None:
             raise InputError(
                 "An index on disk knows graphs alone: search by its items, or serve the collection itself."
@@ -262,6 +262,12 @@ def standard_rankers(collection: Collection) -> list[str]:
         kinds = ", ".join(collection.parts) or "neither pictures nor texts"
         raise InputError(f"{collection.name} has {kinds}; say what to rank it by, as in --ranker vectors(part=...).")
     return names
+
+
+def _row(ranks: Ranks, number: int) -> Ranks:
+    """Return one list, without the copy that `Ranks.rows` makes."""
+    scores = None if ranks.scores is None else ranks.scores[number : number + 1]
+    return Ranks.trusted(ranks.items[number : number + 1], scores, ranks.n_items)
 
 
 def _seen(image: Any) -> bytes:

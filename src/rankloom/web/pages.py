@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rankloom.version import __version__
-from rankloom.web.fragments import entries, marked, places
+from rankloom.web.fragments import entries, marked, tiles
 
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -28,7 +28,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters |= {"marked": marked, "entries": entries, "places": places}
+        self._environment.filters |= {"marked": marked, "entries": entries, "tiles": tiles}
         self._environment.globals |= {"static": self.address, "version": __version__, "json_twin": json_twin}
         self._environment.globals |= {"with_parameters": with_parameters}
 

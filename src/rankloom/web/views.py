@@ -251,11 +251,10 @@ class Views:
 
 def _places(ranks: Ranks, numbers: list[int]) -> list[int | None]:
     """Return the position of items in a list, from 1; None for one that is not in it."""
-    if not numbers:
-        return []
-    equal = ranks.items[0] == np.array(numbers)[:, None]
-    places = np.where(equal.any(axis=1), equal.argmax(axis=1) + 1, 0)
-    return [place or None for place in places.tolist()]
+    items = ranks.items[0]
+    places = np.zeros(ranks.n_items + 1, np.int32)  # the last one takes the PAD
+    places[items] = np.arange(1, len(items) + 1)
+    return [place or None for place in places[numbers].tolist()] if numbers else []
 
 
 def _address(path: str, parameters: Mapping[str, Any]) -> str:
