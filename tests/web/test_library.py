@@ -10,6 +10,7 @@ from web_collection import baskets, picture
 
 import rankloom as rl
 from rankloom.cache import Cache
+from rankloom.datasets import emoji
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.web import Library
 from rankloom.web.queries import Choice, Item, Picture, Words
@@ -138,3 +139,21 @@ def test_the_index_of_another_choice_is_made_once_and_kept(library):
     assert not library.ready(choice)
     assert library.index(choice) is library.index(choice)
     assert library.ready(choice)
+
+
+def test_a_picture_of_another_size_is_brought_to_that_of_the_collection():
+    library = Library.open(emoji(first=60), ["bic", "las"], cache=Cache(None))
+    assert library.side == 64
+    large = library.collection.part("images")[10].load().repeat(5, axis=0).repeat(5, axis=1)
+    found = library.search(Picture("large", large), library.standard)
+    assert found.items[0, 0] == 10
+
+
+def test_words_are_used_as_they_come_without_virtual_positions():
+    library = Library.open(emoji(first=60), ["jaccard", "bow"], cache=Cache(None))
+    query = Words("happy face")
+    lists = list(library.lists(query, library.standard).values())
+    expected = library.index(library.standard).search(lists, k=5, virtual=False)
+    assert library.search(query, library.standard, 5).items.tolist() == expected.items.tolist()
+    compared = library.compare(query, int(expected.items[0, 0]), library.standard)
+    assert compared.why.similarity == pytest.approx(float(expected.scores[0, 0]), abs=1e-6)

@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from contextlib import suppress
+from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -61,7 +62,9 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(receive, send, self._limits.body_bytes, bodiless=scope["method"] == "HEAD")
+        exchange = _Exchange(
+            receive, send, self._limits.body_bytes, bodiless=scope["method"] == "HEAD", for_page=_for_page(scope)
+        )
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the same answer, without its body
         try:
@@ -109,8 +112,9 @@ class Guard:
 class _Exchange:
     """A request and its answer: counts what comes in, and adds headers to what goes out."""
 
-    def __init__(self, receive: Receive, send: Send, most: int, *, bodiless: bool) -> None:
+    def __init__(self, receive: Receive, send: Send, most: int, *, bodiless: bool, for_page: bool) -> None:
         self._receive, self._send, self._most, self._bodiless = receive, send, most, bodiless
+        self._for_page = for_page  # whether a browser waits for a page to show
         self._got = 0
         self._whole = False  # whether the request has come in to its end
         self._begun = False  # whether the answer has
@@ -137,12 +141,21 @@ class _Exchange:
             return RefusedError(408, f"The request did not come in to its end within {seconds:g} seconds.")
         return RefusedError(503, f"This takes longer than {seconds:g} seconds; try again in a while.", retry_after=5)
 
+    def _told(self, refusal: RefusedError) -> tuple[str, bytes]:
+        """Return an error as a browser shows it where it waits for a page, and asks again; else in the one shape."""
+        if refusal.status != 503 or not self._for_page:
+            return "application/json", error_body(refusal.status, refusal.error)
+        words = escape(refusal.error)
+        again = '<meta http-equiv="refresh" content="5">'
+        page = f'<!doctype html><html lang="en"><head>{again}<title>{words}</title></head><body>{words}</body></html>'
+        return "text/html; charset=utf-8", page.encode()
+
     async def refuse(self, refusal: RefusedError) -> None:
         """Send an error, unless an answer is under way: then the connection is closed in its middle."""
         if self._begun:
             return
-        body = error_body(refusal.status, refusal.error)
-        headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **refusal.headers()}
+        kind, body = self._told(refusal)
+        headers = {"Content-Type": kind, "Content-Length": str(len(body)), **refusal.headers()}
         if not self._whole:
             headers["Connection"] = "close"  # what is left of the request is not read
         start = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
@@ -150,6 +163,12 @@ class _Exchange:
             async with asyncio.timeout(REFUSING):
                 await self.send({"type": "http.response.start", "status": refusal.status, "headers": start})
                 await self.send({"type": "http.response.body", "body": body})
+
+
+def _for_page(scope: MutableMapping[str, Any]) -> bool:
+    """Tell whether a browser waits for a page."""
+    accepted = b",".join(value for name, value in scope["headers"] if name == b"accept")
+    return b"text/html" in accepted and not scope["path"].endswith(".json")
 
 
 def _site_of(origin: str) -> str | None:

@@ -16,11 +16,11 @@ from rankloom.datasets import Collection
 from rankloom.engine import Progress
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.graph import Explanation, FusionGraph, explain
-from rankloom.images import ImageError
+from rankloom.images import ImageError, reduced
 from rankloom.index import FusionIndex
 from rankloom.rankers import RANKERS, Fitted, Ranker, rank_collection
 from rankloom.rankers.descriptors import FittedDescriptor
-from rankloom.rankers.features import picture_digest
+from rankloom.rankers.features import picture_digest, pixels
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import make
 from rankloom.spelling import Call
@@ -30,6 +30,7 @@ from rankloom.web.queries import Choice, Item, Picture, Query, Words
 
 DEPTH = 1000
 MOST_ANSWERS = 100  # and so many of each list are fused by methods that look at the lists of a query alone
+MOST_LOOKED_AT = 50  # pictures, to learn how large they are
 INDEXES = 16  # choices of rankers and cutoff that are kept ready
 #: What a collection is ranked by where nothing is said, by the parts that it has.
 STANDARD = {"images": ("bic", "gch", "las", "qcch"), "texts": ("okapi", "jaccard", "bow")}
@@ -201,7 +202,18 @@ class Library:
     def _rank_outside(self, query: Words | Picture) -> dict[str, Ranks]:
         depth = max((ranks.depth for ranks in self.ranks.values()), default=1)
         takers = [name for name, part in self.parts.items() if part == query.part]
-        return {name: self.rankers[name].rank(queries=[query.content], depth=max(depth, 1)) for name in takers}
+        content = reduced(query.content, self.side) if isinstance(query, Picture) else query.content
+        return {name: self.rankers[name].rank(queries=[content], depth=max(depth, 1)) for name in takers}
+
+    @cached_property
+    def side(self) -> int:
+        """The longer side of the collection's pictures, the median of some of them.
+
+        A picture that is sent is reduced to it: descriptors of texture depend on the scale.
+        """
+        pictures = self.collection.part("images")
+        some = pictures[:: max(1, len(pictures) // MOST_LOOKED_AT)]
+        return int(np.median([max(pixels(one).shape[:2]) for one in some]))
 
     @cached_property
     def _nothing(self) -> Ranks:
@@ -233,7 +245,7 @@ class Library:
             if isinstance(query, Item):
                 return self.index(choice).search(items=[query.number], k=k, **how)  # type: ignore[arg-type]
             lists = list(self.lists(query, choice).values())
-            return self.index(choice).search(lists, k=k, **how)  # type: ignore[arg-type]
+            return self.index(choice).search(lists, k=k, virtual=_virtual(query), **how)  # type: ignore[arg-type]
         if METHODS[choice.method].needs == "queries":
             lists = [ranks for ranks in self.lists(query, choice).values() if ranks is not self._nothing]
             return fuse([ranks.head(MOST_ANSWERS) for ranks in lists], method=choice.method, k=k)
@@ -250,9 +262,17 @@ class Library:
     def compare(self, query: Query, item: int, choice: Choice) -> Compared:
         """Return the fusion graphs of a query and of an item, and what they have in common."""
         index = self.index(choice)
-        own = query.number if isinstance(query, Item) else list(self.lists(query, choice).values())
-        asked, other = index.graph(own), index.graph(item)
+        if isinstance(query, Item):
+            asked = index.graph(query.number)
+        else:
+            asked = index.graph(list(self.lists(query, choice).values()), virtual=_virtual(query))
+        other = index.graph(item)
         return Compared(asked, other, explain(asked, other, choice.comparator))
+
+
+def _virtual(query: Query) -> bool | None:
+    """Tell whether a query from outside gets virtual positions: a few words score on another scale than a text does."""
+    return False if isinstance(query, Words) else None
 
 
 def standard_rankers(collection: Collection) -> list[str]:

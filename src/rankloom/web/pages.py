@@ -10,6 +10,9 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from rankloom.aggregate import METHODS
+from rankloom.rankers import RANKERS
+from rankloom.spelling import Call
 from rankloom.version import __version__
 from rankloom.web.fragments import entries, marked, tiles
 
@@ -31,6 +34,7 @@ class Pages:
         self._environment.filters |= {"marked": marked, "entries": entries, "tiles": tiles}
         self._environment.globals |= {"static": self.address, "version": __version__, "json_twin": json_twin}
         self._environment.globals |= {"with_parameters": with_parameters}
+        self._environment.filters |= {"method_line": method_line, "ranker_line": ranker_line}
 
     def address(self, name: str) -> str:
         """Return the address of a static file."""
@@ -48,6 +52,27 @@ def _files() -> Iterator[tuple[str, tuple[bytes, str]]]:
         if kind in TYPES:
             content = file.read_bytes()
             yield f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{kind}", (content, TYPES[kind])
+
+
+def method_line(name: str) -> str:
+    """Return what a method is, in a line.
+
+    Examples
+    --------
+    >>> method_line("fg")
+    "Fusion graphs: items by the similarity of their graph to the query's."
+    """
+    return _first_line(METHODS[name].function)
+
+
+def ranker_line(name: str) -> str:
+    """Return what a ranker is, in a line; nothing where it has another name than it is registered by."""
+    known = Call.parse(name).name
+    return _first_line(RANKERS[known]) if known in RANKERS else ""
+
+
+def _first_line(documented: object) -> str:
+    return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
 def json_twin(address: str) -> str:

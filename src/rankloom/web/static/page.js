@@ -6,7 +6,10 @@ let asked = 0; // only the answer to the last question is shown
 const here = () => location.pathname + location.search;
 let shown = here(); // whose content is on the page
 
-function say(words) { status.textContent = words; }
+function say(words, seen = false) {
+  status.textContent = words;
+  status.classList.toggle("hidden", !seen);
+}
 
 // Fetch a page and put its content in place of this one's.
 async function show(address, { push = true, focus = false } = {}) {
@@ -16,7 +19,7 @@ async function show(address, { push = true, focus = false } = {}) {
     const answer = await fetch(address, { headers: { Accept: "text/html" } });
     if (mine !== asked) return;
     if (answer.status === 503 && answer.headers.get("Retry-After")) {
-      say("This takes a while; trying again.");
+      say("This takes a while; trying again.", true);
       const wait = 1000 * Number(answer.headers.get("Retry-After"));
       setTimeout(() => { if (mine === asked) show(address, { push, focus }); }, wait);
       return;
