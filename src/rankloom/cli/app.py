@@ -86,6 +86,11 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="A picture that can't be read is an error; else it is left out and named.")
 ]
 
+KnownPlace = Annotated[
+    str | None,
+    typer.Option(help="Where a known collection is; by default in $RANKLOOM_DATA, by its name.", show_default=False),
+]
+
 
 def _show_version(asked: bool) -> None:
     if asked:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloom.cli.app import CacheFolder, NoCache, Strict, app, kept, progress_bars
+from rankloom.cli.app import CacheFolder, KnownPlace, NoCache, Strict, app, kept, progress_bars
 from rankloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,12 +36,7 @@ def rank(
         Path, typer.Option("-o", "--output", help="Folder of the lists, a file for each ranker.", show_default=False)
     ],
     depth: Annotated[int, typer.Option(min=1, help="Length of the lists at most.")] = 1000,
-    path: Annotated[
-        str | None,
-        typer.Option(
-            help="Where a known collection is; by default in $RANKLOOM_DATA, by its name.", show_default=False
-        ),
-    ] = None,
+    path: KnownPlace = None,
     strict: Strict = False,
     cache: CacheFolder = None,
     no_cache: NoCache = False,

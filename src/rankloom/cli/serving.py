@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloom.cli.app import CacheFolder, NoCache, Strict, app, kept, progress_bars
+from rankloom.cli.app import CacheFolder, KnownPlace, NoCache, Strict, app, kept, progress_bars
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
@@ -47,12 +47,7 @@ def serve(
     ] = None,
     time_limit: Annotated[float, typer.Option(min=1, help="Seconds that a request may take.")] = 15.0,
     max_upload: Annotated[float, typer.Option(min=0.01, help="Megabytes that a request may have.")] = 10.0,
-    path: Annotated[
-        str | None,
-        typer.Option(
-            help="Where a known collection is; by default in $RANKLOOM_DATA, by its name.", show_default=False
-        ),
-    ] = None,
+    path: KnownPlace = None,
     strict: Strict = False,
     cache: CacheFolder = None,
     no_cache: NoCache = False,
