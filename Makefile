@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
-KERNEL_TESTS := $(patsubst %,tests/test_%.py,index weave normalize graph golden) \
+KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize graph golden) \
   $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context) \
   $(patsubst %,tests/rankers/test_%.py,text word_graph movers)
 

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 import rankloom as rl
 from rankloom.evaluation import ESTIMATES, correlations, estimate
-from rankloom.selection import agreement, select
+from rankloom.evaluation.selection import agreement, select
 
 NEIGHBORS = (5, 10, 20, 50)
 

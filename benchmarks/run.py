@@ -139,7 +139,7 @@ def reposition(quick):
     """Equation 1 on deep lists."""
     from synthetic import deep_lists
 
-    from rankloom.normalize import reposition
+    from rankloom.fusion_graph.normalize import reposition
 
     n, depth = (2_000, 200) if quick else (20_000, 1000)
     reposition(deep_lists(100, 20))

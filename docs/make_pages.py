@@ -14,7 +14,9 @@ HERE = Path(__file__).parent
 def command_line():
     """Return the page of commands and their options, from what they declare."""
     group = typer.main.get_command(app)
-    sections = [command(name, one) for name, one in group.commands.items()]
+    sections = [
+        command(name, one) for name, one in ((name, group.commands[name]) for name in group.list_commands(None))
+    ]
     head = ["# Command line", "", f"{group.help}", "", "Bad input gives one sentence and exit code 1, wrong usage 2."]
     return "\n".join([*head, "", *sections])
 

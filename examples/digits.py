@@ -17,7 +17,6 @@ from rich.table import Table
 from sklearn.datasets import load_digits
 
 import rankloom as rl
-from rankloom.draw import to_svg
 
 QUERY = 5  # the item whose graph is drawn
 
@@ -79,7 +78,7 @@ def main(folder=Path("demo-output")):
     folder.mkdir(exist_ok=True)
     graph = index.graph(QUERY)
     path = folder / "fusion-graph.svg"
-    path.write_text(to_svg(graph, pictures={i: picture(digits.images[i]) for i in graph.items.tolist()}))
+    path.write_text(graph.to_svg(images={i: picture(digits.images[i]) for i in graph.items.tolist()}))
     console.print(f"The fusion graph of item {QUERY} is drawn in {path}; why its best answer came first:\n")
     console.print(str(index.explain(QUERY, int(fused.items[QUERY, 1]))), highlight=False)
 

@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 from rankloom.evaluation import SYMBOLS, winning_numbers
+from rankloom.evaluation.selection import agreement
 from rankloom.experiment import Results
 from rankloom.experiment.results import (
     ComparatorRecord,
@@ -24,7 +25,6 @@ from rankloom.experiment.results import (
     TimeRecord,
 )
 from rankloom.report.findings import mean, outcomes
-from rankloom.selection import agreement
 
 ROOT = Path(__file__).parents[1]
 PAPER = tomllib.loads((ROOT / "tests" / "golden" / "paper" / "tables.toml").read_text("utf-8"))

@@ -14,9 +14,9 @@ import pytest
 import rankloom as rl
 from rankloom.datasets import COLLECTIONS
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, MEASURES, TESTS
+from rankloom.evaluation.selection import SELECTIONS
 from rankloom.io import FORMATS
 from rankloom.rankers import RANKERS
-from rankloom.selection import SELECTIONS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -31,11 +31,11 @@ def loaded_by(code):
     "code",
     [
         "import rankloom",
-        "from rankloom.index import FusionIndex",
-        "import rankloom.normalize, rankloom.weave, rankloom.graph, rankloom.compare",
-        "import rankloom.engine, rankloom.io.folder",
-        "import rankloom.evaluation, rankloom.selection",
-        "import rankloom.datasets, rankloom.rankers, rankloom.images",
+        "from rankloom.fusion_graph.index import FusionIndex",
+        "from rankloom.fusion_graph import compare, draw, graph, normalize, weave",
+        "import rankloom.threads, rankloom.io.folder",
+        "import rankloom.evaluation, rankloom.evaluation.selection",
+        "import rankloom.datasets, rankloom.rankers, rankloom.datasets.images",
         "from rankloom.rankers import text, word_graph, movers, sentences",
         "import rankloom.web, rankloom.cli",
         "from rankloom import Ranks; Ranks([[0, 1], [1, 0]]).head(1)",
@@ -46,9 +46,7 @@ def test_importing_loads_nothing_slow(code):
 
 
 def test_building_an_index_loads_numba_and_neither_scipy_stats_nor_pandas():
-    code = (
-        "from rankloom import Ranks\nfrom rankloom.index import FusionIndex\nFusionIndex.build([Ranks([[0]])]).search()"
-    )
+    code = "from rankloom import FusionIndex, Ranks\nFusionIndex.build([Ranks([[0]])]).search()"
     loaded = loaded_by(code)
     assert "numba" in loaded
     assert "pandas" not in loaded

@@ -8,7 +8,7 @@ import pytest
 
 from paper import COLLECTIONS, PAPER, configurations, effectiveness
 from rankloom.evaluation import SYMBOLS, gain, winning_numbers
-from rankloom.selection import balance, balances, select
+from rankloom.evaluation.selection import balance, balances, select
 
 # The tables hang together
 

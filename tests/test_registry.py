@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.registry import Registry, file_options, make
+from rankloom.registry import Registry, file_options, load_plugin
 
 GROUP = "rankloom.test_shapes"
 
@@ -59,7 +59,7 @@ def test_plug_ins_join(shapes, monkeypatch):
 
 def test_a_broken_plug_in_is_left_out_with_a_warning(shapes, monkeypatch):
     plug_in(monkeypatch, broken="no_such_module:x", tau="math:tau")
-    with pytest.warns(UserWarning, match=r"The plug-in 'broken' \(no_such_module:x\) is left out: No module"):
+    with pytest.warns(UserWarning, match=r"Skipped the plug-in 'broken' \(no_such_module:x\): No module"):
         assert sorted(shapes) == ["square", "tau"]
     assert "broken" not in shapes
 
@@ -91,7 +91,7 @@ def test_an_option_annotated_as_a_path_takes_the_name_of_a_file():
     assert found == {"file": ["path", "items"], "matrix": ["path"], "wmd": ["vectors"], "vectors": ["path"]}
     for value in (2024, True, ("a", "b")):
         with pytest.raises(InputError, match="qrels of the collection 'files' must be the name of a file; got"):
-            make(COLLECTIONS, "files", {"qrels": value})
+            COLLECTIONS.make("files", qrels=value)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_value_of_the_wrong_type_is_refused(registry, name, options, why):
     from rankloom.rankers import RANKERS
 
     with pytest.raises(InputError, match=why):
-        make(RANKERS if registry == "rankers" else COLLECTIONS, name, options)
+        (RANKERS if registry == "rankers" else COLLECTIONS).make(name, **options)
 
 
 def test_a_whole_number_will_do_for_any_and_other_types_are_the_makers_own():
@@ -122,4 +122,36 @@ def test_a_whole_number_will_do_for_any_and_other_types_are_the_makers_own():
         return side, sizes, free
 
     boxes.register("box")(box)
-    assert make(boxes, "box", {"side": np.int64(2), "sizes": (1, 2), "free": "y"}) == (2, (1, 2), "y")
+    assert boxes.make("box", side=np.int64(2), sizes=(1, 2), free="y") == (2, (1, 2), "y")
+
+
+def test_make_reads_a_spelling_and_more_options_win_over_it():
+    boxes = Registry("box", group=GROUP)
+    boxes.register("box")(lambda *, side=1, lid=False: (side, lid))
+    assert boxes.make("box(side=2)", side=3, lid=True) == (3, True)
+    with pytest.raises(InputError, match="The box must be a name, or a name with options; got 7"):
+        boxes.make(7)
+
+
+def test_a_plug_in_file_is_run_once(tmp_path):
+    file = tmp_path / "counting.py"
+    file.write_text("from pathlib import Path\nwith Path(__file__).with_suffix('.txt').open('a') as f: f.write('x')\n")
+    load_plugin(file)
+    load_plugin(file)
+    assert file.with_suffix(".txt").read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("none.py", None, "There is no plug-in file"),
+        ("notes.txt", "x = 1", "A plug-in is a Python file whose name ends in .py"),
+        ("broken.py", "1 / 0", "failed: ZeroDivisionError"),
+        ("typo.py", "def", "failed: SyntaxError"),
+    ],
+)
+def test_a_plug_in_file_that_cannot_be_run_is_one_sentence(tmp_path, name, text, why):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=why):
+        load_plugin(tmp_path / name)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloom.errors import InputError
-from rankloom.spelling import Call, parse_value, show_value
+from rankloom.registry import Call, parse_value, show_value
 
 SCALARS = st.one_of(
     st.none(),

@@ -1,20 +1,39 @@
 """Fuse the ranked lists of several rankers into one better list, without labels and without tuning."""
 
-from rankloom.aggregate import METHODS, fuse
+from typing import TYPE_CHECKING, Any
+
+from rankloom.aggregate import METHODS, fuse, register_method
+from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.align import align
 from rankloom.errors import IndexFileError, InputError, MissingExtraError, RankloomError, UnknownNameError
-from rankloom.evaluation import correlation, evaluate
-from rankloom.graph import Explanation, FusionGraph
-from rankloom.index import FusionIndex
+from rankloom.evaluation import compare, correlation, evaluate, register_measure, select
+from rankloom.fusion_graph import (
+    COMPARATORS,
+    WEIGHTINGS,
+    Explanation,
+    FusionGraph,
+    FusionIndex,
+    register_comparator,
+    register_weighting,
+)
 from rankloom.io import read_qrels, read_ranks, read_run, read_runs, write_ranks, write_run
 from rankloom.ranks import PAD, Ids, Ranks
-from rankloom.scores import NORMALIZATIONS
+from rankloom.registry import load_plugin
 from rankloom.version import __version__
 
+if TYPE_CHECKING:
+    from rankloom.datasets import Collection, open_collection, register_collection
+    from rankloom.experiment import Experiment
+    from rankloom.rankers import rank_collection, register_ranker
+
 __all__ = [
+    "COMPARATORS",
     "METHODS",
     "NORMALIZATIONS",
     "PAD",
+    "WEIGHTINGS",
+    "Collection",
+    "Experiment",
     "Explanation",
     "FusionGraph",
     "FusionIndex",
@@ -27,13 +46,47 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "align",
+    "compare",
     "correlation",
     "evaluate",
     "fuse",
+    "load_plugin",
+    "open_collection",
+    "rank_collection",
     "read_qrels",
     "read_ranks",
     "read_run",
     "read_runs",
+    "register_collection",
+    "register_comparator",
+    "register_measure",
+    "register_method",
+    "register_ranker",
+    "register_weighting",
+    "select",
     "write_ranks",
     "write_run",
 ]
+
+#: Names whose modules load when they are first used, so that `import rankloom` stays quick.
+_LAZY = {
+    "Collection": "rankloom.datasets",
+    "Experiment": "rankloom.experiment",
+    "open_collection": "rankloom.datasets",
+    "rank_collection": "rankloom.rankers",
+    "register_collection": "rankloom.datasets",
+    "register_ranker": "rankloom.rankers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'rankloom' has no attribute {name!r}")
+    from importlib import import_module
+
+    globals()[name] = getattr(import_module(_LAZY[name]), name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

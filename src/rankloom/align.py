@@ -5,14 +5,22 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ids, Ranks
 
 #: What to do with a query that some rankers have no list for.
 Missing = Literal["error", "drop", "empty"]
 
 
-def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> list[Ranks]:
+class AlignedRanks(list[Ranks]):
+    """Ranks over one numbering of items and one of queries, as `align` returns them; to align them again is free."""
+
+
+class CollectionRanks(AlignedRanks):
+    """Aligned ranks in which row i is item i's list, as `align_collection` returns them."""
+
+
+def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> AlignedRanks:
     """Return the ranks of several rankers over one numbering of items and one of queries.
 
     Ranks with names are matched by name: items are the union, in the order first met, and so are queries.
@@ -32,20 +40,23 @@ def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> list[Ranks]:
     >>> [r.to_dict() for r in align([text, image], missing="drop")]
     [{'q1': {'a': 1.0, 'b': 0.5}}, {'q1': {'b': 1.0, 'c': 0.5}}]
     """
+    if isinstance(ranks, AlignedRanks):
+        return ranks
     check_ranks(ranks)
-    if missing not in get_args(Missing):
-        raise UnknownNameError("missing policy", missing, get_args(Missing))
-    return _aligned_queries(_aligned_items(ranks), missing)
+    check_choice("missing policy", missing, get_args(Missing))
+    return AlignedRanks(_aligned_queries(_aligned_items(ranks), missing))
 
 
-def align_collection(ranks: Sequence[Ranks]) -> list[Ranks]:
+def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
     """Return collection ranks of several rankers over one numbering: row i is item i's list by each.
 
     Rows are matched to items by name (`Ranks.as_collection`). An item that a ranker has no list for has an empty
     one there.
     """
+    if isinstance(ranks, CollectionRanks):
+        return ranks
     check_ranks(ranks)
-    return align([r.as_collection() for r in ranks], missing="empty")
+    return CollectionRanks(align([r.as_collection() for r in ranks], missing="empty"))
 
 
 def check_ranks(ranks: Sequence[Ranks]) -> None:
@@ -103,8 +114,7 @@ def _common_names(named: Sequence[Ids], missing: Missing) -> list[str]:
     if missing == "error":
         raise InputError(
             f"Query {gaps[0][0]!r} has no list from ranker {gaps[0][1]} ({len(gaps)} such gaps). "
-            "Choose missing='drop' to leave such queries out, or missing='empty' to fuse what there is "
-            "(--missing drop, --missing empty in a shell)."
+            "Choose missing='drop' to leave such queries out, or missing='empty' to fuse what there is."
         )
     gone = {name for name, _ in gaps}
     kept = [name for name in names if name not in gone]

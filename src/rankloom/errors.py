@@ -12,6 +12,7 @@
 import difflib
 import operator
 from collections.abc import Iterable
+from numbers import Real
 from typing import SupportsIndex
 
 
@@ -46,8 +47,8 @@ class UnknownNameError(InputError, KeyError):
         return str(self.args[0])  # a KeyError would put it in quotes
 
 
-def whole_number(name: str, value: object, least: int = 1) -> int:
-    """Return `value` as an int, or raise where it is not a whole number, at least `least`.
+def whole_number(name: str, value: object, minimum: int = 1) -> int:
+    """Return `value` as an int, or raise where it is not a whole number, at least `minimum`.
 
     Examples
     --------
@@ -55,9 +56,36 @@ def whole_number(name: str, value: object, least: int = 1) -> int:
     Traceback (most recent call last):
     rankloom.errors.InputError: k must be a whole number, at least 1; got 0.
     """
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or operator.index(value) < least:
-        raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or operator.index(value) < minimum:
+        raise InputError(f"{name} must be a whole number, at least {minimum}; got {value!r}.")
     return operator.index(value)
+
+
+def check_whole(**options: int) -> None:
+    """Raise for an option that is not a whole number, at least 1."""
+    for name, value in options.items():
+        whole_number(name, value)
+
+
+def check_between(low: float, high: float, **options: float) -> None:
+    """Raise for an option that is not strictly between two numbers."""
+    for name, value in options.items():
+        if not isinstance(value, Real) or not low < value < high:
+            raise InputError(f"{name} must be above {low:g} and below {high:g}; got {value!r}.")
+
+
+def check_range(low: float, high: float, **options: float) -> None:
+    """Raise for an option that is not a number from `low` to `high`."""
+    for name, value in options.items():
+        if not isinstance(value, Real) or not low <= value <= high:
+            raise InputError(f"{name} must be from {low:g} to {high:g}; got {value!r}.")
+
+
+def check_choice(kind: str, value: object, choices: Iterable[str]) -> None:
+    """Raise for a name that is not among the choices."""
+    known = list(choices)
+    if value not in known:
+        raise UnknownNameError(kind, value, known)
 
 
 class IndexFileError(RankloomError, OSError):

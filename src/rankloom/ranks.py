@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom._kernels.nearest import matrix_neighbors, table, vector_neighbors
 from rankloom.errors import InputError, UnknownNameError, whole_number
-from rankloom.knn import matrix_neighbors, table, vector_neighbors
 
 PAD = -1  # fills a row after its last item
 MAX_ITEMS = int(np.iinfo(np.int32).max)
@@ -353,6 +353,15 @@ class Ranks:
     def __repr__(self) -> str:
         scores = "no" if self.scores is None else "yes"
         return f"Ranks(n_queries={self.n_queries}, depth={self.depth}, n_items={self.n_items}, scores={scores})"
+
+
+def stack_lists(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Return the lists of several rankers as one array of shape (rankers, rows, longest), padded."""
+    width = max(one.shape[1] for one in lists)
+    out = np.full((len(lists), len(lists[0]), width), PAD, np.int32)
+    for ranker, one in enumerate(lists):
+        out[ranker, :, : one.shape[1]] = one
+    return out
 
 
 def _checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:

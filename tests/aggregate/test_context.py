@@ -214,7 +214,7 @@ METHODS = ["sca", "crossdiffusion", "helloneighbor"]
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_number_of_threads_does_not_change_a_bit(method, monkeypatch):
-    from rankloom.engine import run_blocks
+    from rankloom.threads import run_blocks
 
     for module in ("context", "reciprocal"):
         monkeypatch.setattr(

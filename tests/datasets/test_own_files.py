@@ -7,10 +7,10 @@ import os
 import pytest
 
 from rankloom.datasets import Collection, folder, open_collection, table
-from rankloom.datasets.places import natural
+from rankloom.datasets.paths import natural
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import Ids
-from rankloom.spelling import Call
+from rankloom.registry import Call
 
 
 def write(path, text):

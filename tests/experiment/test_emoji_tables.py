@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rankloom.cache import Cache
 from rankloom.experiment import Experiment, run
 from rankloom.experiment.results import MethodRecord, RankerRecord
-from rankloom.spelling import Call
+from rankloom.io.cache import Cache
+from rankloom.registry import Call
 
 ROOT = Path(__file__).parents[2]
 KINDS = {"bic": "color", "gch": "color", "las": "texture", "qcch": "texture", "jaccard": "words", "bow": "words"}

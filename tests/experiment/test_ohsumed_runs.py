@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rankloom.cache import Cache
 from rankloom.experiment import Experiment, run
 from rankloom.experiment.results import RankerRecord
+from rankloom.io.cache import Cache
 from rankloom.report import render
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.cache import Cache
 from rankloom.datasets import Collection, Queries
 from rankloom.errors import InputError
 from rankloom.evaluation import estimate
+from rankloom.evaluation.selection import balances
 from rankloom.experiment import Experiment, Results, run
 from rankloom.experiment.cells import cells_folder
 from rankloom.experiment.material import answers, located
@@ -27,9 +27,9 @@ from rankloom.experiment.results import (
     from_json,
     to_json,
 )
+from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS
-from rankloom.selection import balances
-from rankloom.spelling import Call
+from rankloom.registry import Call
 
 SMALL = {
     "name": "few digits",
@@ -115,7 +115,7 @@ def test_a_method_more_costs_only_itself(spec, tmp_path, monkeypatch):
 def test_a_killed_experiment_goes_on_where_it_was(spec, results, tmp_path):
     """Killed by the system in the middle, with no time to tidy up."""
     code = (
-        "import sys, time; from pathlib import Path; from rankloom.cache import Cache\n"
+        "import sys, time; from pathlib import Path; from rankloom.io.cache import Cache\n"
         "from rankloom.experiment import Experiment, run\n"
         "def slow(stage, done, total):\n"
         "    if stage == 'Fusing' and done > 1: time.sleep(60)\n"
@@ -218,7 +218,7 @@ def test_without_a_selection_the_rankers_are_left(tmp_path, selections):
 def test_times_say_where_they_were_taken(tmp_path, monkeypatch):
     write_runs(tmp_path)
     run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None), threads=1)
-    monkeypatch.setattr("rankloom.experiment.about.machine", lambda: "another machine")
+    monkeypatch.setattr("rankloom.experiment.provenance.machine", lambda: "another machine")
     more = runs_spec(methods=["fg", "rrf", "borda"])
     found = run(more, tmp_path / "r", base=tmp_path, cache=Cache(None), threads=2)
     made = {one.method: one.made for one in found.of(MethodRecord)}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rankloom.cache import Cache
 from rankloom.experiment import Experiment, run
 from rankloom.experiment.results import MethodRecord, RankerRecord
+from rankloom.io.cache import Cache
 from rankloom.report import render
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"

@@ -4,7 +4,7 @@ from rankloom.aggregate import METHODS
 from rankloom.errors import InputError
 from rankloom.evaluation import Measure
 from rankloom.experiment import EXAMPLE, Experiment
-from rankloom.spelling import Call
+from rankloom.registry import Call
 
 LEAST = {"name": "n", "collection": "digits", "rankers": ["vectors(part=pixels)"]}
 

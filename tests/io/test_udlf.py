@@ -249,7 +249,7 @@ def test_a_matrix_in_a_file_is_ranked_as_one_in_memory(matrix, depth):
 def test_blocks_of_lines_do_not_change_the_ranks(tmp_path, monkeypatch):
     matrix = np.random.default_rng(0).integers(0, 5, (7, 7))
     np.savetxt(tmp_path / "m.txt", matrix)
-    monkeypatch.setattr("rankloom.knn.BLOCK_BYTES", 2 * 7 * 8)
+    monkeypatch.setattr("rankloom._kernels.nearest.BLOCK_BYTES", 2 * 7 * 8)
     expected = Ranks.from_distances(matrix, 7)
     assert read_udlf_matrix(tmp_path / "m.txt").items.tolist() == expected.items.tolist()
 

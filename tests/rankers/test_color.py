@@ -198,7 +198,7 @@ def test_what_is_no_image_is_refused(name, image, message):
 
 
 def test_every_descriptor_has_a_distance():
-    from rankloom.knn import METRICS
+    from rankloom._kernels.nearest import METRICS
 
     assert {distance for _, distance in ALL.values()} <= METRICS.keys() | DISTANCES.keys()
 

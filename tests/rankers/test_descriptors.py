@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from rankloom.cache import Cache
+from rankloom.datasets.images import ImageFile
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.images import ImageFile
+from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError, descriptors, features
 from rankloom.rankers.contract import sample_items
 from rankloom.rankers.distances import DISTANCES
@@ -197,7 +197,7 @@ def test_progress_counts_the_pictures_described(tmp_path):
 
 @pytest.mark.parametrize("comparator", ["l1", "d1"])
 def test_progress_counts_the_pictures_compared(comparator, monkeypatch):
-    monkeypatch.setattr("rankloom.knn.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
+    monkeypatch.setattr("rankloom._kernels.nearest.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
     told = []
     pictures = [np.full((3, 2, 3), gray, np.uint8) for gray in (0, 50, 100, 150, 200)]
     ranker(comparator=comparator).fit(pictures).rank(progress=lambda *one: told.append(one))

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankloom.cache import Cache
 from rankloom.datasets import Collection, Queries, folder
+from rankloom.datasets.images import ImageFile
 from rankloom.errors import InputError
-from rankloom.images import ImageFile
+from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, UnreadableItemsError, Vectors, rank_collection
 from rankloom.ranks import Ids, Ranks
-from rankloom.spelling import Call
+from rankloom.registry import Call
 
 Image = pytest.importorskip("PIL.Image")
 

@@ -8,8 +8,7 @@ from rankloom.evaluation import evaluate
 from rankloom.rankers import RANKERS, TextRanker, rank_collection
 from rankloom.rankers.texts import MODELS
 from rankloom.ranks import Ids
-from rankloom.registry import make
-from rankloom.spelling import Call
+from rankloom.registry import Call, make
 
 TEXTS = ["heart failure", "skin", "heart attack"]
 

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from browser import artifacts, visit
+from command import run
 from rankloom.experiment import Results
 from rankloom.experiment.results import MethodRecord
-from test_cli import run
 
 SECTIONS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "made"]
 

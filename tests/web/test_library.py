@@ -9,9 +9,9 @@ import pytest
 from web_collection import baskets, picture
 
 import rankloom as rl
-from rankloom.cache import Cache
 from rankloom.datasets import emoji
 from rankloom.errors import InputError, UnknownNameError
+from rankloom.io.cache import Cache
 from rankloom.web import Library
 from rankloom.web.queries import Choice, Item, Picture, Words
 

@@ -46,11 +46,11 @@ def count_vertices(start, stop, lists, slot, degree):
 
 
 @njit(cache=True, nogil=True)
-def weave(start, stop, lists, steps, slot, woven):
-    """W and P of rows start to stop; an item at place p of a list of n scores `steps[n, p]`."""
+def weave(start, stop, lists, weights, nearness, slot, woven):
+    """W and P of rows start to stop; an item at place p of a list of n adds `weights[n, p]` and `nearness[n, p]`."""
     m, _, cutoff = lists.shape
     weight = np.empty(m * cutoff, np.float64)
-    nearness = np.empty(m * cutoff, np.float64)
+    near = np.empty(m * cutoff, np.float64)
     for q in range(start, stop):
         first = woven.ptr[q]
         n = 0
@@ -63,16 +63,16 @@ def weave(start, stop, lists, steps, slot, woven):
                 if slot[item] == 0:
                     woven.items[first + n] = item
                     weight[n] = 0.0
-                    nearness[n] = 0.0
+                    near[n] = 0.0
                     n += 1
                     slot[item] = n
                 a = slot[item] - 1
-                weight[a] += steps[length, place]
-                nearness[a] += 1.0 / (place + 1)
+                weight[a] += weights[length, place]
+                near[a] += nearness[length, place]
         for a in range(n):
             slot[woven.items[first + a]] = 0
             woven.W[first + a] = weight[a]
-            woven.P[first + a] = nearness[a]
+            woven.P[first + a] = near[a]
 
 
 @njit(cache=True, nogil=True)

@@ -6,17 +6,34 @@ candidate not met yet could still have in common with the query, and the walk en
 So an item that is in very many lists (a hub) is walked last, and hardly ever.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import cfunc, njit
+from numba.core.errors import NumbaError
 
 from rankloom._kernels import ZERO
 from rankloom._kernels.graphs import E_LOW, E_SCALE, SIZE, V_LOW, V_SCALE, clear, lay_out, widest
+from rankloom.errors import InputError
 
 WEIGHT, NEAR, OUT = range(3)  # columns of `vertex`: weight, P (normalized for max), sum of the edges that leave
 LAST_MARK = 2**31 - 1
 SLACK = 1.0 - 1e-6  # a bound must be this far below the k-th best to count: rounding can't lose an answer
+
+
+@cache
+def compiled(function: Callable[[float, float, float], float]) -> Any:
+    """Return a comparator as kernels take it: by its address, so that one compiled `search` serves all of them."""
+    signature = "float64(float64, float64, float64)"
+    try:
+        return cfunc(signature, cache=True)(function)
+    except RuntimeError:  # numba keeps no compiled code of a function that is in no file
+        return cfunc(signature)(function)
+    except NumbaError as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise InputError(f"{function.__name__} must be plain arithmetic that numba compiles: {reason}") from None
 
 
 class Postings(NamedTuple):
@@ -89,14 +106,7 @@ def plan(q, members, post_ptr, post_least, norms, minmax, M, vertex, walk, bound
 
 
 @njit(cache=True, nogil=True)
-def too_little(common, size, other, wgu, floor):
-    """Whether graphs with at most `common` in common are less similar than `floor`."""
-    common = min(common, other)
-    return common < floor * (size + other - common if wgu else max(size, other))
-
-
-@njit(cache=True, nogil=True)
-def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, wgu, floor):
+def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, compare, floor):
     """Similarity of the query in hand and graph `s`; -1 where it is surely below `floor`."""
     size = q_norms[q, SIZE]
     q_low = q_norms[q, E_LOW]
@@ -120,7 +130,7 @@ def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, sh
         shared[n] = a
         near[n] = p
         n += np.uint64(a > 0)  # an item that is not shared is written over by the next: no branch to guess
-    if too_little(common + most, size, other, wgu, floor):
+    if compare(min(common + most, other), size, other) < floor:
         return np.float32(-1.0)
     edges = ZERO
     for x in range(n):
@@ -139,7 +149,7 @@ def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, sh
                 total += M[base + shared[y]]
             edges += p * total
     common += edges
-    return np.float32(common / (size + other - common if wgu else max(size, other)))
+    return np.float32(compare(common, size, other))
 
 
 @njit(cache=True, nogil=True)
@@ -177,7 +187,8 @@ def search(
     postings,
     numbers,
     minmax,
-    wgu,
+    compare,
+    most_similar,
     slot,
     seen,
     out,
@@ -185,7 +196,8 @@ def search(
 ):
     """Best answers of the graphs of `rows[start:stop]`, written to rows `into[start:stop]` of `out`.
 
-    `inside` says that graph q is that of item q. `slot` and `seen` are scratch, kept between calls.
+    `inside` says that graph q is that of item q; `compare` and `most_similar` are a comparator and its bound; `slot`
+    and `seen` are scratch, kept between calls.
     """
     side = widest(rows[start:stop], graphs.ptr) + 1
     M = np.empty(side * side, np.float64)
@@ -218,7 +230,7 @@ def search(
         found = 0
         floor = -1.0
         for step in range(members.size):
-            if too_little(bound[step], q_norms[q, SIZE], max(bound[step], least[step]), wgu, floor):
+            if most_similar(bound[step], q_norms[q, SIZE], max(bound[step], least[step])) < floor:
                 break
             item = members[walk[step] - 1]
             for entry in range(post_ptr[item], post_ptr[item + 1]):
@@ -227,7 +239,7 @@ def search(
                     continue
                 seen[s] = mark
                 sim = similarity(
-                    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, wgu, floor
+                    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, compare, floor
                 )
                 if sim >= floor:
                     found = keep(s, sim, found, own, numbers, best, sims)

@@ -6,7 +6,7 @@ from rankloom.aggregate.contract import check_method
 from rankloom.aggregate.corgraph import corgraph
 from rankloom.aggregate.fusion_graph import fg
 from rankloom.aggregate.kemeny import kemeny, kemeny_cost
-from rankloom.aggregate.methods import METHODS, Method, fuse
+from rankloom.aggregate.methods import METHODS, Method, fuse, register_method
 from rankloom.aggregate.order import borda, mra, rrf
 from rankloom.aggregate.pairwise import condorcet
 from rankloom.aggregate.query_graph import queryrankfusion
@@ -38,6 +38,7 @@ __all__ = [
     "qalf",
     "queryrankfusion",
     "recknngraphccs",
+    "register_method",
     "rkgraph",
     "rlsim",
     "rrf",

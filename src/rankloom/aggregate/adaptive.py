@@ -5,18 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.aggregate.collection import (
-    check_between,
-    check_range,
-    check_whole,
-)
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import Pool, checked_weights, fuse_pools
-from rankloom.errors import InputError
+from rankloom.errors import InputError, check_between, check_range, check_whole
 from rankloom.ranks import Ranks
 
 
-@register("qalf", needs="queries")
+@register_method("qalf", needs="queries")
 def qalf(
     ranks: Sequence[Ranks],
     k: int = 10,

@@ -6,24 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.collection import (
-    answers,
-    check_choice,
-    check_collection,
-    check_neighbors,
-    check_range,
-    check_whole,
-    own_first,
-    stacked,
-)
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.lists import answers, check_collection, check_neighbors, own_first
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import HEAVIEST, checked_weights
-from rankloom.engine import Progress, Scratch, run_blocks
-from rankloom.errors import InputError
-from rankloom.ranks import PAD, Ranks
+from rankloom.errors import InputError, check_choice, check_range, check_whole
+from rankloom.ranks import PAD, Ranks, stack_lists
+from rankloom.threads import Progress, Scratch, run_blocks
 
 
-@register("sca", needs="collection")
+@register_method("sca", needs="collection")
 def sca(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -118,7 +109,7 @@ def sca(
     return answers(ranks[0], items, scores)
 
 
-@register("crossdiffusion", needs="collection")
+@register_method("crossdiffusion", needs="collection")
 def crossdiffusion(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -230,7 +221,7 @@ def _present(ranks: Sequence[Ranks], n_items: int) -> NDArray[np.bool_]:
 
 
 def _stacked_lists(ranks: Sequence[Ranks], depth: int, n_items: int) -> NDArray[np.int32]:
-    return stacked([own_first(r, depth)[0] for r in ranks]) if ranks else np.empty((0, n_items, 0), np.int32)
+    return stack_lists([own_first(r, depth)[0] for r in ranks]) if ranks else np.empty((0, n_items, 0), np.int32)
 
 
 def _memberships(ranks: Ranks, length: int, activation: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -8,33 +8,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.collection import (
-    MOST_LEVELS,
+from rankloom.aggregate.lists import (
+    MAX_LEVELS,
     Array,
-    Run,
     answers,
-    check_between,
-    check_choice,
     check_collection,
-    check_whole,
     longest,
     overlap_shares,
-    runner,
     table,
     turned,
     with_lists,
 )
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.nested import components_of, divided, groups_of, ranked
-from rankloom.engine import Progress
-from rankloom.errors import InputError
+from rankloom.errors import InputError, check_between, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
+from rankloom.threads import Progress, Run, runner
 
 if TYPE_CHECKING:
     from rankloom._kernels.correlation import Distances
 
 
-@register("corgraph", needs="collection")
+@register_method("corgraph", needs="collection")
 def corgraph(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -127,8 +122,8 @@ def corgraph(
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
     run = runner(threads, progress)
-    if (1 - start) / step > MOST_LEVELS:
-        raise InputError(f"step must give at most {MOST_LEVELS} thresholds; got {step!r}, from {start!r} to 1.")
+    if (1 - start) / step > MAX_LEVELS:
+        raise InputError(f"step must give at most {MAX_LEVELS} thresholds; got {step!r}, from {start!r} to 1.")
     thresholds = frozen(start + step * np.arange(np.ceil((1 - start) / step - 1e-9)))
     D, lists = _distances(ranks, length, neighbors, distances, exponent, run)
     if correlation == "pearson":

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from rankloom.aggregate.methods import register
-from rankloom.engine import Progress
-from rankloom.index import FusionIndex
+from rankloom.aggregate.methods import register_method
+from rankloom.fusion_graph.index import FusionIndex
 from rankloom.ranks import Ranks
+from rankloom.threads import Progress
 
 
-@register("fg", needs="collection")
+@register_method("fg", needs="collection", answers_external=True)
 def fg(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -19,6 +19,7 @@ def fg(
     reposition: bool = True,
     graph_norm: str = "max",
     comparator: str = "wgu",
+    weighting: str = "paper",
     virtual: bool | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -34,7 +35,7 @@ def fg(
         from outside.
     collection : sequence of Ranks, optional
         Collection ranks of the same rankers, in the same order.
-    cutoff, depth, reposition, graph_norm, comparator, virtual, threads, progress
+    cutoff, depth, reposition, graph_norm, comparator, weighting, virtual, threads, progress
         As in `FusionIndex.build` and `FusionIndex.search`.
 
     References
@@ -53,6 +54,7 @@ def fg(
         reposition=reposition,
         graph_norm=graph_norm,
         comparator=comparator,
+        weighting=weighting,
         keep_scores=collection is not None,
         threads=threads,
         progress=progress,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pairwise import PAIRS, SLACK, Absent, by_majority, checked_votes, ends, moved, pair_blocks
 from rankloom.aggregate.pool import falling, fuse_pools, lay_out
 from rankloom.errors import InputError, whole_number
@@ -17,7 +17,7 @@ from rankloom.ranks import Ranks
 MOST_EXACT = 16  # 2^16 subsets: half a second a query
 
 
-@register("kemeny", needs="queries")
+@register_method("kemeny", needs="queries")
 def kemeny(
     ranks: Sequence[Ranks],
     k: int = 10,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.collection import Array, Run
+from rankloom.aggregate.lists import Array
 from rankloom.ranks import PAD
+from rankloom.threads import Run
 
 if TYPE_CHECKING:
     from rankloom._kernels.nested import Components, Groups
@@ -62,7 +63,7 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Co
         def join(start: int, stop: int, ptr: Array = ptr, labels: Array = labels) -> None:
             kernels.strong_components(start, stop, ptr, groups.items, groups.levels, labels)
 
-        run(join, n_levels, "Joining components", smallest=1)
+        run(join, n_levels, "Joining components", min_block=1)
         order = np.lexsort(labels[::-1])  # by the widest components first
         place[r, order] = np.arange(n)
         kernels.component_ranges(0, n_levels, order, labels, starts[r], stops[r])

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import Pool, checked_weights, falling, fuse_pools
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import PAD, Ranks
@@ -15,7 +15,7 @@ from rankloom.ranks import PAD, Ranks
 Points = Literal["places", "below", "pool"]
 
 
-@register("rrf", needs="queries")
+@register_method("rrf", needs="queries")
 def rrf(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -61,7 +61,7 @@ def rrf(
     return fuse_pools(ranks, k, score, depth=depth)
 
 
-@register("borda", needs="queries")
+@register_method("borda", needs="queries")
 def borda(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -118,7 +118,7 @@ def _borda(pool: Pool, points: Points, weights: list[float]) -> NDArray[np.float
     return np.asarray(pool.fold(np.add, parts, 0.0) + (np.array(weights) @ shared)[:, None])
 
 
-@register("mra", needs="queries")
+@register_method("mra", needs="queries")
 def mra(
     ranks: Sequence[Ranks], k: int = 10, *, depth: int | None = None, weights: Sequence[float] | None = None
 ) -> Ranks:

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import Pool, checked_weights, falling, fuse_pools
 from rankloom.errors import UnknownNameError
 from rankloom.ranks import PAD, Ranks
@@ -19,7 +19,7 @@ Absent = Literal["left_out", "last"]
 Variant = Literal["wins", "copeland", "fuse"]
 
 
-@register("condorcet", needs="queries")
+@register_method("condorcet", needs="queries")
 def condorcet(
     ranks: Sequence[Ranks],
     k: int = 10,

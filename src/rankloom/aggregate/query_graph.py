@@ -6,19 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.collection import (
-    answers,
-    check_collection,
-    check_range,
-    check_whole,
-    own_first,
-    stacked,
-)
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.lists import answers, check_collection, own_first
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import checked_weights
-from rankloom.engine import Progress, Scratch, run_blocks
-from rankloom.errors import InputError, UnknownNameError
-from rankloom.ranks import Ranks
+from rankloom.errors import InputError, UnknownNameError, check_range, check_whole
+from rankloom.ranks import Ranks, stack_lists
+from rankloom.threads import Progress, Scratch, run_blocks
 
 TOLERANCE = 1e-8  # PageRank stops when the probabilities change by less, in all
 BLOCK = 512  # queries: a graph is more work than a list
@@ -39,7 +32,7 @@ OWN_OPTIONS: Mapping[tuple[str, str], Mapping[str, Any]] = {
 }
 
 
-@register("queryrankfusion", needs="collection")
+@register_method("queryrankfusion", needs="collection")
 def queryrankfusion(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -155,7 +148,7 @@ def queryrankfusion(
     spare = _fill_lists(ranks, fill)
     depth = max(neighbors, options.get("region", 0) + 1)
     used = [own_first(r, depth)[0] for r, weight in zip(ranks, share, strict=True) if weight > 0]
-    lists = stacked(used) if used else np.empty((0, len(spare), 0), np.int32)
+    lists = stack_lists(used) if used else np.empty((0, len(spare), 0), np.int32)
     run = _released if version == "released" else _article
     where = {"threads": threads, "progress": progress}
     items, scores = run(lists, spare, share[share > 0], k, neighbors, options, ties == "fill", where)

@@ -4,22 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankloom.aggregate.collection import (
-    answers,
-    check_collection,
-    check_neighbors,
-    check_range,
-    check_whole,
-    own_first,
-    stacked,
-)
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.lists import answers, check_collection, check_neighbors, own_first
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import checked_weights
-from rankloom.engine import Progress, Scratch, run_blocks
-from rankloom.ranks import Ranks
+from rankloom.errors import check_range, check_whole
+from rankloom.ranks import Ranks, stack_lists
+from rankloom.threads import Progress, Scratch, run_blocks
 
 
-@register("helloneighbor", needs="collection")
+@register_method("helloneighbor", needs="collection")
 def helloneighbor(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -85,7 +78,7 @@ def helloneighbor(
     used = [own_first(r, depth)[0] for r, weight in zip(ranks, share, strict=True) if weight > 0]
     n = ranks[0].n_items
     k = min(k, n)
-    lists = stacked(used) if used else np.empty((0, n, 0), np.int32)
+    lists = stack_lists(used) if used else np.empty((0, n, 0), np.int32)
     size = min(neighbors, max(n, 1))
     items, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
     scratch = Scratch(n)

@@ -5,29 +5,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.collection import (
-    MOST_LEVELS,
+from rankloom.aggregate.lists import (
+    MAX_LEVELS,
     Array,
-    Run,
     answers,
-    check_choice,
     check_collection,
-    check_whole,
     longest,
     padded,
-    runner,
     table,
     turned,
     with_lists,
 )
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.nested import components_of, groups_of, ranked
-from rankloom.engine import Progress
-from rankloom.errors import InputError
+from rankloom.errors import InputError, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
+from rankloom.threads import Progress, Run, runner
 
 
-@register("recknngraphccs", needs="collection")
+@register_method("recknngraphccs", needs="collection")
 def recknngraphccs(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -98,8 +94,8 @@ def recknngraphccs(
     check_choice("fusion", fusion, ("product", "sum"))
     if backward_from not in (0, 1):
         raise InputError(f"backward_from must be 0 or 1; got {backward_from!r}.")
-    if neighbors > MOST_LEVELS:
-        raise InputError(f"neighbors must be at most {MOST_LEVELS}; got {neighbors}.")
+    if neighbors > MAX_LEVELS:
+        raise InputError(f"neighbors must be at most {MAX_LEVELS}; got {neighbors}.")
     n = check_collection(ranks, "recknngraphccs")
     ranks = with_lists(ranks)
     run = runner(threads, progress)

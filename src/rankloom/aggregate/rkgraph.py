@@ -5,27 +5,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.collection import (
+from rankloom.aggregate.lists import (
     Array,
-    Run,
     answers,
-    check_between,
-    check_choice,
     check_collection,
-    check_whole,
     longest,
     overlap_shares,
-    runner,
     table,
     turned,
     with_lists,
 )
-from rankloom.aggregate.methods import register
-from rankloom.engine import Progress
+from rankloom.aggregate.methods import register_method
+from rankloom.errors import check_between, check_choice, check_whole
 from rankloom.ranks import Ranks
+from rankloom.threads import Progress, Run, runner
 
 
-@register("rkgraph", needs="collection")
+@register_method("rkgraph", needs="collection")
 def rkgraph(
     ranks: Sequence[Ranks],
     k: int = 10,

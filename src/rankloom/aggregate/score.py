@@ -9,17 +9,17 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register
+from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.aggregate.pool import Pool, checked_weights, fuse_pools
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import Ranks
-from rankloom.scores import NORMALIZATIONS
 
 Mode = Literal["mean", "median"]
 Normalize = Callable[[Pool], list[NDArray[np.float64]]]
 
 
-@register("combsum", needs="queries")
+@register_method("combsum", needs="queries")
 def combsum(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -63,7 +63,7 @@ def combsum(
     return fuse_pools(ranks, k, lambda pool: _sum(pool, normalize, given), depth=depth)
 
 
-@register("combmin", needs="queries")
+@register_method("combmin", needs="queries")
 def combmin(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -99,7 +99,7 @@ def combmin(
     return fuse_pools(ranks, k, lambda pool: pool.fold(np.minimum, normalize(pool), np.inf), depth=depth)
 
 
-@register("combmax", needs="queries")
+@register_method("combmax", needs="queries")
 def combmax(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -138,7 +138,7 @@ def combmax(
     )
 
 
-@register("combmed", needs="queries")
+@register_method("combmed", needs="queries")
 def combmed(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -186,7 +186,7 @@ def combmed(
     return fuse_pools(ranks, k, score, depth=depth)
 
 
-@register("combanz", needs="queries")
+@register_method("combanz", needs="queries")
 def combanz(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -229,7 +229,7 @@ def combanz(
     return fuse_pools(ranks, k, score, depth=depth)
 
 
-@register("combmnz", needs="queries")
+@register_method("combmnz", needs="queries")
 def combmnz(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -267,7 +267,7 @@ def combmnz(
     return fuse_pools(ranks, k, lambda pool: pool.counted(_counting(given)) * _sum(pool, normalize, given), depth=depth)
 
 
-@register("rlsim", needs="queries")
+@register_method("rlsim", needs="queries")
 def rlsim(
     ranks: Sequence[Ranks],
     k: int = 10,

@@ -2,10 +2,23 @@
 
 import sys
 
-from rankloom.cli import fusing, judging, ranking, serving, showing, studying
+from rankloom.cli import (  # noqa: F401  # each registers its command
+    compare,
+    correlate,
+    demo,
+    evaluate,
+    experiment,
+    fuse,
+    index,
+    rank,
+    report,
+    search,
+    select,
+    serve,
+)
 from rankloom.cli.app import app
 
-__all__ = ["app", "fusing", "judging", "main", "ranking", "serving", "showing", "studying"]
+__all__ = ["app", "main"]
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from rankloom.io import FORMATS
 from rankloom.version import __version__
 
 if TYPE_CHECKING:
-    from rankloom.cache import Cache
+    from rankloom.io.cache import Cache
 
 
 #: What stands for a sign where the output can't have it: better, worse, no difference.
@@ -28,8 +28,28 @@ def either(names: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+#: The order in which the help lists the commands: from a first look to a service.
+COMMANDS = [
+    "demo",
+    "rank",
+    "index",
+    "search",
+    "fuse",
+    "evaluate",
+    "compare",
+    "correlate",
+    "select",
+    "experiment",
+    "report",
+    "serve",
+]
+
+
 class _Group(TyperGroup):
-    """Commands whose errors are sentences."""
+    """Commands in the order of their use, whose errors are sentences."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=COMMANDS.index)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -92,6 +112,26 @@ KnownPlace = Annotated[
 ]
 
 
+def _load_plugins(paths: list[Path] | None) -> list[Path] | None:
+    from rankloom.registry import load_plugin
+
+    for path in paths or ():
+        load_plugin(path)
+    return paths
+
+
+Plugin = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A Python file that registers methods, rankers, measures or the like; it is run. Repeatable.",
+        is_eager=True,  # its names must be known before the other options are read
+        callback=_load_plugins,
+        show_default=False,
+    ),
+]
+
+
 def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(__version__)
@@ -109,7 +149,7 @@ def _about(
 
 def kept(folder: Path | None, nothing: bool) -> "Cache":
     """Return the cache that was asked for."""
-    from rankloom.cache import Cache
+    from rankloom.io.cache import Cache
 
     found = None if nothing else folder or Cache.standard().folder
     return Cache(found, tell=lambda message: typer.echo(f"Warning: {message}", err=True))

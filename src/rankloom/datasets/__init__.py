@@ -1,14 +1,14 @@
 """Collections: items with what rankers look at, and what is relevant to what."""
 
-from rankloom.datasets.collection import COLLECTIONS, Collection, Content, Queries, content_digest
+from rankloom.datasets.collection import COLLECTIONS, Collection, Content, Queries, content_digest, register_collection
 from rankloom.datasets.digits import digits
-from rankloom.datasets.documents import cranfield, ohsumed
 from rankloom.datasets.emoji import emoji
 from rankloom.datasets.files import files
 from rankloom.datasets.folder import folder
-from rankloom.datasets.opening import open_collection, spelled
-from rankloom.datasets.pictures import brodatz, mpeg7, soccer, ukbench, uw
+from rankloom.datasets.image_sets import brodatz, mpeg7, soccer, ukbench, uw
+from rankloom.datasets.open import open_collection, spelled
 from rankloom.datasets.table import table
+from rankloom.datasets.text_sets import cranfield, ohsumed
 
 __all__ = [
     "COLLECTIONS",
@@ -25,6 +25,7 @@ __all__ = [
     "mpeg7",
     "ohsumed",
     "open_collection",
+    "register_collection",
     "soccer",
     "spelled",
     "table",

@@ -10,9 +10,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.cache import digest_bytes
+from rankloom.datasets.images import ImageFile
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.images import ImageFile
+from rankloom.io.cache import digest_bytes
 from rankloom.ranks import Ids
 from rankloom.registry import Registry
 
@@ -183,8 +183,8 @@ COLLECTIONS: Registry[Reader] = Registry("collection", group="rankloom.collectio
 F = TypeVar("F", bound=Reader)
 
 
-def register(name: str) -> Callable[[F], F]:
-    """Give the reader decorated a name in `COLLECTIONS`."""
+def register_collection(name: str) -> Callable[[F], F]:
+    """Return a decorator that registers a reader of a collection."""
 
     def add(reader: F) -> F:
         COLLECTIONS.register(name)(reader)

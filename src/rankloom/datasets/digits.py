@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.datasets.collection import Collection, register
+from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, MissingExtraError, whole_number
 from rankloom.ranks import Ids
 
 Floats = NDArray[np.float64]
 
 
-@register("digits")
+@register_collection("digits")
 def digits(first: int | None = None) -> Collection:
     """Return the 8 x 8 digits; parts ``pixels``, ``directions``, ``sums``, ``blocks`` and ``edges``.
 

@@ -8,16 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rankloom.datasets.collection import Collection, Part, register
+from rankloom.datasets.collection import Collection, Part, register_collection
+from rankloom.datasets.images import Box, ImageFile
 from rankloom.errors import InputError, whole_number
-from rankloom.images import Box, ImageFile
 from rankloom.ranks import Ids
 
 #: The bundle, as ``experiments/make_emoji.py`` writes it; its NOTICE.txt says whose work it is.
 BUNDLE = Path(__file__).parent / "bundled" / "emoji"
 
 
-@register("emoji")
+@register_collection("emoji")
 def emoji(first: int | None = None) -> Collection:
     """Return 1616 emoji in 87 classes, the subgroups of Unicode; pictures of Noto Emoji, names and keywords of CLDR.
 

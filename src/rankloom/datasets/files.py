@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from rankloom.datasets.collection import Collection, Queries, register
+from rankloom.datasets.collection import Collection, Queries, register_collection
 from rankloom.errors import InputError
 from rankloom.io import read_labels, read_qrels
 from rankloom.io.lines import FilePath
 from rankloom.ranks import Ids
 
 
-@register("files")
+@register_collection("files")
 def files(labels: FilePath | None = None, qrels: FilePath | None = None) -> Collection:
     """Return the collection of a file of labels, or of TREC judgments; its rankers are ``file(path=...)``.
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from rankloom.datasets.collection import Collection, Part, register
-from rankloom.datasets.places import files_in
+from rankloom.datasets.collection import Collection, Part, register_collection
+from rankloom.datasets.images import SUFFIXES, ImageFile
+from rankloom.datasets.paths import files_in
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.images import SUFFIXES, ImageFile
 from rankloom.io.lines import FilePath
 from rankloom.ranks import Ids
 
@@ -18,7 +18,7 @@ Kind = Literal["images", "texts"]
 ENDINGS: dict[Kind, frozenset[str]] = {"images": SUFFIXES, "texts": frozenset({".txt"})}
 
 
-@register("folder")
+@register_collection("folder")
 def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
     """Return the pictures or the texts (.txt, UTF-8) of a folder; the class of each is its sub-folder.
 

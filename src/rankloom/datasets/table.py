@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankloom.datasets.collection import Collection, register
+from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.lines import FilePath, numbered_lines, opened, shown
 from rankloom.ranks import Ids
@@ -19,7 +19,7 @@ LONGEST = (1 << 31) - 1  # of a text in a CSV file, in characters; Python's own 
 Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 
-@register("table")
+@register_collection("table")
 def table(path: FilePath, *, text: str = "text", label: str | None = None, id: str | None = None) -> Collection:
     """Return the texts of a table, packed (.gz) or not.
 

@@ -3,7 +3,8 @@
 from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations
 from rankloom.evaluation.estimates import ESTIMATES, estimate, estimate_all
-from rankloom.evaluation.measures import MEASURES, Measure, evaluate
+from rankloom.evaluation.measures import MEASURES, Measure, evaluate, register_measure
+from rankloom.evaluation.selection import SELECTIONS, Selection, balance, balances, select
 from rankloom.evaluation.significance import LEGEND, SYMBOLS, TESTS, Comparison, Tested, compare, compare_many
 from rankloom.evaluation.winning import gain, winning_numbers
 
@@ -13,11 +14,15 @@ __all__ = [
     "ESTIMATES",
     "LEGEND",
     "MEASURES",
+    "SELECTIONS",
     "SYMBOLS",
     "TESTS",
     "Comparison",
     "Measure",
+    "Selection",
     "Tested",
+    "balance",
+    "balances",
     "compare",
     "compare_many",
     "correct",
@@ -27,5 +32,7 @@ __all__ = [
     "estimate_all",
     "evaluate",
     "gain",
+    "register_measure",
+    "select",
     "winning_numbers",
 ]

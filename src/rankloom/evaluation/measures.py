@@ -55,7 +55,9 @@ class Formula:
 MEASURES: Registry[Formula] = Registry("measure", group="rankloom.measures")
 
 
-def register(name: str, cutoff: Cutoff, *, reach: int | None = None, best: float = 1.0) -> Callable[[Compute], Compute]:
+def register_measure(
+    name: str, cutoff: Cutoff, *, reach: int | None = None, best: float = 1.0
+) -> Callable[[Compute], Compute]:
     """Give the formula decorated a name in `MEASURES`."""
 
     def add(compute: Compute) -> Compute:
@@ -126,7 +128,7 @@ class Measure:
         return MEASURES[self.name].compute(judged, self.cutoff or EVERY_PLACE)
 
 
-@register("ndcg", "optional")
+@register_measure("ndcg", "optional")
 def ndcg(judged: Judged, cutoff: int) -> Floats:
     r"""Discounted cumulative gain over that of the best possible list.
 
@@ -143,7 +145,7 @@ def ndcg(judged: Judged, cutoff: int) -> Floats:
     return _ratio((gains * _discounts(gains.shape[1])).sum(1), _ideal_dcg(judged, cutoff))
 
 
-@register("map", "optional")
+@register_measure("map", "optional")
 def average_precision(judged: Judged, cutoff: int) -> Floats:
     """Mean, over all relevant items, of the precision at their places; one that is not found adds 0.
 
@@ -155,19 +157,19 @@ def average_precision(judged: Judged, cutoff: int) -> Floats:
     return _ratio((precisions * relevant).sum(1), judged.n_relevant)
 
 
-@register("p", "needed")
+@register_measure("p", "needed")
 def precision(judged: Judged, cutoff: int) -> Floats:
     """Relevant items among the first k, over k (also where the list is shorter)."""
     return np.asarray(np.count_nonzero(judged.relevant(cutoff), axis=1) / cutoff, np.float64)
 
 
-@register("recall", "needed")
+@register_measure("recall", "needed")
 def recall(judged: Judged, cutoff: int) -> Floats:
     """Relevant items among the first k, over all relevant items."""
     return _ratio(np.count_nonzero(judged.relevant(cutoff), axis=1), judged.n_relevant)
 
 
-@register("mrr", "optional")
+@register_measure("mrr", "optional")
 def reciprocal_rank(judged: Judged, cutoff: int) -> Floats:
     """1 / place of the first relevant item; 0 where none is found."""
     relevant = judged.relevant(cutoff)
@@ -176,7 +178,7 @@ def reciprocal_rank(judged: Judged, cutoff: int) -> Floats:
     return np.where(relevant.any(1), 1.0 / (relevant.argmax(1) + 1), 0.0)
 
 
-@register("ns", "none", reach=4, best=4.0)
+@register_measure("ns", "none", reach=4, best=4.0)
 def ns_score(judged: Judged, cutoff: int) -> Floats:
     """N-S score: relevant items among the first 4, the query itself included; at best 4.
 
@@ -187,7 +189,7 @@ def ns_score(judged: Judged, cutoff: int) -> Floats:
     return np.asarray(np.count_nonzero(judged.relevant(4), axis=1), np.float64)
 
 
-@register("bullseye", "none")
+@register_measure("bullseye", "none")
 def bullseye(judged: Judged, cutoff: int) -> Floats:
     """Bull's eye score: relevant items among the first 2 C, over C, the number of relevant items.
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rankloom.errors import InputError, RankloomError
 from rankloom.experiment.results import TIMED, Record, from_json, to_json
 from rankloom.experiment.spec import digest
-from rankloom.io.aside import make_folder, written_aside
+from rankloom.io.atomic import atomic_write, make_folder
 from rankloom.version import __version__
 
 R = TypeVar("R", bound=Record)
@@ -62,7 +62,7 @@ class Cells:
         record = self._read(path)
         if record is None:
             record = self._made(make)
-            with written_aside(path) as file:
+            with atomic_write(path) as file:
                 json.dump(to_json(record), file, ensure_ascii=False)
         self.step()
         return record  # type: ignore[return-value]  # the kind is part of the ingredients

@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.aggregate import METHODS
-from rankloom.cache import Cache, digest_bytes
 from rankloom.datasets import COLLECTIONS, Collection, open_collection, spelled
-from rankloom.engine.local import Progress
 from rankloom.errors import InputError
 from rankloom.evaluation import evaluate
 from rankloom.experiment.results import Values
 from rankloom.experiment.spec import Experiment, digest
+from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers import RANKERS, Lists, rank_collection
 from rankloom.ranks import Ranks
-from rankloom.registry import Registry, file_options
-from rankloom.spelling import Call
+from rankloom.registry import Call, Registry, file_options
+from rankloom.threads import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +76,8 @@ class Material:
         """Return why a method can't be run on this, if it can't."""
         if METHODS[method].needs == "queries" or self.labeled:
             return None
-        if "collection" not in METHODS[method].options():
-            return f"{method} needs a collection whose items are the queries; these are from outside"
+        if not METHODS[method].answers_external:
+            return f"{method} needs a collection whose items are the queries; these are external queries"
         if any(lists.items is None for lists in self.lists.values()):
             return f"{method} needs the lists of the collection's own items: give every ranker items=..."
         return None

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate import METHODS, fuse
-from rankloom.cache import Cache
-from rankloom.engine.local import Progress
 from rankloom.evaluation import ESTIMATES, correlations, estimate
 from rankloom.evaluation.estimates import common_neighbors
-from rankloom.experiment.about import about, setting
 from rankloom.experiment.cells import Cells, StepError, cells_folder
+from rankloom.experiment.choices import chosen
 from rankloom.experiment.material import Material, answers, prepare, ranks_of, rooted
+from rankloom.experiment.provenance import about, setting
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
@@ -30,12 +29,13 @@ from rankloom.experiment.results import (
     SelectionRecord,
     TimeRecord,
 )
-from rankloom.experiment.selecting import chosen
 from rankloom.experiment.spec import Experiment
-from rankloom.index import FusionIndex
-from rankloom.io.aside import written_aside
+from rankloom.fusion_graph.index import FusionIndex
+from rankloom.io.atomic import atomic_write
+from rankloom.io.cache import Cache
 from rankloom.ranks import PAD, Ranks
-from rankloom.spelling import Call
+from rankloom.registry import Call
+from rankloom.threads import Progress
 
 SPECIFICATION = "experiment.toml"
 HEADER = "# What was run, written by rankloom: every value spelled out, files by their full names.\n"
@@ -84,7 +84,7 @@ def run(
     records = tuple(lab.records())
     told = about(material, command=command, started=started, made=lab.cells.made, notes=lab.notes, failed=lab.failed)
     results = Results(experiment, told, records)
-    with written_aside(folder / SPECIFICATION) as file:
+    with atomic_write(folder / SPECIFICATION) as file:
         file.write(HEADER + rooted(experiment, Path(base)).to_toml())
     results.write(folder)
     return results

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError, whole_number
 from rankloom.experiment.spec import Experiment
-from rankloom.io.aside import written_aside
+from rankloom.io.atomic import atomic_write
 from rankloom.io.lines import numbered_lines
 
 Floats = NDArray[np.float64]
@@ -165,7 +165,7 @@ class Results:
     def write(self, folder: Path) -> None:
         """Write all as JSON lines: first what it is about, then a line for each record."""
         head = {"kind": "experiment", "format": FORMAT, "experiment": self.experiment.to_dict(), "about": self.about}
-        with written_aside(folder / FILE) as file:
+        with atomic_write(folder / FILE) as file:
             for line in (head, *map(to_json, self.records)):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
 

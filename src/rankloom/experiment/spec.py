@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.aggregate import METHODS
-from rankloom.compare import COMPARATORS
 from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, TESTS, Measure
+from rankloom.evaluation.selection import Selection
 from rankloom.evaluation.significance import check_alpha
-from rankloom.selection import Selection
-from rankloom.spelling import Call
+from rankloom.fusion_graph.compare import COMPARATORS
+from rankloom.registry import Call
 
 #: Fusion graphs and the sixteen baselines of the paper.
 PAPER_METHODS = tuple(
@@ -295,16 +295,14 @@ def _check_names(experiment: Experiment) -> None:
 
 
 def _check_options(experiment: Experiment) -> None:
-    """Refuse options that a method has not, and those that the protocol gives it."""
+    """Reject options that a method does not have, and those that the protocol sets itself."""
     for key, calls in (("methods", experiment.methods), ("curve", experiment.curve)):
         taken = (*OWN_OPTIONS, "cutoff") if key == "curve" else OWN_OPTIONS
         for call in calls:
-            has = [option for option in METHODS[call.name].options() if option not in taken]
-            for option, _ in call.options:
-                if option in taken:
-                    raise InputError(f"The experiment gives {call.name!r} its {option} in {key}; leave the option out.")
-                if option not in has:
-                    raise InputError(f"The method {call.name!r} has no option {option!r}; it has {', '.join(has)}.")
+            own = next((option for option, _ in call.options if option in taken), None)
+            if own is not None:
+                raise InputError(f"The experiment sets the {own} of {call.name!r} in {key}; leave the option out.")
+            METHODS.checked(call)
 
 
 def _check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:

@@ -1,6 +1,6 @@
 """Files and data frames to Ranks and back: TREC runs and judgments, UDLF text, NumPy arrays, pandas, polars."""
 
-from rankloom.io.aside import check_target, written_aside
+from rankloom.io.atomic import atomic_write, check_target
 from rankloom.io.formats import FORMATS, Format, format_of, read_ranks, write_ranks
 from rankloom.io.frames import from_frame, to_pandas, to_polars
 from rankloom.io.labels import read_labels
@@ -11,6 +11,7 @@ from rankloom.io.udlf import read_udlf_matrix, read_udlf_ranks, write_udlf_ranks
 __all__ = [
     "FORMATS",
     "Format",
+    "atomic_write",
     "check_target",
     "format_of",
     "from_frame",
@@ -30,5 +31,4 @@ __all__ = [
     "write_ranks",
     "write_run",
     "write_udlf_ranks",
-    "written_aside",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.io.aside import written_aside
+from rankloom.io.atomic import atomic_write
 from rankloom.io.lines import FilePath, opened
 from rankloom.ranks import Ids, Ranks
 
@@ -99,7 +99,7 @@ def write_npz(ranks: Ranks, path: FilePath) -> None:
     for name, ids in (("item_ids", ranks.item_ids), ("query_ids", ranks.query_ids)):
         if ids is not None:
             arrays[name], arrays[f"{name}_ptr"] = pack_ids(ids)
-    with written_aside(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes allow_pickle for a name of ours
 
 

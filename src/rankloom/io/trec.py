@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.io.aside import written_aside
+from rankloom.io.atomic import atomic_write
 from rankloom.io.lines import FilePath, check_written, is_number, numbered_lines, shown, unknown_item, whole_number
 from rankloom.io.rows import Duplicates, Rows, check_duplicates_policy, ranks_of
 from rankloom.ranks import PAD, Ids, Ranks
@@ -167,7 +167,7 @@ def write_run(ranks: Ranks, path: FilePath, *, tag: str = "rankloom") -> None:
     check_written("tag", tag)
     for item in np.unique(ranks.items[ranks.items != PAD]).tolist():
         check_written("item id", ranks.item_name(item))
-    with written_aside(path, "w") as file:
+    with atomic_write(path, "w") as file:
         for query in np.flatnonzero(ranks.lengths()).tolist():
             check_written("query id", ranks.query_name(query))
             file.writelines(_run_lines(ranks, query, tag))

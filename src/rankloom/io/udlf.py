@@ -17,10 +17,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels.nearest import nearest
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.aside import written_aside
+from rankloom.io.atomic import atomic_write
 from rankloom.io.lines import FLOAT32_MAX, FilePath, check_written, is_number, numbered_lines, shown, unknown_item
-from rankloom.knn import nearest
 from rankloom.ranks import MAX_ITEMS, PAD, Ids, Ranks
 
 #: How a file of ranked lists says which item it means.
@@ -224,9 +224,9 @@ def write_udlf_ranks(
         for one in names:
             check_written("item id", one)
     if list_file is not None:
-        with written_aside(list_file, "w") as file:
+        with atomic_write(list_file, "w") as file:
             file.writelines(f"{one}\n" for one in names)
-    with written_aside(path, "w") as file:
+    with atomic_write(path, "w") as file:
         for row in ranks.items:
             file.write(" ".join(map(name, row[row != PAD].tolist())) + "\n")
 

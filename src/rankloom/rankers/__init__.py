@@ -3,7 +3,7 @@
 from rankloom.rankers.contract import check_ranker
 from rankloom.rankers.descriptors import DescriptorRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
-from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, register
+from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, register_ranker
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
 from rankloom.rankers.texts import TextRanker
 from rankloom.rankers.vectors import Vectors
@@ -22,5 +22,5 @@ __all__ = [
     "Vectors",
     "check_ranker",
     "rank_collection",
-    "register",
+    "register_ranker",
 ]

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.cache import Cache, digest_bytes
-from rankloom.engine import Progress
+from rankloom._kernels.nearest import METRICS, nearest
+from rankloom.datasets.images import Pixels, reduced
 from rankloom.errors import InputError, UnknownNameError, whole_number
-from rankloom.images import Pixels, reduced
-from rankloom.knn import METRICS, nearest
+from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.color import COLOR
 from rankloom.rankers.distances import DISTANCES, Distance
 from rankloom.rankers.features import Describe, FeatureStore, extract
 from rankloom.rankers.ranker import RANKERS, UnreadableItemsError
 from rankloom.rankers.texture import TEXTURE
 from rankloom.ranks import Ranks
+from rankloom.threads import Progress
 from rankloom.version import __version__
 
 Vectors = NDArray[Any]

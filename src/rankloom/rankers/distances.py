@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom._kernels.nearest import table
 from rankloom.errors import InputError
-from rankloom.knn import table
 
 Floats = NDArray[np.float64]
 Distance = Callable[[ArrayLike, ArrayLike], Floats]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.cache import Arrays, Cache, digest_bytes
 from rankloom.datasets import content_digest
-from rankloom.engine import Progress, run_blocks
-from rankloom.images import ImageError, ImageFile, Pixels, decode
+from rankloom.datasets.images import ImageError, ImageFile, Pixels, decode
+from rankloom.io.cache import Arrays, Cache, digest_bytes
 from rankloom.rankers.ranker import UnreadableItemsError
+from rankloom.threads import Progress, run_blocks
 
 Vector = NDArray[Any]
 #: Pixels -> a vector, of one length for all pictures.

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.engine import Progress, run_blocks
 from rankloom.errors import whole_number
 from rankloom.rankers.words import check_texts
 from rankloom.ranks import PAD, Ranks
+from rankloom.threads import Progress, run_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

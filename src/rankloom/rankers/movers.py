@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.engine import Progress, run_blocks
 from rankloom.errors import InputError, MissingExtraError, whole_number
 from rankloom.rankers.inverted import scaled, sums
 from rankloom.rankers.word_vectors import Floats, WordVectors, learn_vectors, read_vectors
 from rankloom.rankers.words import Tokenizer, Vocabulary, check_texts
 from rankloom.ranks import PAD, Ranks
+from rankloom.threads import Progress, run_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

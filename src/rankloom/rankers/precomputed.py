@@ -10,19 +10,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.cache import Cache
-from rankloom.engine.local import Progress
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io import read_ranks
+from rankloom.io.cache import Cache
 from rankloom.io.lines import FilePath
-from rankloom.rankers.ranker import register
+from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.threads import Progress
 
 #: What the numbers of a matrix mean.
 Meaning = Literal["distance", "similarity"]
 
 
-@register("file")
+@register_ranker("file")
 @dataclass(frozen=True, slots=True)
 class RankFile:
     """Ranked lists from a file, matched to items and queries by name.
@@ -74,7 +74,7 @@ class FittedFile:
         return _rows(_over(self.lists, self.ids, self.path), self.ids, self.path).head(depth)
 
 
-@register("matrix")
+@register_ranker("matrix")
 @dataclass(frozen=True, slots=True)
 class Matrix:
     """A square matrix of distances or similarities in a .npy file, rows and columns in the order of the items.

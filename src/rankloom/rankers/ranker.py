@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from rankloom.cache import Cache
-from rankloom.engine.local import Progress
 from rankloom.errors import InputError
+from rankloom.io.cache import Cache
 from rankloom.ranks import Ranks
 from rankloom.registry import Registry
+from rankloom.threads import Progress
 
 
 class UnreadableItemsError(InputError):
@@ -85,8 +85,8 @@ RANKERS: Registry[Maker] = Registry("ranker", group="rankloom.rankers")
 F = TypeVar("F", bound=Maker)
 
 
-def register(name: str) -> Callable[[F], F]:
-    """Give the maker decorated a name in `RANKERS`."""
+def register_ranker(name: str) -> Callable[[F], F]:
+    """Return a decorator that registers a ranker: its class, or a function that makes it from options."""
 
     def add(maker: F) -> F:
         RANKERS.register(name)(maker)

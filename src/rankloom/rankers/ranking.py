@@ -12,16 +12,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from rankloom.cache import Arrays, Cache, digest_bytes
 from rankloom.datasets import Collection, Content, content_digest
-from rankloom.engine import Progress
 from rankloom.errors import InputError, UnknownNameError, whole_number
+from rankloom.io.cache import Arrays, Cache, digest_bytes
 from rankloom.rankers.features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError
 from rankloom.ranks import Ids, Ranks
-from rankloom.registry import make
-from rankloom.spelling import Call
+from rankloom.registry import Call
+from rankloom.threads import Progress
 from rankloom.version import __version__
 
 DEPTH = 1000
@@ -74,7 +73,7 @@ class Ranking:
 
 def rank_collection(
     collection: Collection,
-    rankers: Mapping[str, Call | Ranker],
+    rankers: Mapping[str, str | Call | Ranker] | Sequence[str],
     *,
     depth: int = DEPTH,
     items: bool = True,
@@ -86,8 +85,8 @@ def rank_collection(
 
     Parameters
     ----------
-    rankers : {name: Call or Ranker}
-        ``Call.parse("bic")`` is a name in `RANKERS` with its options.
+    rankers : {name: spelling or Ranker}, or sequence of spellings
+        A spelling is a name in `RANKERS` with its options, as in ``vectors(metric=l2)``.
     depth : int
         Length of the lists at most.
     items : bool
@@ -105,11 +104,12 @@ def rank_collection(
     --------
     >>> import numpy as np
     >>> line = Collection("line", Ids(["a", "b", "c"]), {"vectors": np.array([[0], [5], [1]])}, labels=tuple("xyx"))
-    >>> ranking = rank_collection(line, {"near": Call.parse("vectors(metric=l2)")}, depth=2)
+    >>> ranking = rank_collection(line, {"near": "vectors(metric=l2)"}, depth=2)
     >>> ranking.lists["near"].queries.to_dict()["a"]
     {'a': 0.0, 'c': -1.0}
     """
-    made = {name: _made(ranker) for name, ranker in rankers.items()}
+    named_rankers = rankers if isinstance(rankers, Mapping) else dict.fromkeys(rankers)
+    made = {name: _made(ranker or name) for name, ranker in named_rankers.items()}
     for name, (ranker, _) in made.items():
         _check_part(collection, name, ranker.part)
     work = _Work(whole_number("depth", depth), items, cache or Cache(None), progress)
@@ -234,8 +234,10 @@ def _stamps(collection: Collection, part: str) -> list[tuple[int, ...] | None]:
     return [stamp(item) for items in (collection.part(part), asked) for item in items] if part == "images" else []
 
 
-def _made(ranker: Call | Ranker) -> tuple[Ranker, Call | None]:
-    return (make(RANKERS, ranker.name, dict(ranker.options)), ranker) if isinstance(ranker, Call) else (ranker, None)
+def _made(ranker: str | Call | Ranker) -> tuple[Ranker, Call | None]:
+    if isinstance(ranker, str):
+        ranker = Call.parse(ranker)
+    return (RANKERS.make(ranker), ranker) if isinstance(ranker, Call) else (ranker, None)
 
 
 def _check_part(collection: Collection, name: str, part: str) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.engine import Progress, run_blocks
 from rankloom.errors import MissingExtraError
 from rankloom.rankers.words import check_texts
 from rankloom.ranks import Ranks
+from rankloom.threads import Progress, run_blocks
 
 LAYERS, HEADS, LENGTH = 6, 12, 256  # of the model; longer texts are cut to so many tokens
 EPSILON = 1e-12  # under the root of a layer's variance

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankloom.cache import Cache
-from rankloom.engine import Progress
+from rankloom.io.cache import Cache
 from rankloom.rankers import movers, sentences, text, word_graph
 from rankloom.rankers.ranker import RANKERS, Fitted
+from rankloom.threads import Progress
 
 #: (texts, options of its own) -> what ranks them
 Model = Callable[..., Fitted]

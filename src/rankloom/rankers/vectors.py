@@ -9,13 +9,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.cache import Cache
-from rankloom.engine.local import Progress
 from rankloom.errors import InputError, MissingExtraError, UnknownNameError, whole_number
+from rankloom.io.cache import Cache
 from rankloom.io.lines import FilePath
 from rankloom.rankers.precomputed import read_matrix
-from rankloom.rankers.ranker import register
+from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Ranks
+from rankloom.threads import Progress
 
 #: What finds the nearest vectors.
 Engine = Literal["numpy", "faiss"]
@@ -23,7 +23,7 @@ Engine = Literal["numpy", "faiss"]
 BLOCK = 1024  # queries that faiss is asked at a time
 
 
-@register("vectors")
+@register_ranker("vectors")
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """Nearest vectors of one part of the collection, a matrix.

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom._kernels.nearest import table
 from rankloom.errors import InputError, whole_number
 from rankloom.io.lines import FilePath, numbered_lines, opened
-from rankloom.knn import table
 from rankloom.rankers.words import Tokens, Vocabulary
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from rankloom.experiment.results import Results
-from rankloom.io.aside import make_folder, written_aside
+from rankloom.io.atomic import atomic_write, make_folder
 from rankloom.report.formats import FORMATS
 from rankloom.report.page import to_html
 from rankloom.report.sections import sections
@@ -82,6 +82,6 @@ def _list(folder: Path, names: Collection[str]) -> None:
 
 def _write(path: Path, text: str) -> Path:
     make_folder(path.parent)
-    with written_aside(path) as file:
+    with atomic_write(path) as file:
         file.write(text)
     return path

@@ -19,8 +19,8 @@ from rankloom.experiment.results import (
     Values,
     names,
 )
+from rankloom.registry import Call
 from rankloom.report.formats import Column, Role, shown
-from rankloom.spelling import Call
 
 P = Column("p", "p")
 PERCENT = Column("%", "signed", 2)

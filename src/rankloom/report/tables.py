@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable
 from statistics import fmean, stdev
 
 from rankloom.evaluation import winning_numbers
+from rankloom.evaluation.selection import agreement
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
@@ -30,7 +31,6 @@ from rankloom.report.findings import (
     ranked_rankers,
 )
 from rankloom.report.formats import Cell, Column, Row, Table
-from rankloom.selection import agreement
 
 SECONDS = 3  # digits after the point
 

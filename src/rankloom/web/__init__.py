@@ -15,7 +15,7 @@ from rankloom.web.limits import Limits
 if TYPE_CHECKING:
     import socket
 
-    from rankloom.web.guard import App
+    from rankloom.web.middleware import App
 
 __all__ = ["Library", "Limits", "listen", "make_app", "serve"]
 

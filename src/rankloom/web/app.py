@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 from rankloom.errors import RankloomError
 from rankloom.version import __version__
-from rankloom.web.guard import App, Guard
 from rankloom.web.library import Library
 from rankloom.web.limits import Limits, RefusedError, error_body
-from rankloom.web.remembering import Remembering
+from rankloom.web.middleware import App, Guard
+from rankloom.web.response_cache import Remembering
 from rankloom.web.routes import router
 from rankloom.web.site import Site, as_page
 

@@ -11,21 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate import METHODS, fuse
-from rankloom.cache import Cache, digest_bytes
 from rankloom.datasets import Collection
-from rankloom.engine import Progress
+from rankloom.datasets.images import ImageError, reduced
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.graph import Explanation, FusionGraph, explain
-from rankloom.images import ImageError, reduced
-from rankloom.index import FusionIndex
+from rankloom.fusion_graph.graph import Explanation, FusionGraph, explain
+from rankloom.fusion_graph.index import FusionIndex
+from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers import RANKERS, Fitted, Ranker, rank_collection
 from rankloom.rankers.descriptors import FittedDescriptor
 from rankloom.rankers.features import picture_digest, pixels
 from rankloom.ranks import PAD, Ids, Ranks
-from rankloom.registry import make
-from rankloom.spelling import Call
+from rankloom.registry import Call
+from rankloom.threads import Progress
 from rankloom.version import __version__
-from rankloom.web.keeping import Kept
+from rankloom.web.lru import Kept
 from rankloom.web.queries import Choice, Item, Picture, Query, Words
 
 DEPTH = 1000
@@ -107,7 +106,7 @@ class Library:
         names = tuple(dict.fromkeys(rankers or standard_rankers(collection)))
         calls = {name: Call.parse(name) for name in names}
         ranking = rank_collection(collection, calls, depth=depth, cache=cache, strict=strict, progress=progress)
-        made = {name: make(RANKERS, call.name, dict(call.options)) for name, call in calls.items()}
+        made = {name: RANKERS.make(call) for name, call in calls.items()}
         found = ranking.collection
         fitted = {name: _fitted(ranker, found, cache, progress) for name, ranker in made.items()}
         parts = {name: ranker.part for name, ranker in made.items()}
@@ -160,7 +159,7 @@ class Library:
         if self.opened is not None:
             return ["fg"]
         inside = query is None or isinstance(query, Item)
-        return [name for name in METHODS if name == "fg" or inside or METHODS[name].needs == "queries"]
+        return [name for name in METHODS if inside or METHODS[name].answers_external]
 
     def choose(self, asked: Mapping[str, Any]) -> Choice:
         """Return the standard choice with what is asked for; what can't be is an `InputError`."""

@@ -12,9 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rankloom.aggregate import METHODS
 from rankloom.rankers import RANKERS
-from rankloom.spelling import Call
+from rankloom.registry import Call
 from rankloom.version import __version__
-from rankloom.web.fragments import entries, marked, tiles
+from rankloom.web.tiles import entries, marked, tiles
 
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankloom.images import Pixels
+from rankloom.datasets.images import Pixels
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
+from rankloom.datasets.images import ImageError
 from rankloom.errors import InputError
-from rankloom.images import ImageError
-from rankloom.spelling import split
+from rankloom.registry import split
 from rankloom.version import __version__
 from rankloom.web import queries
 from rankloom.web.library import MOST_ANSWERS

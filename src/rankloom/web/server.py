@@ -15,8 +15,8 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rankloom.errors import InputError
-from rankloom.web.guard import App
 from rankloom.web.limits import Limits, error_body
+from rankloom.web.middleware import App
 
 GRACE = 20  # seconds that what is under way may take when the server ends
 IDLE = 15  # seconds that a connection without a request stays open

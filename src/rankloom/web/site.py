@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse, Response
 from rankloom.web.library import Library
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.pages import Pages
-from rankloom.web.pictures import File, Gallery, Uploads
 from rankloom.web.queries import Choice, Picture
+from rankloom.web.uploads import File, Gallery, Uploads
 from rankloom.web.views import Views
 
 T = TypeVar("T")

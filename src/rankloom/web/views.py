@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from rankloom.evaluation.measures import Measure
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import PAD, Ranks
-from rankloom.web.drawing import Drawing, draw_pair
+from rankloom.web.graph_view import Drawing, draw_pair
 from rankloom.web.library import Compared, Library
-from rankloom.web.passages import passage, stems
 from rankloom.web.queries import Choice, Item, Picture, Query, Words
+from rankloom.web.snippets import passage, stems
 
 Values = dict[str, Any]
 

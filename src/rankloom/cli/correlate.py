@@ -1,0 +1,55 @@
+"""`rankloom correlate`: measure how alike the lists of rankers are."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankloom.cli.app import Format, Plugin, app, print_table, progress_bars, read_all
+from rankloom.cli.judgments import AsJson, Depth, Judged, Kind, run_names
+
+
+@app.command()
+def correlate(
+    runs: Judged,
+    kind: Kind = "jaccard",
+    depth: Depth = 10,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Draw a heat map, an SVG file.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+    format: Format = None,
+    plugin: Plugin = None,
+) -> None:
+    """Tell how alike the lists of rankers are.
+
+    Example:
+
+    rankloom correlate a.run b.run c.run --correlation kendall -o heat.svg
+    """
+    from rankloom.evaluation import correlations
+    from rankloom.io import check_target
+
+    if output is not None:
+        check_target(output)
+    names = run_names(runs)
+    with progress_bars() as progress:
+        matrix = correlations(read_all(runs, format, progress), kind=kind, depth=depth)
+    if output is not None:
+        _draw(output, f"{kind.capitalize()} correlation of the first {depth}", names, matrix)
+    if as_json:
+        typer.echo(json.dumps({"runs": names, kind: matrix.tolist()}, indent=1))
+        return
+    print_table(
+        [kind, *names], [[name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, matrix, strict=True)]
+    )
+
+
+def _draw(path: Path, title: str, names: Sequence[str], matrix: Any) -> None:
+    from rankloom.io.atomic import atomic_write
+    from rankloom.report.plots import heat_map
+
+    with atomic_write(path) as file:
+        file.write(heat_map("heat-map", title, names, matrix.tolist()).alone)

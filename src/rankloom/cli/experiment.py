@@ -1,0 +1,77 @@
+"""`rankloom experiment`: run a whole experiment and report it."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloom.cli.app import CacheFolder, NoCache, Plugin, Strict, Threads, app, kept, progress_bars
+from rankloom.errors import InputError
+
+
+@app.command()
+def experiment(
+    spec: Annotated[
+        Path | None,
+        typer.Argument(metavar="SPEC", help="What to do, a TOML file.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="Folder of the results; an experiment stopped in it is gone on with."),
+    ] = Path("results"),
+    example: Annotated[
+        bool, typer.Option("--example", help="Run the built-in experiment on 1797 handwritten digits.")
+    ] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the specification, every value spelled out, and do nothing.")
+    ] = False,
+    strict: Strict = False,
+    cache: CacheFolder = None,
+    no_cache: NoCache = False,
+    threads: Threads = None,
+    plugin: Plugin = None,
+) -> None:
+    """Run a whole experiment: rankers alone, their correlation, selections, methods, effect of L, times; and report it.
+
+    A method that fails is told of and left out; the rest is done and reported, and the exit code is 1.
+
+    Examples:
+
+    rankloom experiment --example -o results
+
+    rankloom experiment spec.toml -o results
+
+    rankloom experiment --example --show > spec.toml
+    """
+    from rankloom.experiment import EXAMPLE, SPECIFICATION, Experiment, run
+    from rankloom.report import render
+
+    if (spec is None) != example:
+        raise InputError("Give a SPEC file, or --example for the built-in one.")
+    asked = Experiment.from_toml(EXAMPLE) if spec is None else Experiment.read(spec)
+    if show:
+        typer.echo(asked.to_toml(), nl=False)
+        return
+    if spec is not None and spec.resolve() == (output / SPECIFICATION).resolve():
+        raise InputError(f"{spec} would be overwritten by the experiment: choose another folder with -o.")
+    with progress_bars() as progress:
+        found = run(
+            asked,
+            output,
+            base=Path() if spec is None else spec.parent,
+            cache=kept(cache, no_cache),
+            command=shlex.join(["rankloom", *sys.argv[1:]]),
+            threads=threads,
+            strict=strict,
+            progress=progress,
+        )
+        progress("Rendering", 0, 1)
+        page = render(found, output)
+    failed = found.about["failed"]
+    for note in found.about["notes"]:
+        typer.echo(f"{'Error' if note in failed else 'Note'}: {note}", err=True)
+    typer.echo(f"The report is {page}; its tables and plots are beside it, its data in {output / 'results.jsonl'}.")
+    if failed:
+        raise typer.Exit(1)

@@ -1,0 +1,117 @@
+"""`rankloom fuse`: fuse the runs of several rankers."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from rankloom.aggregate import METHODS
+from rankloom.cli.app import (
+    Format,
+    K,
+    Missing,
+    Output,
+    Plugin,
+    Runs,
+    Threads,
+    app,
+    either,
+    progress_bars,
+    read_all,
+    write,
+)
+from rankloom.errors import InputError
+from rankloom.registry import parse_value
+
+#: Options of methods that have a flag of their own.
+SET_ELSEWHERE = {"k": "-k", "threads": "--threads", "collection": "--collection", "progress": "a terminal to see it"}
+
+
+class _ManyCollections(TyperCommand):
+    """Lets one ``--collection`` take several files, up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        inside = False
+        for arg in args:
+            if arg.startswith("-") and arg != "-":
+                inside = arg == "--collection"
+                spread.append(arg)
+            elif inside and spread[-1] != "--collection":
+                spread += ["--collection", arg]
+            else:
+                spread.append(arg)
+        return super().parse_args(ctx, spread)
+
+
+@app.command(cls=_ManyCollections)
+def fuse(
+    runs: Runs,
+    output: Output,
+    method: Annotated[
+        str,
+        typer.Option(
+            help=f"Method of fusion: {either(METHODS)}; with options as in rrf(constant=20).", show_default=False
+        ),
+    ],
+    collection: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN",
+            help="The lists of the collection's own items, one file for each ranker in the same order: "
+            "for fg to answer queries from outside. Takes several files, up to the next option. "
+            "Without it, the runs themselves are taken as those lists.",
+            show_default=False,
+        ),
+    ] = None,
+    k: K = 100,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method, such as cutoff=20. Repeatable."),
+    ] = None,
+    missing: Missing = None,
+    format: Format = None,
+    tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
+    threads: Threads = None,
+    plugin: Plugin = None,
+) -> None:
+    """Fuse the runs of several rankers into one.
+
+    Examples:
+
+    rankloom fuse a.run b.run --method rrf --set constant=20 -o fused.run
+
+    rankloom fuse a.run b.run --method fg --collection a-items.run b-items.run -o fused.run
+    """
+    from rankloom.aggregate import fuse
+    from rankloom.io import check_target
+
+    call = METHODS.checked(method, **_parsed(options or []))
+    chosen = METHODS[call.name]
+    check_target(output)
+    if collection and not (chosen.needs == "collection" and chosen.answers_external):
+        alone = "works on queries alone" if chosen.needs == "queries" else "can't answer external queries"
+        raise InputError(
+            f"The method {call.name!r} {alone}: leave --collection out, and give the lists it needs as runs."
+        )
+    with progress_bars() as progress:
+        ranks = read_all(runs, format, progress)
+        items = read_all(collection, format, progress) if collection else None
+        flags = {"threads": threads, "progress": progress}
+        given = _parsed(options or []) | {name: value for name, value in flags.items() if name in chosen.options()}
+        fused = fuse(ranks, call, k, collection=items, missing=missing, **given)  # type: ignore[arg-type]
+    write(fused, output, tag)
+
+
+def _parsed(options: list[str]) -> dict[str, Any]:
+    """Options as typed: numbers, yes, no and none, lists with commas, else text."""
+    parsed = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals:
+            raise InputError(f"--set takes NAME=VALUE, such as cutoff=20; got {option!r}.")
+        if name in SET_ELSEWHERE:
+            raise InputError(f"--set cannot give {name!r}; use {SET_ELSEWHERE[name]}.")
+        parsed[name] = [parse_value(part) for part in text.split(",")] if "," in text else parse_value(text)
+    return parsed

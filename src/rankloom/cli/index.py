@@ -1,0 +1,64 @@
+"""`rankloom index`: build a fusion-graph index."""
+
+from typing import Annotated
+
+import typer
+
+from rankloom.cli.app import Format, Output, Plugin, Runs, Threads, app, either, progress_bars, read_all
+from rankloom.fusion_graph.compare import COMPARATORS
+from rankloom.fusion_graph.graph import GRAPH_NORMS
+from rankloom.fusion_graph.weave import WEIGHTINGS
+
+
+@app.command()
+def index(
+    runs: Runs,
+    output: Output,
+    cutoff: Annotated[
+        int, typer.Option(min=1, help="How many items of each list make up a graph: the paper's L.")
+    ] = 10,
+    depth: Annotated[int, typer.Option(min=1, help="How deep lists are looked at for repositioning.")] = 1000,
+    reposition: Annotated[bool, typer.Option(help="Move up items that list the query in return (Eq. 1).")] = True,
+    graph_norm: Annotated[
+        str,
+        typer.Option(
+            help=f"How weights are normalized, {either(GRAPH_NORMS)}: as the paper says, or the authors' program does."
+        ),
+    ] = "max",
+    comparator: Annotated[str, typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}.")] = "wgu",
+    weighting: Annotated[str, typer.Option(help=f"How lists become weights: {either(WEIGHTINGS)}.")] = "paper",
+    keep_scores: Annotated[
+        bool, typer.Option(help="Keep scores, for virtual positions of queries from outside.")
+    ] = True,
+    format: Format = None,
+    threads: Threads = None,
+    plugin: Plugin = None,
+) -> None:
+    """Build a fusion-graph index from the lists of a collection's items.
+
+    Each file has the lists of one ranker, every item of the collection a query.
+
+    Example:
+
+    rankloom index a-items.run b-items.run -o shop.loom
+    """
+    from rankloom.fusion_graph.index import KIND, FusionIndex
+    from rankloom.io.folder import check_folder
+
+    check_folder(output, KIND)
+    with progress_bars() as progress:
+        built = FusionIndex.build(
+            read_all(runs, format, progress),
+            cutoff=cutoff,
+            depth=depth,
+            reposition=reposition,
+            graph_norm=graph_norm,
+            comparator=comparator,
+            weighting=weighting,
+            keep_scores=keep_scores,
+            threads=threads,
+            progress=progress,
+        )
+        progress("Saving", 0, 1)
+        built.save(output)
+    typer.echo(f"{output}: {built.n_items} items, {len(runs)} rankers", err=True)

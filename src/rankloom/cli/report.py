@@ -1,0 +1,26 @@
+"""`rankloom report`: render the report of an experiment again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloom.cli.app import app
+
+
+@app.command()
+def report(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A folder that 'rankloom experiment' made.", show_default=False)
+    ],
+) -> None:
+    """Render the report of an experiment again, from its data alone.
+
+    Example:
+
+    rankloom report results
+    """
+    from rankloom.experiment import Results
+    from rankloom.report import render
+
+    typer.echo(f"The report is {render(Results.read(results), results)}.")

@@ -1,0 +1,95 @@
+"""`rankloom search`: search an index."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankloom.cli.app import Format, K, Missing, Plugin, Threads, app, either, progress_bars, read_all, write
+from rankloom.errors import InputError
+from rankloom.fusion_graph.compare import COMPARATORS
+
+
+@app.command()
+def search(
+    path: Annotated[
+        Path, typer.Argument(metavar="INDEX", help="An index made by 'rankloom index'.", show_default=False)
+    ],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Lists of queries from outside, one file for each ranker of the index.",
+            show_default=False,
+        ),
+    ] = None,
+    item: Annotated[
+        list[str] | None,
+        typer.Option(help="An item as the query, by name (by number in an index without names). Repeatable."),
+    ] = None,
+    explain: Annotated[str | None, typer.Option(help="With one --item: say why this other item is similar.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a run instead of printing.")] = None,
+    k: K = 10,
+    comparator: Annotated[
+        str | None, typer.Option(help=f"{either(COMPARATORS)}; by default as the index was built.")
+    ] = None,
+    virtual: Annotated[
+        bool | None, typer.Option(help="Virtual positions for queries from outside; by default where there are scores.")
+    ] = None,
+    missing: Missing = "error",
+    format: Format = None,
+    tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
+    threads: Threads = None,
+    plugin: Plugin = None,
+) -> None:
+    """Search an index, with runs from outside or with its own items.
+
+    Without runs and without --item every item is a query.
+
+    Examples:
+
+    rankloom search shop.loom --item d42
+
+    rankloom search shop.loom --item d42 --explain d7
+
+    rankloom search shop.loom a.run b.run -k 100 -o fused.run
+    """
+    from rankloom.fusion_graph.index import FusionIndex
+    from rankloom.io import check_target
+
+    if output is not None:
+        check_target(output)
+    with progress_bars() as progress:
+        progress("Opening", 0, 1)
+        opened = FusionIndex.open(path)
+        names = [_item(opened, name) for name in dict.fromkeys(item or [])]
+        if explain is not None:
+            if len(names) != 1 or runs or output is not None:
+                raise InputError("--explain goes with one --item, without runs and without -o.")
+            typer.echo(str(opened.explain(names[0], _item(opened, explain), comparator=comparator)))
+            return
+        found = opened.search(
+            read_all(runs, format, progress) if runs else None,
+            k,
+            items=names or None,
+            comparator=comparator,
+            virtual=virtual if runs else None,
+            missing=missing,  # type: ignore[arg-type]
+            threads=threads,
+            progress=progress,
+        )
+    if output is not None:
+        write(found, output, tag)
+        return
+    for query, answers in found.to_dict().items():
+        for rank, (name, score) in enumerate(answers.items(), 1):
+            typer.echo(f"{query}\t{rank}\t{name}\t{score:.4f}")
+
+
+def _item(index: Any, name: str) -> int | str:
+    """An item as typed: a name where the index has names, else a number."""
+    if index.item_ids is not None:
+        return name
+    if not name.isdigit():
+        raise InputError(f"The index has no names, only numbers 0 to {index.n_items - 1}; got {name!r}.")
+    return int(name)

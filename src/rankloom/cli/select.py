@@ -1,0 +1,82 @@
+"""`rankloom select`: choose which rankers to fuse."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from rankloom.cli.app import Format, Plugin, app, either, print_table, progress_bars, read_all
+from rankloom.cli.judgments import AsJson, Depth, Judged, Kind, Labels, OneMeasure, Qrels, Ties, Truth, run_names
+from rankloom.errors import InputError
+from rankloom.evaluation import ESTIMATES, Measure
+
+
+@app.command()
+def select(
+    runs: Judged,
+    qrels: Qrels = None,
+    labels: Labels = None,
+    measure: OneMeasure = "ndcg@10",
+    estimate: Annotated[
+        str,
+        typer.Option(
+            help=f"Without judgments and labels, how good a run is estimated to be: {either(ESTIMATES)}. "
+            "The runs must then be lists of the collection's own items."
+        ),
+    ] = "authority",
+    kind: Kind = "jaccard",
+    depth: Depth = 10,
+    ties: Ties = "given",
+    as_json: AsJson = False,
+    format: Format = None,
+    plugin: Plugin = None,
+) -> None:
+    """Tell which rankers to fuse: the best, or the pair that is good and unlike each other (Eq. 6).
+
+    Examples:
+
+    rankloom select a.run b.run c.run --qrels qrels.txt --measure map
+
+    rankloom select a-items.run b-items.run c-items.run --estimate reciprocal
+    """
+    from rankloom.evaluation import correlations
+
+    names = run_names(runs)
+    with progress_bars() as progress:
+        read = read_all(runs, format, progress)
+        if qrels is None and labels is None:
+            good, by = _estimated(names, read, estimate), f"{estimate} estimate"
+        else:
+            by = str(Measure.parse(measure))
+            values = Truth(qrels, labels).paired(read, [by], ties)
+            good = {name: float(one[by].mean()) for name, one in zip(names, values, strict=True)}
+        matrix = correlations(read, kind=kind, depth=depth)
+    _print_selection(good, by, matrix, kind, as_json)
+
+
+def _estimated(names: Sequence[str], read: Sequence[Any], kind: str) -> dict[str, float]:
+    from rankloom.evaluation import estimate_all
+
+    try:
+        return estimate_all(dict(zip(names, read, strict=True)), kind=kind)
+    except InputError as error:
+        raise InputError(
+            f"Without --qrels or --labels the runs must be the lists of a collection's own items. {error}"
+        ) from None
+
+
+def _print_selection(good: Mapping[str, float], by: str, matrix: Any, kind: str, as_json: bool) -> None:
+    from rankloom.evaluation.selection import balances, select
+
+    kinds = ["best(2)", "best(3)", "pair"] if len(good) > 2 else ["pair"]
+    chosen = {one: select(good, matrix, kind=one) for one in kinds}
+    pairs = balances(good, matrix)
+    if as_json:
+        typer.echo(json.dumps({by: dict(good), "pairs": pairs, "chosen": chosen}, indent=1))
+        return
+    order = sorted(good, key=lambda name: -good[name])
+    print_table(["run", by], [[name, f"{good[name]:.4f}"] for name in order])
+    print_table([f"pair, best first by Eq. 6 ({kind})", "M"], [[f"{a} + {b}", f"{m:.4f}"] for a, b, m in pairs[:10]])
+    for one, names in chosen.items():
+        typer.echo(f"{one}: {', '.join(names)}")

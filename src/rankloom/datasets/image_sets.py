@@ -1,0 +1,205 @@
+"""Readers of published collections of pictures: they list files, which are opened when a ranker looks at them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rankloom.datasets.collection import Collection, Part, register_collection
+from rankloom.datasets.images import SUFFIXES, ImageFile
+from rankloom.datasets.paths import check_classes, check_count, files_in, in_images, place
+from rankloom.errors import InputError
+from rankloom.io import read_labels
+from rankloom.io.lines import FilePath
+from rankloom.ranks import Ids
+
+BLOCK = 160  # pixels: a picture of 640 x 640 has 4 x 4 blocks
+NUMBERED = re.compile(r"^(?P<stem>.*?)(?P<number>\d+)\.\w+$")
+
+
+@register_collection("soccer")
+def soccer(path: FilePath | None = None, *, check: bool = True) -> Collection:
+    """Return the color set of soccer teams: 280 pictures, 7 teams of 40.
+
+    Layout: ``images/<team>/<number>.jpg``, or the folders of teams themselves.
+
+    Parameters
+    ----------
+    path : folder, optional
+        By default ``$RANKLOOM_DATA/soccer``.
+    check : bool
+        Whether all pictures must be there.
+
+    References
+    ----------
+    van de Weijer, Schmid (2006), Coloring local feature extraction, doi:10.1007/11744047_26
+    """
+    needs = "280 pictures, images/<team>/<number>.jpg for 7 teams (van de Weijer and Schmid, 2006)."
+    folder = in_images(place(path, ["soccer"], needs))
+    names = [name for name in _pictures(folder, "soccer", needs) if "/" in name]
+    labels = [name.split("/")[0] for name in names]
+    if check:
+        check_classes("soccer", labels, 7, 40)
+    return _collection("soccer", folder, names, labels, "pictures of soccer teams")
+
+
+@register_collection("mpeg7")
+def mpeg7(path: FilePath | None = None, *, check: bool = True) -> Collection:
+    """Return the MPEG-7 CE-Shape-1 part B silhouettes: 1400, 70 classes of 20.
+
+    Layout: ``images/<class>-<number>.png`` (or .gif, as published), or those files themselves.
+
+    Parameters
+    ----------
+    path : folder, optional
+        By default ``$RANKLOOM_DATA/mpeg7``.
+    check : bool
+        Whether all pictures must be there.
+
+    References
+    ----------
+    Latecki, Lakämper, Eckhardt (2000), Shape descriptors for non-rigid shapes with a single closed contour,
+    doi:10.1109/CVPR.2000.855850
+    """
+    needs = "1400 silhouettes, images/<class>-<number>.png or .gif (MPEG-7 CE-Shape-1 part B)."
+    folder = in_images(place(path, ["mpeg7"], needs))
+    names = _pictures(folder, "mpeg7", needs)
+    labels = [name.rpartition("-")[0] for name in names]
+    if not all(labels):
+        odd = names[labels.index("")]
+        raise InputError(f"Files of mpeg7 are named <class>-<number>.png, such as Bone-1.png; got {odd!r} in {folder}.")
+    if check:
+        check_classes("mpeg7", labels, 70, 20)
+    return _collection("mpeg7", folder, names, labels, "silhouettes")
+
+
+@register_collection("brodatz")
+def brodatz(path: FilePath | None = None, *, check: bool = True) -> Collection:
+    """Return the Brodatz album: 111 textures, each cut into 16 blocks of 160 x 160 pixels that do not overlap: 1776.
+
+    Layout: ``images/D<number>.gif`` (or any other format) of 640 x 640 pixels, 1 to 112. D14 is left out, as in the
+    usual digitization. Items are named ``D1-01`` to ``D1-16``, row by row.
+
+    Parameters
+    ----------
+    path : folder, optional
+        By default ``$RANKLOOM_DATA/brodatz``.
+    check : bool
+        Whether all textures must be there.
+
+    References
+    ----------
+    Brodatz (1966), Textures: a photographic album for artists and designers
+    """
+    needs = "the album as images/D1.gif to D112.gif, of 640 x 640 pixels (D14 is not used)."
+    folder = in_images(place(path, ["brodatz"], needs))
+    names = [name for name in _pictures(folder, "brodatz", needs) if Path(name).stem != "D14"]
+    odd = next((name for name in names if not re.fullmatch(r"D\d+", Path(name).stem)), None)
+    if odd is not None:
+        raise InputError(f"Files of brodatz are named D<number>, such as D1.gif; got {odd!r} in {folder}.")
+    if check:
+        check_count("brodatz", "textures without D14", 111, len(names))
+    blocks = [ImageFile(folder / name, box) for name in names for box in _boxes()]
+    ids = Ids(f"{Path(name).stem}-{number:02d}" for name in names for number in range(1, 17))
+    labels = tuple(Path(name).stem for name in names for _ in range(16))
+    about = f"{len(ids)} blocks of 160 x 160 pixels, of {len(names)} textures"
+    return Collection("brodatz", ids, {"images": blocks}, labels=labels, about=about)
+
+
+@register_collection("ukbench")
+def ukbench(path: FilePath | None = None, *, check: bool = True) -> Collection:
+    """Return UKBench: 10,200 pictures, four of each object; or a part of it that has whole groups of four.
+
+    Layout: ``images/ukbench<number>.jpg``, or those files themselves (``full/`` as published is such a folder). The
+    class of a picture is its number divided by 4.
+
+    Parameters
+    ----------
+    path : folder, optional
+        By default ``$RANKLOOM_DATA/ukbench``, else ``$RANKLOOM_DATA/ukbench-1000``, the first 250 objects.
+    check : bool
+        Whether each object must have four pictures.
+
+    References
+    ----------
+    Nistér, Stewénius (2006), Scalable recognition with a vocabulary tree, doi:10.1109/CVPR.2006.264
+    """
+    needs = "images/ukbench00000.jpg to ukbench10199.jpg, or a part of them in whole groups of four."
+    folder = in_images(place(path, ["ukbench", "ukbench-1000"], needs))
+    names = _pictures(folder, "ukbench", needs)
+    labels = [str(_number(name, folder) // 4) for name in names]
+    if check:
+        check_classes("ukbench", labels, len(set(labels)), 4)
+    n = len(set(labels))
+    what = "pictures of objects" + ("" if n == 2550 else f" (a part: {n} of 2550 objects)")
+    return _collection("ukbench", folder, names, labels, what)
+
+
+@register_collection("uw")
+def uw(path: FilePath | None = None, *, check: bool = True) -> Collection:
+    """Return the University of Washington's pictures with keywords: 1109, 20 classes of 22 to 255.
+
+    Layout: ``images/<class>/<name>.jpg``, or the folders of classes themselves, as published (a folder for each place,
+    ``Image01.jpg`` and so on); and the keywords of all pictures in ``keywords.tsv`` beside them, lines of
+    ``class/name.jpg<TAB>keywords``, which is to be written from the annotations that come with the pictures: their
+    form differs between folders. The parts are ``images`` and ``texts``.
+
+    Parameters
+    ----------
+    path : folder, optional
+        By default ``$RANKLOOM_DATA/uw``.
+    check : bool
+        Whether all pictures must be there.
+
+    References
+    ----------
+    Deselaers, Keysers, Ney (2008), Features for image retrieval: an experimental comparison,
+    doi:10.1007/s10791-007-9039-3
+    """
+    needs = "1109 pictures, images/<class>/<name>.jpg, and keywords.tsv with lines of 'class/name.jpg<TAB>keywords'."
+    top = place(path, ["uw"], needs)
+    folder = in_images(top)
+    names = [name for name in _pictures(folder, "uw", needs) if "/" in name]
+    keywords = read_labels(top / "keywords.tsv")
+    missing = [name for name in names if name not in keywords]
+    if missing:
+        raise InputError(f"{top / 'keywords.tsv'} has no line for {missing[0]!r} ({len(missing)} are missing).")
+    labels = [name.split("/")[0] for name in names]
+    if check:
+        check_count("uw", "pictures", 1109, len(names))
+        check_classes("uw", labels, 20)
+    texts = {"texts": [keywords[name] for name in names]}
+    return _collection("uw", folder, names, labels, "pictures with keywords", texts)
+
+
+def _pictures(folder: Path, name: str, needs: str) -> list[str]:
+    names = files_in(folder, SUFFIXES)
+    if not names:
+        raise InputError(f"There are no pictures in {folder}. The collection {name} is {needs}")
+    return names
+
+
+def _collection(
+    name: str,
+    folder: Path,
+    names: Sequence[str],
+    labels: Sequence[str],
+    what: str,
+    more: dict[str, list[str]] | None = None,
+) -> Collection:
+    parts: dict[str, Part] = {"images": [ImageFile(folder / file) for file in names], **(more or {})}
+    about = f"{len(names)} {what}, in {len(set(labels))} classes"
+    return Collection(name, Ids(names), parts, labels=tuple(labels), about=about)
+
+
+def _boxes() -> Iterable[tuple[int, int, int, int]]:
+    starts = range(0, 4 * BLOCK, BLOCK)
+    return [(left, top, left + BLOCK, top + BLOCK) for top in starts for left in starts]
+
+
+def _number(name: str, folder: Path) -> int:
+    found = NUMBERED.match(name)
+    if not found:
+        raise InputError(f"Files of ukbench have a number, such as ukbench00000.jpg; got {name!r} in {folder}.")
+    return int(found["number"])

@@ -1,0 +1,17 @@
+"""The fusion-graph method, in the paper's order: normalize, weave, compare; `index` puts them together."""
+
+from rankloom.fusion_graph.compare import COMPARATORS, check_comparator, register_comparator
+from rankloom.fusion_graph.graph import Explanation, FusionGraph
+from rankloom.fusion_graph.index import FusionIndex
+from rankloom.fusion_graph.weave import WEIGHTINGS, register_weighting
+
+__all__ = [
+    "COMPARATORS",
+    "WEIGHTINGS",
+    "Explanation",
+    "FusionGraph",
+    "FusionIndex",
+    "check_comparator",
+    "register_comparator",
+    "register_weighting",
+]

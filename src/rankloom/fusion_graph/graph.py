@@ -1,0 +1,239 @@
+"""One fusion graph made explicit: to look at, to export, and to explain a similarity with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom._kernels import ROUNDING
+from rankloom.errors import MissingExtraError, UnknownNameError
+from rankloom.fusion_graph.compare import COMPARATORS
+from rankloom.fusion_graph.draw import to_svg
+
+if TYPE_CHECKING:
+    import networkx
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int32]
+
+#: How the weights of a graph are normalized.
+GRAPH_NORMS = ("max", "minmax")
+
+
+def check_graph_norm(name: str) -> None:
+    """Raise where there is no normalization of that name."""
+    if name not in GRAPH_NORMS:
+        raise UnknownNameError("graph_norm", name, GRAPH_NORMS)
+
+
+def normalized(raw: Floats, graph_norm: str) -> Floats:
+    """Weights divided by the largest (`"max"`), or brought to [0, 1] (`"minmax"`).
+
+    Under `"minmax"` weights that are all equal are left as they are.
+
+    Examples
+    --------
+    >>> normalized(np.array([1.0, 2.0]), "max"), normalized(np.array([1.0, 2.0]), "minmax")
+    (array([0.5, 1. ]), array([0., 1.]))
+    """
+    low = raw.min(initial=np.inf) if graph_norm == "minmax" else 0.0
+    high = raw.max(initial=0.0)
+    return (raw - low) / (high - low) if high - low > ROUNDING * high else raw
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FusionGraph:
+    """The weighted directed graph that describes an item or a query (Algorithm 1, Eq. 2 and 3).
+
+    Attributes
+    ----------
+    name : str
+        Of the item or query it describes.
+    items : int32 array
+        The vertices: item numbers, in the order of the lists.
+    raw_vertices, vertices : float64 array
+        Vertex weights before and after normalization.
+    sources, targets : int32 array
+        Ends of each edge, as item numbers.
+    raw_edges, edges : float64 array
+        Edge weights before and after normalization.
+    names : mapping
+        Outside names of the items; an item that is not in it goes by its number.
+    """
+
+    name: str
+    items: Numbers
+    raw_vertices: Floats
+    sources: Numbers
+    targets: Numbers
+    raw_edges: Floats
+    graph_norm: str = "max"
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def vertices(self) -> Floats:
+        """Vertex weights, normalized: in [0, 1], but for equal ones under `minmax`, which stay as they are."""
+        return normalized(self.raw_vertices, self.graph_norm)
+
+    @property
+    def edges(self) -> Floats:
+        """Edge weights, normalized: in [0, 1], but for equal ones under `minmax`, which stay as they are."""
+        return normalized(self.raw_edges, self.graph_norm)
+
+    @property
+    def size(self) -> float:
+        """The sum of all vertex and edge weights, |G|."""
+        return float(self.vertices.sum() + self.edges.sum())
+
+    def __repr__(self) -> str:
+        return (
+            f"FusionGraph({self.name!r}, {len(self.items)} vertices, {len(self.sources)} edges, size {self.size:.4g})"
+        )
+
+    def label(self, item: int) -> str:
+        """Return the name of a vertex."""
+        return self.names.get(item, str(item))
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return a `networkx.DiGraph`; nodes and edges have `weight` and `raw`, nodes also `label`."""
+        try:
+            import networkx
+        except ImportError:
+            raise MissingExtraError("to_networkx()", "networkx", "graph") from None
+        graph = networkx.DiGraph(name=self.name)
+        for vertex in self.to_dict()["vertices"]:
+            graph.add_node(vertex["item"], label=vertex["label"], weight=vertex["weight"], raw=vertex["raw"])
+        for edge in self.to_dict()["edges"]:
+            graph.add_edge(edge["source"], edge["target"], weight=edge["weight"], raw=edge["raw"])
+        return graph
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the graph in plain values, as `to_json` writes it."""
+        vertices = zip(self.items.tolist(), self.raw_vertices.tolist(), self.vertices.tolist(), strict=True)
+        ends = zip(self.sources.tolist(), self.targets.tolist(), strict=True)
+        edges = zip(ends, self.raw_edges.tolist(), self.edges.tolist(), strict=True)
+        return {
+            "name": self.name,
+            "graph_norm": self.graph_norm,
+            "size": self.size,
+            "vertices": [
+                {"item": item, "label": self.label(item), "raw": raw, "weight": weight}
+                for item, raw, weight in vertices
+            ],
+            "edges": [
+                {"source": source, "target": target, "raw": raw, "weight": weight}
+                for (source, target), raw, weight in edges
+            ],
+        }
+
+    def to_svg(self, *, images: Mapping[int, str] | None = None) -> str:
+        """Return the graph as an SVG drawing: weight as area and as strength of lines.
+
+        Parameters
+        ----------
+        images : mapping of item number to address, optional
+            Images to put into the vertices; a `data:` address keeps the drawing in one file.
+        """
+        return to_svg(self.to_dict(), images=images)
+
+    def to_json(self) -> str:
+        """Return the graph as JSON."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
+
+    def to_dot(self) -> str:
+        """Return the graph in the DOT language of Graphviz."""
+        graph = self.to_dict()
+        nodes = [f"  {v['item']} [label={_quoted(v['label'])}, weight={v['weight']:.6g}];" for v in graph["vertices"]]
+        edges = [
+            f"  {e['source']} -> {e['target']} [weight={e['weight']:.6g}, penwidth={0.2 + 2 * e['weight']:.3g}];"
+            for e in graph["edges"]
+        ]
+        return "\n".join([f"digraph {_quoted(self.name)} {{", *nodes, *edges, "}"]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A vertex or an edge that two graphs share, and what it adds to their similarity."""
+
+    kind: Literal["vertex", "edge"]
+    source: int
+    target: int  # the same as `source` for a vertex
+    label: str
+    query_weight: float
+    item_weight: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an item came out as it did: the shared parts, most important first; they add up to `similarity`."""
+
+    query: str
+    item: str
+    comparator: str
+    similarity: float
+    parts: tuple[Part, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation in plain values."""
+        parts = [{name: getattr(part, name) for name in Part.__slots__} for part in self.parts]
+        return {
+            "query": self.query,
+            "item": self.item,
+            "comparator": self.comparator,
+            "similarity": self.similarity,
+            "parts": parts,
+        }
+
+    def __str__(self) -> str:
+        head = f"{self.query} ~ {self.item}: {self.comparator} similarity {self.similarity:.4f}"
+        rows = [f"  {part.contribution:.4f}  {part.kind:<6}  {part.label}" for part in self.parts[:10]]
+        more = [f"  ... and {len(self.parts) - 10} smaller parts"] if len(self.parts) > 10 else []
+        return "\n".join([head, *rows, *more])
+
+
+def explain(query: FusionGraph, item: FusionGraph, comparator: str) -> Explanation:
+    r"""Say which shared vertices and edges make up the similarity of two graphs, and how much each.
+
+    A part adds the smaller of its two weights, over the denominator of the comparator.
+    """
+    shared = _shared(query, item)
+    common = sum(min(a, b) for _, _, a, b in shared)
+    whole = COMPARATORS[comparator].similarity(common, query.size, item.size)
+    unit = whole / common if common else 0.0
+    parts = [
+        Part(
+            "vertex" if source == target else "edge",
+            source,
+            target,
+            query.label(source) if source == target else f"{query.label(source)} -> {query.label(target)}",
+            a,
+            b,
+            min(a, b) * unit,
+        )
+        for source, target, a, b in shared
+    ]
+    parts.sort(key=lambda part: -part.contribution)
+    return Explanation(query.name, item.name, comparator, whole, tuple(parts))
+
+
+def _shared(a: FusionGraph, b: FusionGraph) -> list[tuple[int, int, float, float]]:
+    mine, other = _weights(a), _weights(b)
+    return [(*ends, weight, other[ends]) for ends, weight in mine.items() if ends in other]
+
+
+def _weights(graph: FusionGraph) -> dict[tuple[int, int], float]:
+    """Weights by ends; no edge joins an item to itself, so that stands for the vertex."""
+    vertices = graph.items.tolist()
+    ends = [*zip(vertices, vertices, strict=True), *zip(graph.sources.tolist(), graph.targets.tolist(), strict=True)]
+    return dict(zip(ends, [*graph.vertices.tolist(), *graph.edges.tolist()], strict=True))

@@ -1,0 +1,414 @@
+"""The fusion-graph index: normalize, weave, compare.
+
+Every item of a collection is described by a graph woven from its lists and from its neighbors' lists, and a
+search compares graphs (Dourado, Pedronette, Torres, 2019). No graph is stored: the weight of an edge is the
+product P[q, A] * W[A, B], so two sparse matrices of one pattern hold the graphs of the whole collection, and
+their transpose leads from a vertex to the graphs that have it.
+
+Inside, items are numbered anew so that neighbors stand together in memory (and in the files): what one query
+needs is then near what the one before it needed. Numbers are translated at the door, both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.align import Missing, align, align_collection, check_ranks
+from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.fusion_graph.compare import COMPARATORS
+from rankloom.fusion_graph.graph import Explanation, FusionGraph, check_graph_norm, explain
+from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
+from rankloom.fusion_graph.weave import WEIGHTINGS, Order, check_arrays, measure, postings, weave
+from rankloom.io.folder import open_folder, save_folder
+from rankloom.io.npz import pack_ids, unpack_ids
+from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.version import __version__
+
+if TYPE_CHECKING:
+    from rankloom._kernels.graphs import Woven
+
+KIND = "rankloom index"
+ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of the woven matrices
+FORMATS = range(1, 2)  # the format numbers that this version reads; it writes the last
+
+Array = NDArray[Any]
+#: An item by number or name, or the lists of a query from outside: one Ranks of one row for each ranker.
+Query = int | str | Sequence[Ranks]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an index was built."""
+
+    n_rankers: int
+    cutoff: int
+    depth: int
+    reposition: bool
+    graph_norm: str
+    comparator: str
+    weighting: str = "paper"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; a weighting is left out where it is the paper's, as in files written before."""
+        plain = asdict(self)
+        return plain if self.weighting != "paper" else {k: v for k, v in plain.items() if k != "weighting"}
+
+
+class FusionIndex:
+    """Fusion graphs of a collection, searched exactly and without looking at all of them.
+
+    Made by `build` or `open`; read-only, and safe to search from several threads.
+
+    Examples
+    --------
+    >>> color = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+    >>> shape = Ranks([[0, 1, 2], [1, 2, 0], [2, 1, 0]])
+    >>> index = FusionIndex.build([color, shape], cutoff=2)
+    >>> index.search(k=2).items
+    array([[0, 1],
+           [1, 0],
+           [2, 1]], dtype=int32)
+    """
+
+    def __init__(self, settings: Settings, arrays: dict[str, Array]) -> None:
+        from rankloom._kernels.graphs import Woven
+        from rankloom._kernels.search import Postings
+
+        self.settings = settings
+        self.n_items = len(arrays["numbers"])
+        self._arrays = arrays
+        self._order = Order(arrays["numbers"], arrays["places"])
+        self._woven = Woven(*(arrays[name] for name in ROWS))
+        self._postings = Postings(*(arrays[name] for name in ("post_ptr", "post_rows", "post_least")))
+        self._slots = Scratch(self.n_items)
+        self._marks = Scratch(self.n_items + 1)
+        self._ids: Ids | None = None
+
+    @classmethod
+    def build(
+        cls,
+        ranks: Sequence[Ranks],
+        *,
+        cutoff: int = 10,
+        depth: int = 1000,
+        reposition: bool = True,
+        graph_norm: str = "max",
+        comparator: str = "wgu",
+        weighting: str = "paper",
+        keep_scores: bool = True,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> FusionIndex:
+        """Weave the fusion graphs of a collection from the ranks of several rankers.
+
+        Parameters
+        ----------
+        ranks : sequence of Ranks
+            Collection ranks, one for each ranker: row i is item i's own list. Ranks with names are matched by
+            name; an item without a list of its own has an empty one.
+        cutoff : int
+            The paper's L: how many items of each list make up the graph.
+        depth : int
+            How deep the lists are looked at for repositioning.
+        reposition : bool
+            Whether to apply Eq. (1) before the cut.
+        graph_norm : {"max", "minmax"}
+            Weights divided by the largest, as the paper says, or brought to [0, 1], as the authors' program does.
+        comparator : str
+            How graphs are compared, a name in `COMPARATORS`: "wgu", Eq. (5), or "mcs", Eq. (4).
+        weighting : str
+            How lists become vertex and edge weights, a name in `WEIGHTINGS`: "paper", Eq. (2) and (3).
+        keep_scores : bool
+            Keep the scores of the lists, so that queries from outside can be given virtual positions.
+        threads : int, optional
+            How many threads to use; all that the process may, by default. The result does not depend on it.
+        progress : callable, optional
+            Told the stage, how much of it is done and how much there is.
+        """
+        check_graph_norm(graph_norm)
+        if not (isinstance(reposition, bool) and isinstance(keep_scores, bool)):
+            raise InputError(f"reposition and keep_scores must be True or False; got {reposition!r}, {keep_scores!r}.")
+        cutoff = whole_number("cutoff", cutoff)
+        if whole_number("depth", depth) < cutoff:
+            raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
+        check_choice("comparator", comparator, COMPARATORS)
+        check_choice("weighting", weighting, WEIGHTINGS)
+        collection = [r.head(depth) for r in align_collection(ranks)]
+        settings = Settings(len(collection), cutoff, int(depth), reposition, graph_norm, comparator, weighting)
+        how: Any = {"threads": threads, "progress": progress}
+        order = Order.of(collection[0])
+        inside = (order.inside(r, threads=threads) for r in collection)  # one ranker at a time: lists may be deep
+        normalized = normalize_collection(inside, cutoff, repositioned=reposition, **how)
+        scratch = Scratch(len(order.numbers))
+        woven = weave(normalized, scratch, weighting, **how)
+        norms = measure(woven, woven, graph_norm == "minmax", scratch, **how)
+        arrays = {
+            **order._asdict(),
+            **dict(zip(ROWS, woven, strict=True)),
+            "norms": norms,
+            **postings(woven, norms),
+        }
+        if reposition and keep_scores:
+            arrays |= {f"scores_{i}": _scores_of_lists(r) for i, r in enumerate(collection) if r.scores is not None}
+        if collection[0].item_ids is not None:
+            arrays["id_bytes"], arrays["id_ptr"] = pack_ids(collection[0].item_ids)
+        return cls(settings, arrays)
+
+    @property
+    def item_ids(self) -> Ids | None:
+        """Outside names of the items, where the index was built with names."""
+        if self._ids is None and "id_ptr" in self._arrays:
+            self._ids = unpack_ids(self._arrays["id_bytes"], self._arrays["id_ptr"])
+        return self._ids
+
+    def search(
+        self,
+        queries: Sequence[Ranks] | None = None,
+        k: int = 10,
+        *,
+        items: Sequence[int | str] | None = None,
+        comparator: str | None = None,
+        virtual: bool | None = None,
+        missing: Missing = "error",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Return the k items whose graphs are most similar to each query's, best first.
+
+        The answer is that of comparing the query graph with every graph of the collection. Similarities are
+        computed in float64 and rounded to float32; among equals the query itself comes first, then the smaller
+        number. Items that share no vertex with the query are not returned.
+
+        Parameters
+        ----------
+        queries : sequence of Ranks, optional
+            Queries from outside: their lists by each ranker, in the order of `build`. Without them every item
+            of the collection is a query.
+        k : int
+            How many answers to return.
+        items : sequence of int or str, optional
+            Only these items as queries, by number or name.
+        comparator : {"wgu", "mcs"}, optional
+            Instead of the one given to `build`.
+        virtual : bool, optional
+            Whether to reposition the lists of queries from outside by the position that the query would take in
+            each item's list. By default where both sides of a ranker have scores.
+        missing : {"error", "drop", "empty"}
+            What to do with a query from outside that some ranker has no list for.
+        threads, progress
+            As in `build`.
+
+        Returns
+        -------
+        Ranks
+            A row for each query; scores are the similarities, in [0, 1].
+        """
+        k = min(whole_number("k", k), self.n_items)
+        if queries is not None and items is not None:
+            raise InputError("Give queries from outside or items of the collection, not both.")
+        if queries is None and virtual is not None:
+            raise InputError("Virtual positions are for queries from outside; leave virtual out for items.")
+        if virtual is not None and not isinstance(virtual, bool):
+            raise InputError(f"virtual must be True, False or None; got {virtual!r}.")
+        settings = (comparator or self.settings.comparator, k, threads, progress)
+        if queries is not None:
+            woven, names = self._weave_outside(queries, virtual, missing, threads, progress)
+            rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
+            norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots, threads=threads)
+            return self._answer(woven, norms, rows, rows, names, *settings)
+        if items is not None:
+            if isinstance(items, str) or not isinstance(items, Iterable):
+                raise InputError(f"items must be a list of names or numbers; got {items!r}.")
+            chosen = np.array([self._number(item) for item in items], np.int32)
+            names = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
+            rows = self._arrays["places"][chosen]
+            into = np.arange(len(rows), dtype=np.int32)
+            return self._answer(self._woven, self._arrays["norms"], rows, into, names, *settings)
+        rows = np.arange(self.n_items, dtype=np.int32)
+        return self._answer(self._woven, self._arrays["norms"], rows, self._arrays["numbers"], self.item_ids, *settings)
+
+    def _answer(
+        self,
+        graphs: Woven,
+        norms: Array,
+        rows: Array,
+        into: Array,
+        names: Ids | None,
+        comparator: str,
+        k: int,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Ranks:
+        from rankloom._kernels.search import compiled, search
+
+        chosen = COMPARATORS[comparator]
+        out = np.full((len(rows), k), PAD, np.int32)
+        similarities = np.zeros(out.shape, np.float32)
+        rows, into = rows.view(), into.view()
+        rows.flags.writeable = into.flags.writeable = False
+        graph = (graphs, norms, graphs is self._woven)
+        collection = (self._woven, self._arrays["norms"], self._postings, self._arrays["numbers"])
+        how = (self.settings.graph_norm == "minmax", compiled(chosen.similarity), compiled(chosen.bound))
+
+        def work(start: int, stop: int) -> None:
+            with self._slots.borrowed() as slot, self._marks.borrowed() as seen:
+                search(start, stop, rows, into, *graph, *collection, *how, slot, seen, out, similarities)
+
+        run_blocks(work, len(rows), stage="Searching", threads=threads, progress=progress)
+        return Ranks.trusted(out, similarities, self.n_items, item_ids=self.item_ids, query_ids=names)
+
+    def _weave_outside(
+        self,
+        queries: Sequence[Ranks],
+        virtual: bool | None,
+        missing: Missing = "error",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Woven, Ids | None]:
+        """Lists of queries from outside, normalized as the collection's were, and woven."""
+        check_ranks(queries)
+        if len(queries) != self.settings.n_rankers:
+            raise InputError(
+                f"The index is of {self.settings.n_rankers} rankers, and queries need the ranks of each, in the same "
+                f"order; got {len(queries)}."
+            )
+        aligned = [self._numbered(r).head(self.settings.depth) for r in align(queries, missing=missing)]
+        scores = [self._arrays.get(f"scores_{ranker}") for ranker in range(len(aligned))]
+        normalized = normalize_queries(
+            aligned, scores, self.settings.cutoff, virtual=virtual, threads=threads, progress=progress
+        )
+        inside = [self._order.inside_queries(r) for r in normalized]
+        return weave(inside, self._slots, self.settings.weighting, threads=threads), aligned[0].query_ids
+
+    def _numbered(self, queries: Ranks) -> Ranks:
+        if self.item_ids is not None and queries.item_ids is not None:
+            return queries.renumbered(self.item_ids)
+        if queries.item_ids is not None:
+            raise InputError(
+                "The queries name their items and the index does not; "
+                "build it from ranks with names, or search by number."
+            )
+        if queries.n_items > self.n_items:
+            raise InputError(
+                f"The queries are of a collection of {queries.n_items} items, the index of {self.n_items}; "
+                "rank the same collection."
+            )
+        return queries
+
+    def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
+        """Return the fusion graph of an item, or of a query from outside, made explicit.
+
+        Parameters
+        ----------
+        query : int, str, or sequence of Ranks
+            An item by number or name, or the lists of one query from outside.
+        virtual : bool, optional
+            As in `search`, for a query from outside.
+        """
+        if isinstance(query, (int, str, np.integer)):
+            number = self._number(query)
+            return self._explicit(self._name(number), self._woven, int(self._arrays["places"][number]))
+        woven, names = self._weave_outside(query, virtual)
+        if len(woven.ptr) != 2:
+            raise InputError(f"A graph is of one query; got lists of {len(woven.ptr) - 1}.")
+        return self._explicit("query" if names is None else names[0], woven, 0)
+
+    def _explicit(self, name: str, graphs: Woven, row: int) -> FusionGraph:
+        entries = slice(graphs.ptr[row], graphs.ptr[row + 1])
+        members, numbers = graphs.items[entries], self._arrays["numbers"]
+        sources, targets, weights = [], [], []
+        for member, nearness in zip(members.tolist(), graphs.P[entries].tolist(), strict=True):
+            listed = slice(self._woven.ptr[member], self._woven.ptr[member + 1])
+            others = self._woven.items[listed]
+            kept = np.isin(others, members) & (others != member)
+            sources.append(np.full(np.count_nonzero(kept), numbers[member], np.int32))
+            targets.append(numbers[others[kept]])
+            weights.append(nearness * self._woven.W[listed][kept].astype(np.float64))
+        items = numbers[members]
+        return FusionGraph(
+            name,
+            items,
+            graphs.W[entries].astype(np.float64),
+            np.concatenate([np.empty(0, np.int32), *sources]),
+            np.concatenate([np.empty(0, np.int32), *targets]),
+            np.concatenate([np.empty(0), *weights]),
+            self.settings.graph_norm,
+            {item: self._name(item) for item in items.tolist()},
+        )
+
+    def explain(
+        self, query: Query, item: int | str, *, comparator: str | None = None, virtual: bool | None = None
+    ) -> Explanation:
+        """Say why an item is similar to a query: shared vertices and edges, whose parts add up.
+
+        Examples
+        --------
+        >>> color = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+        >>> print(FusionIndex.build([color], cutoff=2).explain(0, 1))
+        0 ~ 1: wgu similarity 0.3000
+          0.1250  edge    0 -> 1
+          0.1250  edge    1 -> 0
+          0.0250  vertex  0
+          0.0250  vertex  1
+        """
+        asked = self.graph(query, virtual=virtual)
+        return explain(asked, self.graph(item), comparator or self.settings.comparator)
+
+    def save(self, path: str | Path) -> None:
+        """Write the index to a folder, whole or not at all; an index that is there already is replaced."""
+        meta = {
+            "kind": KIND,
+            "format": FORMATS[-1],
+            "settings": self.settings.to_dict(),
+            "sizes": {"n_items": self.n_items, "n_entries": len(self._woven.items)},
+            "versions": {"rankloom": __version__, "numpy": np.__version__},
+        }
+        save_folder(Path(path), self._arrays, meta)
+
+    @classmethod
+    def open(cls, path: str | Path, *, verify: bool = True) -> FusionIndex:
+        """Open an index that was saved; its arrays are memory-mapped.
+
+        Parameters
+        ----------
+        verify : bool
+            Read all files once, compare their checksums and check that every number points into the collection.
+            Without it the index opens at once, but damage inside a file can go unseen, and a search of damaged
+            files can crash.
+        """
+        arrays, meta = open_folder(Path(path), kind=KIND, formats=FORMATS, verify=verify)
+        settings = Settings(**meta["settings"])
+        check_arrays(arrays, settings.n_rankers, entries=verify, path=path)
+        return cls(settings, arrays)
+
+    def _number(self, item: int | str) -> int:
+        if isinstance(item, str):
+            if self.item_ids is None:
+                raise InputError(f"The index has no names, only numbers 0 to {self.n_items - 1}; got {item!r}.")
+            return self.item_ids.number(item, "item")
+        if not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
+            raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")
+        return int(item)
+
+    def _name(self, number: int) -> str:
+        return str(number) if self.item_ids is None else self.item_ids[number]
+
+    def __len__(self) -> int:
+        return self.n_items
+
+    def __repr__(self) -> str:
+        how = ", ".join(f"{name}={value!r}" for name, value in asdict(self.settings).items())
+        return f"FusionIndex(n_items={self.n_items}, {how})"
+
+
+def _scores_of_lists(ranks: Ranks) -> NDArray[np.float32]:
+    """Scores of collection ranks, -inf after the end of a list."""
+    assert ranks.scores is not None
+    return np.where(ranks.items == PAD, np.float32(-np.inf), ranks.scores)

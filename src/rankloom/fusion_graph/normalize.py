@@ -1,0 +1,231 @@
+r"""Rank normalization: repositioning (Eq. 1), the cut, and rescaling.
+
+`normalize_collection` and `normalize_queries` do for the lists of items and of external queries what the paper does
+before it weaves them; rescaling depends on positions alone, so `weave` looks it up in a table.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom._kernels import frozen
+from rankloom.errors import InputError
+from rankloom.ranks import PAD, Ranks
+from rankloom.threads import Progress, Scratch, run_blocks
+
+T = TypeVar("T", bound=np.generic)
+
+
+def normalize_collection(
+    ranks: Iterable[Ranks],
+    cutoff: int,
+    *,
+    repositioned: bool = True,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[Ranks]:
+    """Return the lists of a collection as graphs are woven from them: repositioned if asked for, then cut.
+
+    Parameters
+    ----------
+    ranks : iterable of Ranks
+        Collection ranks over one numbering, one for each ranker.
+    """
+    if not repositioned:
+        return [r.head(cutoff) for r in ranks]
+    return [reposition(r, cutoff, threads=threads, progress=progress) for r in ranks]
+
+
+def normalize_queries(
+    queries: Sequence[Ranks],
+    scores: Sequence[NDArray[np.float32] | None],
+    cutoff: int,
+    *,
+    virtual: bool | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[Ranks]:
+    """Return the lists of external queries as graphs are woven from them: repositioned where they can be, then cut.
+
+    Parameters
+    ----------
+    queries : sequence of Ranks
+        One for each ranker.
+    scores : sequence of arrays or None
+        The scores of the items' own lists by each ranker, as `reposition_queries` takes them.
+    virtual : bool, optional
+        Whether queries get virtual positions; by default where both sides of a ranker have scores.
+    """
+    normalized = []
+    for number, (ranks, own) in enumerate(zip(queries, scores, strict=True), 1):
+        if virtual and (own is None or ranks.scores is None):
+            raise InputError(
+                f"Virtual positions need scores on both sides; ranker {number} has none in "
+                f"{'the index' if own is None else 'the queries'}. Search with virtual=False."
+            )
+        if virtual is False or own is None or ranks.scores is None:
+            normalized.append(ranks.head(cutoff))
+        else:
+            normalized.append(reposition_queries(ranks, own, cutoff, threads=threads, progress=progress))
+    return normalized
+
+
+def reposition(
+    ranks: Ranks, cutoff: int | None = None, *, threads: int | None = None, progress: Progress | None = None
+) -> Ranks:
+    r"""Move up the items that list the query in return.
+
+    .. math:: \delta(i, j) = \rho_i(j) + \rho_j(i) + \max(\rho_i(j), \rho_j(i))
+
+    where :math:`\rho_i(j)` is the position of j in i's list, from 1, and one more than the length of i's
+    list where j is not in it. Each list is sorted by :math:`\delta`, ascending; ties keep their order.
+    O(n * depth): every position is looked up in the transposed lists.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        Collection ranks: row i is item i's own list.
+    cutoff : int, optional
+        Length to cut the lists to afterwards.
+
+    Returns
+    -------
+    Ranks
+        Without scores: those no longer go with the order.
+
+    References
+    ----------
+    Dourado, Pedronette, Torres (2019), Eq. (1), doi:10.1016/j.ipm.2019.03.008
+
+    Examples
+    --------
+    Item 1 comes after item 2 in item 0's list, but is the one that lists item 0:
+
+    >>> reposition(Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 3], [3, 2, 1]])).items[0]
+    array([0, 1, 2], dtype=int32)
+    """
+    from rankloom._kernels import lists as kernels
+
+    if ranks.n_queries != ranks.n_items:
+        raise InputError(
+            f"Repositioning needs collection ranks, a row for each item; got {ranks.n_queries} rows, "
+            f"{ranks.n_items} items. Use Ranks.as_collection() if the rows have names."
+        )
+    if cutoff is not None and cutoff < 1:
+        raise InputError(f"cutoff must be at least 1; got {cutoff}.")
+    lists = contiguous(ranks.items)
+    lengths = frozen(ranks.lengths())
+    back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, places=True)
+    out = np.empty((ranks.n_items, min(cutoff or ranks.depth, ranks.depth)), np.int32)
+    scratch = Scratch(ranks.n_items)
+
+    def work(start: int, stop: int) -> None:
+        with scratch.borrowed() as position:
+            kernels.reposition(start, stop, lists, lengths, *back, position, out)
+
+    run_blocks(work, ranks.n_items, stage="Repositioning", threads=threads, progress=progress)
+    return Ranks.trusted(out, None, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)
+
+
+def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Rows of padded lists as pointers and items, unsigned as kernels like them; full lists need no copy."""
+    ptr = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum(lengths, out=ptr[1:])
+    items = (lists.reshape(-1) if ptr[-1] == lists.size else lists[lists != PAD]).view(np.uint32)
+    ptr.flags.writeable = items.flags.writeable = False
+    return ptr, items
+
+
+def reposition_queries(
+    queries: Ranks,
+    scores: NDArray[np.float32],
+    cutoff: int,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Ranks:
+    r"""Move items of queries from outside the collection by the position that the query *would* take.
+
+    A query from outside is in nobody's list. Where scores are comparable, its position in j's list is taken
+    as one more than the number of items there that score strictly better against j than the query does;
+    then Eq. (1) applies as it does in the collection. The positions are found by binary search.
+
+    Parameters
+    ----------
+    queries : Ranks
+        With scores.
+    scores : float32 array of shape (n_items, depth)
+        Scores of the items' own lists by the same ranker, non-increasing; -inf after the end of a list.
+    cutoff : int
+        Length to cut the lists to afterwards.
+
+    Examples
+    --------
+    The query would be third in item 0's list and second in item 1's, so item 1 moves up:
+
+    >>> own = np.array([[1.0, 0.9], [1.0, 0.2]], np.float32)
+    >>> reposition_queries(Ranks([[0, 1]], [[0.5, 0.5]]), own, cutoff=2).items
+    array([[1, 0]], dtype=int32)
+    """
+    from rankloom._kernels import lists as kernels
+
+    if queries.scores is None:
+        raise InputError("Virtual positions need scores, and these queries have none; search with virtual=False.")
+    lists, mine, own = contiguous(queries.items), contiguous(queries.scores), contiguous(scores)
+    lengths = frozen(queries.lengths())
+    out = np.empty((queries.n_queries, min(cutoff, queries.depth)), np.int32)
+    run_blocks(
+        lambda start, stop: kernels.reposition_queries(start, stop, lists, mine, lengths, own, out),
+        queries.n_queries,
+        stage="Repositioning",
+        threads=threads,
+        progress=progress,
+    )
+    return Ranks.trusted(out, None, queries.n_items, item_ids=queries.item_ids, query_ids=queries.query_ids)
+
+
+def contiguous(array: NDArray[T]) -> NDArray[T]:
+    """Return the array as kernels are compiled for: row after row, and read-only."""
+    rows = np.ascontiguousarray(array)
+    rows = rows.view()
+    rows.flags.writeable = False
+    return rows
+
+
+def rescale(ranks: Ranks) -> Ranks:
+    """Replace scores by 1.0 for the first to 0.1 for the last item of each list, in equal steps.
+
+    A list of one item gets 1.0.
+
+    References
+    ----------
+    Dourado, Pedronette, Torres (2019), Section 4.1.1, doi:10.1016/j.ipm.2019.03.008
+
+    Examples
+    --------
+    >>> rescale(Ranks([[3, 1, 2], [0, -1, -1]])).scores.tolist()
+    [[1.0, 0.550000011920929, 0.10000000149011612], [1.0, 0.0, 0.0]]
+    """
+    return Ranks.trusted(
+        ranks.items,
+        rescaled_steps(ranks.depth)[ranks.lengths()],
+        ranks.n_items,
+        item_ids=ranks.item_ids,
+        query_ids=ranks.query_ids,
+    )
+
+
+def rescaled_steps(depth: int) -> NDArray[np.float32]:
+    """Return the scores of a list of each length from 0 to `depth`, a row each.
+
+    Examples
+    --------
+    >>> rescaled_steps(2).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [1.0, 0.10000000149011612]]
+    """
+    steps = np.zeros((depth + 1, depth), np.float32)
+    for length in range(1, depth + 1):
+        steps[length, :length] = np.linspace(1.0, 0.1, length)  # of one item: 1.0
+    return steps

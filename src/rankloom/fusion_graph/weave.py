@@ -1,0 +1,252 @@
+"""Normalized lists woven into the matrices W and P: the graphs of a whole collection, and their sizes.
+
+With s_r(q, A) the rescaled score and p_r(q, A) the position of A in the list of q by ranker r, from 1,
+
+    W[q, A] = sum over r of s_r(q, A)        the weight of vertex A in the graph of q (Eq. 2)
+    P[q, A] = sum over r of 1 / p_r(q, A)    so that edge A -> B weighs P[q, A] * W[A, B] (Eq. 3)
+
+over the rankers r in whose list A is. Both have at most (rankers x cutoff) entries a row. What is summed up is a
+*weighting*, a function of positions and rescaled scores; the paper's is one of `WEIGHTINGS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom._kernels import frozen
+from rankloom.errors import IndexFileError, InputError
+from rankloom.fusion_graph.normalize import contiguous, rescaled_steps
+from rankloom.ranks import Ranks, stack_lists
+from rankloom.registry import Registry
+from rankloom.threads import Progress, Scratch, run_blocks
+
+if TYPE_CHECKING:
+    from rankloom._kernels.graphs import Woven
+
+Array = NDArray[Any]
+#: (positions from 1, rescaled scores) of a list -> what each item adds to W and to P: two arrays, all positive
+Weighting = Callable[[NDArray[np.int64], NDArray[np.float32]], tuple[Array, Array]]
+
+#: The weightings by name; a plug-in adds one through the entry-point group ``rankloom.weightings``.
+WEIGHTINGS: Registry[Weighting] = Registry("weighting", group="rankloom.weightings")
+
+#: Registers how lists become vertex and edge weights: ``@register_weighting("name")``.
+register_weighting = WEIGHTINGS.register
+
+
+@register_weighting("paper")
+def paper_weighting(positions: NDArray[np.int64], scores: NDArray[np.float32]) -> tuple[Array, Array]:
+    """Vertices by rescaled score, edges by reciprocal position (Eq. 2 and 3)."""
+    return scores, 1.0 / positions
+
+
+def weighting_tables(name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return what an item adds to W and to P, by the length of its list and its place there, from 0.
+
+    Examples
+    --------
+    >>> weighting_tables("paper", 2)[1].tolist()
+    [[0.0, 0.0], [1.0, 0.0], [1.0, 0.5]]
+    """
+    weighting, scores = WEIGHTINGS[name], rescaled_steps(cutoff)
+    weights, nearness = np.zeros_like(scores), np.zeros(scores.shape)
+    for length in range(1, cutoff + 1):
+        positions = np.arange(1, length + 1)
+        found = weighting(positions, scores[length, :length])
+        if len(found) != 2 or not all(_positive(one, length) for one in found):
+            raise InputError(
+                f"The weighting {name!r} must return two arrays of finite positive numbers, one for each position; "
+                f"got {found!r} for a list of {length}."
+            )
+        weights[length, :length], nearness[length, :length] = found
+    return frozen(weights), frozen(nearness)
+
+
+def _positive(given: Any, length: int) -> bool:
+    values = np.asarray(given)
+    return values.shape == (length,) and bool(np.isfinite(values).all() and (values > 0).all())
+
+
+class Order(NamedTuple):
+    """The numbering inside an index: items in breadth-first order, so that neighbors stand together in memory.
+
+    Attributes
+    ----------
+    numbers : int32 array
+        The item at each place.
+    places : int32 array
+        The place of each item.
+    """
+
+    numbers: NDArray[np.int32]
+    places: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, ranks: Ranks) -> Order:
+        """Return the order in which a walk along a collection's lists meets its items."""
+        from rankloom._kernels.lists import visiting_order
+
+        numbers = frozen(visiting_order(contiguous(ranks.items)))
+        places = np.empty(len(numbers), np.int32)
+        places[numbers] = np.arange(len(numbers), dtype=np.int32)
+        return cls(numbers, frozen(places))
+
+    def inside(self, ranks: Ranks, *, threads: int | None = None) -> Ranks:
+        """Return collection ranks with rows and items renumbered: row i is that of ``numbers[i]``."""
+        return self._relabeled(ranks, self.numbers, threads)
+
+    def inside_queries(self, queries: Ranks) -> Ranks:
+        """Return the lists of external queries with their items renumbered."""
+        return self._relabeled(queries, np.arange(queries.n_queries, dtype=np.int32), None)
+
+    def _relabeled(self, ranks: Ranks, rows: NDArray[np.int32], threads: int | None) -> Ranks:
+        from rankloom._kernels.lists import relabel
+
+        lists = contiguous(ranks.items)
+        out = np.empty((len(rows), ranks.depth), np.int32)
+        run_blocks(
+            lambda start, stop: relabel(start, stop, frozen(rows), self.places, lists, out),
+            len(rows),
+            stage="Renumbering",
+            threads=threads,
+        )
+        return Ranks.trusted(out, None, ranks.n_items)
+
+
+def weave(
+    ranks: Sequence[Ranks],
+    scratch: Scratch,
+    weighting: str = "paper",
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Woven:
+    """Return W and P of lists that are normalized and cut; rescaled here.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks
+        One for each ranker, of as many rows each.
+    scratch : Scratch
+        Of the size of the collection.
+    weighting : str
+        A name in `WEIGHTINGS`.
+    """
+    from rankloom._kernels import graphs as kernels
+
+    lists = frozen(stack_lists([r.items for r in ranks]))
+    tables = weighting_tables(weighting, lists.shape[2])
+    n_rows = lists.shape[1]
+    ptr = np.zeros(n_rows + 1, np.int64)
+
+    def count(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            kernels.count_vertices(start, stop, lists, slot, ptr[1:])
+
+    run_blocks(count, n_rows, stage="Counting", threads=threads)
+    np.cumsum(ptr, out=ptr)
+    n_entries = int(ptr[-1])
+    woven = kernels.Woven(
+        frozen(ptr), np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32), np.empty(n_entries, np.float32)
+    )
+
+    def fill(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            kernels.weave(start, stop, lists, *tables, slot, woven)
+
+    run_blocks(fill, n_rows, stage="Weaving", threads=threads, progress=progress)
+    return kernels.Woven(*(frozen(array) for array in woven))
+
+
+def measure(
+    graphs: Woven,
+    collection: Woven,
+    minmax: bool,
+    scratch: Scratch,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float64]:
+    """Return what normalizes the graph of each row of `graphs`, and its size; edges come from `collection`."""
+    from rankloom._kernels import graphs as kernels
+
+    norms = np.empty((len(graphs.ptr) - 1, kernels.SIZE + 1), np.float64)
+
+    def work(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            kernels.measure(start, stop, graphs, collection, minmax, slot, norms)
+
+    run_blocks(work, len(norms), stage="Measuring", threads=threads, progress=progress)
+    result: NDArray[np.float64] = frozen(norms)
+    return result
+
+
+def postings(woven: Woven, norms: NDArray[np.float64]) -> dict[str, Array]:
+    """Return the transpose of the woven matrices: the graphs that have each item, and the smallest size of those."""
+    from rankloom._kernels.lists import transposed
+    from rankloom._kernels.search import least_sizes
+
+    ptr, rows, _ = transposed(woven.ptr, woven.items, len(norms), places=False)
+    least = np.empty(len(norms), np.float64)
+    least_sizes(ptr, rows, norms, least)
+    return {"post_ptr": ptr, "post_rows": rows, "post_least": frozen(least)}
+
+
+#: What the arrays of an index are: type, and shape in terms of the items n and the entries of the matrices.
+ARRAYS = {
+    "numbers": ("int32", "n"),
+    "places": ("int32", "n"),
+    "row_ptr": ("int64", "n + 1"),
+    "row_items": ("uint32", "entries"),
+    "row_weights": ("float32", "entries"),
+    "row_nearness": ("float32", "entries"),
+    "norms": ("float64", "n, 5"),
+    "post_ptr": ("int64", "n + 1"),
+    "post_rows": ("uint32", "entries"),
+    "post_least": ("float64", "n"),
+}
+
+
+def check_arrays(arrays: Mapping[str, Array], n_rankers: int, *, entries: bool, path: object) -> None:
+    """Raise where the arrays of an opened index do not fit together: kernels would read beyond them.
+
+    Parameters
+    ----------
+    entries : bool
+        Look at every number, too: each must point into the collection.
+    """
+    wrong = next((name for name in ARRAYS if name not in arrays), None) or _misshapen(arrays, n_rankers)
+    if wrong is None and entries:
+        wrong = _pointing_nowhere(arrays)
+    if wrong is not None:
+        raise IndexFileError(f"The index at {path} is damaged: {wrong}.npy does not fit the others; build it again.")
+
+
+def _misshapen(arrays: Mapping[str, Array], n_rankers: int) -> str | None:
+    n, n_entries = len(arrays["numbers"]), arrays["row_items"].size
+    shapes = {"n": (n,), "n + 1": (n + 1,), "entries": (n_entries,), "n, 5": (n, 5)}
+    for name, (dtype, shape) in ARRAYS.items():
+        if arrays[name].dtype != dtype or arrays[name].shape != shapes[shape]:
+            return name
+    for name in (f"scores_{ranker}" for ranker in range(n_rankers)):
+        if name in arrays and (arrays[name].dtype != "float32" or arrays[name].ndim != 2 or len(arrays[name]) != n):
+            return name
+    return None
+
+
+def _pointing_nowhere(arrays: Mapping[str, Array]) -> str | None:
+    n, n_entries = len(arrays["numbers"]), arrays["row_items"].size
+    for name in ("row_ptr", "post_ptr"):
+        ptr = arrays[name]
+        if ptr[0] != 0 or ptr[-1] != n_entries or (np.diff(ptr) < 0).any():
+            return name
+    for name in ("row_items", "post_rows"):
+        if arrays[name].max(initial=0) >= max(n, 1):
+            return name
+    if not np.array_equal(np.sort(arrays["numbers"]), np.arange(n)):
+        return "numbers"
+    return None if np.array_equal(arrays["places"][arrays["numbers"]], np.arange(n)) else "places"

@@ -1,0 +1,107 @@
+"""Blocks of rows on threads."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rankloom import InputError
+from rankloom.threads import Scratch, n_threads, run_blocks
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize(("n", "block"), [(0, 4), (1, 4), (8, 4), (10, 4), (10, 1), (10, 100)])
+def test_blocks_cover_every_row_once(n, block, threads):
+    counts = np.zeros(n, int)
+
+    def work(start, stop):
+        assert 0 < stop - start <= block
+        counts[start:stop] += 1
+
+    run_blocks(work, n, stage="Counting", block=block, threads=threads)
+    assert (counts == 1).all()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_progress_rises_to_the_whole(threads):
+    told = []
+    run_blocks(
+        lambda start, stop: None, 10, stage="Work", block=3, threads=threads, progress=lambda *what: told.append(what)
+    )
+    assert [stage for stage, _, _ in told] == ["Work"] * 4
+    assert [done for _, done, _ in told] == [3, 6, 9, 10]
+    assert {total for _, _, total in told} == {10}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_a_block_comes_out_and_the_rest_is_not_started(threads):
+    started = []
+
+    def work(start, stop):
+        started.append(start)
+        if start == 0:
+            raise ValueError("block 0")
+        time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="block 0"):
+        run_blocks(work, 1000, stage="Work", block=1, threads=threads)
+    assert len(started) < 1000
+
+
+def test_an_error_in_progress_comes_out():
+    def stop(*what):
+        raise KeyboardInterrupt
+
+    for threads in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            run_blocks(lambda start, stop: None, 100, stage="Work", block=1, threads=threads, progress=stop)
+
+
+def test_threads_are_at_least_one():
+    assert n_threads(None) >= 1
+    assert n_threads(3) == 3
+    with pytest.raises(InputError, match=r"threads must be a whole number, at least 1; got 0\."):
+        n_threads(0)
+
+
+def test_scratch_is_lent_to_one_at_a_time_and_used_again():
+    scratch = Scratch(3)
+    with scratch.borrowed() as first, scratch.borrowed() as second:
+        assert first is not second
+        assert first.tolist() == [0, 0, 0]
+    with scratch.borrowed() as again:
+        assert again is first or again is second
+
+
+def test_scratch_that_an_error_left_dirty_is_not_used_again():
+    scratch = Scratch(3)
+
+    def spoil():
+        with scratch.borrowed() as array:
+            array[:] = 7
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        spoil()
+    with scratch.borrowed() as array:
+        assert array.tolist() == [0, 0, 0]
+
+
+def test_scratch_can_be_borrowed_by_many_threads():
+    scratch, wrong = Scratch(50), []
+
+    def use():
+        for _ in range(200):
+            with scratch.borrowed() as array:
+                if array.any():
+                    wrong.append(1)
+                array += 1
+                array -= 1
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
