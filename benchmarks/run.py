@@ -100,7 +100,7 @@ def scale(quick):
 
 
 def sizes(quick):
-    """Other cut-offs and numbers of rankers."""
+    """Other cutoffs and numbers of rankers."""
     from synthetic import ring
 
     warm()
@@ -118,7 +118,7 @@ def sizes(quick):
                 "(build + search) / Y": (build + search) / y,
             }
         )
-    return f"Numbers of rankers m and cut-offs L (ring, n = {n:,}, k = 10)", rows, ""
+    return f"Numbers of rankers m and cutoffs L (ring, n = {n:,}, k = 10)", rows, ""
 
 
 def hubs(quick):
@@ -160,7 +160,7 @@ def latency(quick):
         with tempfile.TemporaryDirectory() as folder:
             for scored in (False, True):
                 rows.append(one_at_a_time(ring(n), scored, Path(folder) / f"{scored}.loom"))
-    return "One outside query at a time, index memory-mapped (k = 10)", rows, ""
+    return "One external query at a time, index memory-mapped (k = 10)", rows, ""
 
 
 def one_at_a_time(ranks, scored, path):

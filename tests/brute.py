@@ -70,7 +70,7 @@ def assert_documented_order(out, own=None):
 
 
 def outside(collection, queries, index_settings, virtual):
-    """{item: similarity} of queries from outside; `collection` and `queries` are Ranks, one for each ranker."""
+    """{item: similarity} of external queries; `collection` and `queries` are Ranks, one for each ranker."""
     s = index_settings
     lists = [
         oracle.repositioned(plain(r), s.cutoff, s.depth) if s.reposition else plain(r.head(s.cutoff))

@@ -25,7 +25,7 @@ def eq1(ranked, reciprocal):
 
 
 def virtual_positions(listed, scores, own_scores):
-    """Where an outside query would stand in the list of each item it lists."""
+    """Where an external query would stand in the list of each item it lists."""
     return [1 + sum(s > mine for s in own_scores[j]) for j, mine in zip(listed, scores, strict=True)]
 
 

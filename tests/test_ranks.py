@@ -309,7 +309,7 @@ def test_a_named_row_cannot_be_taken_twice():
 
 def test_names_are_numbers_where_there_are_none():
     r = Ranks([[0, 1]])
-    assert (r.item_name(1), r.query_name(0)) == ("1", "0")
+    assert (r.item_id(1), r.query_id(0)) == ("1", "0")
 
 
 # Names
@@ -347,7 +347,7 @@ def test_as_collection_puts_each_list_at_its_item():
     r = Ranks.from_dict({"b": ["b", "a"], "a": ["a", "b"]})  # numbered b, a
     named = Ranks(r.items, None, item_ids=r.item_ids.union(Ids(["c"])), query_ids=Ids(["a", "b"]))
     collection = named.as_collection()
-    assert [collection.item_name(i) for i in range(3)] == ["a", "b", "c"]  # rows keep their order
+    assert [collection.item_id(i) for i in range(3)] == ["a", "b", "c"]  # rows keep their order
     assert list(collection.query_ids) == ["a", "b", "c"]
     assert {q: list(row) for q, row in collection.to_dict().items()} == {"a": ["b", "a"], "b": ["a", "b"], "c": []}
 

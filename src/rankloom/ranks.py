@@ -191,7 +191,7 @@ class Ranks:
         depth : int
             Length of the lists; shorter where the collection is smaller.
         queries : array of shape (n_queries, d), optional
-            Queries from outside; without them each vector is a query (and first among equals).
+            External queries; without them each vector is a query (and first among equals).
 
         Examples
         --------
@@ -243,8 +243,8 @@ class Ranks:
         if scores is None:
             scores = np.broadcast_to(1.0 / np.arange(1, self.depth + 1, dtype=np.float32), self.items.shape)
         return {
-            self.query_name(q): {
-                self.item_name(item): float(score) for item, score in zip(row, values, strict=True) if item != PAD
+            self.query_id(q): {
+                self.item_id(item): float(score) for item, score in zip(row, values, strict=True) if item != PAD
             }
             for q, (row, values) in enumerate(zip(self.items.tolist(), scores.tolist(), strict=True))
         }
@@ -286,11 +286,11 @@ class Ranks:
         ids = None if self.query_ids is None else Ids(self.query_ids[q] for q in picked.tolist())
         return Ranks.trusted(self.items[picked], scores, self.n_items, item_ids=self.item_ids, query_ids=ids)
 
-    def item_name(self, number: int) -> str:
+    def item_id(self, number: int) -> str:
         """Return the outside name of an item; its number where it has none."""
         return str(number) if self.item_ids is None else self.item_ids[number]
 
-    def query_name(self, number: int) -> str:
+    def query_id(self, number: int) -> str:
         """Return the outside name of a row; its number where it has none."""
         return str(number) if self.query_ids is None else self.query_ids[number]
 
@@ -323,7 +323,7 @@ class Ranks:
             return Ranks.trusted(self.items, self.scores, self.n_items, item_ids=names, query_ids=names)
         if len(self.query_ids) and len(self.item_ids) and not any(name in self.item_ids for name in self.query_ids):
             raise InputError(
-                f"No query ({self.query_ids[0]!r}, ...) is an item: these are lists of queries from outside, not the "
+                f"No query ({self.query_ids[0]!r}, ...) is an item: these are lists of external queries, not the "
                 "lists of a collection's own items, which are needed here. Give those (fg takes them beside the "
                 "queries, as its collection), or use a method that works on queries alone, such as rrf."
             )

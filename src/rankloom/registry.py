@@ -224,7 +224,7 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # as typed: Python's own 1_000 is a t
 REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf")
 BRACKETS = {")": "(", "]": "["}
-DEEPEST = 20  # brackets within brackets
+MAX_NESTING = 20  # brackets within brackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,8 +341,8 @@ def _commas(text: str) -> Iterator[int]:
             raise InputError(f"A bracket {letter} closes nothing.")
         elif letter == "," and not opened:
             yield place
-        if len(opened) > DEEPEST:
-            raise InputError(f"Brackets are {DEEPEST} deep at most.")
+        if len(opened) > MAX_NESTING:
+            raise InputError(f"Brackets are {MAX_NESTING} deep at most.")
     if quoted or opened:
         raise InputError(f"A {'quotation mark' if quoted else 'bracket ' + opened[-1]} is not closed.")
 

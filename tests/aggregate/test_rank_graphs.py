@@ -326,7 +326,7 @@ def test_bad_options_are_told(method, options, message):
 def test_queries_from_outside_are_told(function):
     with pytest.raises(rl.InputError, match="a row for each item; got 1 rows and 2 items"):
         rl.fuse([OUTSIDE], function.__name__)
-    with pytest.raises(rl.InputError, match="can't answer queries from outside"):
+    with pytest.raises(rl.InputError, match="can't answer external queries"):
         function([OUTSIDE])
     with pytest.raises(rl.InputError, match="all over one collection"):
         function([])

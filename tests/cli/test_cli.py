@@ -28,7 +28,7 @@ def items(tmp_path):
 
 @pytest.fixture
 def queries(tmp_path):
-    """Two runs of queries from outside."""
+    """Two runs of external queries."""
     paths = []
     asked = POINTS[:3] + 0.01
     for name, columns, metric in (("a", slice(0, 2), "l2"), ("b", slice(2, 4), "l1")):
@@ -146,14 +146,14 @@ def test_bad_input_is_one_sentence(items, queries, tmp_path):
     cases = [
         (("fuse", bad, "--method", "fg", "-o", out), f"{bad}:1: expected 6 columns"),
         (("fuse", tmp_path / "none.run", "--method", "fg", "-o", out), "There is no file"),
-        (("fuse", *queries, "--method", "fg", "-o", out), "is an item: these are lists of queries from outside"),
+        (("fuse", *queries, "--method", "fg", "-o", out), "is an item: these are lists of external queries"),
         (("fuse", *queries, "--method", "rff", "-o", out), "Did you mean 'rrf'?"),
         (("fuse", *queries, "--method", "rrf", "--set", "cutoff=3", "-o", out), "has no option 'cutoff'"),
         (("fuse", *queries, "--method", "rrf", "--set", "constant", "-o", out), "--set takes NAME=VALUE"),
         (("fuse", *queries, "--collection", items[0], "--method", "fg", "-o", out), "The index is of 1 rankers"),
         (("fuse", *queries, "--method", "rrf", "-o", tmp_path / "no" / "out.run"), "no"),
         (("fuse", items[0], queries[0], "--method", "rrf", "-o", out), "has no list from ranker 2"),
-        (("index", *queries, "-o", tmp_path / "q.loom"), "is an item: these are lists of queries from outside"),
+        (("index", *queries, "-o", tmp_path / "q.loom"), "is an item: these are lists of external queries"),
         (("index", *items, "--comparator", "wgo", "-o", tmp_path / "q.loom"), "Did you mean 'wgu'?"),
         (("index", *items, "-o", items[0]), "is not a rankloom index"),
         (("search", tmp_path / "none.loom"), "There is no index at"),
@@ -161,7 +161,7 @@ def test_bad_input_is_one_sentence(items, queries, tmp_path):
         (("search", index, *queries[:1]), "The index is of 2 rankers"),
         (
             ("fuse", *items, "--collection", *queries, "--method", "fg", "-o", out),
-            "is an item: these are lists of queries from outside",
+            "is an item: these are lists of external queries",
         ),
         (("fuse", *queries, "--method", "rrf", "--collection", *items, "-o", out), "leave --collection out"),
         (

@@ -70,7 +70,7 @@ def test_to_networkx_keeps_weights_and_names():
     networkx = pytest.importorskip("networkx")
     graph = named("apple", "pear").to_networkx()
     assert isinstance(graph, networkx.DiGraph)
-    assert graph.name == "apple"
+    assert graph.id == "apple"
     assert graph.nodes[1] == {"label": "pear", "weight": pytest.approx(0.1), "raw": pytest.approx(0.1)}
     assert graph.edges[1, 0] == {"weight": pytest.approx(0.5), "raw": pytest.approx(0.05)}
     assert sorted(graph.edges) == [(0, 1), (1, 0)]

@@ -52,7 +52,7 @@ def assert_same(a, b):
 
 # -- by hand ----------------------------------------------------------------------------------------------------
 
-# Three items, two rankers, cut-off 2, no repositioning. A list of two has the scores 1 and 0.1.
+# Three items, two rankers, cutoff 2, no repositioning. A list of two has the scores 1 and 0.1.
 #   ranker 1:  0: [0, 1]   1: [1, 0]   2: [2, 1]
 #   ranker 2:  0: [0, 2]   1: [1, 0]   2: [2, 0]
 # W[0] = {0: 2, 1: .1, 2: .1}   P[0] = {0: 2, 1: .5, 2: .5}
@@ -301,7 +301,7 @@ def test_names_in_names_out():
     ]
     some = index.search(items=["c", 0], k=1)
     assert {query: list(row) for query, row in some.to_dict().items()} == {"c": ["c"], "a": ["a"]}
-    assert index.graph("b").name == "b"
+    assert index.graph("b").id == "b"
     assert index.graph("b").label(1) == "b"
     assert index.explain("b", "c").item == "c"
 
@@ -331,7 +331,7 @@ def test_rows_named_by_their_items_alone_are_matched_by_name():
     assert_same(a.search(k=3), b.search(k=3))
 
 
-# -- queries from outside ---------------------------------------------------------------------------------------
+# -- external queries ---------------------------------------------------------------------------------------
 
 
 @settings(max_examples=150 if JIT else 40)
@@ -424,7 +424,7 @@ def test_queries_by_name_are_matched_to_the_names_of_the_index():
     index = FusionIndex.build([Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"], "c": ["c", "b"]})])
     out = index.search([Ranks.from_dict({"q2": ["c", "b"], "q1": ["a"]})], k=1)
     assert {q: list(row) for q, row in out.to_dict().items()} == {"q2": ["c"], "q1": ["a"]}
-    assert index.graph([Ranks.from_dict({"q1": ["a"]})]).name == "q1"
+    assert index.graph([Ranks.from_dict({"q1": ["a"]})]).id == "q1"
 
 
 # -- small, empty ----------------------------------------------------------------------------------------------
@@ -507,7 +507,7 @@ def test_counts_must_be_whole_numbers(option, value):
         ({"items": [-1]}, "Items are numbered 0 to 1; got -1."),
         ({"items": [0.5]}, "Items are numbered 0 to 1; got 0.5."),
         ({"items": ["a"]}, "The index has no names, only numbers 0 to 1; got 'a'."),
-        ({"queries": TWO, "items": [0]}, "Give queries from outside or items of the collection, not both."),
+        ({"queries": TWO, "items": [0]}, "Give external queries or items of the collection, not both."),
         (
             {"queries": TWO[:1]},
             "The index is of 2 rankers, and queries need the ranks of each, in the same order; got 1.",

@@ -28,7 +28,7 @@ def test_items_have_a_file_of_their_own(run, tmp_path):
     rl.write_run(rl.Ranks.from_dict({"u": ["u", "v"], "v": ["v", "u"]}), other)
     fitted = RankFile(run, items=str(other)).fit(["u", "v"])
     assert fitted.rank().items.tolist() == [[0, 1], [1, 0]]
-    assert fitted.rank(queries=["x"]).query_name(0) == "x"
+    assert fitted.rank(queries=["x"]).query_id(0) == "x"
 
 
 def test_lists_by_number_must_be_as_many_as_items(tmp_path):
@@ -63,7 +63,7 @@ def test_a_wrong_matrix_is_told_of(tmp_path):
     with pytest.raises(UnknownNameError, match="Did you mean 'distance'"):
         Matrix("m.npy", meaning="distances")
     np.save(tmp_path / "ok.npy", np.zeros((1, 1)))
-    with pytest.raises(InputError, match="no queries from outside"):
+    with pytest.raises(InputError, match="no external queries"):
         Matrix(str(tmp_path / "ok.npy")).fit("a").rank(queries=["q"])
 
 

@@ -28,7 +28,7 @@ def test_a_matrix_in_a_file_ranks_the_items_it_was_made_of(tmp_path):
     np.save(tmp_path / "d.npy", [[0, 2, 1], [2, 0, 3], [1, 3, 0]])
     fitted = Matrix(str(tmp_path / "d.npy")).fit(list("abc"))
     assert fitted.rank(depth=2).items.tolist() == [[0, 2], [1, 0], [2, 0]]
-    with pytest.raises(InputError, match="knows no queries from outside"):
+    with pytest.raises(InputError, match="knows no external queries"):
         fitted.rank(queries=["a"])
 
 

@@ -1,4 +1,4 @@
-"""A collection ranked by several rankers: names, queries from outside, the cache, and what cannot be read."""
+"""A collection ranked by several rankers: names, external queries, the cache, and what cannot be read."""
 
 from dataclasses import dataclass
 from pathlib import Path

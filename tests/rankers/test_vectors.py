@@ -61,7 +61,7 @@ def test_queries_of_another_length_are_refused(engine):
 def test_a_file_of_vectors_knows_no_queries_by_name(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(2))
     fitted = Vectors(path=str(tmp_path / "x.npy")).fit(["a", "b"])
-    with pytest.raises(InputError, match=r"x\.npy has no vectors of queries from outside; give a file of their lists"):
+    with pytest.raises(InputError, match=r"x\.npy has no vectors of external queries; give a file of their lists"):
         fitted.rank(queries=("q1", "q2"))
     assert fitted.rank(queries=[[0.0, 1.0]], depth=1).items.tolist() == [[1]]
 

@@ -120,7 +120,7 @@ def reposition(start, stop, lists, lengths, back_ptr, back_rows, back_places, po
 
 @njit(cache=True, nogil=True)
 def reposition_queries(start, stop, lists, scores, lengths, own, out):
-    """Eq. 1 for queries from outside: their place in item j's list is found in `own[j]`, non-increasing."""
+    """Eq. 1 for external queries: their place in item j's list is found in `own[j]`, non-increasing."""
     depth = lists.shape[1]
     distance = np.empty(depth, np.int32)
     count = np.empty(2 * depth + 2 * own.shape[1] + 4, np.int32)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.lists import answers, check_collection, check_neighbors, own_first
 from rankloom.aggregate.methods import register_method
-from rankloom.aggregate.pool import HEAVIEST, checked_weights
+from rankloom.aggregate.pool import MAX_WEIGHT, checked_weights
 from rankloom.errors import InputError, check_choice, check_range, check_whole
 from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.threads import Progress, Scratch, run_blocks
@@ -173,7 +173,7 @@ def crossdiffusion(
     check_collection(ranks, "crossdiffusion")
     check_whole(neighbors=neighbors, depth=depth, iterations=iterations)
     check_neighbors(neighbors, depth)
-    check_range(0, HEAVIEST, eta=eta)
+    check_range(0, MAX_WEIGHT, eta=eta)
     used, share = _used(ranks, weights)
     n = ranks[0].n_items
     k = min(k, n)

@@ -62,7 +62,7 @@ def corgraph(
     connected component. Columns of W are divided by their sums, and items sorted by the result. Ties keep the order
     of the (fused) list; then come items that it does not have, by number.
 
-    A whole-collection method: every item is a query. It can't answer queries from outside.
+    A whole-collection method: every item is a query. It can't answer external queries.
 
     Parameters
     ----------

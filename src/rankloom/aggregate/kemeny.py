@@ -14,7 +14,7 @@ from rankloom.aggregate.pool import falling, fuse_pools, lay_out
 from rankloom.errors import InputError, whole_number
 from rankloom.ranks import Ranks
 
-MOST_EXACT = 16  # 2^16 subsets: half a second a query
+MAX_EXACT = 16  # 2^16 subsets: half a second a query
 
 
 @register_method("kemeny", needs="queries")
@@ -72,8 +72,8 @@ def kemeny(
     >>> fused.items, kemeny_cost(lists, fused)
     (array([[1, 0, 2]], dtype=int32), array([2.]))
     """
-    if whole_number("exact", exact, 0) > MOST_EXACT:
-        raise InputError(f"exact must be at most {MOST_EXACT}; got {exact}.")
+    if whole_number("exact", exact, 0) > MAX_EXACT:
+        raise InputError(f"exact must be at most {MAX_EXACT}; got {exact}.")
     if seed is not None and not whole_number("restarts", restarts, 0):
         raise InputError("seed is of the restarts, and there are none; leave it out, or give restarts.")
     first = 0 if seed is None else whole_number("seed", seed, 0)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.pool import LARGEST
+from rankloom.aggregate.pool import MAX_SCORE
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 
@@ -22,7 +22,7 @@ def check_collection(ranks: Sequence[Ranks], method: str) -> int:
         if r.n_queries != r.n_items or (named and r.query_ids != r.item_ids):
             raise InputError(
                 f"The method {method!r} needs collection ranks, in which row i is the list of item i; got "
-                f"{r.n_queries} rows and {r.n_items} items. It can't answer queries from outside the collection."
+                f"{r.n_queries} rows and {r.n_items} items. It can't answer external queries."
             )
     if len({r.n_items for r in ranks}) != 1:
         raise InputError("Give at least one Ranks, all over one collection; use rankloom.align to match them by name.")
@@ -107,5 +107,5 @@ def overlap_shares(p: float, k: int) -> NDArray[np.float64]:
 
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:
     """Return what a method found as Ranks, under the names of the collection."""
-    scores = np.where(items != PAD, np.minimum(scores, LARGEST), 0.0).astype(np.float32)
+    scores = np.where(items != PAD, np.minimum(scores, MAX_SCORE), 0.0).astype(np.float32)
     return Ranks.trusted(items, scores, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)

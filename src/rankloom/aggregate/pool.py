@@ -14,8 +14,8 @@ from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 
 CELLS = 1 << 18  # list entries in a block of queries: the tables made of them stay in the processor's cache
-LARGEST = float(np.finfo(np.float32).max)
-HEAVIEST = 1e30  # weight of a ranker: sums and products stay finite
+MAX_SCORE = float(np.finfo(np.float32).max)
+MAX_WEIGHT = 1e30  # weight of a ranker: sums and products stay finite
 
 #: What the entries of each ranker's lists are worth: for each ranker an array of shape (n_queries, depth), or one
 #: that can be broadcast to it.
@@ -151,7 +151,7 @@ def _best(
     items: NDArray[np.int32], scores: NDArray[np.float64], k: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the k best of each row with their scores, ties in the order of columns."""
-    rounded = np.clip(scores, -LARGEST, LARGEST).astype(np.float32) + np.float32(0)  # no minus zero
+    rounded = np.clip(scores, -MAX_SCORE, MAX_SCORE).astype(np.float32) + np.float32(0)  # no minus zero
     keys = _descending(rounded).astype(np.int64) << 32 | np.arange(items.shape[1])
     keys[items == PAD] = np.iinfo(np.int64).max
     if k < items.shape[1]:
@@ -184,6 +184,6 @@ def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[flo
         given = []
     if isinstance(weights, str) or len(given) != n_rankers or not np.isfinite(given).all() or min(given) < 0:
         raise InputError(f"weights must be a number from 0 for each of the {n_rankers} rankers; got {weights}.")
-    if max(given) > HEAVIEST:
-        raise InputError(f"weights must be at most {HEAVIEST:g}; got {max(given):g}.")
+    if max(given) > MAX_WEIGHT:
+        raise InputError(f"weights must be at most {MAX_WEIGHT:g}; got {max(given):g}.")
     return given

@@ -50,7 +50,7 @@ def recknngraphccs(
     :math:`\prod_r (1 + W_r)`, and further rounds go on with that one list. Ties keep the earlier order (rankers one
     after the other), then come items that no list has, by number.
 
-    A whole-collection method: every item is a query. It can't answer queries from outside.
+    A whole-collection method: every item is a query. It can't answer external queries.
 
     Parameters
     ----------

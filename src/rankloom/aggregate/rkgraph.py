@@ -47,7 +47,7 @@ def rkgraph(
     :math:`1 / (1 + A(i, j))`. Several rankers have a round each; their candidates are sorted by
     :math:`\prod_r (1 + 1 / (1 + A_r(i, j)))`, and the rounds go on with that one list. Ties keep the earlier order.
 
-    A whole-collection method: every item is a query. It can't answer queries from outside.
+    A whole-collection method: every item is a query. It can't answer external queries.
 
     Parameters
     ----------

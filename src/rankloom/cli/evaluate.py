@@ -16,7 +16,7 @@ def evaluate(
     qrels: Qrels = None,
     labels: Labels = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help=f"One of {either(MEASURES)}, with a cut-off as in ndcg@10. Repeatable.")
+        list[str] | None, typer.Option(help=f"One of {either(MEASURES)}, with a cutoff as in ndcg@10. Repeatable.")
     ] = None,
     ties: Ties = "given",
     as_json: AsJson = False,

@@ -60,7 +60,7 @@ def fuse(
         typer.Option(
             metavar="RUN",
             help="The lists of the collection's own items, one file for each ranker in the same order: "
-            "for fg to answer queries from outside. Takes several files, up to the next option. "
+            "for fg to answer external queries. Takes several files, up to the next option. "
             "Without it, the runs themselves are taken as those lists.",
             show_default=False,
         ),

@@ -27,9 +27,7 @@ def index(
     ] = "max",
     comparator: Annotated[str, typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}.")] = "wgu",
     weighting: Annotated[str, typer.Option(help=f"How lists become weights: {either(WEIGHTINGS)}.")] = "paper",
-    keep_scores: Annotated[
-        bool, typer.Option(help="Keep scores, for virtual positions of queries from outside.")
-    ] = True,
+    keep_scores: Annotated[bool, typer.Option(help="Keep scores, for virtual positions of external queries.")] = True,
     format: Format = None,
     threads: Threads = None,
     plugin: Plugin = None,

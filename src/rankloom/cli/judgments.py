@@ -30,7 +30,7 @@ Ties = Annotated[str, typer.Option(help="Order of equal scores: as given, or as 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-OneMeasure = Annotated[str, typer.Option(help=f"One of {either(MEASURES)}, with a cut-off as in ndcg@10.")]
+OneMeasure = Annotated[str, typer.Option(help=f"One of {either(MEASURES)}, with a cutoff as in ndcg@10.")]
 
 
 Kind = Annotated[str, typer.Option("--correlation", help=f"How alike lists are: {either(CORRELATIONS)}.")]
@@ -63,8 +63,8 @@ class Truth:
 
         if self.classes is None:
             return ranks, {"qrels": self.qrels}
-        queries = [ranks.query_name(query) for query in range(ranks.n_queries)]
-        listed = [ranks.item_name(item) for item in range(ranks.n_items)]
+        queries = [ranks.query_id(query) for query in range(ranks.n_queries)]
+        listed = [ranks.item_id(item) for item in range(ranks.n_items)]
         unknown = next((name for name in (*queries, *listed) if name not in self.classes), None)
         if unknown is not None:
             raise InputError(f"The labels have no class for {unknown!r}; queries and items of the run need one each.")

@@ -19,7 +19,7 @@ def search(
         list[Path] | None,
         typer.Argument(
             metavar="RUN",
-            help="Lists of queries from outside, one file for each ranker of the index.",
+            help="Lists of external queries, one file for each ranker of the index.",
             show_default=False,
         ),
     ] = None,
@@ -34,7 +34,7 @@ def search(
         str | None, typer.Option(help=f"{either(COMPARATORS)}; by default as the index was built.")
     ] = None,
     virtual: Annotated[
-        bool | None, typer.Option(help="Virtual positions for queries from outside; by default where there are scores.")
+        bool | None, typer.Option(help="Virtual positions for external queries; by default where there are scores.")
     ] = None,
     missing: Missing = "error",
     format: Format = None,

@@ -31,7 +31,7 @@ class Content(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queries:
-    """Queries from outside a collection, with graded judgments.
+    """External queries a collection, with graded judgments.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ Cutoff = Literal["needed", "optional", "none"]
 Compute = Callable[[Judged, int], Floats]
 
 EVERY_PLACE = sys.maxsize  # the cutoff of a measure without one
-MOST_DIGITS = len(str(EVERY_PLACE))  # of a cutoff
+MAX_DIGITS = len(str(EVERY_PLACE))  # of a cutoff
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Measure:
     def parse(cls, text: str) -> Measure:
         """Return the measure written as ``name`` or ``name@cutoff``."""
         name, at, cutoff = text.partition("@")
-        if at and not (cutoff.isascii() and cutoff.isdigit() and len(cutoff) <= MOST_DIGITS):
+        if at and not (cutoff.isascii() and cutoff.isdigit() and len(cutoff) <= MAX_DIGITS):
             got = text if len(text) <= 40 else f"{text[:40]}..."
             raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {got}.")
         return cls(name, int(cutoff) if at else None)
@@ -275,7 +275,7 @@ def evaluate(
         the queries are items: matched by name where both have names, else row i is item i. The query itself is
         then relevant, and counted in the size of its class, as is usual in image retrieval.
     query_labels : array of shape (n_queries,), optional
-        Class of each query, for queries from outside the collection.
+        Class of each query, for external queries.
     qrels : {query: {item: grade}} or path of a TREC qrels file, optional
         Grades above 0 are relevant. The mean is over all judged queries, as with trec_eval's ``-c``: one that the
         ranks have not counts 0, and so does one without a relevant item; a query not judged is left out.
@@ -328,9 +328,7 @@ def _judged(
         return judged_by_qrels(ranks, qrels)
     truths = {"labels": labels, "query_labels": query_labels, "qrels": qrels}
     got = " and ".join(name for name, value in truths.items() if value is not None)
-    raise InputError(
-        f"Give either labels (with query_labels for queries from outside) or qrels; got {got or 'neither'}."
-    )
+    raise InputError(f"Give either labels (with query_labels for external queries) or qrels; got {got or 'neither'}.")
 
 
 def _ordered(ranks: Ranks, ties: Ties) -> Ranks:
@@ -341,7 +339,7 @@ def _ordered(ranks: Ranks, ties: Ties) -> Ranks:
         return ranks
     if ranks.scores is None:
         raise InputError("ties='trec' needs scores; these ranks have an order only. Say ties='given'.")
-    by_name = sorted(range(ranks.n_items), key=ranks.item_name)
+    by_name = sorted(range(ranks.n_items), key=ranks.item_id)
     place = np.zeros(ranks.n_items + 1, np.int32)  # the last entry serves PAD
     place[by_name] = np.arange(ranks.n_items)
     order = np.lexsort((-place[ranks.items], -ranks.scores, ranks.items == PAD), axis=-1)

@@ -58,7 +58,7 @@ def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
         from rankloom.io.trec import read_qrels
 
         qrels = read_qrels(qrels)
-    rows = {ranks.query_name(row): row for row in range(ranks.n_queries)}
+    rows = {ranks.query_id(row): row for row in range(ranks.n_queries)}
     if not any(query in rows for query in qrels):
         raise InputError(
             f"The qrels judge none of the queries: they have {_shown(qrels)}, the ranks have {_shown(rows)}. "
@@ -141,7 +141,7 @@ def _rows_as_items(ranks: Ranks) -> NDArray[np.intp]:
     if ranks.n_queries != ranks.n_items:
         raise InputError(
             f"With labels alone row i must be item i; got {ranks.n_queries} rows and {ranks.n_items} items. "
-            "Give query_labels for queries from outside."
+            "Give query_labels for external queries."
         )
     return np.arange(ranks.n_items)
 

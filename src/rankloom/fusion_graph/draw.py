@@ -60,7 +60,7 @@ def to_svg(graph: Mapping[str, Any], *, images: Mapping[int, str] | None = None)
     body = [_edge(bent_path(place[e["source"]], place[e["target"]], radius[e["target"]]), e["weight"]) for e in edges]
     for v in vertices:
         body += _vertex(v["label"], v["weight"], place[v["item"]], radius[v["item"]], (images or {}).get(v["item"]))
-    title = f"Fusion graph of {graph['name']}: {len(vertices)} vertices, {len(edges)} edges"
+    title = f"Fusion graph of {graph['id']}: {len(vertices)} vertices, {len(edges)} edges"
     return "\n".join([_head(title), *body, "</svg>"]) + "\n"
 
 

@@ -52,7 +52,7 @@ class FusionGraph:
 
     Attributes
     ----------
-    name : str
+    id : str
         Of the item or query it describes.
     items : int32 array
         The vertices: item numbers, in the order of the lists.
@@ -62,18 +62,18 @@ class FusionGraph:
         Ends of each edge, as item numbers.
     raw_edges, edges : float64 array
         Edge weights before and after normalization.
-    names : mapping
-        Outside names of the items; an item that is not in it goes by its number.
+    ids : mapping
+        Ids of the items; an item that is not in it goes by its number.
     """
 
-    name: str
+    id: str
     items: Numbers
     raw_vertices: Floats
     sources: Numbers
     targets: Numbers
     raw_edges: Floats
     graph_norm: str = "max"
-    names: Mapping[int, str] = field(default_factory=dict)
+    ids: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def vertices(self) -> Floats:
@@ -91,13 +91,11 @@ class FusionGraph:
         return float(self.vertices.sum() + self.edges.sum())
 
     def __repr__(self) -> str:
-        return (
-            f"FusionGraph({self.name!r}, {len(self.items)} vertices, {len(self.sources)} edges, size {self.size:.4g})"
-        )
+        return f"FusionGraph({self.id!r}, {len(self.items)} vertices, {len(self.sources)} edges, size {self.size:.4g})"
 
     def label(self, item: int) -> str:
-        """Return the name of a vertex."""
-        return self.names.get(item, str(item))
+        """Return the id of a vertex; its number where it has none."""
+        return self.ids.get(item, str(item))
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return a `networkx.DiGraph`; nodes and edges have `weight` and `raw`, nodes also `label`."""
@@ -105,7 +103,7 @@ class FusionGraph:
             import networkx
         except ImportError:
             raise MissingExtraError("to_networkx()", "networkx", "graph") from None
-        graph = networkx.DiGraph(name=self.name)
+        graph = networkx.DiGraph(name=self.id)
         for vertex in self.to_dict()["vertices"]:
             graph.add_node(vertex["item"], label=vertex["label"], weight=vertex["weight"], raw=vertex["raw"])
         for edge in self.to_dict()["edges"]:
@@ -118,7 +116,7 @@ class FusionGraph:
         ends = zip(self.sources.tolist(), self.targets.tolist(), strict=True)
         edges = zip(ends, self.raw_edges.tolist(), self.edges.tolist(), strict=True)
         return {
-            "name": self.name,
+            "id": self.id,
             "graph_norm": self.graph_norm,
             "size": self.size,
             "vertices": [
@@ -153,7 +151,7 @@ class FusionGraph:
             f"  {e['source']} -> {e['target']} [weight={e['weight']:.6g}, penwidth={0.2 + 2 * e['weight']:.3g}];"
             for e in graph["edges"]
         ]
-        return "\n".join([f"digraph {_quoted(self.name)} {{", *nodes, *edges, "}"]) + "\n"
+        return "\n".join([f"digraph {_quoted(self.id)} {{", *nodes, *edges, "}"]) + "\n"
 
 
 def _quoted(text: str) -> str:
@@ -224,7 +222,7 @@ def explain(query: FusionGraph, item: FusionGraph, comparator: str) -> Explanati
         for source, target, a, b in shared
     ]
     parts.sort(key=lambda part: -part.contribution)
-    return Explanation(query.name, item.name, comparator, whole, tuple(parts))
+    return Explanation(query.id, item.id, comparator, whole, tuple(parts))
 
 
 def _shared(a: FusionGraph, b: FusionGraph) -> list[tuple[int, int, float, float]]:

@@ -39,7 +39,7 @@ ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of 
 FORMATS = range(1, 2)  # the format numbers that this version reads; it writes the last
 
 Array = NDArray[Any]
-#: An item by number or name, or the lists of a query from outside: one Ranks of one row for each ranker.
+#: An item by number or name, or the lists of an external query: one Ranks of one row for each ranker.
 Query = int | str | Sequence[Ranks]
 
 
@@ -126,7 +126,7 @@ class FusionIndex:
         weighting : str
             How lists become vertex and edge weights, a name in `WEIGHTINGS`: "paper", Eq. (2) and (3).
         keep_scores : bool
-            Keep the scores of the lists, so that queries from outside can be given virtual positions.
+            Keep the scores of the lists, so that external queries can be given virtual positions.
         threads : int, optional
             How many threads to use; all that the process may, by default. The result does not depend on it.
         progress : callable, optional
@@ -189,7 +189,7 @@ class FusionIndex:
         Parameters
         ----------
         queries : sequence of Ranks, optional
-            Queries from outside: their lists by each ranker, in the order of `build`. Without them every item
+            External queries: their lists by each ranker, in the order of `build`. Without them every item
             of the collection is a query.
         k : int
             How many answers to return.
@@ -198,10 +198,10 @@ class FusionIndex:
         comparator : {"wgu", "mcs"}, optional
             Instead of the one given to `build`.
         virtual : bool, optional
-            Whether to reposition the lists of queries from outside by the position that the query would take in
+            Whether to reposition the lists of external queries by the position that the query would take in
             each item's list. By default where both sides of a ranker have scores.
         missing : {"error", "drop", "empty"}
-            What to do with a query from outside that some ranker has no list for.
+            What to do with an external query that some ranker has no list for.
         threads, progress
             As in `build`.
 
@@ -212,14 +212,14 @@ class FusionIndex:
         """
         k = min(whole_number("k", k), self.n_items)
         if queries is not None and items is not None:
-            raise InputError("Give queries from outside or items of the collection, not both.")
+            raise InputError("Give external queries or items of the collection, not both.")
         if queries is None and virtual is not None:
-            raise InputError("Virtual positions are for queries from outside; leave virtual out for items.")
+            raise InputError("Virtual positions are for external queries; leave virtual out for items.")
         if virtual is not None and not isinstance(virtual, bool):
             raise InputError(f"virtual must be True, False or None; got {virtual!r}.")
         settings = (comparator or self.settings.comparator, k, threads, progress)
         if queries is not None:
-            woven, names = self._weave_outside(queries, virtual, missing, threads, progress)
+            woven, names = self._weave_external(queries, virtual, missing, threads, progress)
             rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
             norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots, threads=threads)
             return self._answer(woven, norms, rows, rows, names, *settings)
@@ -264,7 +264,7 @@ class FusionIndex:
         run_blocks(work, len(rows), stage="Searching", threads=threads, progress=progress)
         return Ranks.trusted(out, similarities, self.n_items, item_ids=self.item_ids, query_ids=names)
 
-    def _weave_outside(
+    def _weave_external(
         self,
         queries: Sequence[Ranks],
         virtual: bool | None,
@@ -272,7 +272,7 @@ class FusionIndex:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[Woven, Ids | None]:
-        """Lists of queries from outside, normalized as the collection's were, and woven."""
+        """Lists of external queries, normalized as the collection's were, and woven."""
         check_ranks(queries)
         if len(queries) != self.settings.n_rankers:
             raise InputError(
@@ -303,19 +303,19 @@ class FusionIndex:
         return queries
 
     def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
-        """Return the fusion graph of an item, or of a query from outside, made explicit.
+        """Return the fusion graph of an item, or of an external query, made explicit.
 
         Parameters
         ----------
         query : int, str, or sequence of Ranks
-            An item by number or name, or the lists of one query from outside.
+            An item by number or name, or the lists of one external query.
         virtual : bool, optional
-            As in `search`, for a query from outside.
+            As in `search`, for an external query.
         """
         if isinstance(query, (int, str, np.integer)):
             number = self._number(query)
             return self._explicit(self._name(number), self._woven, int(self._arrays["places"][number]))
-        woven, names = self._weave_outside(query, virtual)
+        woven, names = self._weave_external(query, virtual)
         if len(woven.ptr) != 2:
             raise InputError(f"A graph is of one query; got lists of {len(woven.ptr) - 1}.")
         return self._explicit("query" if names is None else names[0], woven, 0)

@@ -146,9 +146,9 @@ def reposition_queries(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
-    r"""Move items of queries from outside the collection by the position that the query *would* take.
+    r"""Move items of external queries by the position that the query *would* take.
 
-    A query from outside is in nobody's list. Where scores are comparable, its position in j's list is taken
+    An external query is in nobody's list. Where scores are comparable, its position in j's list is taken
     as one more than the number of items there that score strictly better against j than the query does;
     then Eq. (1) applies as it does in the collection. The positions are found by binary search.
 

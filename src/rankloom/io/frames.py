@@ -166,8 +166,8 @@ def _columns(ranks: Ranks) -> dict[str, Any]:
     there = ranks.items != PAD
     rows, places = np.nonzero(there)
     columns: dict[str, Any] = {
-        "query": list(map(ranks.query_name, rows.tolist())),
-        "item": list(map(ranks.item_name, ranks.items[there].tolist())),
+        "query": list(map(ranks.query_id, rows.tolist())),
+        "item": list(map(ranks.item_id, ranks.items[there].tolist())),
         "rank": places + 1,
     }
     if ranks.scores is not None:

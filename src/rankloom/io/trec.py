@@ -166,15 +166,15 @@ def write_run(ranks: Ranks, path: FilePath, *, tag: str = "rankloom") -> None:
     """
     check_written("tag", tag)
     for item in np.unique(ranks.items[ranks.items != PAD]).tolist():
-        check_written("item id", ranks.item_name(item))
+        check_written("item id", ranks.item_id(item))
     with atomic_write(path, "w") as file:
         for query in np.flatnonzero(ranks.lengths()).tolist():
-            check_written("query id", ranks.query_name(query))
+            check_written("query id", ranks.query_id(query))
             file.writelines(_run_lines(ranks, query, tag))
 
 
 def _run_lines(ranks: Ranks, query: int, tag: str) -> Iterator[str]:
-    name = ranks.query_name(query)
+    name = ranks.query_id(query)
     items = ranks.items[query]
     items = items[items != PAD]
     if ranks.scores is None:
@@ -182,7 +182,7 @@ def _run_lines(ranks: Ranks, query: int, tag: str) -> Iterator[str]:
     else:
         scores = ranks.scores[query, : len(items)]
     for rank, (item, score) in enumerate(zip(items.tolist(), _texts(scores), strict=True), 1):
-        yield f"{name} Q0 {ranks.item_name(item)} {rank} {score} {tag}\n"
+        yield f"{name} Q0 {ranks.item_id(item)} {rank} {score} {tag}\n"
 
 
 def _texts(scores: NDArray[np.float32]) -> list[str]:

@@ -218,9 +218,9 @@ def write_udlf_ranks(
     _check_choice("kind of lists", kind, ("numbers", "names"))
     ranks = ranks.as_collection()
     _check_no_empty_list(ranks)
-    name = str if kind == "numbers" else ranks.item_name
+    name = str if kind == "numbers" else ranks.item_id
     if kind == "names" or list_file is not None:
-        names = [ranks.item_name(item) for item in range(ranks.n_items)]
+        names = [ranks.item_id(item) for item in range(ranks.n_items)]
         for one in names:
             check_written("item id", one)
     if list_file is not None:
@@ -235,7 +235,7 @@ def _check_no_empty_list(ranks: Ranks) -> None:
     empty = np.flatnonzero(ranks.lengths() == 0)
     if len(empty):
         raise InputError(
-            f"Item {ranks.item_name(int(empty[0]))!r} has an empty list, which UDLF files cannot hold; "
+            f"Item {ranks.item_id(int(empty[0]))!r} has an empty list, which UDLF files cannot hold; "
             "give every item a list, at least itself."
         )
 

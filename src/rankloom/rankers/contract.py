@@ -36,7 +36,7 @@ def check_ranker(ranker: Ranker, items: Sequence[Any] | None = None) -> None:
     - list each item in its own list, before all that score the same;
     - give the same bits each time, and leave the items as they are;
     - give the same scores, up to rounding, when the items come in another order;
-    - give a query from outside that equals an item the scores that the item gets (or refuse such queries by an
+    - give an external query that equals an item the scores that the item gets (or refuse such queries by an
       `InputError`, as a matrix of distances does);
     - rank one item, and copies of an item alike; rank no items, or refuse that by an `InputError`.
 
@@ -122,7 +122,7 @@ def _check_queries(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     try:
         found = ranker.fit(items).rank(queries=items[1:3])
     except InputError:
-        return  # it knows no queries from outside
+        return  # it knows no external queries
     _check_valid(found, 2, len(items), 1000)
     for row in range(2):
         _claim(row + 1 in found.items[row].tolist(), f"does not list item {row + 1} for a query that equals it")

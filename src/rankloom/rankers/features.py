@@ -31,7 +31,7 @@ def pixels(item: Any) -> Pixels:
     return decode(item) if isinstance(item, bytes | str | Path) else np.asarray(item)
 
 
-def picture_digest(item: Any) -> str:
+def image_digest(item: Any) -> str:
     """Return what stands for the content of a picture; a file that is not there is an `ImageError`."""
     if isinstance(item, bytes):
         return digest_bytes(item)
@@ -148,7 +148,7 @@ def _digest(number: int, item: Any, store: FeatureStore, failed: dict[str, str])
     if store.cache.folder is None:  # nothing is kept: the file need not be read for it
         return str(number)
     try:
-        return picture_digest(item)
+        return image_digest(item)
     except ImageError as error:
         failed[str(number)] = str(error)
         return str(number)

@@ -43,7 +43,7 @@ class TermModel:
     texts, own : csr_matrix of shape (n_items, n_terms)
         Weights of the items, and of the items as queries (often the same).
     describe : callable
-        Weights of queries from outside, terms that the collection does not have left out.
+        Weights of external queries, terms that the collection does not have left out.
     measure : callable
         Sizes of the rows of weights.
     overlap, share : str
@@ -71,7 +71,7 @@ class TermModel:
         block: int = BLOCK,
         progress: Progress | None = None,
     ) -> Ranks:
-        """Rank the collection for each of its texts, or for queries from outside.
+        """Rank the collection for each of its texts, or for external queries.
 
         Parameters
         ----------

@@ -133,7 +133,7 @@ class MoverModel:
         block: int = BLOCK,
         progress: Progress | None = None,
     ) -> Ranks:
-        """Rank the collection for each of its texts, or for queries from outside; as in `TermModel.rank`."""
+        """Rank the collection for each of its texts, or for external queries; as in `TermModel.rank`."""
         _transport()  # say at once when it is not there
         rows, depth = self._rows(queries), min(whole_number("depth", depth), self.n_items)
         search = self._search

@@ -32,7 +32,7 @@ class RankFile:
     path : path
         A TREC run or any other file that `read_ranks` reads.
     items : path, optional
-        The lists of the collection's own items, where `path` has those of queries from outside.
+        The lists of the collection's own items, where `path` has those of external queries.
     format : str, optional
         As in `read_ranks`.
     """
@@ -67,7 +67,7 @@ class FittedFile:
         """Return the lists of the items, or of queries by name; one that the file has not has an empty list."""
         if queries is not None:
             return _rows(self.lists, queries, self.path).head(depth)
-        if self.own is not None:  # with queries from outside, the items are those that the file names
+        if self.own is not None:  # with external queries, the items are those that the file names
             return self.own.as_collection().head(depth)
         if self.lists.item_ids is None and self.lists.query_ids is None:
             return _numbered(self.lists, len(self.ids), self.path).head(depth)
@@ -117,9 +117,9 @@ class FittedMatrix:
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
-        """Rank the items for each of them; a matrix knows no queries from outside."""
+        """Rank the items for each of them; a matrix knows no external queries."""
         if queries is not None:
-            raise InputError("A matrix of the items knows no queries from outside; give a file of their lists.")
+            raise InputError("A matrix of the items knows no external queries; give a file of their lists.")
         make = Ranks.from_distances if self.meaning == "distance" else Ranks.from_similarities
         return make(self.matrix, depth)
 
@@ -145,7 +145,7 @@ def _over(ranks: Ranks, ids: tuple[str, ...], path: FilePath) -> Ranks:
 
 def _rows(ranks: Ranks, names: Sequence[str], path: FilePath) -> Ranks:
     """Return the lists of queries by name; an empty list where there is none."""
-    numbers = {ranks.query_name(row): row for row in range(ranks.n_queries)}
+    numbers = {ranks.query_id(row): row for row in range(ranks.n_queries)}
     rows = np.array([numbers.get(name, PAD) for name in names], np.intp)
     if len(rows) and (rows == PAD).all():
         raise InputError(f"{path} has a list for none of the queries, such as {names[0]!r}; it has {_some(numbers)}.")

@@ -33,7 +33,7 @@ class Fitted(Protocol):
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
-        """Rank the collection's items for each of its own items, or for queries from outside.
+        """Rank the collection's items for each of its own items, or for external queries.
 
         Returns
         -------

@@ -34,7 +34,7 @@ class Lists:
     Attributes
     ----------
     queries : Ranks
-        A row for each query, with names; in a collection without queries from outside, every item is a query.
+        A row for each query, with names; in a collection without external queries, every item is a query.
     items : Ranks or None
         A row for each item; the same ranks where every item is a query.
     seconds : float
@@ -90,7 +90,7 @@ def rank_collection(
     depth : int
         Length of the lists at most.
     items : bool
-        Whether the lists of the items are needed besides those of queries from outside.
+        Whether the lists of the items are needed besides those of external queries.
     cache : Cache, optional
         Where lists are kept, by the content of the collection, the ranker, depth and version; and what rankers
         know of each item, so that one more item costs little. Lists of rankers given as objects, and of plug-ins
@@ -249,7 +249,7 @@ def _check_part(collection: Collection, name: str, part: str) -> None:
 
 
 def _lists_queries_only(ranker: Ranker) -> bool:
-    """Tell whether it reads a file that, beside queries from outside, has no lists of the items."""
+    """Tell whether it reads a file that, beside external queries, has no lists of the items."""
     return isinstance(ranker, RankFile) and ranker.items is None
 
 

@@ -58,7 +58,7 @@ class SentenceModel:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
-        """Rank the collection for each of its texts, or for queries from outside."""
+        """Rank the collection for each of its texts, or for external queries."""
         asked = None if queries is None else embed(queries, threads=threads, progress=progress)
         return Ranks.from_vectors(self.vectors, "cosine", depth, queries=asked)
 

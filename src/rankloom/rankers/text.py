@@ -73,7 +73,7 @@ def bow_jaccard(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer:
 
     Notes
     -----
-    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    A word of an external query that the collection does not have counts nowhere, not in the size of the query
     either.
 
     References
@@ -121,7 +121,7 @@ def two_grams_jaccard(
 
     Notes
     -----
-    A word or pair of a query from outside that the collection does not have counts nowhere, not in the size of the
+    A word or pair of an external query that the collection does not have counts nowhere, not in the size of the
     query either.
 
     Examples
@@ -154,7 +154,7 @@ def jaccard(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> Term
 
     Notes
     -----
-    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    A word of an external query that the collection does not have counts nowhere, not in the size of the query
     either.
     """
     return bow_jaccard(texts, weights="binary", tokenizer=tokenizer)
@@ -165,7 +165,7 @@ def dice(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermMod
 
     Notes
     -----
-    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    A word of an external query that the collection does not have counts nowhere, not in the size of the query
     either.
 
     Examples

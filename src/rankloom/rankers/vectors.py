@@ -80,10 +80,10 @@ class FittedVectors:
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
-        """Rank the items for each of them, or for the vectors of queries from outside."""
+        """Rank the items for each of them, or for the vectors of external queries."""
         asked = None if queries is None else np.asarray(queries)
         if asked is not None and self.path is not None and asked.dtype.kind == "U":  # names, as of the items
-            raise InputError(f"{self.path} has no vectors of queries from outside; give a file of their lists.")
+            raise InputError(f"{self.path} has no vectors of external queries; give a file of their lists.")
         if self.engine == "faiss":
             return _by_faiss(self.vectors, asked, self.metric, whole_number("depth", depth), progress)
         return Ranks.from_vectors(self.vectors, self.metric, depth, queries=asked)

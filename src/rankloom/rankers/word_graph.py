@@ -37,7 +37,7 @@ def gnf_wgu(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
 
     Notes
     -----
-    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    A word of an external query that the collection does not have counts nowhere, not in the size of the query
     either.
 
     References
@@ -62,7 +62,7 @@ def gnf_mcs(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
 
     Notes
     -----
-    A word of a query from outside that the collection does not have counts nowhere, not in the size of the query
+    A word of an external query that the collection does not have counts nowhere, not in the size of the query
     either.
 
     References

@@ -17,7 +17,7 @@ Kind = Literal["text", "number", "signed", "p", "verdict"]
 Role = Literal["", "first", "ranker"]
 
 NOTHING = "–"
-SMALLEST_P = 1e-4
+MIN_P = 1e-4
 
 MARKDOWN = str.maketrans({**{letter: "\\" + letter for letter in "\\`*_{}[]<>|#~$&"}, "\n": " ", "\r": " "})
 TEX = str.maketrans(
@@ -106,8 +106,8 @@ def shown(cell: Cell, column: Column) -> str:
         return NOTHING
     if isinstance(cell, str):
         return SYMBOLS[cell] if column.kind == "verdict" and cell in SYMBOLS else cell
-    if column.kind == "p" and cell < SMALLEST_P:
-        return f"<{SMALLEST_P:.4f}"
+    if column.kind == "p" and cell < MIN_P:
+        return f"<{MIN_P:.4f}"
     if isinstance(cell, int):
         return f"{cell:d}"
     text = f"{cell:{'+' if column.kind == 'signed' else ''}.{column.digits}f}"

@@ -19,7 +19,7 @@ from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers import RANKERS, Fitted, Ranker, rank_collection
 from rankloom.rankers.descriptors import FittedDescriptor
-from rankloom.rankers.features import picture_digest, pixels
+from rankloom.rankers.features import image_digest, pixels
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress
@@ -28,8 +28,8 @@ from rankloom.web.lru import Kept
 from rankloom.web.queries import Choice, Item, Picture, Query, Words
 
 DEPTH = 1000
-MOST_ANSWERS = 100  # and so many of each list are fused by methods that look at the lists of a query alone
-MOST_LOOKED_AT = 50  # pictures, to learn how large they are
+MAX_ANSWERS = 100  # and so many of each list are fused by methods that look at the lists of a query alone
+MAX_SAMPLED = 50  # pictures, to learn how large they are
 INDEXES = 16  # choices of rankers and cutoff that are kept ready
 #: What a collection is ranked by where nothing is said, by the parts that it has.
 STANDARD = {"images": ("bic", "gch", "las", "qcch"), "texts": ("okapi", "jaccard", "bow")}
@@ -53,7 +53,7 @@ class Library:
     ----------
     collection : Collection
     rankers : {name: Fitted}
-        They rank queries from outside.
+        They rank external queries.
     parts : {name of a ranker: part of the collection that it looks at}
     ranks : {name of a ranker: Ranks}
         The list of each item, by numbers.
@@ -151,7 +151,7 @@ class Library:
 
     @property
     def takes(self) -> set[str]:
-        """The parts that a query from outside can be of."""
+        """The parts that an external query can be of."""
         return set(self.parts.values()) & {"images", "texts"}
 
     def methods(self, query: Query | None = None) -> list[str]:
@@ -195,10 +195,10 @@ class Library:
                 + (f"choose from {', '.join(fitting)}." if fitting else "this collection has none that does.")
             )
         key = (query.kind, query.digest if isinstance(query, Picture) else query.text)  # does not keep the picture
-        found = self._asked.get(key, lambda: self._rank_outside(query))
+        found = self._asked.get(key, lambda: self._rank_external(query))
         return {name: found[name] if name in taking else self._nothing for name in choice.rankers}
 
-    def _rank_outside(self, query: Words | Picture) -> dict[str, Ranks]:
+    def _rank_external(self, query: Words | Picture) -> dict[str, Ranks]:
         depth = max((ranks.depth for ranks in self.ranks.values()), default=1)
         takers = [name for name, part in self.parts.items() if part == query.part]
         content = reduced(query.content, self.side) if isinstance(query, Picture) else query.content
@@ -211,7 +211,7 @@ class Library:
         A picture that is sent is reduced to it: descriptors of texture depend on the scale.
         """
         pictures = self.collection.part("images")
-        some = pictures[:: max(1, len(pictures) // MOST_LOOKED_AT)]
+        some = pictures[:: max(1, len(pictures) // MAX_SAMPLED)]
         return int(np.median([max(pixels(one).shape[:2]) for one in some]))
 
     @cached_property
@@ -247,7 +247,7 @@ class Library:
             return self.index(choice).search(lists, k=k, virtual=_virtual(query), **how)  # type: ignore[arg-type]
         if METHODS[choice.method].needs == "queries":
             lists = [ranks for ranks in self.lists(query, choice).values() if ranks is not self._nothing]
-            return fuse([ranks.head(MOST_ANSWERS) for ranks in lists], method=choice.method, k=k)
+            return fuse([ranks.head(MAX_ANSWERS) for ranks in lists], method=choice.method, k=k)
         if not isinstance(query, Item):
             raise InputError(f"The method {choice.method} knows only items of the collection as queries; choose fg.")
         return self._whole(choice).rows([query.number]).head(k)
@@ -256,7 +256,7 @@ class Library:
         """Return the answers of a method that looks at the whole collection, for all items."""
         key = (choice.method, choice.rankers)
         chosen = [self.ranks[name] for name in choice.rankers]
-        return self._fused.get(key, lambda: fuse(chosen, method=choice.method, k=MOST_ANSWERS))
+        return self._fused.get(key, lambda: fuse(chosen, method=choice.method, k=MAX_ANSWERS))
 
     def compare(self, query: Query, item: int, choice: Choice) -> Compared:
         """Return the fusion graphs of a query and of an item, and what they have in common."""
@@ -270,7 +270,7 @@ class Library:
 
 
 def _virtual(query: Query) -> bool | None:
-    """Tell whether a query from outside gets virtual positions: a few words score on another scale than a text does."""
+    """Tell whether an external query gets virtual positions: a few words score on another scale than a text does."""
     return False if isinstance(query, Words) else None
 
 
@@ -291,7 +291,7 @@ def _row(ranks: Ranks, number: int) -> Ranks:
 
 def _seen(image: Any) -> bytes:
     try:
-        return picture_digest(image).encode()
+        return image_digest(image).encode()
     except ImageError:  # where pictures are not ranked by, one may be gone
         return b""
 

@@ -9,7 +9,7 @@ from rankloom.web.lru import Kept
 from rankloom.web.middleware import App, Message, Receive, Send
 
 LONGEST = 2_000  # bytes of an address; those of our own links are shorter
-MOST_BYTES = 96_000_000
+MAX_BYTES = 96_000_000
 OVERHEAD = LONGEST + 1_000  # what an answer takes besides its body: address and headers
 LARGEST = 1_000_000  # an answer of more is made anew each time
 #: What does not depend on the address alone (pictures sent are let go of after a while), or is in memory anyway.
@@ -29,7 +29,7 @@ class Remembering:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._kept: Kept[Answer] = Kept(10_000, most_bytes=MOST_BYTES, size=_size)
+        self._kept: Kept[Answer] = Kept(10_000, most_bytes=MAX_BYTES, size=_size)
 
     @staticmethod
     def _keeps(scope: MutableMapping[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from rankloom.errors import InputError
 from rankloom.registry import split
 from rankloom.version import __version__
 from rankloom.web import queries
-from rankloom.web.library import MOST_ANSWERS
+from rankloom.web.library import MAX_ANSWERS
 from rankloom.web.limits import RefusedError
 from rankloom.web.queries import Choice
 from rankloom.web.site import Site, as_json, as_page
@@ -29,7 +29,7 @@ router = APIRouter()
 LARGEST = 2**31 - 1
 PAGE_PARTS = 40  # parts in common that a page lists
 HEAVY = 50  # beyond this L two graphs have tens of thousands of edges, and take long to write down
-MOST_CUTOFF = 100  # unless the library was made with more
+MAX_CUTOFF = 100  # unless the library was made with more
 FOREVER = "public, max-age=31536000, immutable"
 
 Number = Annotated[int, Path(ge=0, le=LARGEST, description="Number of an item.")]
@@ -87,18 +87,18 @@ async def _choice(
     request: Request,
     method: Annotated[str | None, Query(max_length=100, description="Method of fusion.")] = None,
     cutoff: Annotated[
-        int | None, Query(ge=1, le=LARGEST, description=f"The paper's L, for fg; {MOST_CUTOFF} at most.")
+        int | None, Query(ge=1, le=LARGEST, description=f"The paper's L, for fg; {MAX_CUTOFF} at most.")
     ] = None,
     comparator: Annotated[Literal["wgu", "mcs"] | None, Query(description="Of graphs, for fg.")] = None,
     rankers: Annotated[
         list[str] | None, Query(max_length=100, description="Rankers to fuse; repeated, or joined by commas.")
     ] = None,
-    k: Annotated[int | None, Query(ge=1, le=MOST_ANSWERS, description="How many answers.")] = None,
+    k: Annotated[int | None, Query(ge=1, le=MAX_ANSWERS, description="How many answers.")] = None,
 ) -> Choice:
     given: dict[str, Any] = {"method": method, "cutoff": cutoff, "comparator": comparator, "k": k}
     asked = {name: value for name, value in given.items() if value is not None}
     library = (await _site(request)).library
-    most = max(MOST_CUTOFF, library.standard.cutoff)
+    most = max(MAX_CUTOFF, library.standard.cutoff)
     if cutoff is not None and cutoff > most:
         raise RefusedError(422, f"cutoff: It can be {most} at most; got {cutoff}.")
     if rankers is not None:
