@@ -1,5 +1,7 @@
 """FusionIndex: the method by hand, against the oracle, its laws, and what it says when given nonsense."""
 
+from types import FunctionType
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from brute import (
     random_collection,
 )
 from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
+from rankloom.fusion_graph import compare
 from rankloom.fusion_graph.index import FusionIndex, Settings
 from strategies import collections, ranks
 
@@ -585,3 +588,15 @@ def test_an_index_says_what_it_is():
     assert len(index) == 2
     assert repr(index).startswith("FusionIndex(n_items=2, n_rankers=2, cutoff=3, ")
     assert index.settings == Settings(2, 3, 1000, True, "max", "wgu")
+
+
+@pytest.mark.parametrize("name", ["wgu", "mcs"])
+@pytest.mark.parametrize("graph_norm", ["max", "minmax"])
+def test_a_comparator_that_is_called_gives_the_bits_of_the_one_written_into_the_kernel(name, graph_norm, monkeypatch):
+    monkeypatch.setattr(compare.COMPARATORS, "_known", dict(compare.COMPARATORS))
+    written = compare.COMPARATORS[name].similarity
+    compare.register_comparator("copy")(FunctionType(written.__code__, written.__globals__, "copy"))
+    index = FusionIndex.build(random_collection(4, n=300, m=3, depth=12, hubs=2), graph_norm=graph_norm)
+    expected, found = index.search(k=20, comparator=name), index.search(k=20, comparator="copy")
+    np.testing.assert_array_equal(found.items, expected.items)
+    np.testing.assert_array_equal(found.scores, expected.scores)

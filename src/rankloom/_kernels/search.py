@@ -36,6 +36,29 @@ def compiled(function: Callable[[float, float, float], float]) -> Any:
         raise InputError(f"{function.__name__} must be plain arithmetic that numba compiles: {reason}") from None
 
 
+WGU, MCS, OTHER = range(3)  # comparators that are written into the kernel (a tenth faster), and those that are called
+
+
+@njit(cache=True, nogil=True)
+def compared(how, compare, common, size, other):
+    """Return the similarity of two graphs."""
+    if how == WGU:
+        return common / (size + other - common) if common != 0.0 else 0.0
+    if how == MCS:
+        return common / max(size, other) if common != 0.0 else 0.0
+    return compare(common, size, other)
+
+
+@njit(cache=True, nogil=True)
+def too_little(how, bound_of, common, size, other, floor):
+    """Return True if graphs with at most `common` in common are less similar than `floor`."""
+    if how == WGU:
+        return common < floor * (size + other - common)
+    if how == MCS:
+        return common < floor * max(size, other)
+    return bound_of(common, size, other) < floor
+
+
 class Postings(NamedTuple):
     """The transpose of the woven matrices: for each item the graphs that have it as a vertex."""
 
@@ -106,7 +129,9 @@ def plan(q, members, post_ptr, post_least, norms, minmax, M, vertex, walk, bound
 
 
 @njit(cache=True, nogil=True)
-def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, compare, floor):
+def similarity(
+    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, how, compare, floor
+):
     """Similarity of the query in hand and graph `s`; -1 where it is surely below `floor`."""
     size = q_norms[q, SIZE]
     q_low = q_norms[q, E_LOW]
@@ -130,7 +155,7 @@ def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, sh
         shared[n] = a
         near[n] = p
         n += np.uint64(a > 0)  # an item that is not shared is written over by the next: no branch to guess
-    if compare(min(common + most, other), size, other) < floor:
+    if too_little(how, compare, min(common + most, other), size, other, floor):
         return np.float32(-1.0)
     edges = ZERO
     for x in range(n):
@@ -149,7 +174,7 @@ def similarity(q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, sh
                 total += M[base + shared[y]]
             edges += p * total
     common += edges
-    return np.float32(compare(common, size, other))
+    return np.float32(compared(how, compare, common, size, other))
 
 
 @njit(cache=True, nogil=True)
@@ -187,8 +212,9 @@ def search(
     postings,
     numbers,
     minmax,
+    how,
     compare,
-    most_similar,
+    bound_of,
     slot,
     seen,
     out,
@@ -196,8 +222,8 @@ def search(
 ):
     """Best answers of the graphs of `rows[start:stop]`, written to rows `into[start:stop]` of `out`.
 
-    `inside` says that graph q is that of item q; `compare` and `most_similar` are a comparator and its bound; `slot`
-    and `seen` are scratch, kept between calls.
+    `inside` says that graph q is that of item q; `compare` and `bound_of` are the comparator and its
+    bound where `how` is OTHER; `slot` and `seen` are scratch, kept between calls.
     """
     side = widest(rows[start:stop], graphs.ptr) + 1
     M = np.empty(side * side, np.float64)
@@ -230,7 +256,7 @@ def search(
         found = 0
         floor = -1.0
         for step in range(members.size):
-            if most_similar(bound[step], q_norms[q, SIZE], max(bound[step], least[step])) < floor:
+            if too_little(how, bound_of, bound[step], q_norms[q, SIZE], max(bound[step], least[step]), floor):
                 break
             item = members[walk[step] - 1]
             for entry in range(post_ptr[item], post_ptr[item + 1]):
@@ -239,7 +265,24 @@ def search(
                     continue
                 seen[s] = mark
                 sim = similarity(
-                    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, compare, floor
+                    q,
+                    s,
+                    side,
+                    q_norms,
+                    norms,
+                    ptr,
+                    items,
+                    W,
+                    P,
+                    slot,
+                    M,
+                    vertex,
+                    shared,
+                    near,
+                    minmax,
+                    how,
+                    compare,
+                    floor,
                 )
                 if sim >= floor:
                     found = keep(s, sim, found, own, numbers, best, sims)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rankloom.align import Missing, align, align_collection, check_ranks
 from rankloom.errors import InputError, check_choice, whole_number
-from rankloom.fusion_graph.compare import COMPARATORS
+from rankloom.fusion_graph.compare import COMPARATORS, mcs, wgu
 from rankloom.fusion_graph.graph import Explanation, FusionGraph, check_graph_norm, explain
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.fusion_graph.weave import WEIGHTINGS, Order, check_arrays, measure, postings, weave
@@ -246,7 +246,7 @@ class FusionIndex:
         threads: int | None,
         progress: Progress | None,
     ) -> Ranks:
-        from rankloom._kernels.search import compiled, search
+        from rankloom._kernels.search import MCS, OTHER, WGU, compiled, search
 
         chosen = COMPARATORS[comparator]
         out = np.full((len(rows), k), PAD, np.int32)
@@ -255,7 +255,8 @@ class FusionIndex:
         rows.flags.writeable = into.flags.writeable = False
         graph = (graphs, norms, graphs is self._woven)
         collection = (self._woven, self._arrays["norms"], self._postings, self._arrays["numbers"])
-        how = (self.settings.graph_norm == "minmax", compiled(chosen.similarity), compiled(chosen.bound))
+        code = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
+        how = (self.settings.graph_norm == "minmax", code, compiled(chosen.similarity), compiled(chosen.bound))
 
         def work(start: int, stop: int) -> None:
             with self._slots.borrowed() as slot, self._marks.borrowed() as seen:

@@ -12,6 +12,7 @@ over the rankers r in whose list A is. Both have at most (rankers x cutoff) entr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -52,7 +53,12 @@ def weighting_tables(name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArr
     >>> weighting_tables("paper", 2)[1].tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.0, 0.5]]
     """
-    weighting, scores = WEIGHTINGS[name], rescaled_steps(cutoff)
+    return _tables(WEIGHTINGS[name], name, cutoff)
+
+
+@lru_cache(maxsize=64)  # a single query would spend most of its time here
+def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    scores = rescaled_steps(cutoff)
     weights, nearness = np.zeros_like(scores), np.zeros(scores.shape)
     for length in range(1, cutoff + 1):
         positions = np.arange(1, length + 1)
