@@ -46,7 +46,14 @@ def methods():
         "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, lists as in `weights=1,2`.",
         "",
     ]
-    return "\n".join([*head, *(method(name) for name in sorted(rl.METHODS))])
+    rows = [f"| [`{name}`](#{name}) | {summary(name)} | {rl.METHODS[name].needs} |" for name in sorted(rl.METHODS)]
+    table = ["| name | method | needs the lists of the |", "|---|---|---|", *rows, ""]
+    return "\n".join([*head, *table, *(method(name) for name in sorted(rl.METHODS))])
+
+
+def summary(name):
+    """Return the first line of a method's docstring."""
+    return (inspect.getdoc(rl.METHODS[name].function) or "").splitlines()[0].rstrip(".")
 
 
 def method(name):

@@ -7,6 +7,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,32 +20,35 @@ from rankloom.io import FORMATS
 from rankloom.rankers import RANKERS
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
 
 
-def blocks(language):
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+def blocks(language, page="README.md"):
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
     return [text for kind, text in fenced if kind == language]
 
 
-def test_the_first_example_of_the_readme_prints_what_stands_below_it(capsys):
+def test_the_example_of_the_readme_prints_what_it_shows(capsys):
     exec(compile(blocks("python")[0], "README.md", "exec"), {})
-    assert capsys.readouterr().out == blocks("")[0]
+    assert capsys.readouterr().out == blocks("")[1]
 
 
-def test_the_python_lines_of_the_readme_run(tmp_path, monkeypatch):
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 110
+
+
+def test_the_python_lines_of_the_guide_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     points = [[float(i % 7), float(i % 5)] for i in range(20)]
     ranks = {f"r{i}": rl.Ranks.from_vectors(points, metric) for i, metric in enumerate(("l1", "l2", "cosine"), 1)}
     queries = {f"q{i}": ranks[f"r{i}"].rows([3, 4]) for i in (1, 2, 3)}
     names = {"rl": rl, **ranks, **queries}
-    exec(compile(blocks("python")[1], "README.md", "exec"), names)
+    exec(compile(blocks("python", "docs/guide.md")[0], "guide.md", "exec"), names)
     assert len(names["index"]) == 20
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the commands of the README are for a shell")
-def test_the_commands_of_the_readme_run(tmp_path):
-    commands = next(block for block in blocks("sh") if "rankloom fuse" in block)
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the commands of the guide are for a shell")
+def test_the_commands_of_the_guide_run(tmp_path):
+    commands = next(block for block in blocks("sh", "docs/guide.md") if "rankloom fuse" in block)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-euc", commands], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
@@ -54,12 +58,35 @@ def test_the_commands_of_the_readme_run(tmp_path):
     assert "fg.run" in done.stdout
 
 
-def test_the_demo_runs_and_its_table_is_the_readmes(tmp_path, capsys):
+def test_the_digits_example_prints_the_table_of_the_guide(tmp_path, capsys):
     runpy.run_path(str(ROOT / "examples" / "digits.py"))["main"](tmp_path)
-    table = next(block for block in blocks("") if "1797 digits" in block)
+    table = next(block for block in blocks("", "docs/guide.md") if "1797 digits" in block)
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert [line.strip() for line in table.splitlines()] == printed[: len(table.splitlines())]
     assert (tmp_path / "fusion-graph.svg").read_text().startswith("<svg")
+
+
+def test_the_code_of_the_page_on_extending_is_that_of_the_example():
+    example = (ROOT / "examples" / "plugin.py").read_text()
+    shown = blocks("python", "docs/extending.md")[0]
+    assert all(part.strip() in example for part in shown.split("\n\n\n"))
+
+
+def test_the_architecture_lists_the_layers_in_their_order():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    layers = [name for layer in contract["layers"] for name in layer.split(" | ")]
+    listed = [line.split()[0] for line in blocks("", "ARCHITECTURE.md")[0].splitlines()]
+    assert listed == layers
+
+
+def test_no_page_has_lines_that_are_too_long():
+    long = [
+        f"{page.name}:{number}"
+        for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
+        for number, line in enumerate(page.read_text().splitlines(), 1)
+        if len(line) > 120 and not line.startswith("|")  # a row of a table cannot be broken
+    ]
+    assert long == []
 
 
 def test_the_pages_made_from_the_code_are_up_to_date():
@@ -67,8 +94,9 @@ def test_the_pages_made_from_the_code_are_up_to_date():
         assert path.read_text() == make(), f"{path.name}: run 'make docs'"
 
 
-def test_every_method_is_in_the_readme():
-    assert [name for name in rl.METHODS if f"| `{name}` |" not in README] == []
+def test_every_method_is_on_the_page_of_methods():
+    page = (ROOT / "docs" / "methods.md").read_text()
+    assert [name for name in rl.METHODS if f"| [`{name}`](#{name}) |" not in page] == []
 
 
 def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
@@ -105,7 +133,7 @@ def test_every_ranker_is_on_the_page_of_rankers():
 
 def test_the_page_of_benchmarks_has_every_part():
     page = (ROOT / "docs" / "benchmarks.md").read_text()
-    titles = ("Build", "Numbers", "Hubs", "Repositioning", "One outside", "Start-up", "Per-query", "Graph methods")
+    titles = ("Build", "Numbers", "Hubs", "Repositioning", "One external", "Start-up", "Per-query", "Graph methods")
     assert [title for title in titles if f"### {title}" not in page] == []
 
 
