@@ -1,4 +1,4 @@
-"""The specification in experiments/ on the collection that comes with the package: the tables of its page."""
+"""The tables of docs/emoji.md are the results of its specification in experiments/."""
 
 import re
 from dataclasses import replace
@@ -17,19 +17,19 @@ KINDS = {"bic": "color", "gch": "color", "las": "texture", "qcch": "texture", "j
 
 @pytest.fixture(scope="module")
 def page():
-    """Return the rows of the first table of rankers and of methods: the name, and all numbers."""
+    """Return name and numbers of each row of the first tables of rankers and methods."""
     text = (ROOT / "docs" / "emoji.md").read_text("utf-8")
-    tables = text.split("\n## ")
-    return {title: _rows(next(one for one in tables if one.startswith(title))) for title in ("Rankers", "Methods")}
+    sections = text.split("\n## ")
+    return {title: _rows(next(one for one in sections if one.startswith(title))) for title in ("Rankers", "Methods")}
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    whole = Experiment.read(ROOT / "experiments" / "emoji.toml")
+    full = Experiment.read(ROOT / "experiments" / "emoji.toml")
     quick = replace(
-        whole,
+        full,
         methods=tuple(map(Call, ("fg", "rrf", "combsum", "combmnz"))),
-        selections=whole.selections[:1],
+        selections=full.selections[:1],
         cutoffs=(10,),
         comparators=("wgu",),
         repeats=1,
@@ -47,7 +47,7 @@ def test_there_are_two_rankers_of_each_kind():
     assert names == list(KINDS)
 
 
-def test_single_rankers_are_as_on_the_page(results, page):
+def test_single_rankers_match_the_page(results, page):
     found = {
         one.ranker: [f"{one.values[name].mean():.4f}" for name in sorted(one.values)]
         for one in results.of(RankerRecord)
@@ -55,7 +55,7 @@ def test_single_rankers_are_as_on_the_page(results, page):
     assert {name: sorted(page["Rankers"][name]) for name in KINDS} == {name: sorted(found[name]) for name in KINDS}
 
 
-def test_fused_lists_are_as_on_the_page(results, page):
+def test_methods_match_the_page(results, page):
     found = {str(one.method): f"{one.values['ndcg@10'].mean():.4f}" for one in results.of(MethodRecord)}
     assert {name: page["Methods"][name][0] for name in found} == found
     assert set(found) == {"fg", "rrf", "combsum", "combmnz"}

@@ -14,8 +14,7 @@ from rankloom.errors import InputError
 from rankloom.evaluation import estimate
 from rankloom.evaluation.selection import balances
 from rankloom.experiment import Experiment, Results, run
-from rankloom.experiment.cells import cells_folder
-from rankloom.experiment.material import answers, located
+from rankloom.experiment.inputs import answer_count, resolve_files
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
@@ -27,6 +26,7 @@ from rankloom.experiment.results import (
     from_json,
     to_json,
 )
+from rankloom.experiment.step_cache import make_steps_folder
 from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
@@ -60,7 +60,7 @@ def by_method(results):
     return {(one.selection, one.method): one.values for one in results.of(MethodRecord)}
 
 
-def test_every_kind_of_record_is_there(results):
+def test_results_have_every_kind_of_record(results):
     counts = [
         len(results.of(kind))
         for kind in (RankerRecord, CorrelationRecord, SelectionRecord, MethodRecord, CutoffRecord, ComparatorRecord)
@@ -69,7 +69,7 @@ def test_every_kind_of_record_is_there(results):
     assert [len(one.offline) for one in results.of(TimeRecord)] == [2, 2, 2]
 
 
-def test_values_are_those_of_the_functions_called_by_hand(results):
+def test_values_equal_those_of_direct_calls(results):
     from rankloom.datasets import digits
 
     some = digits(first=150)
@@ -88,7 +88,7 @@ def test_values_are_those_of_the_functions_called_by_hand(results):
     assert set(pair.rankers) == {best.first, best.second}
 
 
-def test_records_and_results_read_back(results, tmp_path):
+def test_records_and_results_round_trip(results, tmp_path):
     results.write(tmp_path)
     again = Results.read(tmp_path)
     assert (again.experiment, again.about) == (results.experiment, results.about)
@@ -96,15 +96,15 @@ def test_records_and_results_read_back(results, tmp_path):
         assert to_json(from_json(to_json(one))) == to_json(one) == to_json(other)
 
 
-def test_a_second_run_does_nothing_anew(spec, tmp_path, monkeypatch):
+def test_a_second_run_recomputes_nothing(spec, tmp_path, monkeypatch):
     run(spec, tmp_path / "r", cache=Cache(None))
     first = (tmp_path / "r" / "results.jsonl").read_text().splitlines()[1:]
-    monkeypatch.setattr("rankloom.experiment.protocol.fuse", None)  # would fail if it were called
+    monkeypatch.setattr("rankloom.experiment.protocol.fuse", None)  # fails if called
     run(spec, tmp_path / "r", cache=Cache(None))
     assert (tmp_path / "r" / "results.jsonl").read_text().splitlines()[1:] == first
 
 
-def test_a_method_more_costs_only_itself(spec, tmp_path, monkeypatch):
+def test_adding_a_method_computes_only_that_method(spec, tmp_path, monkeypatch):
     run(spec, tmp_path, cache=Cache(None))
     calls = []
     monkeypatch.setattr("rankloom.experiment.protocol.fuse", lambda *a, **o: calls.append(a[1]) or rl.fuse(*a, **o))
@@ -112,8 +112,7 @@ def test_a_method_more_costs_only_itself(spec, tmp_path, monkeypatch):
     assert calls == ["borda"] * 3
 
 
-def test_a_killed_experiment_goes_on_where_it_was(spec, results, tmp_path):
-    """Killed by the system in the middle, with no time to tidy up."""
+def test_a_killed_experiment_resumes(spec, results, tmp_path):
     code = (
         "import sys, time; from pathlib import Path; from rankloom.io.cache import Cache\n"
         "from rankloom.experiment import Experiment, run\n"
@@ -137,7 +136,7 @@ def test_a_killed_experiment_goes_on_where_it_was(spec, results, tmp_path):
             np.testing.assert_array_equal(by_method(again)[key][measure], value)
 
 
-def test_a_damaged_step_is_done_again(spec, results, tmp_path):
+def test_a_damaged_step_is_recomputed(spec, results, tmp_path):
     run(spec, tmp_path, cache=Cache(None))
     for path in tmp_path.glob("cells/*.json"):
         path.write_text(path.read_text()[:20])
@@ -145,13 +144,13 @@ def test_a_damaged_step_is_done_again(spec, results, tmp_path):
     assert len(again.records) == len(results.records)
 
 
-def test_threads_do_not_change_a_bit(spec, results, tmp_path):
+def test_results_do_not_depend_on_the_number_of_threads(spec, results, tmp_path):
     one = run(spec, tmp_path, cache=Cache(None), threads=1)
     for key, values in by_method(results).items():
         np.testing.assert_array_equal(by_method(one)[key]["ndcg@10"], values["ndcg@10"])
 
 
-def test_a_folder_of_something_else_is_left_alone(spec, tmp_path):
+def test_a_folder_with_other_files_is_rejected(spec, tmp_path):
     (tmp_path / "thesis.doc").write_text("x")
     with pytest.raises(InputError, match="choose a new folder"):
         run(spec, tmp_path)
@@ -160,25 +159,25 @@ def test_a_folder_of_something_else_is_left_alone(spec, tmp_path):
         run(spec, tmp_path / "thesis.doc" / "r")
 
 
-def test_a_file_of_the_name_of_ours_is_no_mark_of_an_experiment(tmp_path):
+def test_a_file_with_the_name_of_a_result_does_not_make_an_experiment(tmp_path):
     (tmp_path / "experiment.toml").write_text("# mine")
     with pytest.raises(InputError, match="choose a new folder"):
-        cells_folder(tmp_path)
+        make_steps_folder(tmp_path)
     (tmp_path / "cells").mkdir()
     (tmp_path / "cells" / "neurons.csv").write_text("x")
     with pytest.raises(InputError, match="choose a new folder"):
-        cells_folder(tmp_path)
+        make_steps_folder(tmp_path)
 
 
-def test_an_experiment_killed_at_its_start_goes_on(tmp_path):
+def test_an_experiment_killed_before_its_first_step_resumes(tmp_path):
     (tmp_path / "cells").mkdir()
     (tmp_path / "cells" / ".rankloom-0123456789abcdef.tmp").write_text("{")
     (tmp_path / ".rankloom-0123456789abcdef.tmp").write_text("")
-    assert cells_folder(tmp_path) == tmp_path / "cells"
-    assert cells_folder(tmp_path / "new") == tmp_path / "new" / "cells"
+    assert make_steps_folder(tmp_path) == tmp_path / "cells"
+    assert make_steps_folder(tmp_path / "new") == tmp_path / "new" / "cells"
 
 
-def test_a_specification_that_fails_leaves_the_results_of_another_whole(tmp_path):
+def test_a_failing_specification_leaves_earlier_results_intact(tmp_path):
     write_runs(tmp_path)
     run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
     before = (tmp_path / "r" / "experiment.toml").read_text()
@@ -187,7 +186,7 @@ def test_a_specification_that_fails_leaves_the_results_of_another_whole(tmp_path
     assert (tmp_path / "r" / "experiment.toml").read_text() == before
 
 
-def test_what_was_run_can_be_run_from_where_it_lies(tmp_path, monkeypatch):
+def test_the_written_specification_runs_from_any_folder(tmp_path, monkeypatch):
     write_runs(tmp_path)
     first = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
     again = Experiment.read(tmp_path / "r" / "experiment.toml")
@@ -196,7 +195,7 @@ def test_what_was_run_can_be_run_from_where_it_lies(tmp_path, monkeypatch):
     assert by_method(second).keys() == by_method(first).keys()
 
 
-def test_a_method_that_fails_does_not_take_the_others_along(tmp_path):
+def test_a_failing_method_does_not_stop_the_others(tmp_path):
     write_runs(tmp_path)
     spec = runs_spec(methods=["combsum(weights=[1, 2, 3])", "rrf"], curve=["rrf"])
     found = run(spec, tmp_path / "r", base=tmp_path, cache=Cache(None))
@@ -207,7 +206,7 @@ def test_a_method_that_fails_does_not_take_the_others_along(tmp_path):
 
 
 @pytest.mark.parametrize("selections", [["best(9)"], ["pair(authority)"]])
-def test_without_a_selection_the_rankers_are_left(tmp_path, selections):
+def test_without_a_selection_the_rankers_are_still_evaluated(tmp_path, selections):
     write_runs(tmp_path)
     found = run(runs_spec(selections=selections), tmp_path / "r", base=tmp_path, cache=Cache(None))
     assert found.about["failed"] == ["Nothing was fused: every selection is left out."]
@@ -215,7 +214,7 @@ def test_without_a_selection_the_rankers_are_left(tmp_path, selections):
     assert found.of(MethodRecord) == []
 
 
-def test_times_say_where_they_were_taken(tmp_path, monkeypatch):
+def test_times_come_with_their_environment(tmp_path, monkeypatch):
     write_runs(tmp_path)
     run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None), threads=1)
     monkeypatch.setattr("rankloom.experiment.provenance.machine", lambda: "another machine")
@@ -228,7 +227,7 @@ def test_times_say_where_they_were_taken(tmp_path, monkeypatch):
     assert found.about["versions"].keys() >= {"rankloom", "python", "numpy", "scikit-learn"}
 
 
-def test_queries_without_a_list_do_not_make_rankers_alike(tmp_path):
+def test_queries_without_a_list_do_not_count_in_correlations(tmp_path):
     write_runs(tmp_path)
     for name in "ab":
         lists = rl.read_run(tmp_path / f"{name}.run").to_dict()
@@ -238,7 +237,7 @@ def test_queries_without_a_list_do_not_make_rankers_alike(tmp_path):
     ranks = [rl.read_run(tmp_path / f"{name}.run") for name in "ab"]
     for one in found.of(CorrelationRecord):
         assert one.matrix[0, 1] == rl.correlation(*ranks, kind=one.correlation)
-    assert "4 of 6 queries have no list from some ranker; correlations are over the others." in found.about["notes"]
+    assert "4 of 6 queries lack a list from some ranker; correlations use the others." in found.about["notes"]
 
 
 def test_rankers_without_a_common_query_are_not_correlated(tmp_path):
@@ -251,31 +250,31 @@ def test_rankers_without_a_common_query_are_not_correlated(tmp_path):
     assert any("pair is left out: it needs correlations" in note for note in found.about["notes"])
 
 
-def test_values_are_paired_also_where_the_order_of_the_judgments_changed(tmp_path, monkeypatch):
-    """As in Cranfield, whose queries are numbered by another file than that of the judgments."""
+def test_values_stay_paired_if_the_order_of_the_judgments_changes(tmp_path, monkeypatch):
+    """As in Cranfield, whose queries and judgments come from different files."""
     write_runs(tmp_path)
     judged = rl.read_qrels(tmp_path / "qrels")
 
     def found(folder, qrels, *methods):
         collection = Collection("c", rl.Ids(()), queries=Queries(rl.Ids(judged), qrels))
-        monkeypatch.setattr("rankloom.experiment.material.open_collection", lambda _: collection)
+        monkeypatch.setattr("rankloom.experiment.inputs.open_collection", lambda _: collection)
         return run(runs_spec(methods=methods), tmp_path / folder, base=tmp_path, cache=Cache(None))
 
     found("r", judged, "rrf")
-    turned = dict(reversed(judged.items()))
-    again, afresh = (by_method(found(folder, turned, "rrf", "borda")) for folder in "rs")
-    for key, values in afresh.items():
-        np.testing.assert_array_equal(again[key]["ndcg@10"], values["ndcg@10"])
+    reordered = dict(reversed(judged.items()))
+    resumed, fresh = (by_method(found(folder, reordered, "rrf", "borda")) for folder in "rs")
+    for key, values in fresh.items():
+        np.testing.assert_array_equal(resumed[key]["ndcg@10"], values["ndcg@10"])
 
 
-def test_the_items_of_run_files_are_those_that_they_list(tmp_path):
+def test_run_files_define_the_items(tmp_path):
     write_runs(tmp_path)
     found = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
     listed = {item for name in "ab" for row in rl.read_run(tmp_path / f"{name}.run").to_dict().values() for item in row}
     assert found.about["n_items"] == len(listed)
 
 
-def test_a_plain_path_is_a_collection_as_it_is_for_the_command_rank(tmp_path):
+def test_a_plain_path_is_a_collection(tmp_path):
     (tmp_path / "my pets.csv").write_text("id,text,label\na,x,cat\nb,y,cat\n")
     rl.write_run(rl.Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]}), tmp_path / "f.run")
     spec = Experiment(
@@ -286,7 +285,7 @@ def test_a_plain_path_is_a_collection_as_it_is_for_the_command_rank(tmp_path):
     assert Experiment.read(tmp_path / "r" / "experiment.toml").collection.name == "table"
 
 
-def test_a_measure_of_whole_lists_is_said_to_look_deeper_than_the_cutoff(tmp_path):
+def test_notes_warn_about_measures_deeper_than_the_cutoff(tmp_path):
     write_runs(tmp_path)
     found = run(runs_spec(measures=["map"], cutoff=4), tmp_path / "r", base=tmp_path, cache=Cache(None))
     assert any(note.startswith("map looks deeper than the cutoff 4") for note in found.about["notes"])
@@ -294,7 +293,7 @@ def test_a_measure_of_whole_lists_is_said_to_look_deeper_than_the_cutoff(tmp_pat
     assert not any("deeper than the cutoff" in note for note in equal.about["notes"])
 
 
-def test_estimates_of_rankers_of_different_depth_look_at_one_number_of_neighbors(tmp_path):
+def test_estimates_use_the_same_number_of_neighbors_for_all_rankers(tmp_path):
     write_runs(tmp_path)
     short = rl.read_run(tmp_path / "b-items.run").head(3)
     rl.write_run(short, tmp_path / "b-items.run")
@@ -305,20 +304,20 @@ def test_estimates_of_rankers_of_different_depth_look_at_one_number_of_neighbors
         assert one.estimates["authority"] == estimate(own, neighbors=3)
 
 
-def test_the_bar_of_a_stage_does_not_shrink(spec, tmp_path):
-    told = []
-    run(spec, tmp_path, cache=Cache(None), progress=lambda *one: told.append(one))
-    totals = {(stage, total) for stage, _, total in told if stage in ("Rankers", "Fusing")}
+def test_progress_totals_do_not_change_within_a_stage(spec, tmp_path):
+    reports = []
+    run(spec, tmp_path, cache=Cache(None), progress=lambda *one: reports.append(one))
+    totals = {(stage, total) for stage, _, total in reports if stage in ("Evaluating rankers", "Fusing")}
     assert len(totals) == 2
-    assert ("Rankers", 6, 6) in told
-    assert told[-1][1] == told[-1][2]
+    assert ("Evaluating rankers", 6, 6) in reports
+    assert reports[-1][1] == reports[-1][2]
 
 
-def test_unfinished_or_damaged_results_are_told_of(tmp_path):
+def test_unfinished_or_damaged_results_are_rejected(tmp_path):
     with pytest.raises(InputError, match="run the experiment to its end first"):
         Results.read(tmp_path)
     (tmp_path / "results.jsonl").write_text("{}\n")
-    with pytest.raises(InputError, match="not of format 1"):
+    with pytest.raises(InputError, match="does not have format 1"):
         Results.read(tmp_path)
     (tmp_path / "results.jsonl").write_text('{"format": 1}\nnot json\n')
     with pytest.raises(InputError, match=r"results\.jsonl:2"):
@@ -328,21 +327,21 @@ def test_unfinished_or_damaged_results_are_told_of(tmp_path):
 RANKER = {"kind": "ranker", "ranker": "a", "values": {"ndcg@10": [1], "p@5": [1]}, "estimates": {}, "seconds": 1}
 MATRIX = {"kind": "correlation", "correlation": "jaccard", "depth": 3, "rankers": ["a", "b"]}
 DAMAGED = {
-    "no record": {},
+    "not a record": {},
     "a list": [1],
-    "values of text": {**RANKER, "values": {"ndcg@10": ["x"], "p@5": [1]}},
+    "values that are strings": {**RANKER, "values": {"ndcg@10": ["x"], "p@5": [1]}},
     "values in a list": {**RANKER, "values": [1]},
-    "seconds of text": {**RANKER, "seconds": "x"},
-    "a measure too few": {**RANKER, "values": {"p@5": [1]}},
-    "values of other lengths": {**RANKER, "values": {"ndcg@10": [1], "p@5": [1, 2]}},
+    "seconds that are a string": {**RANKER, "seconds": "x"},
+    "a missing measure": {**RANKER, "values": {"p@5": [1]}},
+    "values of different lengths": {**RANKER, "values": {"ndcg@10": [1], "p@5": [1, 2]}},
     "a ragged matrix": {**MATRIX, "matrix": [[1, 2], [3]]},
-    "a matrix of another size": {**MATRIX, "matrix": [[1]]},
-    "a field too many": {**RANKER, "color": 1},
+    "a matrix of the wrong size": {**MATRIX, "matrix": [[1]]},
+    "an unknown field": {**RANKER, "color": 1},
 }
 
 
 @pytest.mark.parametrize("record", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_record_is_told_of(results, tmp_path, record):
+def test_a_damaged_record_is_rejected(results, tmp_path, record):
     results.write(tmp_path)
     head = (tmp_path / "results.jsonl").read_text().splitlines()[0]
     (tmp_path / "results.jsonl").write_text(f"{head}\n{json.dumps(record)}\n")
@@ -351,13 +350,13 @@ def test_a_damaged_record_is_told_of(results, tmp_path, record):
 
 
 @pytest.mark.parametrize("head", [b"[]", b"null", b"5", b"\xff", b'{"format": 1, "experiment": {}, "about": "x"}', b""])
-def test_a_damaged_head_is_told_of(tmp_path, head):
+def test_a_damaged_header_is_rejected(tmp_path, head):
     (tmp_path / "results.jsonl").write_bytes(head + b"\n")
     with pytest.raises(InputError, match=r"results\.jsonl"):
         Results.read(tmp_path)
 
 
-def test_records_without_what_was_added_since_are_read(results):
+def test_older_records_are_readable(results):
     plain = to_json(results.of(MethodRecord)[0])
     assert plain.pop("made").startswith(results.about["machine"])
     assert from_json(plain).made == ""
@@ -382,7 +381,7 @@ def runs_spec(**changes):
     return Experiment.from_dict({**base, "cutoffs": [2], "repeats": 1, **changes})
 
 
-def test_run_files_are_fused_by_what_works_on_queries_alone(tmp_path):
+def test_run_files_are_fused_by_per_query_methods(tmp_path):
     write_runs(tmp_path)
     found = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
     assert {one.method for one in found.of(MethodRecord)} == {"rrf"}
@@ -393,7 +392,7 @@ def test_run_files_are_fused_by_what_works_on_queries_alone(tmp_path):
     assert found.of(RankerRecord)[0].estimates == {}
 
 
-def test_with_the_lists_of_items_fusion_graphs_answer_outside_queries(tmp_path):
+def test_fusion_graphs_answer_external_queries_given_the_lists_of_items(tmp_path):
     write_runs(tmp_path)
     rankers = {name: f"file(path={name}.run, items={name}-items.run)" for name in "ab"}
     found = run(runs_spec(rankers=rankers), tmp_path / "r", base=tmp_path, cache=Cache(None))
@@ -404,39 +403,39 @@ def test_with_the_lists_of_items_fusion_graphs_answer_outside_queries(tmp_path):
     assert set(found.of(RankerRecord)[0].estimates) == {"authority", "reciprocal"}
 
 
-def test_measures_say_how_many_answers_are_asked_for():
-    assert answers(Experiment.from_dict({**SMALL, "measures": ["ns", "p@5"]})) == 5
-    assert answers(Experiment.from_dict({**SMALL, "measures": ["map", "p@5"], "depth": 70})) == 70
-    assert answers(Experiment.from_dict({**SMALL, "k": 3})) == 3
+def test_measures_determine_the_number_of_answers():
+    assert answer_count(Experiment.from_dict({**SMALL, "measures": ["ns", "p@5"]})) == 5
+    assert answer_count(Experiment.from_dict({**SMALL, "measures": ["map", "p@5"], "depth": 70})) == 70
+    assert answer_count(Experiment.from_dict({**SMALL, "k": 3})) == 3
 
 
-def test_files_are_looked_for_beside_the_specification(tmp_path, monkeypatch):
+def test_paths_are_relative_to_the_specification(tmp_path, monkeypatch):
     monkeypatch.setenv("WHERE", "/data")
     for written, found in (("x.run", str(tmp_path / "x.run")), ("$WHERE/x.run", "/data/x.run")):
-        call = located(Call.parse(f"file(path={written}, format=trec)"), RANKERS, tmp_path)
+        call = resolve_files(Call.parse(f"file(path={written}, format=trec)"), RANKERS, tmp_path)
         assert dict(call.options) == {"path": found, "format": "trec"}
-    with pytest.raises(InputError, match="that is not set; set it"):
-        located(Call.parse("file(path=$NOWHERE/x.run)"), RANKERS, tmp_path)
+    with pytest.raises(InputError, match="environment variable that is not set"):
+        resolve_files(Call.parse("file(path=$NOWHERE/x.run)"), RANKERS, tmp_path)
 
 
-def test_a_collection_that_cannot_be_judged_is_refused(tmp_path):
+def test_a_collection_without_labels_or_judgments_is_rejected(tmp_path):
     (tmp_path / "texts.csv").write_text("id,text\na,x\nb,y\n")
     spec = {**SMALL, "collection": "table(path=texts.csv)", "rankers": {"f": "file(path=f.run)"}}
     with pytest.raises(InputError, match="neither labels nor judged queries"):
         run(Experiment.from_dict(spec), tmp_path / "r", base=tmp_path, cache=Cache(None))
 
 
-def test_lists_that_no_cutoff_cuts_need_no_caveat(tmp_path):
+def test_there_is_no_caveat_if_no_list_is_longer_than_the_cutoff(tmp_path):
     write_runs(tmp_path)  # lists of 12
     changes = {"methods": ["rrf"], "measures": ["map"]}
     whole = run(runs_spec(**changes, cutoff=12), tmp_path / "a", base=tmp_path, cache=Cache(None))
     cut = run(runs_spec(**changes, cutoff=5), tmp_path / "b", base=tmp_path, cache=Cache(None))
-    assert whole.unequal == ""
-    assert "map looks deeper than the cutoff 5" in cut.unequal
-    assert cut.unequal in cut.about["notes"]
+    assert whole.depth_caveat == ""
+    assert "map looks deeper than the cutoff 5" in cut.depth_caveat
+    assert cut.depth_caveat in cut.about["notes"]
 
 
-def test_an_experiment_without_a_method_that_can_run_says_so(tmp_path):
+def test_an_experiment_without_a_runnable_method_fails(tmp_path):
     write_runs(tmp_path)
     found = run(runs_spec(methods=["fg"], curve=["rrf"]), tmp_path / "r", base=tmp_path, cache=Cache(None))
-    assert found.about["failed"] == ["No method of the specification can be run here."]
+    assert found.about["failed"] == ["None of the methods can run on this collection."]

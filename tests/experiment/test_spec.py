@@ -6,20 +6,20 @@ from rankloom.evaluation import Measure
 from rankloom.experiment import EXAMPLE, Experiment
 from rankloom.registry import Call
 
-LEAST = {"name": "n", "collection": "digits", "rankers": ["vectors(part=pixels)"]}
+MINIMAL = {"name": "n", "collection": "digits", "rankers": ["vectors(part=pixels)"]}
 
 
-def test_the_example_is_a_specification_of_every_paper_method():
+def test_the_example_has_every_method_of_the_paper():
     example = Experiment.from_toml(EXAMPLE)
     assert len(example.methods) == 17
     assert len(example.ranker_names) == 5
     assert all(call.name in METHODS for call in example.methods)
 
 
-def test_toml_and_dict_parse_back():
+def test_toml_and_dict_round_trip():
     spec = Experiment.from_dict(
         {
-            **LEAST,
+            **MINIMAL,
             "methods": ["fg(comparator=mcs)", "combsum(weights=[1, 2])"],
             "measures": ["map", "ndcg@5"],
             "selections": ["all", "pair(authority)"],
@@ -31,14 +31,14 @@ def test_toml_and_dict_parse_back():
     assert Experiment.from_dict(spec.to_dict()) == spec
 
 
-def test_equal_specifications_hash_and_digest_alike():
-    one, two = Experiment.from_dict(LEAST), Experiment.from_dict(dict(reversed(LEAST.items())))
+def test_equal_specifications_have_equal_hashes_and_digests():
+    one, two = Experiment.from_dict(MINIMAL), Experiment.from_dict(dict(reversed(MINIMAL.items())))
     assert (hash(one), one.digest) == (hash(two), two.digest)
-    assert Experiment.from_dict({**LEAST, "seed": 2}).digest != one.digest
+    assert Experiment.from_dict({**MINIMAL, "seed": 2}).digest != one.digest
 
 
-def test_a_list_of_rankers_names_them_as_they_are_spelled():
-    spec = Experiment.from_dict(LEAST)
+def test_rankers_in_a_list_are_named_by_their_spelling():
+    spec = Experiment.from_dict(MINIMAL)
     assert spec.rankers == (("vectors(part=pixels)", Call.parse("vectors(part=pixels)")),)
 
 
@@ -48,19 +48,19 @@ def test_a_list_of_rankers_names_them_as_they_are_spelled():
         ({"methosd": []}, "Unknown key of an experiment 'methosd'.*Did you mean 'methods'"),
         ({"methods": ["rff"]}, "Unknown method 'rff'"),
         ({"methods": ["rrf(constnt=2)"]}, "has no option 'constnt'"),
-        ({"methods": "rrf"}, "methods must be a list of texts"),
-        ({"methods": [1]}, "each of methods must be a text; got 1"),
-        ({"methods": ["fg(progress=yes)"]}, "gives 'fg' its progress in methods"),
-        ({"methods": ["fg(threads=7)"]}, "gives 'fg' its threads in methods"),
-        ({"curve": ["fg(cutoff=3)"]}, "gives 'fg' its cutoff in curve"),
-        ({"curve": ["rrf", "rrf"]}, "curve must differ"),
-        ({"cutoffs": [5, 5]}, "cutoffs must differ"),
-        ({"rankers": ["vectors", "vectors"]}, "ranker names must differ"),
+        ({"methods": "rrf"}, "methods must be a list of strings"),
+        ({"methods": [1]}, "each of methods must be a string; got 1"),
+        ({"methods": ["fg(progress=yes)"]}, "sets the progress of 'fg' in methods"),
+        ({"methods": ["fg(threads=7)"]}, "sets the threads of 'fg' in methods"),
+        ({"curve": ["fg(cutoff=3)"]}, "sets the cutoff of 'fg' in curve"),
+        ({"curve": ["rrf", "rrf"]}, "curve must not repeat"),
+        ({"cutoffs": [5, 5]}, "cutoffs must not repeat"),
+        ({"rankers": ["vectors", "vectors"]}, "ranker names must not repeat"),
         ({"rankers": [["a"]]}, "rankers must be a list"),
         ({"rankers": [1]}, "rankers must be a list"),
-        ({"name": "\ud800"}, "half of a surrogate pair"),
+        ({"name": "\ud800"}, "lone surrogate"),
         ({"methods": []}, "methods must not be empty"),
-        ({"methods": ["rrf", "rrf"]}, "methods must differ"),
+        ({"methods": ["rrf", "rrf"]}, "methods must not repeat"),
         ({"measures": ["ndcg10"]}, "Unknown measure"),
         ({"selections": ["best"]}, "needs a count"),
         ({"correlations": ["pearson"]}, "Unknown correlation 'pearson'"),
@@ -73,24 +73,24 @@ def test_a_list_of_rankers_names_them_as_they_are_spelled():
         ({"cutoffs": [2, "x"]}, "each of cutoffs must be a whole number"),
         ({"cutoffs": 5}, "cutoffs must be a list of numbers"),
         ({"k": 0}, "k must be a whole number"),
-        ({"rankers": {}}, "needs rankers"),
+        ({"rankers": {}}, "has no rankers"),
         ({"rankers": {"a": 1}}, "rankers must be a list"),
-        ({"collection": 3}, "collection must be a text"),
+        ({"collection": 3}, "collection must be a string"),
         ({"seed": -1}, "seed must be a whole number"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_runs(change, message):
+def test_invalid_values_are_rejected(change, message):
     with pytest.raises(InputError, match=message):
-        Experiment.from_dict({**LEAST, **change})
+        Experiment.from_dict({**MINIMAL, **change})
 
 
-def test_what_is_missing_is_named():
-    for key in LEAST:
-        with pytest.raises(InputError, match=f"needs a {key}"):
-            Experiment.from_dict({name: value for name, value in LEAST.items() if name != key})
+def test_missing_keys_are_named():
+    for key in MINIMAL:
+        with pytest.raises(InputError, match=f"has no {key}"):
+            Experiment.from_dict({name: value for name, value in MINIMAL.items() if name != key})
 
 
-def test_a_file_is_named_in_its_errors(tmp_path):
+def test_errors_name_the_file(tmp_path):
     path = tmp_path / "spec.toml"
     with pytest.raises(InputError, match="Cannot read"):
         Experiment.read(path)
@@ -102,7 +102,7 @@ def test_a_file_is_named_in_its_errors(tmp_path):
         Experiment.read(path)
 
 
-def test_python_values_are_checked_as_those_of_a_file_are():
+def test_python_values_are_checked_and_converted():
     spec = Experiment(
         name="n",
         collection="digits",
@@ -114,27 +114,27 @@ def test_python_values_are_checked_as_those_of_a_file_are():
     assert spec == Experiment.from_dict({**spec.to_dict(), "collection": "digits"})
     assert hash(spec) == hash(Experiment.from_toml(spec.to_toml()))
     assert (spec.collection, spec.cutoffs) == (Call("digits"), (2, 4))
-    with pytest.raises(InputError, match="collection must be a text"):
+    with pytest.raises(InputError, match="collection must be a string"):
         Experiment(name="n", collection=3, rankers=["vectors"])
 
 
-def test_every_letter_of_a_name_is_written_as_toml():
-    spec = Experiment.from_dict({**LEAST, "name": "del \x7f", "rankers": {"😀\x01": 'file(path="😀 \\\\.run")'}})
+def test_any_character_of_a_name_is_written_as_toml():
+    spec = Experiment.from_dict({**MINIMAL, "name": "del \x7f", "rankers": {"😀\x01": 'file(path="😀 \\\\.run")'}})
     assert Experiment.from_toml(spec.to_toml()) == spec
 
 
-def test_toml_that_no_parser_takes_is_told_of():
+def test_toml_that_the_parser_rejects_is_an_input_error():
     for text in ("cutoff = " + "9" * 5000, "rankers = " + "[" * 5000):
         with pytest.raises(InputError, match="This is not TOML"):
             Experiment.from_toml(text)
 
 
-def test_measures_that_look_deeper_than_the_cutoff_are_known():
+def test_deep_measures():
     measures = ["ndcg@10", "p@20", "map", "bullseye", "ns"]
-    assert [str(one) for one in Experiment.from_dict({**LEAST, "measures": measures}).deeper] == [
+    assert [str(one) for one in Experiment.from_dict({**MINIMAL, "measures": measures}).deep_measures] == [
         "p@20",
         "map",
         "bullseye",
     ]
     for more in ({"cutoff": 1000}, {"cutoff": 50, "depth": 50}, {"k": 10}):
-        assert Experiment.from_dict({**LEAST, "measures": measures, **more}).deeper == ()
+        assert Experiment.from_dict({**MINIMAL, "measures": measures, **more}).deep_measures == ()

@@ -1,12 +1,12 @@
-"""The page as readers meet it: in a browser, without a network, broad and narrow, light and dark."""
+"""The report page in a browser: offline, wide and narrow, light and dark."""
 
 import pytest
-from results_maker import method_records, other_records, ranker_records, results
+from sample_results import method_records, other_records, ranker_records, results
 
 from browser import DESKTOP, PHONE, artifacts, visit
 from rankloom.report import render
 
-SECTIONS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "made"]
+SECTIONS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "provenance"]
 
 
 @pytest.fixture(scope="module")
@@ -16,14 +16,14 @@ def address(tmp_path_factory):
     return render(found, tmp_path_factory.mktemp("report")).as_uri()
 
 
-def test_the_page_opens_from_a_file_and_asks_for_nothing_else(browser, address):
+def test_page_opens_from_a_file_and_fetches_nothing_else(browser, address):
     with visit(browser, address) as seen:
         assert seen.page.title() == "Soccer, three rankers"
         assert seen.requests == [address]
         assert seen.complaints == []
 
 
-def test_every_entry_of_the_contents_leads_to_a_section_that_can_be_seen(browser, address):
+def test_every_link_of_the_contents_has_a_visible_section(browser, address):
     with visit(browser, address) as seen:
         links = seen.page.locator("nav a")
         assert [link.get_attribute("href") for link in links.all()] == ["#summary", *(f"#{name}" for name in SECTIONS)]
@@ -32,7 +32,7 @@ def test_every_entry_of_the_contents_leads_to_a_section_that_can_be_seen(browser
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_the_page_is_never_broader_than_the_window(browser, address, size):
+def test_page_is_never_wider_than_the_window(browser, address, size):
     with visit(browser, address, size=size) as seen:
         seen.page.locator("summary").first.click()
         assert seen.overflow == 0
@@ -47,7 +47,7 @@ def test_the_page_is_never_broader_than_the_window(browser, address, size):
         ("phone-dark", PHONE, "dark"),
     ],
 )
-def test_letters_stand_out_from_the_ground_on_every_screen(browser, address, tmp_path, name, size, scheme):
+def test_text_has_enough_contrast(browser, address, tmp_path, name, size, scheme):
     with visit(browser, address, size=size, scheme=scheme) as seen:
         seen.page.screenshot(path=artifacts(tmp_path) / f"report-{name}.png", full_page=name != "phone-dark")
         assert contrast(seen.page, "body") >= 4.5
@@ -56,7 +56,7 @@ def test_letters_stand_out_from_the_ground_on_every_screen(browser, address, tmp
             assert contrast(seen.page, symbol) >= 4.5
 
 
-def test_labels_of_plots_stay_inside_their_drawing(browser, address):
+def test_plot_labels_stay_inside_the_plot(browser, address):
     with visit(browser, address) as seen:
         outside = seen.page.evaluate(
             """() => [...document.querySelectorAll('svg text')].filter(text => {
@@ -68,7 +68,7 @@ def test_labels_of_plots_stay_inside_their_drawing(browser, address):
 
 
 def contrast(page, selector):
-    """Return the contrast of the first such element's letters with the first ground behind them (WCAG 2.1)."""
+    """Return the contrast of the first matching element's text with its background (WCAG 2.1)."""
     return page.evaluate(
         """selector => {
             const light = color => color.match(/[0-9.]+/g).slice(0, 3).map(Number).map(v => v / 255)
@@ -76,9 +76,9 @@ def contrast(page, selector):
                 .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
             const element = document.querySelector(selector);
             const clear = one => ['rgba(0, 0, 0, 0)', 'transparent'].includes(getComputedStyle(one).backgroundColor);
-            let ground = element;
-            while (clear(ground)) ground = ground.parentElement;
-            const a = light(getComputedStyle(element).color), b = light(getComputedStyle(ground).backgroundColor);
+            let background = element;
+            while (clear(background)) background = background.parentElement;
+            const a = light(getComputedStyle(element).color), b = light(getComputedStyle(background).backgroundColor);
             return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
         }""",
         selector,

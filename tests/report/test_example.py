@@ -10,7 +10,7 @@ from command import run
 from rankloom.experiment import Results
 from rankloom.experiment.results import MethodRecord
 
-SECTIONS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "made"]
+SECTIONS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "provenance"]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
     return found
 
 
-def test_every_method_of_the_paper_is_measured_on_every_selection(folder):
+def test_every_method_of_the_paper_runs_on_every_selection(folder):
     found = Results.read(folder)
     records = found.of(MethodRecord)
     assert len({one.method for one in records}) == 17
@@ -29,13 +29,13 @@ def test_every_method_of_the_paper_is_measured_on_every_selection(folder):
     assert json.loads((folder / "results.jsonl").read_text().splitlines()[0])["about"]["n_items"] == 1797
 
 
-def test_the_page_shows_all_of_it_in_a_browser(folder, browser, tmp_path):
+def test_page_shows_every_section_in_a_browser(folder, browser, tmp_path):
     with visit(browser, (folder / "report.html").as_uri()) as seen:
         for name in SECTIONS:
             assert seen.page.locator(f"#{name}").is_visible()
         tables = seen.page.locator("section[aria-labelledby=methods] table")
-        assert tables.count() == 5  # all selections side by side, and each of the four
-        assert seen.page.locator("svg").count() == 5  # three heat maps, effect of L, winning numbers
+        assert tables.count() == 5  # the overview, and one for each of the four selections
+        assert seen.page.locator("svg").count() == 5  # three heat maps, effect of the cutoff, winning numbers
         assert (seen.requests, seen.complaints) == ([(folder / "report.html").as_uri()], [])
         seen.page.screenshot(path=artifacts(tmp_path) / "example.png", full_page=True)
     shutil.copy(folder / "report.html", artifacts(tmp_path) / "example.html")

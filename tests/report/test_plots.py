@@ -10,49 +10,49 @@ EVIL = '<script>"&'
 
 
 def drawn(plot):
-    return ET.fromstring(plot.alone)
+    return ET.fromstring(plot.standalone)
 
 
 def texts(plot):
     return ["".join(text.itertext()) for text in drawn(plot).iter(f"{SVG}text")]
 
 
-def test_a_heat_map_has_the_number_in_each_cell_and_the_stronger_the_more_alike():
+def test_heat_map_cells_have_numbers_and_stronger_color_for_larger_values():
     plot = heat_map("m", "jaccard", ["a", "b"], [[1.0, 0.25], [-0.5, 1.0]])
     assert texts(plot) == ["a", "a", "b", "b", "1.00", "0.25", "−0.50", "1.00"]
     strengths = [float(one.get("fill-opacity")) for one in drawn(plot).iter(f"{SVG}rect") if one.get("fill-opacity")]
     assert strengths == [0.75, 0.21, 0.03, 0.75]
 
 
-def test_lines_differ_by_color_dash_and_marker():
+def test_series_differ_in_color_dash_and_marker():
     lines = [Series(name, ((2, 0.1), (4, 0.2))) for name in "abc"]
-    plot = line_plot("l", "t", "L", "ndcg", lines)
+    plot = line_plot("l", "t", "cutoff", "ndcg", lines)
     paths = [one for one in drawn(plot).iter(f"{SVG}path") if (one.get("class") or "").startswith("line")]
     assert len({(one.get("class"), one.get("stroke-dasharray")) for one in paths}) == 3
     shapes = re.findall(r'<g class="mark"><(\w+)', plot.body)
     assert set(shapes) == {"circle", "rect", "path"}
 
 
-def test_doublings_of_x_are_equally_far_apart():
-    plot = line_plot("l", "t", "L", "ndcg", [Series("a", ((2, 0.1), (4, 0.2), (8, 0.3)))])
-    xs = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', plot.body)[-3:]]  # after that of the legend
+def test_x_axis_is_logarithmic():
+    plot = line_plot("l", "t", "cutoff", "ndcg", [Series("a", ((2, 0.1), (4, 0.2), (8, 0.3)))])
+    xs = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', plot.body)[-3:]]  # after the one of the legend
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.11)
 
 
-def test_the_level_of_the_best_ranker_is_a_dashed_line_across_with_its_name():
-    plot = line_plot("l", "t", "L", "ndcg", [Series("a", ((2, 0.1),))], ("bic", 0.2))
-    assert plot.body.count('class="level"') == 2  # across, and in the legend
+def test_level_is_a_labeled_horizontal_line():
+    plot = line_plot("l", "t", "cutoff", "ndcg", [Series("a", ((2, 0.1),))], ("bic", 0.2))
+    assert plot.body.count('class="level"') == 2  # in the plot and in the legend
     assert "bic" in texts(plot)
 
 
 @pytest.mark.parametrize("points", [((5, 0.3),), ((5, 0.3), (10, 0.3)), ((1, 0.0), (100, 0.0))])
-def test_one_point_and_equal_values_can_be_drawn(points):
-    plot = line_plot("l", "t", "L", "ndcg", [Series("a", points)])
+def test_a_single_point_or_a_constant_series_can_be_drawn(points):
+    plot = line_plot("l", "t", "cutoff", "ndcg", [Series("a", points)])
     assert "nan" not in plot.body
     assert "inf" not in plot.body
 
 
-def test_bars_are_as_long_as_their_numbers_and_the_first_method_stands_out():
+def test_bar_lengths_are_proportional_and_the_first_method_is_highlighted():
     plot = bar_chart("b", "t", [("rrf", 8), ("fg", 4), ("mra", 0)], "fg")
     bars = [one for one in drawn(plot).iter(f"{SVG}rect") if (one.get("class") or "").startswith("bar")]
     assert float(bars[0].get("width")) == pytest.approx(2 * float(bars[1].get("width")), abs=0.2)
@@ -69,7 +69,7 @@ def test_bars_are_as_long_as_their_numbers_and_the_first_method_stands_out():
     ],
     ids=["heat map", "lines", "bars"],
 )
-def test_names_are_text_never_markup_and_plots_say_what_they_are(plot):
+def test_names_are_escaped_and_plots_have_a_title_and_a_description(plot):
     root = drawn(plot)
     assert not list(root.iter(f"{SVG}script"))
     assert "<script" not in plot.inline
@@ -78,23 +78,23 @@ def test_names_are_text_never_markup_and_plots_say_what_they_are(plot):
     assert root.find(f"{SVG}desc").text
 
 
-def test_long_names_are_cut_and_whole_in_the_tooltip():
+def test_long_names_are_shortened_with_the_full_name_in_a_tooltip():
     plot = bar_chart("b", "t", [("x" * 60, 1)], "")
     assert "x" * 23 + "…" in plot.body
     assert f"<title>{'x' * 60}</title>" in plot.body
 
 
-@pytest.mark.parametrize(("least", "most"), [(0, 1), (0.5, 0.5), (-0.2, 0.01), (3.1, 3.95), (0.6512, 0.6519), (0, 250)])
-def test_ticks_are_few_round_rising_and_hold_all_values(least, most):
-    ticks = _ticks(least, most)
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0.5, 0.5), (-0.2, 0.01), (3.1, 3.95), (0.6512, 0.6519), (0, 250)])
+def test_ticks_are_few_increasing_and_enclose_the_range(low, high):
+    ticks = _ticks(low, high)
     assert 2 <= len(ticks) <= 8
     assert ticks == sorted(set(ticks))
-    assert ticks[0] <= least
-    assert ticks[-1] >= most
+    assert ticks[0] <= low
+    assert ticks[-1] >= high
 
 
-def test_a_name_that_xml_cannot_hold_is_shown_with_a_mark():
-    drawn = heat_map("x", "a\x01\x1b", ["b\x00", "😀"], [[1, 0], [0, 1]]).alone
+def test_characters_not_allowed_in_xml_are_replaced():
+    drawn = heat_map("x", "a\x01\x1b", ["b\x00", "😀"], [[1, 0], [0, 1]]).standalone
     text = "".join(ET.fromstring(drawn).itertext())
     assert "a��" in text
     assert "😀" in text

@@ -1,4 +1,4 @@
-"""The whole report: every section, nothing fetched, nothing that could be read as markup, the same bytes twice."""
+"""The whole report: all sections, self-contained, escaped, reproducible."""
 
 import csv
 import re
@@ -8,18 +8,18 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from results_maker import ABOUT, method_records, other_records, ranker_records, results
+from sample_results import ABOUT, method_records, other_records, ranker_records, results
 
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, MethodRecord, TimeRecord
 from rankloom.report import render
 
-ANCHORS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "made"]
+ANCHORS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "provenance"]
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """Tags and attributes of a page; fails where tags are not closed in order."""
+    """Tags and attributes of a page; fails if tags are not properly nested."""
 
     def __init__(self, text):
         super().__init__()
@@ -53,7 +53,7 @@ def files(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_every_section_is_there_and_in_the_contents(tmp_path):
+def test_page_has_every_section_and_links_to_it(tmp_path):
     page = page_of(results(), tmp_path)
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert [one for one in ids if one in ANCHORS] == ANCHORS
@@ -61,7 +61,7 @@ def test_every_section_is_there_and_in_the_contents(tmp_path):
     assert {attrs["href"] for attrs in page.all("a")} == {"#summary", *(f"#{name}" for name in ANCHORS)}
 
 
-def test_the_page_says_how_it_was_made(tmp_path):
+def test_page_shows_the_provenance(tmp_path):
     text = "".join(page_of(results(), tmp_path).text)
     for known in (ABOUT["collection"], ABOUT["machine"], ABOUT["command"], ABOUT["started"], *ABOUT["notes"]):
         assert known in text
@@ -69,7 +69,7 @@ def test_the_page_says_how_it_was_made(tmp_path):
     assert results().experiment.to_toml().strip() in text
 
 
-def test_the_page_asks_for_nothing_from_anywhere(tmp_path):
+def test_page_is_self_contained(tmp_path):
     text = render(results(), tmp_path).read_text(encoding="utf-8")
     assert "http" not in text
     assert not re.search(r"url\(|@import|<script|<link|<img|<iframe|src=", text)
@@ -79,15 +79,15 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
     render(results(), tmp_path / "a")
     render(results(), tmp_path / "b")
     assert files(tmp_path / "a") == files(tmp_path / "b")
-    render(results(), tmp_path / "a")  # once more over it
+    render(results(), tmp_path / "a")  # overwrites
     assert files(tmp_path / "a") == files(tmp_path / "b")
 
 
-def test_tables_and_plots_are_files_too(tmp_path):
+def test_tables_and_plots_are_also_files(tmp_path):
     render(results(), tmp_path)
     names = set(files(tmp_path))
     for stem in ("rankers", "estimates", "agreement", "methods", "methods-all", "methods-best-2", "winning", "gains"):
-        assert {f"tables/{stem}.{ending}" for ending in ("md", "tex", "csv")} <= names
+        assert {f"tables/{stem}.{extension}" for extension in ("md", "tex", "csv")} <= names
     plots = {name for name in names if name.startswith("plots/")}
     kinds = ("jaccard", "kendall", "spearman")
     assert plots == {*(f"plots/correlation-{kind}.svg" for kind in kinds), "plots/cutoffs.svg", "plots/winning.svg"}
@@ -95,7 +95,7 @@ def test_tables_and_plots_are_files_too(tmp_path):
         assert ET.parse(tmp_path / name).getroot().get("role") == "img"
 
 
-def test_a_table_of_the_page_has_the_rows_of_its_file(tmp_path):
+def test_page_and_csv_have_the_same_numbers(tmp_path):
     page = page_of(results(), tmp_path)
     with (tmp_path / "tables" / "rankers.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
@@ -104,7 +104,7 @@ def test_a_table_of_the_page_has_the_rows_of_its_file(tmp_path):
     assert f"{float(rows[1][1]):.4f}" in page.text
 
 
-def test_tables_say_what_their_heads_are_heads_of(tmp_path):
+def test_page_is_accessible(tmp_path):
     page = page_of(results(), tmp_path)
     assert all(attrs.get("scope") in ("row", "col") for attrs in page.all("th"))
     assert len(page.all("caption")) == len(page.all("table")) > 10
@@ -115,7 +115,7 @@ def test_tables_say_what_their_heads_are_heads_of(tmp_path):
 EVIL = '<script>alert("1")</script>&_%'
 
 
-def test_names_are_text_and_never_markup(tmp_path):
+def test_names_are_escaped(tmp_path):
     evil = {EVIL: 0.6, "b": 0.5}
     chosen = {f"all({EVIL})": tuple(evil)}
     records = [*ranker_records(evil), *method_records(selections=chosen), *other_records(tuple(evil))]
@@ -127,38 +127,38 @@ def test_names_are_text_and_never_markup(tmp_path):
     assert r"\&\_\%" in (tmp_path / "tables" / "rankers.tex").read_text(encoding="utf-8")
 
 
-def test_one_ranker_alone_makes_a_report(tmp_path):
+def test_report_of_a_single_ranker(tmp_path):
     records = [*ranker_records({"bic": 0.6}), *method_records({"fg": 0.7, "rrf": 0.6}, {"all": ("bic",)})]
     text = "".join(page_of(results(records, rankers=("bic",), selections=("all",)), tmp_path).text)
-    assert "There are no two rankers whose lists could be compared." in text
+    assert "Correlations need at least two rankers with lists for the same queries." in text
     assert not (tmp_path / "tables" / "agreement.csv").exists()
 
 
-def test_what_was_not_measured_is_said_in_a_sentence(tmp_path):
+def test_missing_measurements_are_explained(tmp_path):
     left_out = (ComparatorRecord, TimeRecord, CorrelationRecord)
-    kept = [one for one in other_records() if not isinstance(one, left_out)]
-    records = [*ranker_records(estimates=False), *method_records({"rrf": 0.6, "borda": 0.5}), *kept]
+    others = [one for one in other_records() if not isinstance(one, left_out)]
+    records = [*ranker_records(estimates=False), *method_records({"rrf": 0.6, "borda": 0.5}), *others]
     text = "".join(page_of(results(records), tmp_path).text)
-    assert "Comparators were not measured: fusion graphs need each item as a query." in text
-    assert "No estimate without labels was made" in text
-    assert "Fusion graphs were not timed on their own." in text
+    assert "Comparators were not measured: fusion graphs need the lists of all items." in text
+    assert "There are no label-free estimates" in text
+    assert "Fusion graphs were not timed separately." in text
     assert "fg, the first method of the specification, was not run" in text
 
 
-def test_no_records_at_all_still_make_a_page(tmp_path):
+def test_page_without_any_records(tmp_path):
     text = "".join(page_of(results([], about={}), tmp_path).text)
-    for sentence in ("No ranker was evaluated.", "No method was run.", "The effect of L was not measured."):
+    for sentence in ("No ranker was evaluated.", "No method was run.", "The effect of the cutoff was not measured."):
         assert sentence in text
 
 
-def test_without_jinja_the_error_says_what_to_install_and_nothing_is_written(tmp_path, monkeypatch):
+def test_error_without_jinja_says_what_to_install_and_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'rankloom[report]'")):
         render(results(), tmp_path)
     assert files(tmp_path) == {}
 
 
-def test_a_folder_that_is_a_file_is_refused(tmp_path):
+def test_output_folder_must_not_be_a_file(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InputError, match="Cannot make the folder"):
         render(results(), tmp_path / "taken")
@@ -166,7 +166,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path):
 
 def test_only_files_of_an_earlier_report_are_removed(tmp_path):
     render(results(), tmp_path)
-    (tmp_path / "tables" / "mine.md").write_text("notes of my own")
+    (tmp_path / "tables" / "mine.md").write_text("my notes")
     (tmp_path / "plots" / "mine.svg").write_text("<svg/>")
     render(results([*ranker_records(), *method_records(selections={"all": ("bic", "acc")})]), tmp_path)
     left = files(tmp_path)
@@ -175,7 +175,7 @@ def test_only_files_of_an_earlier_report_are_removed(tmp_path):
     assert "plots/cutoffs.svg" not in left
 
 
-def test_a_list_of_files_that_was_tampered_with_removes_nothing_else(tmp_path):
+def test_tampered_file_list_removes_nothing_else(tmp_path):
     (tmp_path / "thesis.md").write_text("x")
     for listed in ('["../thesis.md", "tables/../thesis.md"]', '{"a": 1}', "[1]", "no json"):
         (tmp_path / "report-files.json").write_text(listed)
@@ -183,33 +183,33 @@ def test_a_list_of_files_that_was_tampered_with_removes_nothing_else(tmp_path):
         assert (tmp_path / "thesis.md").exists()
 
 
-def test_the_selection_named_is_the_first_that_was_made(tmp_path):
+def test_sections_name_the_first_selection_that_was_made(tmp_path):
     records = [*ranker_records(), *method_records(selections={"best(2)": ("bic", "acc")}), *other_records()]
     text = " ".join(page_of(results(records, selections=("pair(authority)", "best(2)")), tmp_path).text)
-    assert "the part of each list that is fused; selection best(2)." in text
-    assert "Fusion graphs of bic + acc, compared" in text
+    assert "that are fused (L in the paper) on the selection best(2)." in text
+    assert "Fusion graphs of bic + acc with each comparator." in text
 
 
-def test_facts_count_what_was_run(tmp_path):
+def test_facts_count_the_methods_that_were_run(tmp_path):
     records = [*ranker_records(), *method_records({"fg": 0.6, "rrf": 0.5}, {"all": ("bic", "acc")})]
     text = re.sub(r"\s+", " ", " ".join(page_of(results(records), tmp_path).text))
     assert "Methods 2 of 4" in text
     assert "Selections 1" in text
 
 
-def test_settings_of_times_are_shown_where_they_differ(tmp_path):
+def test_environments_are_shown_if_they_differ(tmp_path):
     about = {**ABOUT, "made": "this machine"}
     records = [replace(one, made="this machine") for one in method_records() if isinstance(one, MethodRecord)]
     shown = " ".join(page_of(results([*ranker_records(), *records], about), tmp_path).text)
-    assert "steps timed with" not in shown
+    assert "Timed steps" not in shown
     records[0] = replace(records[0], made="that machine")
     shown = " ".join(page_of(results([*ranker_records(), *records], about), tmp_path).text)
-    assert "1 steps timed with" in shown
+    assert "Timed steps: 1" in shown
     assert "that machine" in shown
-    assert "Not all of it was taken in one setting" in shown
+    assert "measured in the different environments named below" in shown
 
 
-def test_tables_say_where_a_measure_looks_deeper_than_the_cutoff(tmp_path):
+def test_tables_warn_about_measures_deeper_than_the_cutoff(tmp_path):
     render(results(measures=["map", "ndcg@10"]), tmp_path)
     for name in ("methods", "methods-all", "gains", "cutoffs", "winning"):
         assert "map looks deeper than the cutoff 10" in (tmp_path / "tables" / f"{name}.md").read_text("utf-8")

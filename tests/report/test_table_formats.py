@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom.report.formats import Column, Row, Table, shown, to_csv, to_markdown, to_tex
+from rankloom.report.formats import Column, Row, Table, format_cell, to_csv, to_markdown, to_tex
 
 NASTY = r"a|b & 50% of_x\y <script>alert(1)</script> #1 $2 {c} ~d ^e [f] *g* `h`"
 TABLE = Table(
@@ -39,18 +39,18 @@ TABLE = Table(
         (math.nan, Column("x"), "–"),
     ],
 )
-def test_a_cell_is_shown_by_the_kind_of_its_column(cell, column, text):
-    assert shown(cell, column) == text
+def test_cells_are_formatted_by_the_kind_of_their_column(cell, column, text):
+    assert format_cell(cell, column) == text
 
 
 def markdown_rows(text):
-    """Read the rows of a Markdown table back: split at bars that are not escaped, undo the escapes."""
+    """Return the cells of a Markdown table: split at unescaped bars, then unescape."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     split = [re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1] for line in lines]
     return [[re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", cell.strip()) for cell in row] for row in split]
 
 
-def test_markdown_reads_back():
+def test_markdown_round_trip():
     head, align, first, nasty, *_ = markdown_rows(to_markdown(TABLE))
     assert head == ["Method", "Test", "ndcg@10", "p"]
     assert align == ["---", ":---:", "---:", "---:"]
@@ -58,11 +58,11 @@ def test_markdown_reads_back():
     assert nasty == [NASTY, "▲", "0.5000", "<0.0001"]
 
 
-def test_markdown_lets_no_markup_through():
+def test_markdown_escapes_html():
     assert "<script>" not in to_markdown(TABLE)
 
 
-def test_tex_escapes_what_tex_reads_as_commands():
+def test_tex_escapes_special_characters():
     lines = to_tex(TABLE).splitlines()
     nasty = next(line for line in lines if "script" in line and line.endswith(r"\\"))
     assert r"a$|$b \& 50\% of\_x\textbackslash{}y $<$script$>$" in nasty
@@ -70,7 +70,7 @@ def test_tex_escapes_what_tex_reads_as_commands():
     assert len(re.findall(r"(?<!\\)&", nasty)) == 3  # four cells
 
 
-def test_tex_has_the_symbols_of_the_paper_and_the_rules_of_booktabs():
+def test_tex_uses_the_symbols_of_the_paper_and_booktabs():
     text = to_tex(TABLE)
     for part in (r"$\blacktriangle$", r"$\blacktriangledown$", r"$\bullet$", r"\toprule", r"\midrule", r"\bottomrule"):
         assert part in text
@@ -83,7 +83,7 @@ def test_tex_braces_are_balanced():
     assert bare.count("{") == bare.count("}")
 
 
-def test_csv_keeps_every_digit_and_says_outcomes_in_words():
+def test_csv_has_full_precision_and_outcomes_as_words():
     head, first, nasty, *_ = csv.reader(io.StringIO(to_csv(TABLE)))
     assert head == ["Method", "Test", "ndcg@10", "p"]
     assert first == ["fg", "", repr(2 / 3), ""]
@@ -91,12 +91,12 @@ def test_csv_keeps_every_digit_and_says_outcomes_in_words():
 
 
 @given(st.lists(st.tuples(st.text(st.characters(codec="utf-8", exclude_characters="\x00")), st.floats()), min_size=1))
-def test_csv_reads_back_whatever_the_names(rows):
+def test_csv_round_trip_with_any_name(rows):
     table = Table("t", "", (Column("name", "text"), Column("x")), tuple(map(Row, rows)))
     _, *found = csv.reader(io.StringIO(to_csv(table), newline=""))
     assert [(name, repr(float(x))) for name, x in found] == [(name, repr(x)) for name, x in rows]
 
 
-def test_a_row_may_begin_with_a_star_in_tex():
+def test_a_tex_row_may_start_with_an_asterisk():
     table = Table("t", "c", (Column("name", "text"),), (Row(("a",)), Row(("*b",))))
     assert "\\\\\n{*}b" in to_tex(table)

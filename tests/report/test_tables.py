@@ -1,8 +1,8 @@
-"""Tables on data so small that every number can be worked out by hand."""
+"""Tables of data small enough to check every number by hand."""
 
 import numpy as np
 import pytest
-from results_maker import method_records, other_records, ranker_records, results
+from sample_results import method_records, other_records, ranker_records, results
 
 from rankloom.experiment.results import (
     ComparatorRecord,
@@ -36,9 +36,9 @@ def columns(table):
     return [column.title for column in table.columns]
 
 
-def cells(table, *wanted):
-    places = [columns(table).index(name) for name in wanted]
-    return [tuple(row.cells[place] for place in places) for row in table.rows]
+def cells(table, *titles):
+    numbers = [columns(table).index(title) for title in titles]
+    return [tuple(row.cells[number] for number in numbers) for row in table.rows]
 
 
 BIC, ACC = RankerRecord("bic", one(LOW), {}, 1.5), RankerRecord("acc", one(LOW - 0.1), {}, 0.5)
@@ -54,7 +54,7 @@ def test_methods_are_compared_with_the_first_by_symbol_gain_and_p():
         ("bic (best ranker)", "better"),
         ("acc (ranker)", "better"),
     ]
-    gains = [row[0] for row in cells(table, "fg ahead (%)")]
+    gains = [row[0] for row in cells(table, "Gain of fg (%)")]
     assert gains[0] is None
     assert gains[1:] == pytest.approx([0, 100 * 0.3 / 0.52, 100 * 0.3 / 0.52, 100 * 0.4 / 0.42])
     p_values = [row[0] for row in cells(table, "p")]
@@ -63,12 +63,12 @@ def test_methods_are_compared_with_the_first_by_symbol_gain_and_p():
     assert [row.role for row in table.rows] == ["first", "", "", "ranker", "ranker"]
 
 
-def test_a_first_method_that_loses_is_marked_so():
+def test_a_first_method_that_loses_is_marked_as_worse():
     (table,) = tables.methods(small(BIC, *on_all(fg=LOW, rrf=HIGH)))
     assert cells(table, "Method", "Test")[0] == ("rrf", "worse")
 
 
-def test_p_values_are_corrected_where_the_specification_asks():
+def test_p_values_are_corrected_on_request():
     records = [BIC, ACC, *on_all(fg=HIGH, rrf=LOW)]
     (plain,), (corrected,) = (tables.methods(small(*records, correction=c)) for c in ("none", "bonferroni"))
     three = 3  # comparisons: rrf, bic and acc
@@ -77,13 +77,13 @@ def test_p_values_are_corrected_where_the_specification_asks():
     assert "corrected" not in plain.legend
 
 
-def test_the_best_ranker_is_in_every_table_even_where_it_was_not_selected():
+def test_the_best_ranker_is_in_every_table_even_if_not_selected():
     selection = [SelectionRecord("best(1)", ("acc",)), MethodRecord("best(1)", ("acc",), "fg", one(HIGH), 1.0)]
     (table,) = tables.methods(small(BIC, ACC, *selection, selections=("best(1)",)))
     assert [row[0] for row in cells(table, "Method")] == ["fg", "bic (best ranker)", "acc (ranker)"]
 
 
-def test_one_query_is_shown_without_a_test():
+def test_there_is_no_test_for_a_single_query():
     single = small(RankerRecord("bic", one([0.5]), {}, 1.0), *on_all(fg=[0.6], rrf=[0.5]))
     (table,) = tables.methods(single)
     assert cells(table, "Test", "p") == [(None, None)] * 3
@@ -98,14 +98,14 @@ def test_the_overview_has_a_value_and_a_symbol_for_each_selection():
     assert by_name["gch (ranker)"][2:] == (None, None)
 
 
-def test_rankers_are_sorted_by_the_main_measure_with_every_measure():
+def test_rankers_have_every_measure_and_are_sorted_by_the_main_one():
     table = tables.rankers(small(ACC, BIC))
     assert columns(table) == ["Ranker", "ndcg@10", "map", "Seconds"]
     assert cells(table, "Ranker", "Seconds") == [("bic", 1.5), ("acc", 0.5)]
     assert cells(table, "ndcg@10", "map")[0] == pytest.approx((0.52, 0.26))
 
 
-def test_estimates_and_how_well_they_order_the_rankers():
+def test_estimates_and_their_agreement_with_the_main_measure():
     found = results(ranker_records())
     assert columns(tables.estimates(found)) == ["Ranker", "ndcg@10", "authority", "reciprocal"]
     # authority is half the measure, reciprocal one minus it: the same order, and the reverse
@@ -115,18 +115,18 @@ def test_estimates_and_how_well_they_order_the_rankers():
     ]
 
 
-def test_without_estimates_there_is_no_table_of_them():
+def test_without_estimates_there_are_no_tables_of_them():
     found = results(ranker_records(estimates=False))
     assert tables.estimates(found) is None
     assert tables.agreements(found) is None
 
 
-def test_one_ranker_has_no_order_to_agree_with():
+def test_agreement_needs_two_rankers():
     assert tables.agreements(small(RankerRecord("bic", one(LOW), {"authority": 0.5}, 1.0))) is None
 
 
 def test_winning_numbers_count_strict_wins_over_all_selections():
-    # all: fg .66 > rrf .60 = combsum .60 > borda .55, so 3, 1, 1, 0; the second selection is the same a little higher
+    # all: fg .66 > rrf .60 = combsum .60 > borda .55, so 3, 1, 1, 0; best(2) has the same order
     table = tables.winning(results(method_records()))
     assert cells(table, "Method", "Winning number", "all", "best(2)") == [
         ("fg", 6, 3, 3),
@@ -149,38 +149,38 @@ def test_gains_are_in_percent_of_the_ranker():
     ]
 
 
-def test_a_gain_over_nothing_is_left_blank():
-    nothing = RankerRecord("acc", one([0.0] * 5), {}, 1.0)
-    table = tables.gains(small(BIC, nothing, *on_all(fg=HIGH)))
+def test_a_gain_over_zero_is_blank():
+    zero = RankerRecord("acc", one([0.0] * 5), {}, 1.0)
+    table = tables.gains(small(BIC, zero, *on_all(fg=HIGH)))
     assert cells(table, "Ranker", "fg on all (%)")[2] == ("acc", None)
 
 
 def test_comparators_differ_in_percentage_points():
     found = small(ComparatorRecord("wgu", one(HIGH)), ComparatorRecord("mcs", one(HIGH - 0.01)))
     table = tables.comparators(found)
-    assert cells(table, "Comparator", "wgu ahead (p.p.)", "Test") == [
+    assert cells(table, "Comparator", "Gain of wgu (p.p.)", "Test") == [
         ("wgu", None, None),
         ("mcs", pytest.approx(1.0), "better"),
     ]
 
 
-def test_points_of_ns_are_in_percent_of_four_as_in_the_paper():
+def test_percentage_points_of_ns_are_relative_to_four_as_in_the_paper():
     def ns(value):  # UKBench: 3.69 and 3.67 differ by 0.5 points
         return {"ns": np.full(5, value)}
 
     found = small(ComparatorRecord("wgu", ns(3.69)), ComparatorRecord("mcs", ns(3.67)), measures=["ns"])
-    assert cells(tables.comparators(found), "wgu ahead (p.p.)")[1] == (pytest.approx(0.5),)
+    assert cells(tables.comparators(found), "Gain of wgu (p.p.)")[1] == (pytest.approx(0.5),)
 
 
 def test_cutoffs_are_rows_and_methods_of_the_curve_columns():
     records = [CutoffRecord("fg", 10, one(HIGH), 1.0), CutoffRecord("fg", 2, one(LOW), 1.0)]
     table = tables.cutoffs(small(*records, CutoffRecord("rrf", 2, one(LOW), 1.0)))
-    assert columns(table) == ["L", "fg", "rrf"]
+    assert columns(table) == ["Cutoff", "fg", "rrf"]
     low, high = pytest.approx(0.52), pytest.approx(0.82)
     assert [row.cells for row in table.rows] == [(2, low, low), (10, high, None)]
 
 
-def test_times_are_mean_and_standard_deviation_in_a_unit_that_reads_well():
+def test_times_are_mean_and_standard_deviation_in_a_readable_unit():
     quick = tables.times(small(TimeRecord("all", (1.0, 2.0, 3.0), (2e-5, 4e-5))))
     assert columns(quick)[4:] == ["Query (µs)", "± (µs)"]
     assert quick.rows[0].cells == ("all", 3, 2.0, 1.0, pytest.approx(30), pytest.approx(2**0.5 * 10))
@@ -189,7 +189,7 @@ def test_times_are_mean_and_standard_deviation_in_a_unit_that_reads_well():
     assert slow.rows[0].cells == ("all", 1, 1.0, None, pytest.approx(20), None)
 
 
-def test_seconds_of_each_method_stand_under_their_selection():
+def test_seconds_of_methods_have_a_column_for_each_selection():
     table = tables.seconds(results(method_records()))
     assert cells(table, "Method", "all", "best(2)")[1] == ("rrf", 0.02, 0.02)
 
@@ -201,13 +201,13 @@ def test_correlations_have_a_row_and_a_column_for_each_ranker():
     assert [row.cells for row in table.rows] == [("bic", 1.0, 0.25), ("acc", 0.25, 1.0)]
 
 
-def test_names_that_look_alike_get_files_of_their_own():
-    alike = {"best(2)": ("bic", "acc"), "best 2": ("bic", "acc"), "++": ("bic",)}
-    names = [table.name for table in tables.methods(results(method_records(selections=alike)))]
+def test_similar_names_get_distinct_files():
+    selections = {"best(2)": ("bic", "acc"), "best 2": ("bic", "acc"), "++": ("bic",)}
+    names = [table.name for table in tables.methods(results(method_records(selections=selections)))]
     assert names == ["methods-best-2", "methods-best-2-2", "methods"]
 
 
-def test_records_that_are_not_there_give_no_tables():
+def test_there_are_no_tables_without_records():
     empty = results([])
     for make in (tables.rankers, tables.overview, tables.cutoffs, tables.comparators, tables.gains, tables.times):
         assert make(empty) is None
@@ -215,7 +215,7 @@ def test_records_that_are_not_there_give_no_tables():
     assert tables.winning(empty) is tables.seconds(empty) is None
 
 
-def test_no_record_is_changed_by_looking_at_it():
+def test_tables_do_not_modify_the_records():
     records = [*ranker_records(), *other_records()]
     before = records[0].values["ndcg@10"].copy()
     tables.rankers(results(records))

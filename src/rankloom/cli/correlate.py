@@ -52,4 +52,4 @@ def _draw(path: Path, title: str, names: Sequence[str], matrix: Any) -> None:
     from rankloom.report.plots import heat_map
 
     with atomic_write(path) as file:
-        file.write(heat_map("heat-map", title, names, matrix.tolist()).alone)
+        file.write(heat_map("heat-map", title, names, matrix.tolist()).standalone)

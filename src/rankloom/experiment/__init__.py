@@ -1,4 +1,4 @@
-"""Experiments: a specification in, every figure of the paper's protocol out, as data."""
+"""Experiments: run the paper's protocol on a specification and return the results as data."""
 
 from importlib.resources import files
 

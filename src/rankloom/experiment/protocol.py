@@ -1,4 +1,4 @@
-"""The paper's protocol: rankers alone, their correlation, selections, methods, cutoffs, comparators, times."""
+"""The paper's protocol: single rankers, their correlation, selections, methods, cutoffs, comparators, times."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from rankloom.aggregate import METHODS, fuse
 from rankloom.evaluation import ESTIMATES, correlations, estimate
 from rankloom.evaluation.estimates import common_neighbors
-from rankloom.experiment.cells import Cells, StepError, cells_folder
-from rankloom.experiment.choices import chosen
-from rankloom.experiment.material import Material, answers, prepare, ranks_of, rooted
-from rankloom.experiment.provenance import about, setting
+from rankloom.experiment.inputs import Inputs, answer_count, prepare, query_ranks, with_full_paths
+from rankloom.experiment.provenance import about, environment
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
@@ -29,7 +27,9 @@ from rankloom.experiment.results import (
     SelectionRecord,
     TimeRecord,
 )
+from rankloom.experiment.selections import apply_selections
 from rankloom.experiment.spec import Experiment
+from rankloom.experiment.step_cache import StepCache, StepError, make_steps_folder
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.atomic import atomic_write
 from rankloom.io.cache import Cache
@@ -38,7 +38,7 @@ from rankloom.registry import Call
 from rankloom.threads import Progress
 
 SPECIFICATION = "experiment.toml"
-HEADER = "# What was run, written by rankloom: every value spelled out, files by their full names.\n"
+HEADER = "# The experiment as it was run, written by rankloom: every value, with absolute paths.\n"
 
 
 def run(
@@ -52,206 +52,216 @@ def run(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Results:
-    """Run an experiment and write what it found; one that was stopped goes on where it was.
+    """Run an experiment and write its results; an interrupted experiment resumes.
 
     Parameters
     ----------
+    experiment : Experiment
     folder : path
-        Gets ``cells/`` (a file for each step done) and, at the end, ``experiment.toml`` and ``results.jsonl``. It must
-        be new or empty, or one that an experiment began to fill.
+        Receives ``cells/`` (a file for each finished step) and, at the end, ``experiment.toml`` and ``results.jsonl``.
+        It must be new or empty, or contain the steps of an experiment.
     base : path
-        Where files that the specification names are looked for: its own folder.
+        The folder that relative paths in the specification start from: the specification's own.
     cache : Cache, optional
-        Of descriptors and ranks; that of the user by default.
+        For descriptors and lists; the user's by default.
     command : str
-        What was typed, for the report.
+        The command line, for the report.
+    threads : int, optional
+        As many as there are cores by default.
     strict : bool
-        An item that can't be described is an error; by default it is left out and named in the notes.
+        Raise an error for an item that cannot be described; by default it is left out and listed in the notes.
     progress : callable, optional
-        Told (stage, done, total).
+        Called with (stage, done, total).
 
     Returns
     -------
     Results
-        A method that can't be run is left out; ``about["failed"]`` says so.
+        Methods that fail are left out and listed in ``about["failed"]``.
     """
-    tell = progress or (lambda stage, done, total: None)
+    progress = progress or (lambda stage, done, total: None)
     folder = Path(folder)
-    steps_folder = cells_folder(folder)
+    steps_folder = make_steps_folder(folder)
     started = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
-    material = prepare(experiment, Path(base), cache or Cache.standard(), strict=strict, progress=tell)
-    lab = Lab(material, steps_folder, threads, tell)
-    records = tuple(lab.records())
-    told = about(material, command=command, started=started, made=lab.cells.made, notes=lab.notes, failed=lab.failed)
-    results = Results(experiment, told, records)
+    inputs = prepare(experiment, Path(base), cache or Cache.standard(), strict=strict, progress=progress)
+    runner = Runner(inputs, StepCache(steps_folder, environment(threads), progress), threads)
+    records = tuple(runner.records())
+    details = about(
+        inputs,
+        command=command,
+        started=started,
+        made=runner.steps.environment,
+        notes=runner.notes,
+        failed=runner.failed,
+    )
+    results = Results(experiment, details, records)
     with atomic_write(folder / SPECIFICATION) as file:
-        file.write(HEADER + rooted(experiment, Path(base)).to_toml())
+        file.write(HEADER + with_full_paths(experiment, Path(base)).to_toml())
     results.write(folder)
     return results
 
 
-class Lab:
-    """Does the steps of one experiment in order; each step is a cell."""
+class Runner:
+    """Runs the steps of one experiment in order."""
 
-    def __init__(self, material: Material, folder: Path, threads: int | None, progress: Progress) -> None:
-        self.material = material
-        self.experiment = material.experiment
+    def __init__(self, inputs: Inputs, steps: StepCache, threads: int | None) -> None:
+        self.inputs = inputs
+        self.experiment = inputs.experiment
+        self.steps = steps
         self.threads = threads
-        self.notes = [f"Left out: {name}: {reason}" for name, reason in material.skipped.items()]
+        self.notes = [f"Left out: {item}: {reason}" for item, reason in inputs.skipped.items()]
         self.failed: list[str] = []
-        self.methods = self._possible(self.experiment.methods)
-        self.curve = self._possible(self.experiment.curve)
-        self.fg = material.obstacle("fg") is None
-        self.cells = Cells(folder, setting(threads), progress)
+        self.methods = self._runnable(self.experiment.methods)
+        self.curve = self._runnable(self.experiment.curve)
+        self.fg = inputs.obstacle("fg") is None
         self.warm: set[str] = set()
-        self.notes += [self.experiment.unequal] if self.experiment.unequal and material.cut else []
-        own = {name: one.queries if material.labeled else one.items for name, one in material.lists.items()}
+        self.notes += [self.experiment.depth_caveat] if self.experiment.depth_caveat and inputs.cut else []
+        own = {name: one.queries if inputs.labeled else one.items for name, one in inputs.lists.items()}
         self.own = {name: ranks for name, ranks in own.items() if ranks is not None}
         self.neighbors = common_neighbors(self.own)
 
     def records(self) -> Iterator[Record]:
-        """Do all steps, in the order of the report."""
+        """Run all steps, in the order of the report."""
         rankers, common = self.experiment.ranker_names, self._common()
         kinds = self.experiment.correlations if common.any() else ()
-        self.cells.stage("Rankers", len(rankers) + len(kinds))
+        self.steps.start_stage("Evaluating rankers", len(rankers) + len(kinds))
         singles = [self._ranker(name) for name in rankers]
-        alike = [self._correlation(kind, common) for kind in kinds]
+        correlated = [self._correlation(kind, common) for kind in kinds]
         yield from singles
-        yield from alike
-        selected, notes = chosen(self.experiment, singles, alike[0] if alike else None)
+        yield from correlated
+        selected, notes = apply_selections(self.experiment, singles, correlated[0] if correlated else None)
         self.notes += notes
         yield from selected
         if not self.methods:
-            self.failed.append("No method of the specification can be run here.")
+            self.failed.append("None of the methods can run on this collection.")
         if not selected:
             self.failed.append("Nothing was fused: every selection is left out.")
             return
-        self.cells.stage("Fusing", self._n_later(len(selected)))
+        self.steps.start_stage("Fusing", self._n_fusing_steps(len(selected)))
         yield from self._methods(selected)
         yield from self._on_first(selected[0])
         for selection in selected if self.fg else ():
-            yield from self._tried(f"Timing fg on {selection.selection}", partial(self._time, selection))
+            yield from self._attempt(f"Timing fg on {selection.selection}", partial(self._time, selection))
 
     def _methods(self, selected: Sequence[SelectionRecord]) -> Iterator[Record]:
         for selection in selected:
             for call in self.methods:
-                yield from self._tried(f"{call} on {selection.selection}", partial(self._method, selection, call))
+                yield from self._attempt(f"{call} on {selection.selection}", partial(self._method, selection, call))
 
     def _on_first(self, selection: SelectionRecord) -> Iterator[Record]:
-        """Measure the effect of L and of the comparator, on the first selection."""
+        """Measure the effect of the cutoff and of the comparator on the first selection."""
         for call in self.curve:
             for cutoff in self.experiment.cutoffs:
-                yield from self._tried(f"{call} at L = {cutoff}", partial(self._cutoff, selection, call, cutoff))
+                yield from self._attempt(f"{call} at cutoff {cutoff}", partial(self._cutoff, selection, call, cutoff))
         for comparator in self.experiment.comparators if self.fg else ():
-            yield from self._tried(f"The comparator {comparator}", partial(self._comparator, selection, comparator))
+            yield from self._attempt(f"The comparator {comparator}", partial(self._comparator, selection, comparator))
 
-    def _tried(self, what: str, step: Callable[[], Record]) -> Iterator[Record]:
-        """Yield the record of a step; one that can't be done is told of, and the others go on."""
+    def _attempt(self, name: str, step: Callable[[], Record]) -> Iterator[Record]:
+        """Yield the record of a step; if it fails, note the error and continue."""
         try:
             record = step()
         except StepError as error:
-            self.failed.append(f"{what} failed: {error}")
-            self.cells.step()
+            self.failed.append(f"{name} failed: {error}")
+            self.steps.advance()
             return
         yield record
 
     def _common(self) -> NDArray[np.bool_]:
-        """Return which queries have a list from every ranker: only these say how alike rankers are."""
-        there = [(one.queries.items != PAD).any(1) for one in self.material.lists.values()]
-        common: NDArray[np.bool_] = np.logical_and.reduce(there)
-        gone = int((~common).sum())
-        if gone:
+        """Return a mask of the queries that every ranker has a list for; correlations use only these."""
+        present = [(one.queries.items != PAD).any(1) for one in self.inputs.lists.values()]
+        common: NDArray[np.bool_] = np.logical_and.reduce(present)
+        missing = int((~common).sum())
+        if missing:
             self.notes.append(
-                f"{gone} of {len(common)} queries have no list from some ranker; correlations are over the others."
+                f"{missing} of {len(common)} queries lack a list from some ranker; correlations use the others."
             )
         return common
 
-    def _n_later(self, n_selections: int) -> int:
+    def _n_fusing_steps(self, n_selections: int) -> int:
         cutoffs = len(self.curve) * len(self.experiment.cutoffs)
         graphs = (len(self.experiment.comparators) + n_selections) if self.fg else 0
         return n_selections * len(self.methods) + cutoffs + graphs
 
-    def _possible(self, calls: Sequence[Call]) -> list[Call]:
-        """Return the methods that can be run here; the others are noted."""
-        possible = []
+    def _runnable(self, calls: Sequence[Call]) -> list[Call]:
+        """Return the methods that can run on these inputs; note the others."""
+        runnable = []
         for call in calls:
-            obstacle = self.material.obstacle(call.name)
+            obstacle = self.inputs.obstacle(call.name)
             if obstacle is None:
-                possible.append(call)
+                runnable.append(call)
             elif f"{obstacle}." not in self.notes:
                 self.notes.append(f"{obstacle}.")
-        return possible
+        return runnable
 
-    def _ingredients(self, kind: str, rankers: Sequence[str], *rest: Any) -> list[Any]:
-        """Return all that the outcome of a step depends on."""
-        material = self.material
+    def _key(self, kind: str, rankers: Sequence[str], *rest: Any) -> list[Any]:
+        """Return everything that the result of a step depends on."""
+        inputs = self.inputs
         measures = [str(measure) for measure in self.experiment.measures]
-        lists = [material.digests[name] for name in rankers]
-        return [kind, list(rankers), lists, material.truth, measures, answers(self.experiment), *rest]
+        lists = [inputs.digests[name] for name in rankers]
+        return [kind, list(rankers), lists, inputs.truth, measures, answer_count(self.experiment), *rest]
 
     def _ranker(self, name: str) -> RankerRecord:
-        def make() -> RankerRecord:
-            lists, own = self.material.lists[name], self.own.get(name)
+        def compute() -> RankerRecord:
+            lists, own = self.inputs.lists[name], self.own.get(name)
             known = () if own is None else ESTIMATES
             estimates = {kind: estimate(own, kind=kind, neighbors=self.neighbors) for kind in known if own is not None}
-            return RankerRecord(name, self.material.evaluate(lists.queries), estimates, lists.seconds)
+            return RankerRecord(name, self.inputs.evaluate(lists.queries), estimates, lists.seconds)
 
         more = (list(ESTIMATES), self.neighbors)
-        return self.cells.get(self._ingredients("ranker", [name], *more), make)
+        return self.steps.get(self._key("ranker", [name], *more), compute)
 
     def _correlation(self, kind: str, common: NDArray[np.bool_]) -> CorrelationRecord:
         names, depth = self.experiment.ranker_names, self.experiment.cutoff
 
-        def make() -> CorrelationRecord:
-            ranks = [one.rows(np.flatnonzero(common)) for one in ranks_of(list(self.material.lists.values()))]
+        def compute() -> CorrelationRecord:
+            ranks = [one.rows(np.flatnonzero(common)) for one in query_ranks(list(self.inputs.lists.values()))]
             return CorrelationRecord(kind, depth, names, correlations(ranks, kind=kind, depth=depth))
 
         more = (kind, depth, int(common.sum()))
-        return self.cells.get(self._ingredients("correlation", names, *more), make)
+        return self.steps.get(self._key("correlation", names, *more), compute)
 
     def _method(self, selection: SelectionRecord, call: Call) -> MethodRecord:
-        def make() -> MethodRecord:
+        def compute() -> MethodRecord:
             answer, seconds = self._fused(selection.rankers, call, self.experiment.cutoff)
-            values = self.material.evaluate(answer)
+            values = self.inputs.evaluate(answer)
             return MethodRecord(selection.selection, selection.rankers, str(call), values, seconds)
 
         more = (selection.selection, str(call), self.experiment.cutoff)
-        return self.cells.get(self._ingredients("method", selection.rankers, *more), make)
+        return self.steps.get(self._key("method", selection.rankers, *more), compute)
 
     def _cutoff(self, selection: SelectionRecord, call: Call, cutoff: int) -> CutoffRecord:
-        def make() -> CutoffRecord:
+        def compute() -> CutoffRecord:
             answer, seconds = self._fused(selection.rankers, call, cutoff)
-            return CutoffRecord(str(call), cutoff, self.material.evaluate(answer), seconds)
+            return CutoffRecord(str(call), cutoff, self.inputs.evaluate(answer), seconds)
 
-        return self.cells.get(self._ingredients("cutoff", selection.rankers, str(call), cutoff), make)
+        return self.steps.get(self._key("cutoff", selection.rankers, str(call), cutoff), compute)
 
     def _comparator(self, selection: SelectionRecord, comparator: str) -> ComparatorRecord:
-        def make() -> ComparatorRecord:
+        def compute() -> ComparatorRecord:
             call = Call.of("fg", {"comparator": comparator})
             answer, _ = self._fused(selection.rankers, call, self.experiment.cutoff)
-            return ComparatorRecord(comparator, self.material.evaluate(answer))
+            return ComparatorRecord(comparator, self.inputs.evaluate(answer))
 
         more = (comparator, self.experiment.cutoff)
-        return self.cells.get(self._ingredients("comparator", selection.rankers, *more), make)
+        return self.steps.get(self._key("comparator", selection.rankers, *more), compute)
 
     def _time(self, selection: SelectionRecord) -> TimeRecord:
-        def make() -> TimeRecord:
+        def compute() -> TimeRecord:
             self._timed(selection.rankers)  # the first run loads or compiles the kernels
             pairs = [self._timed(selection.rankers) for _ in range(self.experiment.repeats)]
             offline, query = zip(*pairs, strict=True)
             return TimeRecord(selection.selection, offline, query)
 
         more = (selection.selection, self.experiment.cutoff, self.experiment.repeats)
-        return self.cells.get(self._ingredients("time", selection.rankers, *more), make)
+        return self.steps.get(self._key("time", selection.rankers, *more), compute)
 
     def _fused(self, rankers: Sequence[str], call: Call, cutoff: int) -> tuple[Ranks, float]:
-        """Return the answers of a method and the seconds it took; equal cutoffs for all that take one."""
+        """Return the fused lists and the seconds it took; a cutoff among the options of `call` wins."""
         method = METHODS[call.name]
-        lists = [self.material.lists[name] for name in rankers]
-        ranks, options = ranks_of(lists), dict(call.options)
+        lists = [self.inputs.lists[name] for name in rankers]
+        ranks, options = query_ranks(lists), dict(call.options)
         if method.needs == "queries":
             ranks = [one.head(cutoff) for one in ranks]
-        elif not self.material.labeled:
+        elif not self.inputs.labeled:
             options["collection"] = [one.items for one in lists]
         if "cutoff" in method.options():
             options.setdefault("cutoff", cutoff)
@@ -259,24 +269,24 @@ class Lab:
             options["threads"] = self.threads
         self._warm_up(call.name)
         start = time.perf_counter()
-        answer = fuse(ranks, call.name, answers(self.experiment), **options)
+        answer = fuse(ranks, call.name, answer_count(self.experiment), **options)
         return answer, time.perf_counter() - start
 
     def _warm_up(self, method: str) -> None:
-        """Load or compile the kernels of a method, so that its first time is as any other."""
+        """Load or compile the kernels of a method, so that its first timed run is like any other."""
         if method not in self.warm and METHODS[method].needs == "collection":
-            ring = Ranks.from_vectors([[float(i)] for i in range(30)], "l2")
-            fuse([ring, ring], method)
+            small = Ranks.from_vectors([[float(i)] for i in range(30)], "l2")
+            fuse([small, small], method)
         self.warm.add(method)
 
     def _timed(self, rankers: Sequence[str]) -> tuple[float, float]:
-        """Return the seconds to build an index and to answer one query, on one thread."""
-        lists = [self.material.lists[name] for name in rankers]
-        outside = None if self.material.labeled else ranks_of(lists)
-        own = ranks_of(lists) if outside is None else [one.items for one in lists if one.items is not None]
+        """Return the seconds to build an index and the seconds per query, on one thread."""
+        lists = [self.inputs.lists[name] for name in rankers]
+        external = None if self.inputs.labeled else query_ranks(lists)
+        own = query_ranks(lists) if external is None else [one.items for one in lists if one.items is not None]
         start = time.perf_counter()
         index = FusionIndex.build(own, cutoff=self.experiment.cutoff, threads=1)
         built = time.perf_counter()
-        index.search(outside, answers(self.experiment), threads=1)
+        index.search(external, answer_count(self.experiment), threads=1)
         n_queries = lists[0].queries.n_queries
         return built - start, (time.perf_counter() - built) / n_queries

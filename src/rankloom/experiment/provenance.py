@@ -1,29 +1,29 @@
-"""Where and by what an experiment was run."""
+"""Provenance of an experiment: machine, versions, command."""
 
 from __future__ import annotations
 
-import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rankloom.experiment.material import Material
+from rankloom.experiment.inputs import Inputs
+from rankloom.threads import n_threads
 from rankloom.version import __version__
 
-#: What numbers and lists are computed with, where it is installed.
+#: Packages that results depend on, if installed.
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pillow", "PyStemmer", "POT", "tokenizers", "safetensors")
 
 
 def about(
-    material: Material, *, command: str, started: str, made: str, notes: list[str], failed: list[str]
+    inputs: Inputs, *, command: str, started: str, made: str, notes: list[str], failed: list[str]
 ) -> dict[str, Any]:
-    """Return what a reader must know to judge and to repeat the figures."""
-    queries = material.collection.queries
+    """Return what a reader needs to judge and repeat the results."""
+    queries = inputs.collection.queries
     return {
-        "collection": f"{material.collection.name}: {material.collection.about}",
-        "n_items": material.n_items,
-        "n_queries": len(material.collection) if queries is None else len(queries.ids),
+        "collection": f"{inputs.collection.name}: {inputs.collection.about}",
+        "n_items": inputs.n_items,
+        "n_queries": len(inputs.collection) if queries is None else len(queries.ids),
         "versions": versions(),
         "machine": machine(),
         "command": command,
@@ -31,32 +31,28 @@ def about(
         "made": made,
         "notes": [*notes, *failed],
         "failed": failed,
-        "cut": material.cut,
+        "cut": inputs.cut,
     }
 
 
-def setting(threads: int | None) -> str:
-    """Return by what and where something is timed, in one line: machine, threads, versions."""
-    using = f"{threads or _cores()} threads"
-    return "; ".join([machine(), using, ", ".join(f"{name} {one}" for name, one in versions().items())])
+def environment(threads: int | None) -> str:
+    """Return machine, threads and versions in one line."""
+    packages = ", ".join(f"{name} {number}" for name, number in versions().items())
+    return f"{machine()}; {threads or n_threads(None)} threads; {packages}"
 
 
 def machine() -> str:
-    """Return processor, number of processors this process may use, and system, in one line."""
+    """Return the processor, the number of cores this process may use, and the system in one line."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.is_file():
         lines = [line for line in info.read_text().splitlines() if line.startswith("model name")]
         model = lines[0].partition(":")[2].strip() if lines else model
-    return f"{model}, {_cores()} cores, {platform.system()}"
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return f"{model}, {n_threads(None)} cores, {platform.system()}"
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of rankloom, Python and the packages that there are."""
+    """Return the versions of rankloom, Python and the installed packages that results depend on."""
     found = {"rankloom": __version__, "python": platform.python_version()}
     for name in PACKAGES:
         try:

@@ -1,6 +1,6 @@
-"""What an experiment found, as data: a record for each thing measured, kept as JSON lines.
+"""The results of an experiment: one record per measurement, stored as JSON lines.
 
-Every table and figure of a report is made from these records, and nothing else.
+Every table and figure of a report is made from these records and nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rankloom.io.atomic import atomic_write
 from rankloom.io.lines import numbered_lines
 
 Floats = NDArray[np.float64]
-#: Measure as written -> its value for each query.
+#: Measure -> its value for each query.
 Values = dict[str, Floats]
 
 FILE = "results.jsonl"
@@ -29,21 +29,21 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankerRecord:
-    """How good one ranker is alone; what it is estimated to be without labels; how long it took to rank.
+    """Effectiveness of a single ranker, measured and estimated without labels, and its ranking time.
 
-    Lists that were kept have the seconds of when they were made, which may have been on another machine.
+    For cached lists the time is that of the original run, which may have been on another machine.
     """
 
     kind: ClassVar[str] = "ranker"
     ranker: str
     values: Values
-    estimates: dict[str, float]  # name of the estimate -> its mean over the collection
+    estimates: dict[str, float]  # estimate -> its mean over the collection
     seconds: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorrelationRecord:
-    """How alike the lists of rankers are, by one correlation (Eq. 7, 8 or 9)."""
+    """Similarity of the rankers' lists by one correlation measure (Eq. 7, 8 or 9)."""
 
     kind: ClassVar[str] = "correlation"
     correlation: str
@@ -54,7 +54,7 @@ class CorrelationRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectionRecord:
-    """Which rankers a selection chose."""
+    """The rankers chosen by a selection."""
 
     kind: ClassVar[str] = "selection"
     selection: str
@@ -63,9 +63,9 @@ class SelectionRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodRecord:
-    """How good one method is on the rankers of one selection, and how long it took for all queries.
+    """Effectiveness of a method on the rankers of a selection, and its time for all queries.
 
-    `made` says by what and where, in one line; empty in results of old.
+    `made` is the environment of the run in one line; empty in older results.
     """
 
     kind: ClassVar[str] = "method"
@@ -79,7 +79,7 @@ class MethodRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutoffRecord:
-    """How good a method is, on the first selection, with lists cut at L."""
+    """Effectiveness of a method on the first selection at one cutoff."""
 
     kind: ClassVar[str] = "cutoff"
     method: str
@@ -91,7 +91,7 @@ class CutoffRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparatorRecord:
-    """How good fusion graphs are, on the first selection, with one comparator."""
+    """Effectiveness of fusion graphs on the first selection with one comparator."""
 
     kind: ClassVar[str] = "comparator"
     comparator: str
@@ -100,7 +100,7 @@ class ComparatorRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeRecord:
-    """Seconds of several runs of fusion graphs on one selection: offline in all, and for one query."""
+    """Seconds of repeated runs of fusion graphs on a selection: in total offline, and per query."""
 
     kind: ClassVar[str] = "time"
     selection: str
@@ -124,22 +124,22 @@ KINDS: dict[str, type[Record]] = {
         TimeRecord,
     )
 }
-#: Records whose seconds are those of a machine.
+#: Records with the environment they were timed in.
 TIMED = (MethodRecord, CutoffRecord, TimeRecord)
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
-    """The records of one experiment, and how they came about.
+    """The records of an experiment and their provenance.
 
     Attributes
     ----------
     experiment : Experiment
     about : dict
-        ``collection`` (a line about it), ``n_items``, ``n_queries``, ``versions``, ``machine``, ``command``,
-        ``started``, ``made`` (by what and where, of the last run), ``notes`` (what was left out, and why),
-        ``failed`` (the notes on what could not be done) and ``cut`` (whether any list is longer than the cutoff).
+        ``collection`` (its description), ``n_items``, ``n_queries``, ``versions``, ``machine``, ``command``,
+        ``started``, ``made`` (environment of the last run), ``notes`` (what was left out, and why), ``failed`` (the
+        notes on steps that failed) and ``cut`` (whether any list is longer than the cutoff).
     records : tuple of records
         In the order of the specification.
     """
@@ -154,16 +154,16 @@ class Results:
 
     @property
     def main(self) -> str:
-        """The first measure: what rankers are chosen by and methods compared by."""
+        """The first measure, by which rankers are selected and methods compared."""
         return str(self.experiment.measures[0])
 
     @property
-    def unequal(self) -> str:
-        """What to know of measures that look deeper than the cutoff; nothing where no list is longer than it."""
-        return self.experiment.unequal if self.about.get("cut", True) else ""
+    def depth_caveat(self) -> str:
+        """A warning about measures deeper than the cutoff; empty if no list is longer than the cutoff."""
+        return self.experiment.depth_caveat if self.about.get("cut", True) else ""
 
     def write(self, folder: Path) -> None:
-        """Write all as JSON lines: first what it is about, then a line for each record."""
+        """Write JSON lines: first the specification and provenance, then the records."""
         head = {"kind": "experiment", "format": FORMAT, "experiment": self.experiment.to_dict(), "about": self.about}
         with atomic_write(folder / FILE) as file:
             for line in (head, *map(to_json, self.records)):
@@ -171,21 +171,21 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path) -> Results:
-        """Read what `write` wrote.
+        """Read the results that `write` wrote.
 
         Raises
         ------
         InputError
-            Where the folder has no finished results, or the file is damaged.
+            If the folder has no finished results, or the file is damaged.
         """
         path = Path(folder) / FILE
         if not path.is_file():
             raise InputError(f"{folder} has no {FILE}; run the experiment to its end first.")
         (_, head), *rest = [*_lines(path)] or [(1, {})]
         if head.get("format") != FORMAT:
-            raise InputError(f"{path} is not of format {FORMAT}; run the experiment again.")
+            raise InputError(f"{path} does not have format {FORMAT}; run the experiment again.")
         if not isinstance(head.get("experiment"), dict) or not isinstance(head.get("about"), dict):
-            raise InputError(f"{path}:1: not the head of results. Run the experiment again.")
+            raise InputError(f"{path}:1: not a header of results; run the experiment again.")
         experiment = Experiment.from_dict(head["experiment"])
         records = [_record(path, number, plain) for number, plain in rest]
         _check_values(path, experiment, records)
@@ -201,7 +201,7 @@ def to_json(record: Record) -> dict[str, Any]:
 
 
 def from_json(plain: Any) -> Record:
-    """Return the record that `to_json` wrote; raises ValueError for anything else."""
+    """Return the record that `to_json` wrote. Raise ValueError for anything else."""
     try:
         given = dict(plain)
         kind = KINDS[given.pop("kind")]
@@ -211,7 +211,7 @@ def from_json(plain: Any) -> Record:
 
 
 def _read(name: str, value: Any) -> Any:
-    """Return the value of a field; raises ValueError or TypeError where it can't be one."""
+    """Return the parsed value of a field. Raise ValueError or TypeError if it is invalid."""
     if name == "values":
         return {str(measure): _numbers(one, 1) for measure, one in value.items()}
     if name == "matrix":
@@ -236,7 +236,7 @@ def _numbers(value: Any, dimensions: int) -> Floats:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"expected a text, got {value!r}")
+        raise ValueError(f"expected a string, got {value!r}")
     return value
 
 
@@ -253,7 +253,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except (ValueError, RecursionError):
             plain = None
         if not isinstance(plain, dict):
-            raise InputError(f"{path}:{number}: not a line of JSON; run the experiment again.")
+            raise InputError(f"{path}:{number}: not a JSON object; run the experiment again.")
         yield number, plain
 
 
@@ -265,19 +265,19 @@ def _record(path: Path, number: int, plain: dict[str, Any]) -> Record:
 
 
 def _check_values(path: Path, experiment: Experiment, records: Iterable[Record]) -> None:
-    """Refuse records that the report could not lay side by side."""
+    """Raise InputError if the records do not fit together."""
     measures, counts = {str(one) for one in experiment.measures}, set()
     for record in records:
         values: Values = getattr(record, "values", {})
         if hasattr(record, "values") and not measures <= values.keys():
-            raise InputError(f"{path} is damaged: a record has not all measures. Run the experiment again.")
+            raise InputError(f"{path} is damaged: a record lacks some measures. Run the experiment again.")
         counts |= {len(one) for one in values.values()}
         if isinstance(record, CorrelationRecord) and record.matrix.shape != (len(record.rankers),) * 2:
-            raise InputError(f"{path} is damaged: a matrix is not of its rankers. Run the experiment again.")
+            raise InputError(f"{path} is damaged: a matrix does not match its rankers. Run the experiment again.")
     if len(counts) > 1:
-        raise InputError(f"{path} is damaged: its records are of different numbers of queries. Run it again.")
+        raise InputError(f"{path} is damaged: its records differ in the number of queries. Run the experiment again.")
 
 
-def names(records: Iterable[Any], attribute: str) -> list[str]:
-    """Return the different values of an attribute, in the order first met."""
+def distinct(records: Iterable[Any], attribute: str) -> list[str]:
+    """Return the distinct values of an attribute, in order of first appearance."""
     return list(dict.fromkeys(getattr(record, attribute) for record in records))

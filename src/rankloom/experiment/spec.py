@@ -1,4 +1,4 @@
-"""What to do, in one frozen value: collection, rankers, methods, cutoffs, measures, selections, seed."""
+"""The specification of an experiment: collection, rankers, methods, measures, selections and settings."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ PAPER_METHODS = tuple(
         "borda condorcet kemeny rlsim".split(),
     )
 )
-#: The cutoffs of the paper's figure, and on to 100.
+#: The cutoffs of the paper's figure, extended to 100.
 PAPER_CUTOFFS = (2, 4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 60, 80, 100)
 
-#: What there are several of, and what each is; one that is not a text is written as one.
+#: Keys whose value is a list, and the type of its elements; all are written as strings.
 KINDS: dict[str, type[Call] | type[Measure] | type[Selection] | type[str]] = {
     "methods": Call,
     "curve": Call,
@@ -38,15 +38,15 @@ KINDS: dict[str, type[Call] | type[Measure] | type[Selection] | type[str]] = {
     "correlations": str,
     "comparators": str,
 }
-#: Options of methods that the protocol gives itself.
-OWN_OPTIONS = ("threads", "progress", "collection")
+#: Method options set by the protocol.
+RESERVED_OPTIONS = ("threads", "progress", "collection")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """The specification of an experiment: hashable, and written as TOML.
+    """The specification of an experiment: immutable, hashable and written as TOML.
 
-    Values may be given as they are written in the TOML file (``methods=["fg", "rrf"]``); they are kept as below.
+    Values may be given as in the TOML file (``methods=["fg", "rrf"]``); they are converted to the types below.
 
     Attributes
     ----------
@@ -55,34 +55,34 @@ class Experiment:
     collection : Call
         A name in `COLLECTIONS` with its options, such as ``soccer`` or ``files(labels=labels.tsv)``.
     rankers : tuple of (str, Call)
-        What a ranker is called in the report, and what it is: a name in `RANKERS` with its options.
+        The name of a ranker in the report, and the ranker: a name in `RANKERS` with its options.
     methods : tuple of Call
-        Names in `METHODS` with their options; the first is the one the others are compared with.
+        Names in `METHODS` with their options; the others are compared with the first.
     measures : tuple of Measure
-        The first is the one rankers are selected by and methods compared by.
+        Rankers are selected and methods compared by the first.
     selections : tuple of Selection
-        Which rankers to fuse; effect of L and comparator are measured on the first.
+        Which rankers to fuse; the effects of cutoff and comparator are measured on the first.
     correlations : tuple of str
-        The first is the one that selections look at.
+        Selections use the first.
     cutoff : int
-        The paper's L: how much of each list fusion graphs and the per-query methods see.
+        The paper's L: how many items of each list fusion graphs and the per-query methods use.
     cutoffs : tuple of int
-        The values of L whose effect is measured.
+        The cutoffs of the plot.
     curve : tuple of Call
-        The methods for which it is.
+        The methods of the plot.
     comparators : tuple of str
-        Of fusion graphs, the first compared with the others.
+        Comparators of fusion graphs; the others are compared with the first.
     depth : int
-        How deep the lists of rankers are.
+        Length of the rankers' lists.
     k : int or None
-        How many answers a method gives; by default as many as the measures look at.
+        Number of answers of a method; by default as many as the measures look at.
     test, alpha, correction
-        How methods are compared: see `rankloom.evaluation.compare`. Outcomes of tests follow from the kept values, so
-        a change of these costs nothing.
+        How methods are compared: see `rankloom.evaluation.compare`. Tests are computed from the stored values, so
+        changing these recomputes nothing.
     repeats : int
-        How often fusion graphs are timed.
+        Number of timed runs of fusion graphs.
     seed : int
-        Of whatever is random: the randomization test, a ranker's own learning.
+        Seed of the randomization test.
 
     Examples
     --------
@@ -115,13 +115,13 @@ class Experiment:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            object.__setattr__(self, field.name, _typed(field.name, getattr(self, field.name)))
+            object.__setattr__(self, field.name, _converted(field.name, getattr(self, field.name)))
         _check_names(self)
         _check_options(self)
         try:
             self.to_toml().encode()
         except UnicodeEncodeError:
-            raise InputError("A name or an option has half of a surrogate pair in it; write whole letters.") from None
+            raise InputError("A name or an option contains a lone surrogate; use valid Unicode.") from None
 
     @classmethod
     def read(cls, path: str | Path) -> Experiment:
@@ -130,7 +130,7 @@ class Experiment:
         Raises
         ------
         InputError
-            For a file that can't be read or is no TOML, a key or a name that is not known, or a value that can't be.
+            If the file cannot be read or is not TOML, or if a key, a name or a value is invalid.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -143,30 +143,27 @@ class Experiment:
 
     @classmethod
     def from_toml(cls, text: str) -> Experiment:
-        """Return the experiment that a TOML text specifies."""
+        """Return the experiment specified in TOML."""
         try:
             given = tomllib.loads(text)
-        except (
-            ValueError,
-            RecursionError,
-        ) as error:  # a number of many digits, or brackets within brackets, among them
+        except (ValueError, RecursionError) as error:  # also huge numbers and deeply nested brackets
             raise InputError(f"This is not TOML: {error}.") from None
         return cls.from_dict(given)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Experiment:
-        """Return the experiment of a mapping: names and values as in the TOML file."""
+        """Return the experiment of a mapping with the keys and values of the TOML file."""
         known = [field.name for field in fields(cls)]
         for key in given:
             if key not in known:
                 raise UnknownNameError("key of an experiment", key, known)
         for key in ("name", "collection", "rankers"):
             if key not in given:
-                raise InputError(f"An experiment needs a {key}; see 'rankloom experiment --help' for an example.")
+                raise InputError(f"The experiment has no {key}; name, collection and rankers are required.")
         return cls(**given)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data that `from_dict` reads, with every value spelled out."""
+        """Return plain data for `from_dict`, with every value."""
         plain: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -179,7 +176,7 @@ class Experiment:
         return plain
 
     def to_toml(self) -> str:
-        """Return the TOML text that `from_toml` reads."""
+        """Return TOML for `from_toml`."""
         plain = self.to_dict()
         rankers = plain.pop("rankers")
         lines = [f"{key} = {_toml(value)}" for key, value in plain.items()]
@@ -189,61 +186,62 @@ class Experiment:
 
     @property
     def digest(self) -> str:
-        """A short name of all that it says, the same in every process."""
+        """A digest of all values, the same in every process."""
         return digest(self.to_dict())
 
     @property
     def ranker_names(self) -> tuple[str, ...]:
-        """What the rankers are called."""
+        """The names of the rankers."""
         return tuple(name for name, _ in self.rankers)
 
     @property
-    def deeper(self) -> tuple[Measure, ...]:
+    def deep_measures(self) -> tuple[Measure, ...]:
         """The measures that look deeper than the cutoff, where per-query methods have few answers or none.
 
         Examples
         --------
         >>> spec = {"name": "n", "collection": "digits", "rankers": ["vectors"], "measures": ["ndcg@10", "p@20", "map"]}
-        >>> [str(one) for one in Experiment.from_dict(spec).deeper]
+        >>> [str(one) for one in Experiment.from_dict(spec).deep_measures]
         ['p@20', 'map']
         """
         depths = {one: min(one.reach or self.depth, self.depth, self.k or self.depth) for one in self.measures}
         return tuple(one for one, depth in depths.items() if depth > self.cutoff)
 
     @property
-    def unequal(self) -> str:
-        """What to know of the measures that look deeper than the cutoff, in a sentence; empty where none does."""
-        if not self.deeper:
+    def depth_caveat(self) -> str:
+        """A warning about the measures deeper than the cutoff; empty if there are none."""
+        if not self.deep_measures:
             return ""
-        names, look = [str(one) for one in self.deeper], "looks" if len(self.deeper) == 1 else "look"
+        names, look = [str(one) for one in self.deep_measures], "looks" if len(self.deep_measures) == 1 else "look"
         return (
-            f"{' and '.join(names)} {look} deeper than the cutoff {self.cutoff}: rankers alone have their whole lists, "
-            f"per-query methods only the first {self.cutoff} of each, and few answers beyond. For an equal comparison "
-            f"take measures that look no deeper, such as {self.deeper[0].name}@{self.cutoff}, or a larger cutoff."
+            f"{' and '.join(names)} {look} deeper than the cutoff {self.cutoff}: single rankers have their full lists, "
+            f"per-query methods only the first {self.cutoff} items of each, and few answers beyond. For a fair "
+            f"comparison use shallower measures, such as {self.deep_measures[0].name}@{self.cutoff}, "
+            "or a larger cutoff."
         )
 
 
 def digest(plain: Any) -> str:
-    """Return 32 hexadecimal digits that stand for plain data."""
+    """Return a digest of plain data, 32 hexadecimal digits."""
     text = json.dumps(plain, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML, which is JSON but for one control character."""
+    """Return a value as TOML, which differs from JSON in one control character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _typed(key: str, value: Any) -> Any:
-    """Return what the value of a key stands for, as it is kept; raise where it is of another kind."""
+def _converted(key: str, value: Any) -> Any:
+    """Return the value of a key, converted to its type. Raise InputError if that is impossible."""
     if key == "rankers":
         return _rankers(value)
     if key == "collection":
         return _one(key, Call, value)
     if key in KINDS:
-        return tuple(_one(key, KINDS[key], one) for one in _several(key, value, "texts"))
+        return tuple(_one(key, KINDS[key], one) for one in _list(key, value, "strings"))
     if key == "cutoffs":
-        return tuple(whole_number("each of cutoffs", one) for one in _several(key, value, "numbers"))
+        return tuple(whole_number("each of cutoffs", one) for one in _list(key, value, "numbers"))
     if key in ("name", "test", "correction"):
         return _one(key, str, value)
     if key == "alpha":
@@ -256,13 +254,13 @@ def _one(key: str, kind: type[Any], value: Any) -> Any:
         return value
     if not isinstance(value, str):
         where = "each of " if key in KINDS else ""
-        raise InputError(f"{where}{key} must be a text; got {value!r}.")
+        raise InputError(f"{where}{key} must be a string; got {value!r}.")
     return kind.parse(value)
 
 
-def _several(key: str, value: Any, what: str) -> Iterable[Any]:
+def _list(key: str, value: Any, content: str) -> Iterable[Any]:
     if not isinstance(value, list | tuple):
-        raise InputError(f"{key} must be a list of {what}; got {value!r}.")
+        raise InputError(f"{key} must be a list of {content}; got {value!r}.")
     return value
 
 
@@ -281,13 +279,13 @@ def _rankers(given: Any) -> tuple[tuple[str, Call], ...]:
 
 def _check_names(experiment: Experiment) -> None:
     if not experiment.rankers:
-        raise InputError("An experiment needs rankers; got none.")
+        raise InputError("The experiment has no rankers; give at least one.")
     for name in (*KINDS, "cutoffs", "ranker_names"):
-        several = [str(one) for one in getattr(experiment, name)]
-        if not several and name not in ("curve", "cutoffs"):
-            raise InputError(f"{name} must not be empty; leave the key out for the usual ones.")
-        if len(set(several)) < len(several):
-            raise InputError(f"{name.replace('_', ' ')} must differ; got {', '.join(several)}.")
+        values = [str(one) for one in getattr(experiment, name)]
+        if not values and name not in ("curve", "cutoffs"):
+            raise InputError(f"{name} must not be empty; leave the key out for the default.")
+        if len(set(values)) < len(values):
+            raise InputError(f"{name.replace('_', ' ')} must not repeat; got {', '.join(values)}.")
     _check_known("correlation", experiment.correlations, CORRELATIONS)
     _check_known("comparator", experiment.comparators, COMPARATORS)
     _check_known("test", [experiment.test], TESTS)
@@ -295,13 +293,13 @@ def _check_names(experiment: Experiment) -> None:
 
 
 def _check_options(experiment: Experiment) -> None:
-    """Reject options that a method does not have, and those that the protocol sets itself."""
+    """Raise InputError for options that a method does not have or that the protocol sets."""
     for key, calls in (("methods", experiment.methods), ("curve", experiment.curve)):
-        taken = (*OWN_OPTIONS, "cutoff") if key == "curve" else OWN_OPTIONS
+        reserved = (*RESERVED_OPTIONS, "cutoff") if key == "curve" else RESERVED_OPTIONS
         for call in calls:
-            own = next((option for option, _ in call.options if option in taken), None)
-            if own is not None:
-                raise InputError(f"The experiment sets the {own} of {call.name!r} in {key}; leave the option out.")
+            given = next((option for option, _ in call.options if option in reserved), None)
+            if given is not None:
+                raise InputError(f"The experiment sets the {given} of {call.name!r} in {key}; leave the option out.")
             METHODS.checked(call)
 
 

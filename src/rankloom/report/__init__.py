@@ -1,4 +1,4 @@
-"""The report of an experiment: one page, and its tables and plots as files."""
+"""The report of an experiment: an HTML page, and its tables and plots as files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankloom.report.sections import sections
 
 PAGE = "report.html"
 FILES = "report-files.json"
-OURS = re.compile(r"(tables|plots)/[a-z0-9-]+\.(md|tex|csv|svg)")
+OWN_FILE = re.compile(r"(tables|plots)/[a-z0-9-]+\.(md|tex|csv|svg)")
 
 __all__ = ["PAGE", "render"]
 
@@ -23,14 +23,14 @@ __all__ = ["PAGE", "render"]
 def render(results: Results, folder: str | Path) -> Path:
     """Write the report of an experiment: ``report.html``, ``tables/*.md``, ``*.tex``, ``*.csv`` and ``plots/*.svg``.
 
-    The same results give the same bytes. Each file takes its place only when it is whole. What an earlier report wrote
-    and this one does not is removed; ``report-files.json`` says what that is, and other files are left alone.
+    The same results give the same bytes. Files are written atomically. Files of an earlier report that are no longer
+    needed, listed in ``report-files.json``, are removed; all others are left alone.
 
     Parameters
     ----------
     results : Results
     folder : path
-        Where the results are; made if it is not there.
+        The folder of the results; created if missing.
 
     Returns
     -------
@@ -40,39 +40,39 @@ def render(results: Results, folder: str | Path) -> Path:
     Raises
     ------
     MissingExtraError
-        Where jinja2 is not installed.
+        If jinja2 is not installed.
     InputError
-        Where the folder can't be written to.
+        If the folder is not writable.
     """
     parts, folder = sections(results), Path(folder)
-    page = to_html(results, parts)  # before anything is written: it may need a package that is not there
+    page = to_html(results, parts)  # first, because it fails without jinja2
     files = {
-        f"tables/{table.name}.{ending}": write(table)
+        f"tables/{table.name}.{extension}": write(table)
         for part in parts
         for table in part.tables
-        for ending, write in FORMATS.items()
+        for extension, write in FORMATS.items()
     }
-    files |= {f"plots/{plot.name}.svg": plot.alone for part in parts for plot in part.plots}
-    others = _written_before(folder) - files.keys()
-    _list(folder, others | files.keys())  # whatever happens now, the next report knows of all
+    files |= {f"plots/{plot.name}.svg": plot.standalone for part in parts for plot in part.plots}
+    obsolete = _written_before(folder) - files.keys()
+    _list(folder, obsolete | files.keys())  # complete even if this run is interrupted
     for name, text in files.items():
         _write(folder / name, text)
-    for name in others:
+    for name in obsolete:
         (folder / name).unlink(missing_ok=True)
     _list(folder, files.keys())
     return _write(folder / PAGE, page)
 
 
 def _written_before(folder: Path) -> set[str]:
-    """Return the tables and plots that earlier reports wrote; no other name is believed."""
+    """Return the tables and plots of earlier reports, ignoring any other names in the list."""
     try:
         names = json.loads((folder / FILES).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return set()
-    return {name for name in names if OURS.fullmatch(name)} if _texts(names) else set()
+    return {name for name in names if OWN_FILE.fullmatch(name)} if _is_string_list(names) else set()
 
 
-def _texts(names: object) -> bool:
+def _is_string_list(names: object) -> bool:
     return isinstance(names, list) and all(isinstance(name, str) for name in names)
 
 

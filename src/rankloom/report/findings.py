@@ -1,4 +1,4 @@
-"""What the records of an experiment say: who is best, who beats whom, and whether fusing helps at all."""
+"""Conclusions from the records of an experiment: the best method, significant differences, whether fusing helps."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rankloom.experiment.results import (
     Results,
     SelectionRecord,
     Values,
-    names,
+    distinct,
 )
 from rankloom.registry import Call
-from rankloom.report.formats import Column, Role, shown
+from rankloom.report.formats import Column, Role, format_cell
 
 P = Column("p", "p")
 PERCENT = Column("%", "signed", 2)
@@ -28,7 +28,7 @@ PERCENT = Column("%", "signed", 2)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the first of two compares with the other: gain in percent, p value (corrected if asked for), verdict."""
+    """Comparison of two results: gain of the first in percent, p value (corrected if requested), verdict."""
 
     gain: float | None
     p: float
@@ -37,28 +37,25 @@ class Outcome:
     @property
     def text(self) -> str:
         """Gain and symbol, such as ``+6.59 % ▲``."""
-        return f"{shown(self.gain, PERCENT)} % {SYMBOLS[self.verdict]}"
+        return f"{format_cell(self.gain, PERCENT)} % {SYMBOLS[self.verdict]}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contender:
-    """A method on a selection, or a ranker alone, maybe the best of all.
-
-    `outcome` is how the first method compares with it.
-    """
+    """A method on a selection, or a single ranker, with the outcome of the first method against it."""
 
     name: str
     label: str
     role: Role
     values: Values
     seconds: float
-    best: bool = False
+    best: bool = False  # whether it is the best ranker
     outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:
-    """All methods on one selection, its rankers and the best ranker of all, best first."""
+    """All methods on one selection, its rankers and the best ranker overall, best first."""
 
     selection: str
     rankers: tuple[str, ...]
@@ -66,32 +63,32 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Whether fusing helps: the verdict on the first method against the best ranker, and sentences that say it."""
+class Summary:
+    """Whether fusing helps: the verdict on the first method against the best ranker, and a summary in sentences."""
 
     verdict: Verdict | None
-    head: str
+    headline: str
     sentences: tuple[str, ...]
 
 
 def mean(values: Values, measure: str) -> float | None:
-    """Return the mean of a measure over the queries; None where it was not computed."""
+    """Return the mean of a measure over the queries, or None if it was not computed."""
     return float(values[measure].mean()) if measure in values and len(values[measure]) else None
 
 
 def ranked_rankers(results: Results) -> list[RankerRecord]:
-    """Return the rankers, best first by the main measure; equal ones in the order given."""
+    """Return the rankers, best first by the main measure; ties keep their order."""
     return sorted(results.of(RankerRecord), key=lambda record: -(mean(record.values, results.main) or 0.0))
 
 
 def first_method(results: Results) -> str | None:
-    """Return the first method of the specification that was run: the one that others are compared with."""
+    """Return the first method that was run, with which the others are compared."""
     ran = {record.method for record in results.of(MethodRecord)}
     return next((str(call) for call in results.experiment.methods if str(call) in ran), None)
 
 
 def outcomes(results: Results, first: Floats, others: Mapping[str, Floats]) -> dict[str, Outcome]:
-    """Return how the values of the first, query by query, compare with those of each other; a test needs 2 queries."""
+    """Return the outcome of `first` against each of the others; empty for fewer than the 2 queries a test needs."""
     spec = results.experiment
     if len(first) < 2:
         return {}
@@ -100,13 +97,13 @@ def outcomes(results: Results, first: Floats, others: Mapping[str, Floats]) -> d
 
 
 def gain_over(first: Floats, other: Floats) -> float | None:
-    """Return by how many percent the mean of the first is above that of the other; None where that is 0."""
+    """Return the gain of the first mean over the other in percent, or None if the other is 0."""
     return gain(float(first.mean()), float(other.mean())) if len(other) and other.mean() > 0 else None
 
 
 def contests(results: Results) -> list[Contest]:
-    """Return one contest for each selection that methods were run on."""
-    selections = names(results.of(MethodRecord), "selection")
+    """Return the contest on each selection that methods were run on."""
+    selections = distinct(results.of(MethodRecord), "selection")
     return [_contest(results, selection) for selection in selections]
 
 
@@ -116,34 +113,34 @@ def selected(results: Results, selection: str) -> tuple[str, ...]:
     return next((record.rankers for record in records if record.selection == selection), ())
 
 
-def answer(results: Results) -> Answer:
-    """Return whether fusing helps on this collection, as honestly as the numbers allow."""
+def summarize(results: Results) -> Summary:
+    """Return whether fusing helps on this collection."""
     found = contests(results)
-    told = [pair for pair in map(_against_best, found) if pair is not None]
-    if not told:
-        reason = "No method was run beside its rankers on two queries or more, so there is nothing to compare."
-        return Answer(None, "Not known.", (reason,))
-    _, _, best, outcome = told[0]
-    sentences = [_against(results, *told[0])]
-    rest = [f"{other.selection}: {result.text}" for other, _, _, result in told[1:]]
+    against_best = [pair for pair in map(_against_best, found) if pair is not None]
+    if not against_best:
+        reason = "There is no method to compare with its rankers on at least two queries."
+        return Summary(None, "Unknown.", (reason,))
+    _, own, best, outcome = against_best[0]
+    sentences = [_comparison(results, *against_best[0])]
+    rest = [f"{other.selection}: {result.text}" for other, _, _, result in against_best[1:]]
     sentences += [f"On the other selections, against the same ranker: {'; '.join(rest)}."] if rest else []
-    sentences.append(_best_of_all(results, found, best))
-    heads = {"better": "Yes.", "worse": "No.", "tie": "Not clearly."}
+    sentences.append(_best_overall(results, found, best))
+    headlines = {"better": "Yes.", "worse": "No.", "tie": "Not clearly."}
     if not caveat(results):
-        return Answer(outcome.verdict, heads[outcome.verdict], tuple(sentences))
-    if METHODS[Call.parse(told[0][1].name).name].needs == "queries":  # it had less of each list than the ranker
-        return Answer(None, "Not to be told from this.", (caveat(results), *sentences))
-    return Answer(outcome.verdict, heads[outcome.verdict], (*sentences, caveat(results)))
+        return Summary(outcome.verdict, headlines[outcome.verdict], tuple(sentences))
+    if METHODS[Call.parse(own.name).name].needs == "queries":  # it saw less of each list than the ranker
+        return Summary(None, "Inconclusive.", (caveat(results), *sentences))
+    return Summary(outcome.verdict, headlines[outcome.verdict], (*sentences, caveat(results)))
 
 
 def caveat(results: Results) -> str:
-    """Return what to know where the main measure looks deeper than the cutoff; else nothing."""
+    """Return a warning if the main measure looks deeper than the cutoff, else an empty string."""
     spec = results.experiment
-    return results.unequal if spec.measures[0] in spec.deeper else ""
+    return results.depth_caveat if spec.measures[0] in spec.deep_measures else ""
 
 
-def settings(results: Results) -> Counter[str]:
-    """Return by what and where steps were timed, and how many in each setting."""
+def environments(results: Results) -> Counter[str]:
+    """Return the number of steps timed in each environment."""
     return Counter(record.made for record in results.records if isinstance(record, TIMED))
 
 
@@ -151,60 +148,61 @@ def _contest(results: Results, selection: str) -> Contest:
     methods = [record for record in results.of(MethodRecord) if record.selection == selection]
     first, rankers = first_method(results), ranked_rankers(results)
     inside = selected(results, selection)
-    entries = [
+    contenders = [
         Contender(one.method, one.method, "first" if one.method == first else "", one.values, one.seconds)
         for one in methods
     ]
-    for place, ranker in enumerate(rankers):
-        if place == 0 or ranker.ranker in inside:
-            label = f"{ranker.ranker} ({'best ranker' if place == 0 else 'ranker'})"
-            entries.append(Contender(ranker.ranker, label, "ranker", ranker.values, ranker.seconds, place == 0))
-    ordered = sorted(_compared(results, entries), key=lambda one: -(mean(one.values, results.main) or 0.0))
+    for i, ranker in enumerate(rankers):
+        if i == 0 or ranker.ranker in inside:
+            label = f"{ranker.ranker} ({'best ranker' if i == 0 else 'ranker'})"
+            contenders.append(Contender(ranker.ranker, label, "ranker", ranker.values, ranker.seconds, i == 0))
+    ordered = sorted(_compared(results, contenders), key=lambda one: -(mean(one.values, results.main) or 0.0))
     return Contest(selection, inside, tuple(ordered))
 
 
-def _compared(results: Results, entries: list[Contender]) -> list[Contender]:
-    """Return the contenders, each with how the first method compares with it."""
-    own = next((one for one in entries if one.role == "first"), None)
+def _compared(results: Results, contenders: list[Contender]) -> list[Contender]:
+    """Return the contenders with the outcome of the first method against each."""
+    own = next((one for one in contenders if one.role == "first"), None)
     if own is None:
-        return entries
-    others = {one.label: one.values[results.main] for one in entries if one is not own}
+        return contenders
+    others = {one.label: one.values[results.main] for one in contenders if one is not own}
     found = outcomes(results, own.values[results.main], others) if others else {}
-    return [replace(one, outcome=found.get(one.label)) for one in entries]
+    return [replace(one, outcome=found.get(one.label)) for one in contenders]
 
 
 def _against_best(contest: Contest) -> tuple[Contest, Contender, Contender, Outcome] | None:
-    """Return the first method, the best ranker and how they compare; None where one of them is not there."""
+    """Return the first method, the best ranker and their outcome, or None if either is missing."""
     own = next((one for one in contest.contenders if one.role == "first"), None)
     best = next((one for one in contest.contenders if one.best), None)
     return (contest, own, best, best.outcome) if own and best and best.outcome else None
 
 
-def _against(results: Results, contest: Contest, own: Contender, best: Contender, outcome: Outcome) -> str:
+def _comparison(results: Results, contest: Contest, own: Contender, best: Contender, outcome: Outcome) -> str:
     n = len(contest.rankers)
-    given = f"fusing {n} rankers (selection {contest.selection})" if n > 1 else "given one ranker only"
-    p = shown(outcome.p, P)
-    odds = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
-    sure = "no significant difference" if outcome.verdict == "tie" else "a significant difference"
+    given = f"fusing {n} rankers (selection {contest.selection})" if n > 1 else "given a single ranker"
+    p = format_cell(outcome.p, P)
+    p_value = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
+    significance = "no significant difference" if outcome.verdict == "tie" else "a significant difference"
     return (
-        f"{own.label}, {given}, reaches {results.main} {_score(results, own)}: {_distance(outcome.gain)} the best "
-        f"single ranker, {best.name} ({_score(results, best)}), {sure} ({odds}, {SYMBOLS[outcome.verdict]})."
+        f"{own.label}, {given}, reaches {results.main} {_score(results, own)}, {_gain(outcome.gain)} the best "
+        f"single ranker, {best.name} ({_score(results, best)}): {significance} "
+        f"({p_value}, {SYMBOLS[outcome.verdict]})."
     )
 
 
-def _distance(gained: float | None) -> str:
-    if not gained:
-        return "beside" if gained is None else "as much as"
-    return f"{abs(gained):.2f} % {'above' if gained > 0 else 'below'}"
+def _gain(percent: float | None) -> str:
+    if not percent:
+        return "against" if percent is None else "the same as"
+    return f"{abs(percent):.2f} % {'above' if percent > 0 else 'below'}"
 
 
-def _best_of_all(results: Results, found: list[Contest], best: Contender) -> str:
+def _best_overall(results: Results, found: list[Contest], best: Contender) -> str:
     pairs = [(contest.selection, one) for contest in found for one in contest.contenders if one.role != "ranker"]
     selection, top = max(pairs, key=lambda pair: mean(pair[1].values, results.main) or 0.0)
     if (mean(top.values, results.main) or 0.0) <= (mean(best.values, results.main) or 0.0):
-        return f"No method on any selection does better than {best.name} alone."
-    return f"The best of all methods and selections is {top.name} on {selection}: {_score(results, top)}."
+        return f"No method on any selection is better than {best.name} alone."
+    return f"The best method overall is {top.name} on the selection {selection}: {_score(results, top)}."
 
 
 def _score(results: Results, one: Contender) -> str:
-    return shown(mean(one.values, results.main), Column("score"))
+    return format_cell(mean(one.values, results.main), Column("score"))

@@ -1,4 +1,4 @@
-"""One table, written as Markdown, LaTeX or CSV; a page shows the same texts."""
+"""Tables as Markdown, LaTeX and CSV; the page shows the same cells."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Literal
 
 from rankloom.evaluation import SYMBOLS
 
-#: What stands in a cell; None where there is nothing to say.
+#: The content of a cell; None if empty.
 Cell = str | int | float | None
-#: How the cells of a column are read: plain text, a number, one with its sign, a p value, the outcome of a test.
+#: How the cells of a column are formatted: text, number, number with sign, p value, outcome of a test.
 Kind = Literal["text", "number", "signed", "p", "verdict"]
-#: What a row is: the method that the others are compared with, a ranker alone, or any other.
+#: What a row is about: the method that the others are compared with, a single ranker, or anything else.
 Role = Literal["", "first", "ranker"]
 
-NOTHING = "–"
+EMPTY = "–"
 MIN_P = 1e-4
 
-MARKDOWN = str.maketrans({**{letter: "\\" + letter for letter in "\\`*_{}[]<>|#~$&"}, "\n": " ", "\r": " "})
+MARKDOWN = str.maketrans({**{char: "\\" + char for char in "\\`*_{}[]<>|#~$&"}, "\n": " ", "\r": " "})
 TEX = str.maketrans(
     {
-        **{letter: "\\" + letter for letter in "&%$#_{}"},
+        **{char: "\\" + char for char in "&%$#_{}"},
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         "<": "$<$",
         ">": "$>$",
         "|": "$|$",
-        "*": "{*}",  # after a line break it would be read as part of it
-        "[": "{[}",  # and this as an option
+        "*": "{*}",  # after a line break it would be part of the command
+        "[": "{[}",  # and this its option
         "]": "{]}",
         "\n": " ",
         "\r": " ",
@@ -47,7 +47,7 @@ TEX = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, and how its cells are read."""
+    """A column: its title, and how its cells are formatted."""
 
     title: str
     kind: Kind = "number"
@@ -56,7 +56,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: one cell for each column, and what it is a row of."""
+    """A row: one cell per column, and what the row is about."""
 
     cells: tuple[Cell, ...]
     role: Role = ""
@@ -64,17 +64,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as data, from which every format is written.
+    """A table as data, the source of every format.
 
     Attributes
     ----------
     name : str
-        Of its files: small letters, digits and hyphens.
+        Stem of its files: lowercase letters, digits and hyphens.
     caption : str
     columns : tuple of Column
     rows : tuple of Row
     legend : str
-        What the symbols and the numbers mean.
+        Explains symbols and numbers.
     """
 
     name: str
@@ -85,25 +85,24 @@ class Table:
 
     @property
     def texts(self) -> list[list[str]]:
-        """The cells as they are shown."""
-        return [[shown(cell, column) for cell, column in self._pairs(row)] for row in self.rows]
-
-    def _pairs(self, row: Row) -> list[tuple[Cell, Column]]:
-        return list(zip(row.cells, self.columns, strict=True))
+        """The formatted cells."""
+        return [[format_cell(*pair) for pair in zip(row.cells, self.columns, strict=True)] for row in self.rows]
 
 
-def shown(cell: Cell, column: Column) -> str:
-    """Return a cell as it is shown to a reader.
+def format_cell(cell: Cell, column: Column) -> str:
+    """Return a cell as displayed.
 
     Examples
     --------
-    >>> shown(0.65533, Column("ndcg@10")), shown(-6.589, Column("gain", "signed", 2)), shown(3e-9, Column("p", "p"))
-    ('0.6553', '−6.59', '<0.0001')
-    >>> shown("better", Column("test", "verdict")), shown(None, Column("p", "p"))
-    ('▲', '–')
+    >>> format_cell(0.65533, Column("ndcg@10")), format_cell(-6.589, Column("gain", "signed", 2))
+    ('0.6553', '−6.59')
+    >>> format_cell("better", Column("test", "verdict")), format_cell(3e-9, Column("p", "p"))
+    ('▲', '<0.0001')
+    >>> format_cell(None, Column("p", "p"))
+    '–'
     """
-    if cell is None or cell != cell:  # NaN is all that does not equal itself
-        return NOTHING
+    if cell is None or cell != cell:  # None or NaN
+        return EMPTY
     if isinstance(cell, str):
         return SYMBOLS[cell] if column.kind == "verdict" and cell in SYMBOLS else cell
     if column.kind == "p" and cell < MIN_P:
@@ -115,7 +114,7 @@ def shown(cell: Cell, column: Column) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """Return a table in GitHub's Markdown.
+    """Return a table as GitHub Markdown.
 
     Examples
     --------
@@ -130,19 +129,19 @@ def to_markdown(table: Table) -> str:
     lines = [
         f"**{table.caption.translate(MARKDOWN)}**",
         "",
-        _bars([c.title.translate(MARKDOWN) for c in table.columns]),
+        _markdown_row([c.title.translate(MARKDOWN) for c in table.columns]),
     ]
     lines += ["|" + "|".join({"text": "---", "verdict": ":---:"}.get(c.kind, "---:") for c in table.columns) + "|"]
     for row, texts in zip(table.rows, table.texts, strict=True):
         cells = [text.translate(MARKDOWN) for text in texts]
-        lines.append(_bars([f"**{cell}**" for cell in cells] if row.role == "first" else cells))
+        lines.append(_markdown_row([f"**{cell}**" for cell in cells] if row.role == "first" else cells))
     if table.legend:
         lines += ["", table.legend.translate(MARKDOWN)]
     return "\n".join(lines) + "\n"
 
 
 def to_tex(table: Table) -> str:
-    """Return a table in LaTeX; it needs the packages booktabs and amssymb."""
+    """Return a table as LaTeX, which needs the packages booktabs and amssymb."""
     align = "".join({"text": "l", "verdict": "c"}.get(column.kind, "r") for column in table.columns)
     lines = [
         r"% \usepackage{booktabs,amssymb}",
@@ -152,37 +151,37 @@ def to_tex(table: Table) -> str:
         rf"\label{{tab:{table.name}}}",
         rf"\begin{{tabular}}{{{align}}}",
         r"\toprule",
-        _ampersands([column.title.translate(TEX) for column in table.columns]),
+        _tex_row([column.title.translate(TEX) for column in table.columns]),
         r"\midrule",
     ]
     for row, texts in zip(table.rows, table.texts, strict=True):
         cells = [text.translate(TEX) for text in texts]
-        lines.append(_ampersands([rf"\textbf{{{cell}}}" for cell in cells] if row.role == "first" else cells))
+        lines.append(_tex_row([rf"\textbf{{{cell}}}" for cell in cells] if row.role == "first" else cells))
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip{{\footnotesize {table.legend.translate(TEX)}}}"] if table.legend else []
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
 def to_csv(table: Table) -> str:
-    """Return a table as CSV: numbers to the last digit, outcomes of tests as words.
+    """Return a table as CSV: numbers in full precision, outcomes of tests as words.
 
-    Names are written as they are. A spreadsheet takes one that begins with ``=``, ``+``, ``-`` or ``@`` for a formula:
-    open tables of names that are not your own as text.
+    Names are not escaped. A spreadsheet takes a name that starts with ``=``, ``+``, ``-`` or ``@`` for a formula: open
+    tables with untrusted names as text.
     """
     text = io.StringIO()
-    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")  # a bare return in a name is kept so
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")  # quotes keep a bare \r
     writer.writerow(column.title for column in table.columns)
     writer.writerows(row.cells for row in table.rows)
     return text.getvalue()
 
 
-#: How a table is written, by the ending of the file.
+#: Writers by file extension.
 FORMATS = {"md": to_markdown, "tex": to_tex, "csv": to_csv}
 
 
-def _bars(cells: list[str]) -> str:
+def _markdown_row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _ampersands(cells: list[str]) -> str:
+def _tex_row(cells: list[str]) -> str:
     return " & ".join(cells) + r" \\"

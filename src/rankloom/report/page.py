@@ -1,4 +1,4 @@
-"""The report as one page of HTML that needs nothing else: styles and drawings are inside, nothing is fetched."""
+"""The report as one self-contained HTML page: styles and plots are inline, nothing is fetched."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankloom.errors import MissingExtraError
-from rankloom.experiment.results import MethodRecord, Results, SelectionRecord, names
-from rankloom.report.findings import answer, settings
+from rankloom.experiment.results import MethodRecord, Results, SelectionRecord, distinct
+from rankloom.report.findings import environments, summarize
 from rankloom.report.formats import Table
 from rankloom.report.plots import Plot
 
@@ -20,14 +20,14 @@ class Section:
     Attributes
     ----------
     anchor : str
-        Where links of the page lead.
+        Fragment of its links.
     title, intro : str
     tables, plots
-        What it shows; one without any says why in `missing`.
+        Its content.
     missing : str
-        One sentence.
+        Shown instead if there are no tables and plots: the reason, in one sentence.
     folded : bool
-        Whether the tables repeat what the plots show, and are folded away.
+        Whether the tables are collapsed, because they repeat the plots.
     """
 
     anchor: str
@@ -45,7 +45,7 @@ def to_html(results: Results, sections: list[Section]) -> str:
     Raises
     ------
     MissingExtraError
-        Where jinja2 is not installed.
+        If jinja2 is not installed.
     """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -62,11 +62,11 @@ def to_html(results: Results, sections: list[Section]) -> str:
     return environment.get_template("report.html.j2").render(
         title=results.experiment.name,
         collection=results.about.get("collection", ""),
-        answer=answer(results),
+        summary=summarize(results),
         facts=_facts(results),
         sections=sections,
-        made=_made(results),
-        notes=_several(results.about.get("notes")),
+        provenance=_provenance(results),
+        notes=_notes(results.about.get("notes")),
         toml=results.experiment.to_toml(),
     )
 
@@ -74,36 +74,36 @@ def to_html(results: Results, sections: list[Section]) -> str:
 def _facts(results: Results) -> list[tuple[str, str]]:
     spec, about = results.experiment, results.about
     facts: list[tuple[str, Any]] = [("Items", about.get("n_items")), ("Queries", about.get("n_queries"))]
-    ran, asked = len(names(results.of(MethodRecord), "method")), len(spec.methods)
-    facts += [("Rankers", len(spec.rankers)), ("Methods", ran if ran == asked else f"{ran} of {asked}")]
+    ran, requested = len(distinct(results.of(MethodRecord), "method")), len(spec.methods)
+    facts += [("Rankers", len(spec.rankers)), ("Methods", ran if ran == requested else f"{ran} of {requested}")]
     facts += [("Selections", len(results.of(SelectionRecord)))]
-    facts += [("Main measure", results.main), ("Cutoff L", spec.cutoff)]
+    facts += [("Main measure", results.main), ("Cutoff", spec.cutoff)]
     return [(name, _grouped(value)) for name, value in facts if value is not None]
 
 
-def _made(results: Results) -> list[tuple[str, str]]:
+def _provenance(results: Results) -> list[tuple[str, str]]:
     about, spec = results.about, results.experiment
     pairs = [("Command", about.get("command")), ("Started", about.get("started")), ("Machine", about.get("machine"))]
-    pairs += [("Versions", about.get("versions")), ("Seed", spec.seed), ("Specification's digest", spec.digest)]
-    found = settings(results)
-    if set(found) - {about.get("made", "")}:  # steps of an earlier run, maybe elsewhere
-        pairs += [(f"{count} steps timed with", made or "what is not known") for made, count in found.items()]
+    pairs += [("Versions", about.get("versions")), ("Seed", spec.seed), ("Specification digest", spec.digest)]
+    counts = environments(results)
+    if set(counts) - {about.get("made", "")}:  # some steps are of an earlier run
+        pairs += [(f"Timed steps: {count}", made or "environment unknown") for made, count in counts.items()]
     return [(name, _line(value)) for name, value in pairs if value not in (None, "", {}, [])]
 
 
 def _line(value: Any) -> str:
-    """Return what is known as one line: a mapping as its pairs, a list as its parts."""
+    """Return a value as one line; mappings and lists are joined with commas."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_line(one)}" for key, one in value.items())
     return ", ".join(map(_line, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _several(notes: Any) -> list[str]:
+def _notes(notes: Any) -> list[str]:
     if not notes:
         return []
     return [notes] if isinstance(notes, str) else [_line(note) for note in notes]
 
 
 def _grouped(value: Any) -> str:
-    """Return a number with a thin space between thousands; anything else as it is."""
+    """Return an integer with thin spaces between thousands, anything else unchanged."""
     return f"{value:,}".replace(",", "\u202f") if isinstance(value, int) else str(value)

@@ -1,7 +1,7 @@
-"""Heat map, line plot and bar chart as SVG text: the same for the same numbers, and no dependency.
+"""Heat map, line plot and bar chart as deterministic SVG, without dependencies.
 
-Colors are classes. A page gives them its own, light or dark; a file of its own takes `STYLE` along.
-Series differ by color (Okabe, Ito: safe for the color-blind), by dash and by marker.
+Colors are CSS classes: the page defines them for light and dark, a standalone file includes `STYLE`.
+Series differ in color (Okabe and Ito's color-blind safe palette), dash and marker.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from math import ceil, floor, log, log10
 from unicodedata import east_asian_width
 
 FONT = 13
-NARROW, BROAD = frozenset("ijlftr.,:;|!'()[] -"), frozenset("mwMW@%—")
-LONGEST = 24  # letters of a label; the whole name is in its tooltip
-CELL = 42  # of a heat map
-SHRINK = 0.7  # how small a page may show a plot; below that it scrolls
-WIDTH = 720  # of the other plots
+NARROW, WIDE = frozenset("ijlftr.,:;|!'()[] -"), frozenset("mwMW@%—")
+MAX_LABEL = 24  # characters; the tooltip has the full name
+CELL = 42  # side of a heat map cell
+MIN_SCALE = 0.7  # below this the page scrolls a plot instead of shrinking it
+WIDTH = 720  # of line plots and bar charts
 LEFT, RIGHT = 64, 704  # ends of the x axis
 DASHES = ("", "7 4", "2 3", "9 3 2 3")
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#b07800", "#3a86b8", "#555555")
 
-NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1c1e21}.paper{fill:#fff}.heat{fill:#0072b2}"
@@ -36,18 +36,18 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing without its frame.
+    """A plot, without the enclosing svg element.
 
     Attributes
     ----------
     name : str
-        Of its file: small letters, digits and hyphens; different for each plot of a page.
+        Stem of its file: lowercase letters, digits and hyphens; unique on a page.
     title : str
     description : str
-        What there is to see, for whom can't see it.
+        Alternative text.
     width, height : float
     body : str
-        What is drawn.
+        SVG elements.
     """
 
     name: str
@@ -59,17 +59,17 @@ class Plot:
 
     @property
     def inline(self) -> str:
-        """The drawing as part of a page, in the colors of the page."""
+        """The plot as part of a page, in the colors of the page."""
         return self._framed("", self.body)
 
     @property
-    def least(self) -> int:
-        """The least width, in pixels, that it can be read at."""
-        return round(self.width * SHRINK)
+    def min_width(self) -> int:
+        """The smallest readable width in pixels."""
+        return round(self.width * MIN_SCALE)
 
     @property
-    def alone(self) -> str:
-        """The drawing as a file of its own, dark on white."""
+    def standalone(self) -> str:
+        """The plot as an SVG file, dark on white."""
         body = f'<style>{STYLE}</style><rect class="paper" width="100%" height="100%"/>\n{self.body}'
         return self._framed('xmlns="http://www.w3.org/2000/svg" ', body) + "\n"
 
@@ -84,14 +84,14 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line of a plot: points (x, y), x rising."""
+    """A line of a plot: points (x, y) with increasing x."""
 
     name: str
     points: tuple[tuple[float, float], ...]
 
 
 def heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
-    """Draw a square matrix with a number in each cell; 0 and less is pale, 1 is strong."""
+    """Draw a square matrix with a number in each cell, from pale (0 and below) to strong (1)."""
     left = 16 + max(map(_width, labels))
     top = 14 + max(_width(label) for label in labels) * 0.72 + FONT * 0.7
     body = []
@@ -105,16 +105,16 @@ def heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequ
             body.append(_cell(left + j * CELL, top + i * CELL, value, f"{labels[i]}, {labels[j]}"))
     overhang = max(_width(label) * 0.72 - (len(labels) - i - 0.5) * CELL for i, label in enumerate(labels))
     side = len(labels) * CELL
-    alike = f"{len(labels)} rankers against each other; the numbers are in the cells."
-    return Plot(name, title, alike, left + side + max(8, overhang + 12), top + side + 8, "\n".join(body))
+    description = f"Matrix of {len(labels)} rankers with a number in each cell."
+    return Plot(name, title, description, left + side + max(8, overhang + 12), top + side + 8, "\n".join(body))
 
 
 def line_plot(
     name: str, title: str, x_label: str, y_label: str, series: Sequence[Series], level: tuple[str, float] | None = None
 ) -> Plot:
-    """Draw lines over a logarithmic x; `level` is a dashed line across, with its name."""
-    entries = [line.name for line in series] + ([level[0]] if level else [])
-    legend, top = _legend(entries, len(series))
+    """Draw lines over a logarithmic x axis; `level` is the name and value of a dashed horizontal line."""
+    names = [line.name for line in series] + ([level[0]] if level else [])
+    legend, top = _legend(names, len(series))
     bottom = top + 270
     xs = sorted({x for line in series for x, _ in line.points})
     ys = [y for line in series for _, y in line.points] + ([level[1]] if level else [])
@@ -126,34 +126,34 @@ def line_plot(
         body.append(f'<path class="level" d="M{LEFT} {up(level[1]):.1f}H{RIGHT}"/>')
     for number, line in enumerate(series):
         body += _line(number, line.name, [(across(log(x)), up(y), f"{x:g}: {y:.4f}") for x, y in line.points])
-    told = f"{y_label} over {x_label} of {', '.join(entries)}; the numbers are in the table below."
-    return Plot(name, title, told, WIDTH, bottom + 46, "\n".join(body))
+    description = f"{y_label} by {x_label} for {', '.join(names)}; the table below has the numbers."
+    return Plot(name, title, description, WIDTH, bottom + 46, "\n".join(body))
 
 
 def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str) -> Plot:
-    """Draw bars from left to right, each with its number; the one called `first` stands out."""
+    """Draw horizontal bars, each with its number; the one labeled `first` is highlighted."""
     left = 16 + max(_width(label) for label, _ in bars)
     room = WIDTH - left - 56
-    most = max(max(value for _, value in bars), 1)
+    highest = max(max(value for _, value in bars), 1)
     body = []
     for i, (label, value) in enumerate(bars):
         y, strong = 8 + i * 26, "first" if label == first else ""
         weight = 'class="strong"' if strong else ""
-        length = room * value / most
+        length = room * value / highest
         body.append(_text(left - 8, y + 15, label, "end", weight))
         body.append(
             f'<rect class="bar {strong}" x="{left:.1f}" y="{y}" width="{max(length, 1):.1f}" height="20" rx="2"/>'
         )
         body.append(_text(left + length + 6, y + 15, f"{value:g}", "start", weight))
-    told = "; ".join(f"{label}: {value:g}" for label, value in bars)
-    return Plot(name, title, told, WIDTH, 16 + len(bars) * 26, "\n".join(body))
+    description = "; ".join(f"{label}: {value:g}" for label, value in bars)
+    return Plot(name, title, description, WIDTH, 16 + len(bars) * 26, "\n".join(body))
 
 
-def _cell(x: float, y: float, value: float, between: str) -> str:
-    strength = 0.03 + 0.72 * min(max(value, 0.0), 1.0)  # at most 0.75: dark letters on it, or light ones, can be read
+def _cell(x: float, y: float, value: float, tooltip: str) -> str:
+    strength = 0.03 + 0.72 * min(max(value, 0.0), 1.0)  # at most 0.75: dark and light text stay readable
     number = f"{value:.2f}".replace("-", "−")
     return (
-        f'<g><title>{_escaped(between)}: {value:.4f}</title><rect class="heat" x="{x + 1:.1f}" y="{y + 1:.1f}" '
+        f'<g><title>{_escaped(tooltip)}: {value:.4f}</title><rect class="heat" x="{x + 1:.1f}" y="{y + 1:.1f}" '
         f'width="{CELL - 2}" height="{CELL - 2}" rx="3" fill-opacity="{strength:.3f}"/>'
         f"{_text(x + CELL / 2, y + CELL / 2 + 4.5, number, 'middle')}</g>"
     )
@@ -162,13 +162,13 @@ def _cell(x: float, y: float, value: float, between: str) -> str:
 def _line(number: int, name: str, points: Sequence[tuple[float, float, str]]) -> list[str]:
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
     body = [f'<path class="line s{number % len(COLORS)}" d="M{path}"{_dash(number)}/>']
-    for x, y, told in points:
-        body.append(f"<g><title>{_escaped(name)}, {told}</title>{_marker(number, x, y)}</g>")
+    for x, y, value in points:
+        body.append(f"<g><title>{_escaped(name)}, {value}</title>{_marker(number, x, y)}</g>")
     return body
 
 
 def _marker(number: int, x: float, y: float) -> str:
-    """Return a circle, square, triangle, diamond or turned triangle."""
+    """Return a circle, square, triangle, diamond or inverted triangle."""
     shapes = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"/>',
         f'<rect x="{x - 3.7:.1f}" y="{y - 3.7:.1f}" width="7.4" height="7.4"/>',
@@ -180,7 +180,7 @@ def _marker(number: int, x: float, y: float) -> str:
 
 
 def _legend(names: Sequence[str], n_series: int) -> tuple[list[str], float]:
-    """Return a legend in lines as broad as the plot, and where it ends; what is no series is the level."""
+    """Return a legend wrapped to the plot width, and its bottom; names after the series are levels."""
     body, x, y = [], float(LEFT), 18
     for number, name in enumerate(names):
         if x > LEFT and x + 40 + _width(name) > WIDTH:
@@ -205,7 +205,7 @@ def _y_axis(steps: Sequence[float], up: Scale, label: str) -> list[str]:
 
 
 def _x_axis(xs: Sequence[float], across: Scale, bottom: float, label: str) -> list[str]:
-    """Return the axis with the values themselves as ticks, less the labels that would touch."""
+    """Return the axis with a tick for each value, without labels that would overlap."""
     body = [f'<path class="axis" d="M{LEFT} {bottom:.1f}H{RIGHT}"/>']
     body.append(_text((LEFT + RIGHT) / 2, bottom + 38, label, "middle", 'class="soft"'))
     last = float("-inf")
@@ -219,30 +219,31 @@ def _x_axis(xs: Sequence[float], across: Scale, bottom: float, label: str) -> li
 
 
 class Scale:
-    """A straight line from a range of values to a range of places; a single value stands in the middle."""
+    """A linear map from a range of values to a range of pixels; a single value maps to the middle."""
 
-    def __init__(self, values: tuple[float, float], places: tuple[float, float]) -> None:
+    def __init__(self, values: tuple[float, float], pixels: tuple[float, float]) -> None:
         self.start, self.end = values
-        self.first, self.last = places
+        self.first, self.last = pixels
 
     def __call__(self, value: float) -> float:
-        """Return the place of a value."""
-        part = (value - self.start) / (self.end - self.start) if self.end > self.start else 0.5
-        return self.first + part * (self.last - self.first)
+        """Return the pixel of a value."""
+        fraction = (value - self.start) / (self.end - self.start) if self.end > self.start else 0.5
+        return self.first + fraction * (self.last - self.first)
 
 
-def _ticks(least: float, most: float) -> list[float]:
-    """Return 4 to 8 round numbers that hold all values between them.
+def _ticks(low: float, high: float) -> list[float]:
+    """Return evenly spaced round numbers that enclose the range.
 
     Examples
     --------
     >>> _ticks(0.61, 0.66)
     [0.61, 0.62, 0.63, 0.64, 0.65, 0.66]
     """
-    room = max(most - least, 1e-3)
-    power = 10.0 ** floor(log10(room / 5))
-    step = next(power * part for part in (1, 2, 5, 10) if power * part * 5 >= room * 0.999)
-    first, last = floor(least / step + 1e-9), max(ceil(most / step - 1e-9), floor(least / step + 1e-9) + 1)
+    span = max(high - low, 1e-3)
+    power = 10.0 ** floor(log10(span / 5))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor * 5 >= span * 0.999)
+    first = floor(low / step + 1e-9)
+    last = max(ceil(high / step - 1e-9), first + 1)
     digits = max(0, ceil(-log10(step)) + 1)
     return [round(number * step, digits) for number in range(first, last + 1)]
 
@@ -253,26 +254,26 @@ def _dash(number: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as XML: what XML can't have in any form becomes a mark."""
-    return escape(NO_XML.sub("\ufffd", text))
+    """Return text escaped for XML; characters that XML does not allow become U+FFFD."""
+    return escape(NOT_XML.sub("\ufffd", text))
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
 
 
 def _width(text: str) -> float:
-    """Return about how broad a label is, rather more than less: fonts differ."""
-    return FONT * sum(map(_letter_width, _short(text)))
+    """Return the approximate width of a label, erring on the wide side because fonts differ."""
+    return FONT * sum(map(_char_width, _short(text)))
 
 
-def _letter_width(letter: str) -> float:
-    """Return how broad a letter is, in parts of the size of the font."""
-    if letter in NARROW:
+def _char_width(char: str) -> float:
+    """Return the width of a character relative to the font size."""
+    if char in NARROW:
         return 0.42
-    if letter in BROAD or east_asian_width(letter) in "WF":
+    if char in WIDE or east_asian_width(char) in "WF":
         return 1.0
-    return 0.75 if letter.isupper() else 0.62
+    return 0.75 if char.isupper() else 0.62
 
 
 def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The sections of a report, in order: what each shows, and one sentence where it has nothing to show."""
+"""The sections of a report in order, each with its tables and plots, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from rankloom.experiment.results import (
     CutoffRecord,
     Results,
     SelectionRecord,
-    names,
+    distinct,
 )
 from rankloom.report import tables
-from rankloom.report.findings import first_method, mean, ranked_rankers, settings
+from rankloom.report.findings import environments, first_method, mean, ranked_rankers
 from rankloom.report.formats import Table
 from rankloom.report.page import Section
 from rankloom.report.plots import Plot, Series, bar_chart, heat_map, line_plot
 
 
 def sections(results: Results) -> list[Section]:
-    """Return all sections between the summary and how it was made."""
+    """Return all sections between the summary and the provenance."""
     return [
         _rankers(results),
         _correlations(results),
@@ -32,102 +32,105 @@ def sections(results: Results) -> list[Section]:
 
 
 def _rankers(results: Results) -> Section:
-    intro = f"How good each ranker is alone, sorted by {results.main}; means over all queries."
+    intro = f"Effectiveness of each ranker on its own, sorted by {results.main}; means over all queries."
     if not any(one.estimates for one in ranked_rankers(results)):
-        intro += " No estimate without labels was made: estimates need the lists of the whole collection."
-    shown = _there(tables.rankers(results), tables.estimates(results), tables.agreements(results))
+        intro += " There are no label-free estimates: these need the lists of all items of the collection."
+    shown = _present(tables.rankers(results), tables.estimates(results), tables.agreements(results))
     return _section("rankers", "Rankers", intro, shown, missing="No ranker was evaluated.")
 
 
 def _correlations(results: Results) -> Section:
     intro = (
-        "How alike the lists of two rankers are, from 0 (pale) to 1 (strong). "
-        "Rankers that are good and differ have most to gain from each other."
+        "Similarity of the lists of two rankers, from 0 (pale) to 1 (strong). "
+        "Effective rankers with different lists gain the most from fusion."
     )
-    made = tables.correlations(results)
+    shown = tables.correlations(results)
     records = results.of(CorrelationRecord)
     plots = [
         heat_map(
             table.name,
-            f"{record.correlation}, first {record.depth} of each list",
+            f"{record.correlation}, first {record.depth} items of each list",
             record.rankers,
             record.matrix.tolist(),
         )
-        for table, record in zip(made, records, strict=True)
+        for table, record in zip(shown, records, strict=True)
         if len(record.rankers) > 1
     ]
-    missing = "There are no two rankers whose lists could be compared."
-    return _section("correlations", "Correlation of rankers", intro, made if plots else [], plots, missing, folded=True)
+    shown = shown if plots else []
+    missing = "Correlations need at least two rankers with lists for the same queries."
+    return _section("correlations", "Correlation of rankers", intro, shown, plots, missing, folded=True)
 
 
 def _methods(results: Results) -> Section:
     intro = (
-        f"Every method on every selection of rankers, sorted by {results.main}, with the rankers of the selection and "
-        f"the best ranker of all (shaded). Each is compared with {first_method(results)} (bold)."
+        f"Every method on every selection of rankers, sorted by {results.main}. Shaded rows are the rankers of the "
+        f"selection and the best ranker overall. Each row is compared with {first_method(results)} (bold)."
     )
-    wanted = str(results.experiment.methods[0])
-    if wanted != first_method(results):
-        intro += f" {wanted}, the first method of the specification, was not run: see the notes at the end."
-    shown = [*_there(tables.overview(results)), *tables.methods(results)]
+    requested = str(results.experiment.methods[0])
+    if requested != first_method(results):
+        intro += f" {requested}, the first method of the specification, was not run; see the notes at the end."
+    shown = [*_present(tables.overview(results)), *tables.methods(results)]
     return _section("methods", "Methods", intro, shown, missing="No method was run.")
 
 
 def _cutoffs(results: Results) -> Section:
-    selection = "".join(f"; selection {one.selection}" for one in results.of(SelectionRecord)[:1])
+    selection = "".join(f" on the selection {one.selection}" for one in results.of(SelectionRecord)[:1])
     intro = (
-        f"How {results.main} changes with L, the part of each list that is fused{selection}. "
-        "L stands on a logarithmic scale."
+        f"{results.main} by cutoff, the number of items of each list that are fused (L in the paper){selection}. "
+        "The axis is logarithmic."
     )
     records, best = results.of(CutoffRecord), ranked_rankers(results)[:1]
     series = []
-    for method in names(records, "method"):
+    for method in distinct(records, "method"):
         points = {one.cutoff: mean(one.values, results.main) for one in records if one.method == method}
         series.append(Series(method, tuple((x, y) for x, y in sorted(points.items()) if y is not None)))
     level = [(f"{one.ranker} (best ranker)", mean(one.values, results.main) or 0.0) for one in best]
     drawn = [one for one in series if one.points]
-    title = f"{results.main} by cutoff L"
-    plots = [line_plot("cutoffs", title, "cutoff L", results.main, drawn, level[0] if level else None)] if drawn else []
-    shown = _there(tables.cutoffs(results))
-    return _section("cutoffs", "Effect of L", intro, shown, plots, "The effect of L was not measured.")
+    title = f"{results.main} by cutoff"
+    plots = [line_plot("cutoffs", title, "cutoff", results.main, drawn, level[0] if level else None)] if drawn else []
+    shown = _present(tables.cutoffs(results))
+    return _section(
+        "cutoffs", "Effect of the cutoff", intro, shown, plots, "The effect of the cutoff was not measured."
+    )
 
 
 def _comparators(results: Results) -> Section:
     inside = [" + ".join(one.rankers) for one in results.of(SelectionRecord)[:1]]
-    intro = f"Fusion graphs of {''.join(inside) or 'the first selection'}, compared by each comparator."
+    intro = f"Fusion graphs of {''.join(inside) or 'the first selection'} with each comparator."
     n = len(results.of(ComparatorRecord))
     missing = (
-        "Comparators were not measured: fusion graphs need each item as a query."
+        "Comparators were not measured: fusion graphs need the lists of all items."
         if not n
-        else "There is one comparator only."
+        else "There is only one comparator."
     )
-    return _section("comparators", "Comparators", intro, _there(tables.comparators(results)), missing=missing)
+    return _section("comparators", "Comparators", intro, _present(tables.comparators(results)), missing=missing)
 
 
 def _winning(results: Results) -> Section:
-    intro = f"How often a method has a higher {results.main} than another, over all selections; ties count for none."
+    intro = f"How often a method beats another by {results.main}, over all selections; ties do not count."
     table = tables.winning(results)
     plots: list[Plot] = []
     if table:
         bars = [(str(row.cells[0]), float(row.cells[1] or 0)) for row in table.rows]
         plots = [bar_chart("winning", table.caption, bars, first_method(results) or "")]
-    missing = "Winning numbers need two methods on one selection."
-    return _section("winning", "Winning numbers", intro, _there(table), plots, missing)
+    missing = "Winning numbers need at least two methods on the same selection."
+    return _section("winning", "Winning numbers", intro, _present(table), plots, missing)
 
 
 def _gains(results: Results) -> Section:
-    intro = f"By how many percent {first_method(results)} is above each ranker alone (below, where negative)."
+    intro = f"Gain of {first_method(results)} over each single ranker in percent; negative where the ranker is better."
     missing = "Gains need a method and the rankers it fuses."
-    return _section("gains", "Gains over the rankers", intro, _there(tables.gains(results)), missing=missing)
+    return _section("gains", "Gains over the rankers", intro, _present(tables.gains(results)), missing=missing)
 
 
 def _times(results: Results) -> Section:
     timed = tables.times(results)
-    intro = "Wall-clock time on the machine named below."
-    if set(settings(results)) - {results.about.get("made", "")}:
-        intro = "Wall-clock time. Not all of it was taken in one setting: the settings are named below."
+    intro = "Wall-clock times on the machine named below."
+    if set(environments(results)) - {results.about.get("made", "")}:
+        intro = "Wall-clock times, measured in the different environments named below."
     if timed is None:
-        intro += " Fusion graphs were not timed on their own."
-    shown = _there(timed, tables.seconds(results))
+        intro += " Fusion graphs were not timed separately."
+    shown = _present(timed, tables.seconds(results))
     return _section("times", "Times", intro, shown, missing="Nothing was timed.")
 
 
@@ -146,5 +149,5 @@ def _section(
     return Section(anchor, title, intro, tuple(shown), tuple(plots or ()), folded=folded)
 
 
-def _there(*found: Table | None) -> list[Table]:
-    return [table for table in found if table is not None]
+def _present(*made: Table | None) -> list[Table]:
+    return [table for table in made if table is not None]

@@ -1,9 +1,10 @@
-"""Results -> tables: plain values, from which page, Markdown, LaTeX and CSV are written."""
+"""Tables of the results, as data: the page, Markdown, LaTeX and CSV are written from these."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from statistics import fmean, stdev
 
 from rankloom.evaluation import winning_numbers
@@ -16,7 +17,7 @@ from rankloom.experiment.results import (
     RankerRecord,
     Results,
     TimeRecord,
-    names,
+    distinct,
 )
 from rankloom.report.findings import (
     Contender,
@@ -32,30 +33,30 @@ from rankloom.report.findings import (
 )
 from rankloom.report.formats import Cell, Column, Row, Table
 
-SECONDS = 3  # digits after the point
+SECONDS_DIGITS = 3
 
 
 def rankers(results: Results) -> Table | None:
-    """Return each ranker with every measure, best first."""
+    """Return every measure of each ranker, best ranker first."""
     found = ranked_rankers(results)
-    columns = [Column("Ranker", "text"), *map(Column, _measures(results)), Column("Seconds", digits=SECONDS)]
+    columns = [Column("Ranker", "text"), *map(Column, _measures(results)), Column("Seconds", digits=SECONDS_DIGITS)]
     rows = [Row((one.ranker, *_means(results, one), one.seconds)) for one in found]
-    told = "Seconds are those of when the lists were made; lists that were kept since keep theirs."
-    return _table("rankers", f"Rankers alone, by {results.main}", columns, rows, told)
+    legend = "Seconds are the ranking time; for cached lists, that of the original run."
+    return _table("rankers", f"Single rankers, sorted by {results.main}", columns, rows, legend)
 
 
 def estimates(results: Results) -> Table | None:
-    """Return what each ranker is estimated to be without labels, beside what it is."""
+    """Return the label-free estimates of each ranker next to the main measure."""
     found = ranked_rankers(results)
     known = list(dict.fromkeys(name for one in found for name in one.estimates))
     columns = [Column("Ranker", "text"), Column(results.main), *map(Column, known)]
     rows = [Row((one.ranker, mean(one.values, results.main), *map(one.estimates.get, known))) for one in found]
-    legend = "Estimates look at the lists alone; they say which ranker is better, not how good it is."
-    return _table("estimates", "Estimates of the rankers without labels", columns, rows, legend) if known else None
+    legend = "Estimates use only the lists. They tell which ranker is better, not how good it is."
+    return _table("estimates", "Label-free estimates of the rankers", columns, rows, legend) if known else None
 
 
 def agreements(results: Results) -> Table | None:
-    """Return how well each estimate orders the rankers, as rank correlation with the main measure."""
+    """Return the rank correlation of each estimate with the main measure."""
     found = [one for one in results.of(RankerRecord) if results.main in one.values]
     if len(found) < 2:
         return None
@@ -67,22 +68,23 @@ def agreements(results: Results) -> Table | None:
             rows.append(Row((name, agreement(known, true), agreement(known, true, kind="kendall"))))
     columns = [Column("Estimate", "text"), Column("Spearman", "signed", 2), Column("Kendall", "signed", 2)]
     legend = f"Rank correlation with {results.main}: +1 for the same order, 0 for no relation, −1 for the reverse."
-    return _table("agreement", f"How well the estimates order {len(found)} rankers", columns, rows, legend)
+    caption = f"Agreement of the estimates with {results.main}, {len(found)} rankers"
+    return _table("agreement", caption, columns, rows, legend)
 
 
 def correlations(results: Results) -> list[Table]:
-    """Return a table of how alike the rankers are for each correlation."""
+    """Return a table of the rankers' similarity for each correlation measure."""
     tables = []
     for one in results.of(CorrelationRecord):
         columns = [Column("Ranker", "text"), *(Column(name) for name in one.rankers)]
         rows = [Row((name, *map(float, row))) for name, row in zip(one.rankers, one.matrix, strict=True)]
-        caption = f"Correlation of the rankers: {one.correlation}, first {one.depth} of each list"
+        caption = f"Correlation of the rankers: {one.correlation}, first {one.depth} items of each list"
         tables.append(Table(_slug("correlation", one.correlation), caption, tuple(columns), tuple(rows)))
-    return _distinct(tables)
+    return _unique_names(tables)
 
 
 def overview(results: Results) -> Table | None:
-    """Return methods against selections by the main measure, as in the paper's tables."""
+    """Return the main measure of each method on each selection, as in the paper's tables."""
     found = contests(results)
     if len(found) < 2:
         return None
@@ -96,28 +98,28 @@ def overview(results: Results) -> Table | None:
             one = next((c for c in contest.contenders if c.label == label), None)
             cells += [mean(one.values, results.main), _p_and_verdict(one.outcome)[1]] if one else [None, None]
         rows.append(Row(tuple(cells), role))
-    rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # absent ones stay behind
-    caption = f"{results.main} on every selection, sorted by the first"
+    rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # missing ones go last
+    caption = f"{results.main} on every selection, sorted by the first one"
     return _table("methods", caption, columns, rows, f"{legend(results)} {caveat(results)}".rstrip())
 
 
 def methods(results: Results) -> list[Table]:
-    """Return the methods and rankers on each selection, best first, each compared with the first method."""
-    return _distinct([_methods(results, contest) for contest in contests(results)])
+    """Return a table of methods and rankers for each selection, best first, compared with the first method."""
+    return _unique_names([_methods(results, contest) for contest in contests(results)])
 
 
 def cutoffs(results: Results) -> Table | None:
-    """Return the main measure of each method of the curve at each L."""
+    """Return the main measure of the methods of the curve at each cutoff."""
     found = results.of(CutoffRecord)
     value = {(one.cutoff, one.method): mean(one.values, results.main) for one in found}
-    known = names(found, "method")
+    known = distinct(found, "method")
     rows = [Row((cutoff, *(value.get((cutoff, m)) for m in known))) for cutoff in sorted({one.cutoff for one in found})]
-    columns = [Column("L"), *map(Column, known)]
-    return _table("cutoffs", f"{results.main} by cutoff L", columns, rows, caveat(results))
+    columns = [Column("Cutoff"), *map(Column, known)]
+    return _table("cutoffs", f"{results.main} by cutoff", columns, rows, caveat(results))
 
 
 def comparators(results: Results) -> Table | None:
-    """Return fusion graphs with each comparator, the first compared with the others."""
+    """Return fusion graphs with each comparator, compared with the first."""
     found = results.of(ComparatorRecord)
     if len(found) < 2:
         return None
@@ -134,15 +136,15 @@ def comparators(results: Results) -> Table | None:
     columns = [
         Column("Comparator", "text"),
         Column(results.main),
-        Column(f"{first.comparator} ahead (p.p.)", "signed", 2),
+        Column(f"Gain of {first.comparator} (p.p.)", "signed", 2),
     ]
     columns += [Column("p", "p"), Column("Test", "verdict")]
-    told = f"{legend(results, first.comparator)} p.p.: percentage points."
-    return _table("comparators", "Comparators of fusion graphs", columns, rows, told)
+    explained = f"{legend(results, first.comparator)} p.p.: percentage points."
+    return _table("comparators", "Comparators of fusion graphs", columns, rows, explained)
 
 
 def winning(results: Results) -> Table | None:
-    """Return how many times each method beats another, on each selection and in all."""
+    """Return how often each method beats another, on each selection and in total."""
     scores: dict[Hashable, dict[str, float]] = {
         contest.selection: {
             c.name: mean(c.values, results.main) or 0.0 for c in contest.contenders if c.role != "ranker"
@@ -163,7 +165,7 @@ def winning(results: Results) -> Table | None:
 
 
 def gains(results: Results) -> Table | None:
-    """Return by how many percent the first method is above each ranker, on each selection."""
+    """Return the gain of the first method over each ranker in percent, on each selection."""
     first, found, main = first_method(results), ranked_rankers(results), results.main
     ours = [one for one in results.of(MethodRecord) if one.method == first]
     if not ours or not found:
@@ -182,45 +184,45 @@ def gains(results: Results) -> Table | None:
     ]
     own = Row((str(first), mean(ours[0].values, results.main), *(None for _ in ours)), "first")
     caption = f"Gains of {first} over each ranker, in percent of the ranker's {results.main}"
-    told = f"{results.main} of {first} is that on {ours[0].selection}. {caveat(results)}".rstrip()
-    return _table("gains", caption, columns, [own, *rows], told)
+    explained = f"{results.main} of {first} is its value on {ours[0].selection}. {caveat(results)}".rstrip()
+    return _table("gains", caption, columns, [own, *rows], explained)
 
 
 def times(results: Results) -> Table | None:
-    """Return how long fusion graphs take, offline and for a query: mean and standard deviation of the runs."""
+    """Return mean and standard deviation of the offline and query times of fusion graphs."""
     found = results.of(TimeRecord)
     quick = max((fmean(one.query) for one in found if one.query), default=0.0) < 1e-3
     unit, times = ("µs", 1e6) if quick else ("ms", 1e3)
     columns = [
         Column("Selection", "text"),
         Column("Runs"),
-        Column("Offline (s)", digits=SECONDS),
-        Column("± (s)", digits=SECONDS),
+        Column("Offline (s)", digits=SECONDS_DIGITS),
+        Column("± (s)", digits=SECONDS_DIGITS),
     ]
     columns += [Column(f"Query ({unit})", digits=1 if quick else 2), Column(f"± ({unit})", digits=1 if quick else 2)]
     rows = [
         Row((one.selection, len(one.offline), *_spread(one.offline), *_spread([t * times for t in one.query])))
         for one in found
     ]
-    legend = "± is the standard deviation of the runs. Offline: all that is done before the first query is answered."
-    return _table("times", "Time of fusion graphs", columns, rows, legend)
+    legend = "± is the standard deviation of the runs. Offline: all work before the first query is answered."
+    return _table("times", "Times of fusion graphs", columns, rows, legend)
 
 
 def seconds(results: Results) -> Table | None:
-    """Return the seconds of every method on every selection."""
+    """Return the seconds of each method on each selection."""
     found = results.of(MethodRecord)
     value = {(one.method, one.selection): one.seconds for one in found}
-    selections, first = names(found, "selection"), first_method(results)
-    columns = [Column("Method", "text"), *(Column(selection, digits=SECONDS) for selection in selections)]
+    selections, first = distinct(found, "selection"), first_method(results)
+    columns = [Column("Method", "text"), *(Column(selection, digits=SECONDS_DIGITS) for selection in selections)]
     rows = [
         Row((name, *(value.get((name, selection)) for selection in selections)), "first" if name == first else "")
-        for name in names(found, "method")
+        for name in distinct(found, "method")
     ]
-    return _table("seconds", "Seconds of each method, for all queries", columns, rows)
+    return _table("seconds", "Seconds of each method for all queries", columns, rows)
 
 
 def legend(results: Results, first: str | None = None) -> str:
-    """Return what the symbols mean in this experiment."""
+    """Return the meaning of the symbols in this experiment."""
     spec, name = results.experiment, first or first_method(results)
     corrected = "" if spec.correction == "none" else f", p values corrected ({spec.correction})"
     return (
@@ -232,15 +234,15 @@ def legend(results: Results, first: str | None = None) -> str:
 def _methods(results: Results, contest: Contest) -> Table:
     first = first_method(results)
     columns = [Column("Method", "text"), Column("Test", "verdict"), *map(Column, _measures(results))]
-    columns += [Column(f"{first} ahead (%)", "signed", 2), Column("p", "p"), Column("Seconds", digits=SECONDS)]
+    columns += [Column(f"Gain of {first} (%)", "signed", 2), Column("p", "p"), Column("Seconds", digits=SECONDS_DIGITS)]
     rows = []
     for one in contest.contenders:
         p, verdict = _p_and_verdict(one.outcome)
         ahead = one.outcome.gain if one.outcome else None
         rows.append(Row((one.label, verdict, *_means(results, one), ahead, p, one.seconds), one.role))
     caption = f"Selection {contest.selection}: {' + '.join(contest.rankers)}"
-    told = f"{legend(results)} {results.unequal}".rstrip()
-    return Table(_slug("methods", contest.selection), caption, tuple(columns), tuple(rows), told)
+    explained = f"{legend(results)} {results.depth_caveat}".rstrip()
+    return Table(_slug("methods", contest.selection), caption, tuple(columns), tuple(rows), explained)
 
 
 def _table(name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = "") -> Table | None:
@@ -266,7 +268,7 @@ def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:
 
 
 def _slug(kind: str, name: str) -> str:
-    """Return a name for a file.
+    """Return a file name without extension.
 
     Examples
     --------
@@ -276,8 +278,8 @@ def _slug(kind: str, name: str) -> str:
     return f"{kind}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}".strip("-")
 
 
-def _distinct(tables: list[Table]) -> list[Table]:
-    """Return the tables, those of a name taken before with a number behind it."""
+def _unique_names(tables: list[Table]) -> list[Table]:
+    """Return the tables, with numbers appended to repeated names."""
     taken: set[str] = set()
     named = []
     for table in tables:
@@ -285,5 +287,5 @@ def _distinct(tables: list[Table]) -> list[Table]:
         while name in taken:
             name, number = f"{table.name}-{number}", number + 1
         taken.add(name)
-        named.append(Table(name, table.caption, table.columns, table.rows, table.legend))
+        named.append(replace(table, name=name))
     return named

@@ -1,4 +1,4 @@
-"""What an experiment works on: the collection, the lists of its rankers, and how answers are judged."""
+"""The inputs of an experiment: the collection, the lists of its rankers, and the labels or judgments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankloom.threads import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Material:
+class Inputs:
     """A collection and the lists of its rankers.
 
     Attributes
@@ -30,13 +30,13 @@ class Material:
     experiment : Experiment
     collection : Collection
     lists : dict of str to Lists
-        By the name of the ranker, in the order of the specification.
+        By ranker name, in the order of the specification.
     digests : dict of str to str
-        What stands for the content of these lists.
+        Digests of these lists.
     truth : str
-        What stands for the labels or judgments, in their order: values of queries are paired by it.
+        Digest of the labels or judgments in their order, which is the order of per-query values.
     skipped : mapping of str to str
-        Items that could not be read, and why.
+        Ids of the items that could not be read, and why.
     """
 
     experiment: Experiment
@@ -48,32 +48,32 @@ class Material:
 
     @property
     def labeled(self) -> bool:
-        """Whether every item is a query."""
+        """Whether the items are labeled, so that every item is a query."""
         return self.collection.labels is not None
 
     @property
     def n_items(self) -> int:
-        """How many items there are: those of the collection, or those that files of lists name."""
+        """The number of items in the collection, or in the run files if these list the items."""
         both = [ranks for one in self.lists.values() for ranks in (one.queries, one.items) if ranks is not None]
-        names = {ranks.item_ids for ranks in both if ranks.item_ids is not None} - {self.collection.ids}
-        return len(set().union(*names)) if names else len(self.collection)
+        ids = {ranks.item_ids for ranks in both if ranks.item_ids is not None} - {self.collection.ids}
+        return len(set().union(*ids)) if ids else len(self.collection)
 
     @property
     def cut(self) -> bool:
         """Whether any list is longer than the cutoff."""
-        longest = [int(one.queries.lengths().max(initial=0)) for one in self.lists.values()]
-        return max(longest) > self.experiment.cutoff
+        lengths = [int(one.queries.lengths().max(initial=0)) for one in self.lists.values()]
+        return max(lengths) > self.experiment.cutoff
 
     def evaluate(self, ranks: Ranks) -> Values:
-        """Measure answers, query by query."""
+        """Return the value of each measure for each query."""
         labels, queries = self.collection.labels, self.collection.queries
-        head = ranks.head(answers(self.experiment))
+        head = ranks.head(answer_count(self.experiment))
         if queries is not None:
             return evaluate(head, qrels=queries.qrels, measures=self.experiment.measures, per_query=True)
         return evaluate(head, labels=labels, measures=self.experiment.measures, per_query=True)
 
     def obstacle(self, method: str) -> str | None:
-        """Return why a method can't be run on this, if it can't."""
+        """Return why a method cannot run on these inputs, or None if it can."""
         if METHODS[method].needs == "queries" or self.labeled:
             return None
         if not METHODS[method].answers_external:
@@ -85,49 +85,47 @@ class Material:
 
 def prepare(
     experiment: Experiment, base: Path, cache: Cache, *, strict: bool = False, progress: Progress | None = None
-) -> Material:
-    """Read the collection and rank it by every ranker."""
-    calls = {name: located(ranker, RANKERS, base) for name, ranker in experiment.rankers}
+) -> Inputs:
+    """Open the collection and rank it with every ranker."""
+    calls = {name: resolve_files(ranker, RANKERS, base) for name, ranker in experiment.rankers}
     collection = open_collection(_collection(experiment.collection, base))
     if collection.labels is None and collection.queries is None:
-        raise InputError(
-            f"{collection.name} has neither labels nor judged queries; an experiment needs them to judge by."
-        )
+        raise InputError(f"{collection.name} has neither labels nor judged queries; an experiment needs one of them.")
     done = rank_collection(collection, calls, depth=experiment.depth, cache=cache, strict=strict, progress=progress)
     digests = {name: _digest(one) for name, one in done.lists.items()}
-    return Material(experiment, done.collection, done.lists, digests, _truth(done.collection), done.skipped)
+    return Inputs(experiment, done.collection, done.lists, digests, _truth(done.collection), done.skipped)
 
 
-def rooted(experiment: Experiment, base: Path) -> Experiment:
-    """Return an experiment whose files have their full names: it can be run from any folder."""
+def with_full_paths(experiment: Experiment, base: Path) -> Experiment:
+    """Return the experiment with absolute file paths, so that it runs from any folder."""
     base = base.absolute()
-    rankers = tuple((name, located(ranker, RANKERS, base)) for name, ranker in experiment.rankers)
+    rankers = tuple((name, resolve_files(ranker, RANKERS, base)) for name, ranker in experiment.rankers)
     return replace(experiment, collection=_collection(experiment.collection, base), rankers=rankers)
 
 
-def answers(experiment: Experiment) -> int:
-    """Return how many answers the measures look at, unless the experiment says."""
+def answer_count(experiment: Experiment) -> int:
+    """Return the `k` of the experiment, or if it is None the number of answers that the measures look at."""
     if experiment.k is not None:
         return experiment.k
     reach = [measure.reach for measure in experiment.measures]
     return experiment.depth if None in reach else max(far for far in reach if far is not None)
 
 
-def located(call: Call, makers: Registry[Any], base: Path) -> Call:
-    """Return a call whose files are looked for beside the specification."""
-    files = file_options(makers[call.name])
-    options = {key: _beside(base, value) if key in files else value for key, value in call.options}
+def resolve_files(call: Call, factories: Registry[Any], base: Path) -> Call:
+    """Return the call with its file options resolved against the folder of the specification."""
+    files = file_options(factories[call.name])
+    options = {key: _resolve(base, value) if key in files else value for key, value in call.options}
     return Call.of(call.name, options)
 
 
-def ranks_of(lists: Sequence[Lists]) -> list[Ranks]:
+def query_ranks(lists: Sequence[Lists]) -> list[Ranks]:
     """Return the lists of the queries."""
     return [one.queries for one in lists]
 
 
 def _collection(call: Call, base: Path) -> Call:
-    """Return a collection whose files are looked for beside the specification; it may be a plain path."""
-    return located(call, COLLECTIONS, base) if call.options else spelled(call.name, base)
+    """Return the collection, which may be a plain path, with its files resolved."""
+    return resolve_files(call, COLLECTIONS, base) if call.options else spelled(call.name, base)
 
 
 def _truth(collection: Collection) -> str:
@@ -135,17 +133,17 @@ def _truth(collection: Collection) -> str:
     return digest(collection.labels if queries is None else list(queries.qrels.items()))
 
 
-def _beside(base: Path, value: Any) -> Any:
+def _resolve(base: Path, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     path = os.path.expandvars(value)
     if "$" in path:
-        raise InputError(f"{value!r} names a variable of the environment that is not set; set it.")
+        raise InputError(f"{value!r} contains an environment variable that is not set; set it.")
     return str(base / Path(path).expanduser())
 
 
 def _digest(lists: Lists) -> str:
     both = [ranks for ranks in (lists.queries, lists.items) if ranks is not None]
     arrays = [array for ranks in both for array in (ranks.items, ranks.scores) if array is not None]
-    names = [digest(list(ids or ())) for ranks in both for ids in (ranks.item_ids, ranks.query_ids)]
-    return digest_bytes(*(array.tobytes() for array in arrays), *(name.encode() for name in names))
+    ids = [digest(list(ids or ())) for ranks in both for ids in (ranks.item_ids, ranks.query_ids)]
+    return digest_bytes(*(array.tobytes() for array in arrays), *(one.encode() for one in ids))

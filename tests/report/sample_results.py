@@ -1,4 +1,4 @@
-"""A small experiment made up: three rankers, four methods, two selections; and the parts to make others of."""
+"""A small made-up experiment: three rankers, four methods, two selections; and functions to vary it."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ RANKERS = {"bic": 0.61, "acc": 0.58, "gch": 0.50}
 METHODS = {"fg": 0.66, "rrf": 0.60, "combsum": 0.60, "borda": 0.55}
 SELECTIONS = {"all": ("bic", "acc", "gch"), "best(2)": ("bic", "acc")}
 ABOUT = {
-    "collection": "soccer: 280 pictures in 7 classes",
+    "collection": "soccer: 280 images in 7 classes",
     "n_items": 280,
     "n_queries": 280,
     "versions": {"rankloom": "0.1.0", "numpy": "2.1.0"},
@@ -30,7 +30,7 @@ ABOUT = {
 
 
 def values(mean, n=40, spread=0.05, shift=0):
-    """Return values of two measures for n queries; the same mean and shift give the same values."""
+    """Return values of two measures for n queries, determined by mean, spread and shift."""
     wave = spread * np.sin(np.arange(n) * 0.7 + shift)
     one = mean + wave - wave.mean()
     return {"ndcg@10": one, "map": one * 0.8}
@@ -63,10 +63,10 @@ def method_records(methods=None, selections=None):
 
 
 def other_records(rankers=tuple(RANKERS)):
-    alike = np.array(
+    matrix = np.array(
         [[1.0 if i == j else 0.2 + 0.1 * (i + j) for j in range(len(rankers))] for i in range(len(rankers))]
     )
-    records = [CorrelationRecord(kind, 10, tuple(rankers), alike) for kind in ("jaccard", "kendall", "spearman")]
+    records = [CorrelationRecord(kind, 10, tuple(rankers), matrix) for kind in ("jaccard", "kendall", "spearman")]
     for cutoff in (2, 4, 10, 20):
         for method, height in (("fg", 0.66), ("rrf", 0.6)):
             records.append(CutoffRecord(method, cutoff, values(height - 0.2 / cutoff), 0.1))
@@ -75,7 +75,7 @@ def other_records(rankers=tuple(RANKERS)):
 
 
 def results(records=None, about=None, **spec):
-    """Return the whole small experiment, or one of the given records and specification."""
+    """Return the small experiment, or one with other records and settings."""
     if records is None:
         records = [*ranker_records(), *method_records(), *other_records()]
     return Results(specification(**spec), ABOUT if about is None else about, tuple(records))
