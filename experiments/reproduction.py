@@ -1,6 +1,6 @@
-"""Write docs/reproduction.md: the paper's tables side by side with those of our experiments.
+"""Generate docs/reproduction.md, which compares the paper's tables with ours.
 
-Run the experiments first, each with its specification in this folder:
+Run the experiments first:
 
     rankloom experiment experiments/soccer.toml -o results/soccer
     rankloom experiment experiments/brodatz.toml -o results/brodatz
@@ -9,8 +9,10 @@ Run the experiments first, each with its specification in this folder:
 """
 
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
+from statistics import fmean, stdev
 
 from rankloom.evaluation import SYMBOLS, winning_numbers
 from rankloom.evaluation.selection import agreement
@@ -29,16 +31,15 @@ from rankloom.report.findings import mean, outcomes
 ROOT = Path(__file__).parents[1]
 PAPER = tomllib.loads((ROOT / "tests" / "golden" / "paper" / "tables.toml").read_text("utf-8"))
 COLLECTIONS = ("soccer", "brodatz", "ohsumed")
-NAMES = {
-    name.lower().removesuffix("count"): name for name in PAPER["fused"]["soccer"]["methods"]
-}  # ours -> the paper's
+#: Our names of the methods -> the paper's.
+NAMES = {name.lower().removesuffix("count"): name for name in PAPER["fused"]["soccer"]["methods"]}
 CLASSIC = [name for name in NAMES if name.startswith("comb")]
 CLASSIC += ["mra", "rrf", "borda", "condorcet", "kemeny", "rlsim"]
-NEAR_RANKER, NEAR_FG, NEAR_FG_SOCCER, LEAST_GAIN = 0.05, 0.05, 0.02, 0.5
+RANKER_TOLERANCE, FG_TOLERANCE, FG_TOLERANCE_SOCCER, MIN_GAIN_SHARE = 0.05, 0.05, 0.02, 0.5
 
 
 class Reproduction:
-    """One collection: what the paper prints, and what we found."""
+    """The paper's results on one collection and ours."""
 
     def __init__(self, name, results):
         self.name, self.results = name, results
@@ -48,29 +49,29 @@ class Reproduction:
         self.selections = self._selections()
 
     def _selections(self):
-        """{which of the paper's three: our selection of the same rankers}."""
+        """Return our selection for each of the paper's three sets of rankers, None if there is none."""
         ours = {frozenset(one.rankers): one.selection for one in self.results.of(SelectionRecord)}
         return [ours.get(frozenset(rankers)) for rankers in self.fused["configurations"]]
 
     def methods(self, selection):
-        """{method: its values query by query} on one selection."""
+        """Return the values of each method on a selection, query by query."""
         records = self.results.of(MethodRecord)
         return {one.method: one.values["ndcg@10"] for one in records if one.selection == selection}
 
     def fg(self, selection):
-        """Mean of fusion graphs on one selection."""
+        """Return the mean of fusion graphs on a selection."""
         return float(self.methods(selection)["fg"].mean())
 
     def checks(self):
-        """Yield (what must hold, whether it does, the figures)."""
+        """Yield (check, whether it holds, figures)."""
         for ranker, paper in self.paper_rankers.items():
             ours = self.alone[ranker]
             yield (
-                f"{ranker} within {NEAR_RANKER} of the paper",
-                abs(ours - paper) <= NEAR_RANKER,
+                f"{ranker} within {RANKER_TOLERANCE} of the paper",
+                abs(ours - paper) <= RANKER_TOLERANCE,
                 f"{ours - paper:+.4f}",
             )
-        near = NEAR_FG_SOCCER if self.name == "soccer" else NEAR_FG
+        tolerance = FG_TOLERANCE_SOCCER if self.name == "soccer" else FG_TOLERANCE
         best, best_paper = max(self.alone.values()), max(self.paper_rankers.values())
         for i, selection in enumerate(self.selections):
             rankers = " + ".join(self.fused["configurations"][i])
@@ -78,16 +79,24 @@ class Reproduction:
                 yield f"{rankers} is one of our selections", False, "-"
                 continue
             ours, paper = self.fg(selection), self.fused["methods"]["FG"][i][1]
-            yield f"FG of {rankers} within {near} of the paper", abs(ours - paper) <= near, f"{ours - paper:+.4f}"
+            yield (
+                f"FG of {rankers} within {tolerance} of the paper",
+                abs(ours - paper) <= tolerance,
+                f"{ours - paper:+.4f}",
+            )
             if paper > best_paper:
                 share = (ours - best) / (paper - best_paper)
-                yield f"FG of {rankers}: half of the paper's gain or more", share >= LEAST_GAIN, f"{100 * share:.0f} %"
+                yield (
+                    f"FG of {rankers}: at least half of the paper's gain",
+                    share >= MIN_GAIN_SHARE,
+                    f"{100 * share:.0f} %",
+                )
             rival = max(CLASSIC, key=lambda method: self.methods(selection)[method].mean())
             ahead = ours - float(self.methods(selection)[rival].mean())
             yield f"FG of {rankers} above every classic baseline", ahead > 0, f"{ahead:+.4f} over {rival}"
 
     def sections(self):
-        """Yield the lines of its part of the page."""
+        """Yield the lines of the sections of this collection."""
         yield f"## {self.results.experiment.name}\n"
         yield f"{self.results.about['collection']}.\n"
         yield from self._rankers()
@@ -99,7 +108,8 @@ class Reproduction:
     def _rankers(self):
         seconds = {one.ranker: one.seconds for one in self.results.of(RankerRecord)}
         calls = dict(self.results.experiment.rankers)
-        yield "| ranker | is | NDCG@10 | paper | difference | seconds to rank |\n|---|---|---:|---:|---:|---:|"
+        yield "| ranker | implementation | NDCG@10 | paper | difference | seconds to rank |"
+        yield "|---|---|---:|---:|---:|---:|"
         for name, paper in self.paper_rankers.items():
             ours = self.alone[name]
             yield f"| {name} | `{calls[name]}` | {ours:.4f} | {paper:.4f} | {ours - paper:+.4f} | {seconds[name]:.1f} |"
@@ -108,127 +118,122 @@ class Reproduction:
     def _correlations(self):
         record = next(one for one in self.results.of(CorrelationRecord) if one.correlation == "jaccard")
         paper = PAPER["correlations"][self.name]
-        order, place = paper["rankers"], {name: i for i, name in enumerate(record.rankers)}
-        yield f"Jaccard correlation of the first {record.depth}, ours (the paper's in brackets):\n"
+        order, index = paper["rankers"], {name: i for i, name in enumerate(record.rankers)}
+        yield f"Jaccard correlation of the first {record.depth} items, ours (the paper's in parentheses):\n"
         yield "| | " + " | ".join(order) + " |\n|---|" + "---:|" * len(order)
         for i, first in enumerate(order):
             cells = [
-                f"{record.matrix[place[first], place[second]]:.2f} ({paper['values'][i][j]:.2f})"
+                f"{record.matrix[index[first], index[second]]:.2f} ({paper['values'][i][j]:.2f})"
                 for j, second in enumerate(order)
             ]
             yield f"| {first} | " + " | ".join(cells) + " |"
-        yield "\n" + self._chosen() + "\n"
+        yield "\n" + textwrap.fill(self._chosen(), 120, break_on_hyphens=False) + "\n"
 
     def _chosen(self):
         found = {one.selection: one.rankers for one in self.results.of(SelectionRecord)}
-        told = [f"`{selection}` chooses {' + '.join(rankers)}" for selection, rankers in found.items()]
-        pair = "the same" if set(PAPER["chosen"][self.name]) == set(found.get("pair", ())) else "another"
+        choices = [f"`{selection}` chooses {' + '.join(rankers)}" for selection, rankers in found.items()]
+        same = set(PAPER["chosen"][self.name]) == set(found.get("pair", ()))
+        pair = "the same as ours" if same else "different from ours"
         notes = " ".join(note for note in self.results.about["notes"] if "selection" in note)
         paper = " + ".join(PAPER["chosen"][self.name])
-        return f"Selections: {'; '.join(told)}. The paper's pair by Eq. 6 is {paper}: {pair}. {notes}"
+        return f"Selections: {'; '.join(choices)}. The paper's pair by Eq. 6 is {paper}, {pair}. {notes}"
 
     def _fused(self):
-        heads = [" + ".join(rankers) if i else "all" for i, rankers in enumerate(self.fused["configurations"])]
-        yield "NDCG@10 of every method; the sign says how FG compares: ▲ better, ▼ worse, • no difference "
-        yield "(paired t test, 99 %).\n"
-        yield "| method | " + " | ".join(f"{head} | paper" for head in heads) + " |\n|---|" + "---:|---:|" * len(heads)
+        titles = [" + ".join(rankers) if i else "all" for i, rankers in enumerate(self.fused["configurations"])]
+        yield "NDCG@10 of every method. Symbols compare FG with the method: ▲ FG is better, ▼ worse, • no significant"
+        yield "difference (paired t test, 99 %).\n"
+        yield (
+            "| method | "
+            + " | ".join(f"{title} | paper" for title in titles)
+            + " |\n|---|"
+            + "---:|---:|" * len(titles)
+        )
         columns = [self._column(selection) for selection in self.selections]
         first = columns[0]
         for method in sorted(NAMES, key=lambda one: -first[one][1]):
             cells = []
             for i, column in enumerate(columns):
-                sign, value = column.get(method, ("", None))
-                cells.append("-" if value is None else f"{sign} {value:.4f}".strip())
-                cells.append(
-                    " ".join(
-                        [
-                            self.fused["methods"][NAMES[method]][i][0],
-                            f"{self.fused['methods'][NAMES[method]][i][1]:.4f}",
-                        ]
-                    ).strip()
-                )
+                symbol, value = column.get(method, ("", None))
+                paper_symbol, paper_value = self.fused["methods"][NAMES[method]][i]
+                cells.append("-" if value is None else f"{symbol} {value:.4f}".strip())
+                cells.append(f"{paper_symbol} {paper_value:.4f}".strip())
             yield f"| {'**FG**' if method == 'fg' else NAMES[method]} | " + " | ".join(cells) + " |"
         best = max(self.alone, key=lambda name: self.alone[name])
-        yield f"\nThe best single ranker is {best}, {self.alone[best]:.4f}.\n"
+        yield f"\nThe best single ranker is {best} ({self.alone[best]:.4f}).\n"
 
     def _column(self, selection):
-        """{method: (sign, mean)} of one selection."""
+        """Return the symbol and mean of each method on a selection."""
         if selection is None:
             return {}
         values = self.methods(selection)
         others = {name: value for name, value in values.items() if name != "fg"}
-        signs = {name: SYMBOLS[one.verdict] for name, one in outcomes(self.results, values["fg"], others).items()}
-        return {name: (signs.get(name, ""), float(value.mean())) for name, value in values.items()}
+        symbols = {name: SYMBOLS[one.verdict] for name, one in outcomes(self.results, values["fg"], others).items()}
+        return {name: (symbols.get(name, ""), float(value.mean())) for name, value in values.items()}
 
     def _cutoffs(self):
         curve = {}
         for one in self.results.of(CutoffRecord):
             curve.setdefault(one.cutoff, {})[one.method] = mean(one.values, "ndcg@10")
         methods = list(next(iter(curve.values())))
-        yield "Effect of L, all rankers (the paper has a figure without numbers: rising to L = 10, then level):\n"
-        yield "| L | " + " | ".join(map(str, curve)) + " |\n|---|" + "---:|" * len(curve)
+        yield "Effect of the cutoff with all rankers (in the paper only a plot, rising up to L = 10, then flat):"
+        yield ""
+        yield "| cutoff | " + " | ".join(map(str, curve)) + " |\n|---|" + "---:|" * len(curve)
         for method in methods:
             yield f"| {method} | " + " | ".join(f"{values[method]:.4f}" for values in curve.values()) + " |"
         yield ""
 
     def _comparators(self):
         values = {one.comparator: one.values["ndcg@10"] for one in self.results.of(ComparatorRecord)}
-        sign = SYMBOLS[outcomes(self.results, values["wgu"], {"mcs": values["mcs"]})["mcs"].verdict]
-        wgu, mcs, points, paper_sign = PAPER["comparators"][self.name]
+        symbol = SYMBOLS[outcomes(self.results, values["wgu"], {"mcs": values["mcs"]})["mcs"].verdict]
+        wgu, mcs, points, paper_symbol = PAPER["comparators"][self.name]
         ours = [float(values[name].mean()) for name in ("wgu", "mcs")]
-        yield "| | WGU | MCS | difference in percentage points | sign |\n|---|---:|---:|---:|---|"
-        yield f"| ours | {ours[0]:.4f} | {ours[1]:.4f} | {100 * (ours[0] - ours[1]):+.4f} | {sign} |"
-        yield f"| paper | {wgu:.4f} | {mcs:.4f} | {points:+.4f} | {paper_sign} |\n"
+        yield "| | WGU | MCS | difference (percentage points) | test |\n|---|---:|---:|---:|---|"
+        yield f"| ours | {ours[0]:.4f} | {ours[1]:.4f} | {100 * (ours[0] - ours[1]):+.4f} | {symbol} |"
+        yield f"| paper | {wgu:.4f} | {mcs:.4f} | {points:+.4f} | {paper_symbol} |\n"
 
     def time_row(self):
-        """Return a row of the table of times."""
+        """Return the row of this collection in the table of times."""
         record = next(one for one in self.results.of(TimeRecord) if one.selection == self.selections[0])
-        query, offline = sum(record.query) / len(record.query), sum(record.offline) / len(record.offline)
+        query, offline = fmean(record.query), fmean(record.offline)
         paper_query, _, paper_offline, _ = PAPER["times"][self.name]
         return (
-            f"| {self.results.experiment.name} | {1e3 * query:.3f} ± {1e3 * _deviation(record.query):.3f} | "
+            f"| {self.results.experiment.name} | {1e3 * query:.3f} ± {1e3 * stdev(record.query):.3f} | "
             f"{paper_query} | {paper_query / (1e3 * query):.0f} | "
-            f"{offline:.2f} ± {_deviation(record.offline):.2f} | {paper_offline} | {paper_offline / offline:.0f} |"
+            f"{offline:.2f} ± {stdev(record.offline):.2f} | {paper_offline} | {paper_offline / offline:.0f} |"
         )
 
 
-def _deviation(values):
-    middle = sum(values) / len(values)
-    return (sum((value - middle) ** 2 for value in values) / (len(values) - 1)) ** 0.5
-
-
 def page(found):
-    """Return the text of the page."""
+    """Return the page as Markdown."""
     lines = [
-        "# The paper's tables, and ours",
+        "# Reproduction of the paper's tables",
         "",
-        "Made by `python experiments/reproduction.py results` from the experiments in [experiments/](../experiments); "
-        "no figure of the tables is typed in. The paper's descriptors came from other programs, so single rankers "
-        "differ; "
-        "[docs/rankers.md](rankers.md) says what was chosen where an article leaves a choice.",
+        "Generated by `python experiments/reproduction.py results` from the results of [experiments/](../experiments);",
+        "no number in the tables is typed by hand. The paper's descriptors came from other programs, so single rankers",
+        "differ; [docs/rankers.md](rankers.md) lists our choices where an article leaves one open.",
         "",
-        "## What must hold",
+        "## Checks",
         "",
-        "| collection | claim | holds | figures |",
+        "| collection | check | holds | figures |",
         "|---|---|---|---|",
     ]
     for one in found:
         lines += [
-            f"| {one.name} | {claim} | {'yes' if ok else '**no**'} | {figures} |" for claim, ok, figures in one.checks()
+            f"| {one.name} | {check} | {'yes' if ok else '**no**'} | {figures} |" for check, ok, figures in one.checks()
         ]
-    why = (ROOT / "experiments" / "differences.md").read_text("utf-8")
-    lines += ["", "## Where they differ, and why", "", why.strip(), ""]
+    differences = (ROOT / "experiments" / "differences.md").read_text("utf-8")
+    lines += ["", "## Differences", "", differences.strip(), ""]
     lines += [line for one in found for line in one.sections()]
     lines += [
         "## Winning numbers",
         "",
-        "Over the selections of these collections (Eq. 10, 11):",
+        "Over the selections in the tables above (Eq. 10, 11):",
         "",
         *_winning(found),
         "",
     ]
-    lines += ["## Estimates without labels", "", *_estimates(found), ""]
-    lines += ["## Times of fusion graphs", "", *_times(found), "", "## How this was made", "", *_made(found)]
+    lines += ["## Label-free estimates", "", *_estimates(found), ""]
+    lines += ["## Times of fusion graphs", "", *_times(found), "", "## Provenance", "", *_provenance(found)]
     return "\n".join(lines) + "\n"
 
 
@@ -248,7 +253,7 @@ def _winning(found):
 
 
 def _estimates(found):
-    yield "How well estimates without labels order the rankers of each collection: rank correlation with their NDCG@10."
+    yield "Rank correlation of the label-free estimates with NDCG@10, over the rankers of each collection:"
     yield "\n| collection | rankers | estimate | Spearman | Kendall |\n|---|---:|---|---:|---:|"
     for one in found:
         records = one.results.of(RankerRecord)
@@ -261,8 +266,8 @@ def _estimates(found):
 
 def _times(found):
     return [
-        "All rankers, one thread; mean and deviation of five runs. The paper's times were taken on another machine "
-        "(Intel i7-7500U at 2.7 GHz): the ratio says no more than the order of magnitude.",
+        "All rankers, one thread; mean and standard deviation of five runs. The paper's times are from another machine",
+        "(Intel i7-7500U at 2.7 GHz): the ratios only show the order of magnitude.",
         "",
         "| collection | query (ms) | paper (ms) | ratio | offline (s) | paper (s) | ratio |",
         "|---|---:|---:|---:|---:|---:|---:|",
@@ -270,10 +275,10 @@ def _times(found):
     ]
 
 
-def _made(found):
+def _provenance(found):
     about = found[0].results.about
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
-    lines = [f"{versions}; {about['machine']}.", ""]
+    lines = [textwrap.fill(f"{versions}; {about['machine']}.", 120, break_on_hyphens=False), ""]
     return lines + [
         f"- `{one.results.about['command']}`, seed {one.results.experiment.seed}, {one.results.about['started']}"
         for one in found
@@ -281,7 +286,7 @@ def _made(found):
 
 
 def main(folder):
-    """Read the results, write the page."""
+    """Read the results and write the page."""
     found = [
         Reproduction(name, Results.read(Path(folder) / name)) for name in COLLECTIONS if (Path(folder) / name).is_dir()
     ]
@@ -294,5 +299,5 @@ def main(folder):
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("Give the folder of the results, as in: python experiments/reproduction.py results")
+        sys.exit("Usage: python experiments/reproduction.py RESULTS_FOLDER")
     main(sys.argv[1])

@@ -1,4 +1,4 @@
-"""The specifications in experiments/ on small samples of their collections; the whole ones are run on request."""
+"""The specifications in experiments/ on small samples of their collections."""
 
 import gzip
 import itertools
@@ -20,8 +20,8 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 def soccer(data, folder):
     for team in sorted((data / "soccer" / "images").iterdir())[:3]:
         (folder / team.name).mkdir(parents=True)
-        for picture in sorted(team.iterdir())[:8]:
-            (folder / team.name / picture.name).symlink_to(picture)
+        for image in sorted(team.iterdir())[:8]:
+            (folder / team.name / image.name).symlink_to(image)
 
 
 def brodatz(data, folder):
@@ -47,7 +47,7 @@ SAMPLES = {"soccer": soccer, "brodatz": brodatz, "ohsumed": ohsumed}
 
 @pytest.fixture(scope="module")
 def results(shared, tmp_path_factory):
-    """The results of all three, in one folder."""
+    """Return the results of all three, and their folder."""
     top = tmp_path_factory.mktemp("samples")
     found = {}
     for name, sample in SAMPLES.items():
@@ -55,7 +55,7 @@ def results(shared, tmp_path_factory):
         spec = Experiment.read(EXPERIMENTS / f"{name}.toml").to_dict()
         spec |= {"collection": f'{name}(path="{top / name}", check=no)', "cutoffs": [5, 10], "repeats": 2}
         if name == "ohsumed":
-            spec["rankers"]["WMD"] = "wmd"  # the vectors are learned from the texts
+            spec["rankers"]["WMD"] = "wmd"  # with vectors learned from the texts
         found[name] = run(Experiment.from_dict(spec), top / "results" / name, cache=Cache(None))
         render(found[name], top / "results" / name)
     return found, top / "results"
@@ -67,23 +67,23 @@ def test_every_ranker_and_every_method_runs(results, name, items, rankers):
     assert found.about["n_items"] == items
     assert len(found.of(RankerRecord)) == rankers
     assert len({one.method for one in found.of(MethodRecord)}) == 17
-    assert min(one.values["ndcg@10"].mean() for one in found.of(RankerRecord)) > 0.3  # far from chance
+    assert min(one.values["ndcg@10"].mean() for one in found.of(RankerRecord)) > 0.3  # well above chance
 
 
-@pytest.mark.parametrize(("given", "why"), [([], "Give the folder of the results"), (["{}"], "has no results")])
-def test_the_reproduction_says_what_it_needs(monkeypatch, tmp_path, given, why):
+@pytest.mark.parametrize(("arguments", "message"), [([], "Usage: "), (["{}"], "has no results")])
+def test_reproduction_needs_results(monkeypatch, tmp_path, arguments, message):
     script = EXPERIMENTS / "reproduction.py"
-    monkeypatch.setattr(sys, "argv", [str(script), *(one.format(tmp_path) for one in given)])
-    with pytest.raises(SystemExit, match=why):
+    monkeypatch.setattr(sys, "argv", [str(script), *(one.format(tmp_path) for one in arguments)])
+    with pytest.raises(SystemExit, match=message):
         runpy.run_path(str(script), run_name="__main__")
 
 
-def test_the_page_of_the_reproduction_is_made_from_results(results, monkeypatch, tmp_path):
+def test_reproduction_page_is_made_from_results(results):
     script = runpy.run_path(str(EXPERIMENTS / "reproduction.py"))
     made = [script["Reproduction"](name, results[0][name]) for name in SAMPLES]
     page = script["page"](made)
-    for title in ("What must hold", "Soccer", "Brodatz", "Ohsumed", "Winning numbers", "Times of fusion graphs"):
+    for title in ("Checks", "Soccer", "Brodatz", "Ohsumed", "Winning numbers", "Times of fusion graphs"):
         assert f"## {title}" in page
-    claims = list(itertools.chain.from_iterable(one.checks() for one in made))
-    assert len([claim for claim, _, _ in claims if "within 0.05" in claim]) >= 13  # 3 + 3 + 7 rankers
+    checks = list(itertools.chain.from_iterable(one.checks() for one in made))
+    assert len([check for check, _, _ in checks if "within 0.05" in check]) >= 13  # 3 + 3 + 7 rankers
     assert "| BIC | `bic` |" in page
