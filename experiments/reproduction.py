@@ -17,15 +17,7 @@ from statistics import fmean, stdev
 from rankloom.evaluation import SYMBOLS, winning_numbers
 from rankloom.evaluation.selection import agreement
 from rankloom.experiment import Results
-from rankloom.experiment.results import (
-    ComparatorRecord,
-    CorrelationRecord,
-    CutoffRecord,
-    MethodRecord,
-    RankerRecord,
-    SelectionRecord,
-    TimeRecord,
-)
+from rankloom.experiment import results as rec
 from rankloom.report.findings import mean, outcomes
 
 ROOT = Path(__file__).parents[1]
@@ -45,17 +37,17 @@ class Reproduction:
         self.name, self.results = name, results
         self.paper_rankers = PAPER["rankers"][name]["values"]
         self.fused = PAPER["fused"][name]
-        self.alone = {one.ranker: mean(one.values, "ndcg@10") for one in results.of(RankerRecord)}
+        self.alone = {one.ranker: mean(one.values, "ndcg@10") for one in results.of(rec.RankerRecord)}
         self.selections = self._selections()
 
     def _selections(self):
         """Return our selection for each of the paper's three sets of rankers, None if there is none."""
-        ours = {frozenset(one.rankers): one.selection for one in self.results.of(SelectionRecord)}
+        ours = {frozenset(one.rankers): one.selection for one in self.results.of(rec.SelectionRecord)}
         return [ours.get(frozenset(rankers)) for rankers in self.fused["configurations"]]
 
     def methods(self, selection):
         """Return the values of each method on a selection, query by query."""
-        records = self.results.of(MethodRecord)
+        records = self.results.of(rec.MethodRecord)
         return {one.method: one.values["ndcg@10"] for one in records if one.selection == selection}
 
     def fg(self, selection):
@@ -106,7 +98,7 @@ class Reproduction:
         yield from self._comparators()
 
     def _rankers(self):
-        seconds = {one.ranker: one.seconds for one in self.results.of(RankerRecord)}
+        seconds = {one.ranker: one.seconds for one in self.results.of(rec.RankerRecord)}
         calls = dict(self.results.experiment.rankers)
         yield "| ranker | implementation | NDCG@10 | paper | difference | seconds to rank |"
         yield "|---|---|---:|---:|---:|---:|"
@@ -116,7 +108,7 @@ class Reproduction:
         yield ""
 
     def _correlations(self):
-        record = next(one for one in self.results.of(CorrelationRecord) if one.correlation == "jaccard")
+        record = next(one for one in self.results.of(rec.CorrelationRecord) if one.correlation == "jaccard")
         paper = PAPER["correlations"][self.name]
         order, index = paper["rankers"], {name: i for i, name in enumerate(record.rankers)}
         yield f"Jaccard correlation of the first {record.depth} items, ours (the paper's in parentheses):\n"
@@ -130,7 +122,7 @@ class Reproduction:
         yield "\n" + textwrap.fill(self._chosen(), 120, break_on_hyphens=False) + "\n"
 
     def _chosen(self):
-        found = {one.selection: one.rankers for one in self.results.of(SelectionRecord)}
+        found = {one.selection: one.rankers for one in self.results.of(rec.SelectionRecord)}
         choices = [f"`{selection}` chooses {' + '.join(rankers)}" for selection, rankers in found.items()]
         same = set(PAPER["chosen"][self.name]) == set(found.get("pair", ()))
         pair = "the same as ours" if same else "different from ours"
@@ -172,7 +164,7 @@ class Reproduction:
 
     def _cutoffs(self):
         curve = {}
-        for one in self.results.of(CutoffRecord):
+        for one in self.results.of(rec.CutoffRecord):
             curve.setdefault(one.cutoff, {})[one.method] = mean(one.values, "ndcg@10")
         methods = list(next(iter(curve.values())))
         yield "Effect of the cutoff with all rankers (in the paper only a plot, rising up to L = 10, then flat):"
@@ -183,7 +175,7 @@ class Reproduction:
         yield ""
 
     def _comparators(self):
-        values = {one.comparator: one.values["ndcg@10"] for one in self.results.of(ComparatorRecord)}
+        values = {one.comparator: one.values["ndcg@10"] for one in self.results.of(rec.ComparatorRecord)}
         symbol = SYMBOLS[outcomes(self.results, values["wgu"], {"mcs": values["mcs"]})["mcs"].verdict]
         wgu, mcs, points, paper_symbol = PAPER["comparators"][self.name]
         ours = [float(values[name].mean()) for name in ("wgu", "mcs")]
@@ -193,7 +185,7 @@ class Reproduction:
 
     def time_row(self):
         """Return the row of this collection in the table of times."""
-        record = next(one for one in self.results.of(TimeRecord) if one.selection == self.selections[0])
+        record = next(one for one in self.results.of(rec.TimeRecord) if one.selection == self.selections[0])
         query, offline = fmean(record.query), fmean(record.offline)
         paper_query, _, paper_offline, _ = PAPER["times"][self.name]
         return (
@@ -256,7 +248,7 @@ def _estimates(found):
     yield "Rank correlation of the label-free estimates with NDCG@10, over the rankers of each collection:"
     yield "\n| collection | rankers | estimate | Spearman | Kendall |\n|---|---:|---|---:|---:|"
     for one in found:
-        records = one.results.of(RankerRecord)
+        records = one.results.of(rec.RankerRecord)
         for kind in records[0].estimates:
             estimated = {record.ranker: record.estimates[kind] for record in records}
             values = [agreement(estimated, one.alone, kind=how) for how in ("spearman", "kendall")]

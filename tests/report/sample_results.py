@@ -2,16 +2,8 @@
 
 import numpy as np
 
-from rankloom.experiment.results import (
-    ComparatorRecord,
-    CorrelationRecord,
-    CutoffRecord,
-    MethodRecord,
-    RankerRecord,
-    Results,
-    SelectionRecord,
-    TimeRecord,
-)
+from rankloom.experiment import results as rec
+from rankloom.experiment.results import Results
 from rankloom.experiment.spec import Experiment
 
 RANKERS = {"bic": 0.61, "acc": 0.58, "gch": 0.50}
@@ -45,7 +37,7 @@ def specification(rankers=tuple(RANKERS), methods=tuple(METHODS), selections=tup
 def ranker_records(rankers=None, estimates=True):
     found = (rankers or RANKERS).items()
     return [
-        RankerRecord(
+        rec.RankerRecord(
             name, values(mean, shift=i), {"authority": mean / 2, "reciprocal": 1 - mean} if estimates else {}, 0.5
         )
         for i, (name, mean) in enumerate(found)
@@ -55,10 +47,10 @@ def ranker_records(rankers=None, estimates=True):
 def method_records(methods=None, selections=None):
     records = []
     for number, (selection, rankers) in enumerate((selections or SELECTIONS).items()):
-        records.append(SelectionRecord(selection, rankers))
+        records.append(rec.SelectionRecord(selection, rankers))
         for i, (method, mean) in enumerate((methods or METHODS).items()):
             quality = values(mean + 0.01 * number, shift=3 + i - (method == "combsum"))  # equal to rrf
-            records.append(MethodRecord(selection, rankers, method, quality, 0.01 * (i + 1)))
+            records.append(rec.MethodRecord(selection, rankers, method, quality, 0.01 * (i + 1)))
     return records
 
 
@@ -66,12 +58,12 @@ def other_records(rankers=tuple(RANKERS)):
     matrix = np.array(
         [[1.0 if i == j else 0.2 + 0.1 * (i + j) for j in range(len(rankers))] for i in range(len(rankers))]
     )
-    records = [CorrelationRecord(kind, 10, tuple(rankers), matrix) for kind in ("jaccard", "kendall", "spearman")]
+    records = [rec.CorrelationRecord(kind, 10, tuple(rankers), matrix) for kind in ("jaccard", "kendall", "spearman")]
     for cutoff in (2, 4, 10, 20):
         for method, height in (("fg", 0.66), ("rrf", 0.6)):
-            records.append(CutoffRecord(method, cutoff, values(height - 0.2 / cutoff), 0.1))
-    records += [ComparatorRecord("wgu", values(0.66)), ComparatorRecord("mcs", values(0.65))]
-    return [*records, *(TimeRecord(name, (0.5, 0.6, 0.7), (2e-5, 3e-5, 4e-5)) for name in SELECTIONS)]
+            records.append(rec.CutoffRecord(method, cutoff, values(height - 0.2 / cutoff), 0.1))
+    records += [rec.ComparatorRecord("wgu", values(0.66)), rec.ComparatorRecord("mcs", values(0.65))]
+    return [*records, *(rec.TimeRecord(name, (0.5, 0.6, 0.7), (2e-5, 3e-5, 4e-5)) for name in SELECTIONS)]
 
 
 def results(records=None, about=None, **spec):

@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 from sample_results import method_records, other_records, ranker_records, results
 
-from rankloom.experiment.results import (
-    ComparatorRecord,
-    CorrelationRecord,
-    CutoffRecord,
-    MethodRecord,
-    RankerRecord,
-    SelectionRecord,
-    TimeRecord,
-)
+from rankloom.experiment import results as rec
 from rankloom.report import tables
 
 HIGH = np.array([0.9, 0.8, 0.7, 0.9, 0.8])  # mean 0.82
@@ -29,7 +21,7 @@ def small(*records, **spec):
 
 
 def on_all(**methods):
-    return [MethodRecord("all", ("bic", "acc"), name, one(values), 0.25) for name, values in methods.items()]
+    return [rec.MethodRecord("all", ("bic", "acc"), name, one(values), 0.25) for name, values in methods.items()]
 
 
 def columns(table):
@@ -41,7 +33,7 @@ def cells(table, *titles):
     return [tuple(row.cells[number] for number in numbers) for row in table.rows]
 
 
-BIC, ACC = RankerRecord("bic", one(LOW), {}, 1.5), RankerRecord("acc", one(LOW - 0.1), {}, 0.5)
+BIC, ACC = rec.RankerRecord("bic", one(LOW), {}, 1.5), rec.RankerRecord("acc", one(LOW - 0.1), {}, 0.5)
 
 
 def test_methods_are_compared_with_the_first_by_symbol_gain_and_p():
@@ -78,13 +70,13 @@ def test_p_values_are_corrected_on_request():
 
 
 def test_the_best_ranker_is_in_every_table_even_if_not_selected():
-    selection = [SelectionRecord("best(1)", ("acc",)), MethodRecord("best(1)", ("acc",), "fg", one(HIGH), 1.0)]
+    selection = [rec.SelectionRecord("best(1)", ("acc",)), rec.MethodRecord("best(1)", ("acc",), "fg", one(HIGH), 1.0)]
     (table,) = tables.methods(small(BIC, ACC, *selection, selections=("best(1)",)))
     assert [row[0] for row in cells(table, "Method")] == ["fg", "bic (best ranker)", "acc (ranker)"]
 
 
 def test_there_is_no_test_for_a_single_query():
-    single = small(RankerRecord("bic", one([0.5]), {}, 1.0), *on_all(fg=[0.6], rrf=[0.5]))
+    single = small(rec.RankerRecord("bic", one([0.5]), {}, 1.0), *on_all(fg=[0.6], rrf=[0.5]))
     (table,) = tables.methods(single)
     assert cells(table, "Test", "p") == [(None, None)] * 3
 
@@ -122,7 +114,7 @@ def test_without_estimates_there_are_no_tables_of_them():
 
 
 def test_agreement_needs_two_rankers():
-    assert tables.agreements(small(RankerRecord("bic", one(LOW), {"authority": 0.5}, 1.0))) is None
+    assert tables.agreements(small(rec.RankerRecord("bic", one(LOW), {"authority": 0.5}, 1.0))) is None
 
 
 def test_winning_numbers_count_strict_wins_over_all_selections():
@@ -150,13 +142,13 @@ def test_gains_are_in_percent_of_the_ranker():
 
 
 def test_a_gain_over_zero_is_blank():
-    zero = RankerRecord("acc", one([0.0] * 5), {}, 1.0)
+    zero = rec.RankerRecord("acc", one([0.0] * 5), {}, 1.0)
     table = tables.gains(small(BIC, zero, *on_all(fg=HIGH)))
     assert cells(table, "Ranker", "fg on all (%)")[2] == ("acc", None)
 
 
 def test_comparators_differ_in_percentage_points():
-    found = small(ComparatorRecord("wgu", one(HIGH)), ComparatorRecord("mcs", one(HIGH - 0.01)))
+    found = small(rec.ComparatorRecord("wgu", one(HIGH)), rec.ComparatorRecord("mcs", one(HIGH - 0.01)))
     table = tables.comparators(found)
     assert cells(table, "Comparator", "Gain of wgu (p.p.)", "Test") == [
         ("wgu", None, None),
@@ -168,23 +160,23 @@ def test_percentage_points_of_ns_are_relative_to_four_as_in_the_paper():
     def ns(value):  # UKBench: 3.69 and 3.67 differ by 0.5 points
         return {"ns": np.full(5, value)}
 
-    found = small(ComparatorRecord("wgu", ns(3.69)), ComparatorRecord("mcs", ns(3.67)), measures=["ns"])
+    found = small(rec.ComparatorRecord("wgu", ns(3.69)), rec.ComparatorRecord("mcs", ns(3.67)), measures=["ns"])
     assert cells(tables.comparators(found), "Gain of wgu (p.p.)")[1] == (pytest.approx(0.5),)
 
 
 def test_cutoffs_are_rows_and_methods_of_the_curve_columns():
-    records = [CutoffRecord("fg", 10, one(HIGH), 1.0), CutoffRecord("fg", 2, one(LOW), 1.0)]
-    table = tables.cutoffs(small(*records, CutoffRecord("rrf", 2, one(LOW), 1.0)))
+    records = [rec.CutoffRecord("fg", 10, one(HIGH), 1.0), rec.CutoffRecord("fg", 2, one(LOW), 1.0)]
+    table = tables.cutoffs(small(*records, rec.CutoffRecord("rrf", 2, one(LOW), 1.0)))
     assert columns(table) == ["Cutoff", "fg", "rrf"]
     low, high = pytest.approx(0.52), pytest.approx(0.82)
     assert [row.cells for row in table.rows] == [(2, low, low), (10, high, None)]
 
 
 def test_times_are_mean_and_standard_deviation_in_a_readable_unit():
-    quick = tables.times(small(TimeRecord("all", (1.0, 2.0, 3.0), (2e-5, 4e-5))))
+    quick = tables.times(small(rec.TimeRecord("all", (1.0, 2.0, 3.0), (2e-5, 4e-5))))
     assert columns(quick)[4:] == ["Query (µs)", "± (µs)"]
     assert quick.rows[0].cells == ("all", 3, 2.0, 1.0, pytest.approx(30), pytest.approx(2**0.5 * 10))
-    slow = tables.times(small(TimeRecord("all", (1.0,), (0.02,))))
+    slow = tables.times(small(rec.TimeRecord("all", (1.0,), (0.02,))))
     assert columns(slow)[4] == "Query (ms)"
     assert slow.rows[0].cells == ("all", 1, 1.0, None, pytest.approx(20), None)
 
@@ -196,7 +188,7 @@ def test_seconds_of_methods_have_a_column_for_each_selection():
 
 def test_correlations_have_a_row_and_a_column_for_each_ranker():
     matrix = np.array([[1.0, 0.25], [0.25, 1.0]])
-    (table,) = tables.correlations(small(CorrelationRecord("jaccard", 10, ("bic", "acc"), matrix)))
+    (table,) = tables.correlations(small(rec.CorrelationRecord("jaccard", 10, ("bic", "acc"), matrix)))
     assert columns(table) == ["Ranker", "bic", "acc"]
     assert [row.cells for row in table.rows] == [("bic", 1.0, 0.25), ("acc", 0.25, 1.0)]
 
