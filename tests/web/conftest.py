@@ -1,4 +1,4 @@
-"""A small library behind a client in this process."""
+"""A small library, and an in-process client for it."""
 
 import pytest
 from web_collection import baskets
@@ -20,6 +20,6 @@ def limits():
 def client(library, limits):
     from starlette.testclient import TestClient
 
-    app = make_app(library, limits=limits, names=["baskets.example"])
+    app = make_app(library, limits=limits, allowed_hosts=["baskets.example"])
     with TestClient(app, base_url="http://127.0.0.1:8000", follow_redirects=False) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""A server in a process of its own, started as a user starts it."""
+"""A server in a separate process, started as a user would."""
 
 import os
 import re
@@ -24,7 +24,7 @@ sys.path.insert(0, {folder!r})
 from web_collection import baskets
 from rankloom.web import Library, Limits, listen, serve
 limits = Limits(header_seconds=1, answer_seconds=1, connections=20)
-serve(Library.open(baskets(), ["bic"]), listen(), limits=limits, ready=lambda address: print(address, flush=True))
+serve(Library.open(baskets(), ["bic"]), listen(), limits=limits, ready=lambda url: print(url, flush=True))
 """
 SLOW = """
 import sys, time
@@ -33,35 +33,35 @@ from web_collection import baskets
 from rankloom.web import Library, Limits, listen, serve
 library = Library.open(baskets(), ["bic"])
 Library.compare = lambda *_: time.sleep(600)
-serve(library, listen(), limits=Limits(seconds=1), ready=lambda address: print(address, flush=True))
+serve(library, listen(), limits=Limits(seconds=1), ready=lambda url: print(url, flush=True))
 """
 
 
 @contextmanager
 def server(*arguments, collection="baskets", rankers=("bic", "gch", "okapi", "jaccard")):
-    """Give the process of a server and its address; it is ended afterwards if it still runs."""
+    """Yield the process of a server and its URL; kill it afterwards if it still runs."""
     chosen = [part for one in rankers for part in ("--ranker", one)]
-    with started(BASKETS, "serve", collection, *chosen, "--port", "0", "--no-cache", *arguments) as both:
-        yield both
+    with started(BASKETS, "serve", collection, *chosen, "--port", "0", "--no-cache", *arguments) as started_server:
+        yield started_server
 
 
 @contextmanager
 def started(code, *arguments):
-    """Give a process that runs some code, and the address that it prints."""
+    """Yield a process that runs some code, and the URL that it prints."""
     command = [sys.executable, "-c", code.format(folder=str(Path(__file__).parent)), *arguments]
     paths = [SOURCE, os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, bufsize=1
     )
-    said = []
-    reader = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
+    stderr = []
+    reader = threading.Thread(target=lambda: stderr.extend(process.stderr), daemon=True)
     reader.start()
     try:
         found = re.search(r"http://\S+", process.stdout.readline())
         if found is None:
             process.wait(30)
-            raise AssertionError("".join(said))
+            raise AssertionError("".join(stderr))
         yield process, found.group()
     finally:
         if process.poll() is None:

@@ -1,4 +1,4 @@
-"""Two graphs drawn: which edges are in the drawing, and what items are called there."""
+"""The drawings of two graphs: their edges and labels."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 import rankloom as rl
 from rankloom.fusion_graph.graph import explain
-from rankloom.web.graph_view import MOST_EDGES, draw_pair
+from rankloom.web.graph_view import MAX_EDGES, draw_pair
 
 
 @pytest.fixture(scope="module")
@@ -17,31 +17,31 @@ def drawn():
     index = rl.FusionIndex.build(lists, cutoff=30)
     pair = index.graph(0), index.graph(1)
     why = explain(*pair, "wgu")
-    names = ("the <query>", "the item")
-    return pair, why, draw_pair(*pair, why, names=names, title="item <{}>".format, address=lambda number: None)
+    titles = ("the <query>", "the item")
+    return pair, why, draw_pair(*pair, why, titles=titles, title="item <{}>".format, image_url=lambda number: None)
 
 
 def paths(drawing):
-    return re.findall(r'<path class="(edge|edge lit)" d="(M[\d. -]+)', drawing.svg)
+    return re.findall(r'<path class="(edge|edge common)" d="(M[\d. -]+)', drawing.svg)
 
 
-def test_edges_in_common_are_drawn_first_and_the_same_in_both(drawn):
+def test_common_edges_are_drawn_first_and_the_same_in_both(drawn):
     pair, why, drawings = drawn
     shared = sum(part.kind == "edge" for part in why.parts)
-    assert all(len(graph.edges) > MOST_EDGES for graph in pair)
+    assert all(len(graph.edges) > MAX_EDGES for graph in pair)
     assert shared > 10
-    lit = [{start for kind, start in paths(one) if kind == "edge lit"} for one in drawings]
-    assert lit[0] == lit[1]
-    assert [sum(kind == "edge lit" for kind, _ in paths(one)) for one in drawings] == [min(shared, MOST_EDGES)] * 2
+    common = [{start for kind, start in paths(one) if kind == "edge common"} for one in drawings]
+    assert common[0] == common[1]
+    assert [sum(kind == "edge common" for kind, _ in paths(one)) for one in drawings] == [min(shared, MAX_EDGES)] * 2
 
 
-def test_edges_that_are_left_out_are_counted(drawn):
+def test_omitted_edges_are_counted(drawn):
     for graph, one in zip(drawn[0], drawn[2], strict=True):
-        assert len(paths(one)) == MOST_EDGES
-        assert one.n_left_out == len(graph.edges) - MOST_EDGES
+        assert len(paths(one)) == MAX_EDGES
+        assert one.n_omitted == len(graph.edges) - MAX_EDGES
 
 
-def test_items_go_by_their_titles(drawn):
+def test_items_are_labeled_with_their_titles(drawn):
     query, item = drawn[2]
     assert 'aria-label="Fusion graph of the &lt;query&gt;: ' in query.svg
     assert 'aria-label="Fusion graph of the item: ' in item.svg

@@ -1,14 +1,14 @@
-"""Values are made once, kept while they are used, and let go of in order."""
+"""Values are made once, and the least recently used go first."""
 
 import threading
 
 import pytest
 
-from rankloom.web.lru import Kept
+from rankloom.web.lru import LRUCache
 
 
-def test_threads_that_ask_at_the_same_time_get_the_one_value_that_is_made():
-    kept, made, begin = Kept(4), [], threading.Barrier(8)
+def test_concurrent_threads_share_one_value():
+    cache, made, start = LRUCache(4), [], threading.Barrier(8)
     finish = threading.Event()
 
     def make():
@@ -18,11 +18,11 @@ def test_threads_that_ask_at_the_same_time_get_the_one_value_that_is_made():
 
     found = []
 
-    def ask():
-        begin.wait(10)
-        found.append(kept.get("a", make))
+    def get():
+        start.wait(10)
+        found.append(cache.get("a", make))
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
+    threads = [threading.Thread(target=get) for _ in range(8)]
     for thread in threads:
         thread.start()
     finish.set()
@@ -32,27 +32,27 @@ def test_threads_that_ask_at_the_same_time_get_the_one_value_that_is_made():
     assert len(set(map(id, found))) == 1
 
 
-def test_an_error_is_raised_and_not_kept():
-    kept = Kept(4)
+def test_error_is_raised_and_not_cached():
+    cache = LRUCache(4)
     with pytest.raises(ZeroDivisionError):
-        kept.get("a", lambda: 1 / 0)
-    assert kept.get("a", lambda: 2) == 2
+        cache.get("a", lambda: 1 / 0)
+    assert cache.get("a", lambda: 2) == 2
 
 
-def test_what_was_used_longest_ago_goes_first():
-    kept = Kept(2)
+def test_least_recently_used_value_goes_first():
+    cache = LRUCache(2)
     for key in ("a", "b"):
-        kept.get(key, lambda: 0)
-    kept.find("a")
-    kept.get("c", lambda: 0)
-    assert ["a" in kept, "b" in kept, "c" in kept] == [True, False, True]
+        cache.get(key, lambda: 0)
+    cache.find("a")
+    cache.get("c", lambda: 0)
+    assert ["a" in cache, "b" in cache, "c" in cache] == [True, False, True]
 
 
-def test_what_is_kept_is_bounded_in_size_but_for_the_last():
-    kept = Kept(100, most_bytes=10, size=len)
+def test_total_size_is_bounded():
+    cache = LRUCache(10, size=len)
     for key, value in (("a", "x" * 6), ("b", "x" * 5)):
-        kept.get(key, lambda value=value: value)
-    assert ["a" in kept, "b" in kept] == [False, True]
-    kept.get("c", lambda: "x" * 50)
-    assert ["b" in kept, "c" in kept] == [False, True]
-    assert kept.find("b") is None
+        cache.get(key, lambda value=value: value)
+    assert ["a" in cache, "b" in cache] == [False, True]
+    assert cache.get("c", lambda: "x" * 50) == "x" * 50
+    assert ["b" in cache, "c" in cache] == [True, False]
+    assert cache.find("c") is None

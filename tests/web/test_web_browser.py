@@ -1,36 +1,36 @@
-"""The page as people meet it: in a real browser, by mouse and by keys, broad and narrow, light and dark."""
+"""The page in a real browser: by mouse and keyboard, on a desktop and a phone, light and dark."""
 
 import pytest
 from serving import server
-from web_collection import encoded, picture
+from web_collection import encoded, image
 
 from browser import DESKTOP, PHONE, artifacts, visit
 
 
 @pytest.fixture(scope="module")
-def address():
+def base_url():
     with server() as (_, found):
         yield found.rstrip("/")
 
 
-def clean(seen, address):
-    """Check that nothing was complained about and nothing asked of anyone else."""
+def clean(seen, base_url):
+    """Check that there were no console errors and no requests to other servers."""
     assert seen.complaints == []
-    assert [url for url in seen.requests if not url.startswith(f"{address}/")] == []
+    assert [url for url in seen.requests if not url.startswith(f"{base_url}/")] == []
 
 
-def test_a_click_on_an_item_searches_by_it(browser, address):
-    with visit(browser, f"{address}/") as seen:
+def test_click_on_an_item_searches_by_it(browser, base_url):
+    with visit(browser, f"{base_url}/") as seen:
         seen.page.get_by_role("link", name="red/fig").click()
         seen.page.wait_for_url("**/item/3")
         assert seen.page.get_by_role("heading", level=1).inner_text() == "red/fig <3>.png"
         assert seen.page.locator(".fused .tile.relevant").count() >= 5
         assert seen.page.locator(".list").count() == 4
-        clean(seen, address)
+        clean(seen, base_url)
 
 
-def test_words_are_typed_after_a_slash_and_marked_in_the_results(browser, address):
-    with visit(browser, f"{address}/") as seen:
+def test_slash_starts_a_text_search_with_marked_results(browser, base_url):
+    with visit(browser, f"{base_url}/") as seen:
         seen.page.keyboard.press("/")
         seen.page.keyboard.type("blue figs")
         seen.page.keyboard.press("Enter")
@@ -38,21 +38,21 @@ def test_words_are_typed_after_a_slash_and_marked_in_the_results(browser, addres
         first = seen.page.locator(".fused .tile").first
         assert "blue/fig" in first.inner_text()
         assert first.locator("mark").all_inner_texts() == ["blue", "figs", "fig", "blue"]
-        clean(seen, address)
+        clean(seen, base_url)
 
 
-def test_a_picture_that_is_chosen_is_searched_by(browser, address, tmp_path):
+def test_search_by_a_chosen_image(browser, base_url, tmp_path):
     file = tmp_path / "mine.png"
-    file.write_bytes(encoded(picture("blue", 30)))
-    with visit(browser, f"{address}/") as seen:
-        seen.page.set_input_files("#picture", file)
-        seen.page.wait_for_url("**/picture/*")
-        assert seen.page.get_by_role("heading", level=1).inner_text() == "your picture"
+    file.write_bytes(encoded(image("blue", 30)))
+    with visit(browser, f"{base_url}/") as seen:
+        seen.page.set_input_files("#image", file)
+        seen.page.wait_for_url("**/upload/*")
+        assert seen.page.get_by_role("heading", level=1).inner_text() == "your image"
         assert "blue" in seen.page.locator(".fused .tile").first.inner_text()
-        clean(seen, address)
+        clean(seen, base_url)
 
 
-def test_a_picture_that_is_pasted_or_dropped_is_searched_by(browser, address):
+def test_search_by_a_pasted_or_dropped_image(browser, base_url):
     give = """([kind, bytes]) => {
         const data = new DataTransfer();
         data.items.add(new File([new Uint8Array(bytes)], "x.png", { type: "image/png" }));
@@ -62,24 +62,24 @@ def test_a_picture_that_is_pasted_or_dropped_is_searched_by(browser, address):
         document.body.dispatchEvent(event);
     }"""
     for kind in ("paste", "drop"):
-        with visit(browser, f"{address}/") as seen:
-            seen.page.evaluate(give, [kind, list(encoded(picture("green", 30)))])
-            seen.page.wait_for_url("**/picture/*")
+        with visit(browser, f"{base_url}/") as seen:
+            seen.page.evaluate(give, [kind, list(encoded(image("green", 30)))])
+            seen.page.wait_for_url("**/upload/*")
             assert "green" in seen.page.locator(".fused .tile").first.inner_text()
-            clean(seen, address)
+            clean(seen, base_url)
 
 
-def test_a_file_that_is_no_picture_is_told_of_on_the_page(browser, address, tmp_path):
+def test_invalid_image_shows_an_error(browser, base_url, tmp_path):
     file = tmp_path / "mine.png"
-    file.write_bytes(b"no picture")
-    with visit(browser, f"{address}/") as seen:
-        seen.page.set_input_files("#picture", file)
+    file.write_bytes(b"no image")
+    with visit(browser, f"{base_url}/") as seen:
+        seen.page.set_input_files("#image", file)
         seen.page.get_by_role("alert").wait_for()
-        assert "not a picture" in seen.page.get_by_role("alert").inner_text()
+        assert "not an image" in seen.page.get_by_role("alert").inner_text()
 
 
-def test_switches_act_at_once_and_are_in_the_address(browser, address):
-    with visit(browser, f"{address}/item/3") as seen:
+def test_options_take_effect_at_once_and_are_in_the_url(browser, base_url):
+    with visit(browser, f"{base_url}/item/3") as seen:
         seen.page.select_option("[name=method]", "rrf")
         seen.page.wait_for_url("**/item/3?method=rrf")
         assert seen.page.locator("#fused").inner_text().startswith("Fused by rrf")
@@ -94,11 +94,11 @@ def test_switches_act_at_once_and_are_in_the_address(browser, address):
         seen.page.fill("[name=cutoff]", "6")
         seen.page.locator("[name=cutoff]").press("Enter")
         seen.page.wait_for_url("**/item/3?cutoff=6")
-        clean(seen, address)
+        clean(seen, base_url)
 
 
-def test_the_link_that_skips_to_the_content_asks_for_nothing(browser, address):
-    with visit(browser, f"{address}/item/3") as seen:
+def test_skip_link_requests_nothing(browser, base_url):
+    with visit(browser, f"{base_url}/item/3") as seen:
         seen.page.evaluate("document.querySelector('main').dataset.old = 'yes'")
         seen.page.keyboard.press("Tab")
         seen.page.keyboard.press("Enter")
@@ -106,19 +106,19 @@ def test_the_link_that_skips_to_the_content_asks_for_nothing(browser, address):
         seen.page.wait_for_timeout(300)
         assert seen.page.evaluate("document.activeElement.id") == "main"
         assert seen.page.evaluate("document.querySelector('main').dataset.old") == "yes"
-        assert [url for url in seen.requests if "/item/" in url] == [f"{address}/item/3"]
+        assert [url for url in seen.requests if "/item/" in url] == [f"{base_url}/item/3"]
 
 
-def test_the_focus_stays_on_the_ranker_that_was_switched(browser, address):
-    with visit(browser, f"{address}/item/3") as seen:
+def test_focus_stays_on_the_changed_ranker(browser, base_url):
+    with visit(browser, f"{base_url}/item/3") as seen:
         seen.page.get_by_role("checkbox", name="okapi").press("Space")
         seen.page.wait_for_url("**/item/3?rankers=bic%2Cgch%2Cjaccard")
         seen.page.wait_for_function("document.querySelectorAll('.list').length === 3")
         assert seen.page.evaluate("document.activeElement.value") == "okapi"
 
 
-def test_pointing_at_a_result_says_why_and_a_click_draws_both_graphs(browser, address):
-    with visit(browser, f"{address}/item/3") as seen:
+def test_hover_explains_a_result_and_click_draws_both_graphs(browser, base_url):
+    with visit(browser, f"{base_url}/item/3") as seen:
         seen.page.locator(".fused .tile").nth(1).hover()
         seen.page.locator("#hint").wait_for()
         assert "WGU similarity" in seen.page.locator("#hint").inner_text()
@@ -127,12 +127,12 @@ def test_pointing_at_a_result_says_why_and_a_click_draws_both_graphs(browser, ad
         seen.page.locator(".fused .tile a.why").nth(1).click()
         seen.page.wait_for_url("**/item/3/why/*")
         assert seen.page.locator("svg.graph").count() == 2
-        assert seen.page.locator("svg.graph .vertex.lit").count() > 1
-        clean(seen, address)
+        assert seen.page.locator("svg.graph .vertex.common").count() > 1
+        clean(seen, base_url)
 
 
-def test_keys_lead_through_the_results(browser, address):
-    with visit(browser, f"{address}/item/3") as seen:
+def test_keyboard_shortcuts(browser, base_url):
+    with visit(browser, f"{base_url}/item/3") as seen:
         seen.page.keyboard.press("ArrowRight")
         seen.page.keyboard.press("ArrowRight")
         focused = "document.activeElement.closest('.tile').dataset.number"
@@ -148,24 +148,24 @@ def test_keys_lead_through_the_results(browser, address):
         assert seen.page.get_by_role("dialog").is_visible()
         seen.page.keyboard.press("Escape")
         assert not seen.page.get_by_role("dialog").is_visible()
-        clean(seen, address)
+        clean(seen, base_url)
 
 
-def test_without_scripts_links_and_forms_do_the_same(browser, address):
+def test_links_and_forms_work_without_scripts(browser, base_url):
     context = browser.new_context(java_script_enabled=False, viewport=DESKTOP)
     page = context.new_page()
-    page.goto(f"{address}/item/3")
+    page.goto(f"{base_url}/item/3")
     page.select_option("[name=method]", "rrf")
     page.get_by_role("button", name="Apply").click()
     assert page.locator("#fused").inner_text().startswith("Fused by rrf")
-    page.set_input_files("#picture", {"name": "x.png", "mimeType": "image/png", "buffer": encoded(picture("red"))})
-    page.get_by_role("button", name="Send").click()
-    page.wait_for_url("**/picture/*")
+    page.set_input_files("#image", {"name": "x.png", "mimeType": "image/png", "buffer": encoded(image("red"))})
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/upload/*")
     context.close()
 
 
-def test_every_control_has_a_name_for_screen_readers_and_pages_have_landmarks(browser, address):
-    with visit(browser, f"{address}/item/3") as seen:
+def test_controls_have_accessible_names_and_pages_landmarks(browser, base_url):
+    with visit(browser, f"{base_url}/item/3") as seen:
         nameless = """() => [...document.querySelectorAll("input, select, button, a")].filter((one) =>
             !(one.type === "hidden" || one.getAttribute("aria-label") || one.textContent.trim() || one.title
               || (one.labels && one.labels.length) || one.querySelector("img[alt]:not([alt=''])"))).length"""
@@ -181,10 +181,10 @@ VIEWS = {"browse": "/", "results": "/item/3", "words": "/search?q=blue+figs", "w
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_view_is_broader_than_the_window(browser, address, tmp_path, size, scheme):
+def test_no_view_overflows_the_window(browser, base_url, tmp_path, size, scheme):
     for name, path in VIEWS.items():
-        with visit(browser, address + path, size=size, scheme=scheme) as seen:
+        with visit(browser, base_url + path, size=size, scheme=scheme) as seen:
             assert seen.overflow == 0, name
             place = artifacts(tmp_path) / f"serve-{name}-{size['width']}-{scheme}.png"
             seen.page.screenshot(path=place)
-            clean(seen, address)
+            clean(seen, base_url)

@@ -1,4 +1,4 @@
-"""The application: commands whose errors are sentences, and what they share."""
+"""The Typer application, and the options and helpers that its commands share."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,20 +15,21 @@ from rankloom.io import FORMATS
 from rankloom.version import __version__
 
 if TYPE_CHECKING:
+    from rankloom.datasets import Collection
     from rankloom.io.cache import Cache
 
 
-#: What stands for a sign where the output can't have it: better, worse, no difference.
-STAND_INS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
+#: Replacements for symbols that the output cannot encode: better, worse, no difference.
+ASCII_SYMBOLS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
 
 
 def either(names: Iterable[str]) -> str:
-    """Return names as a choice: a, b or c."""
+    """Return names as in: a, b or c."""
     *first, last = names
     return f"{', '.join(first)} or {last}" if first else last
 
 
-#: The order in which the help lists the commands: from a first look to a service.
+#: The order of the commands in the help: from a first look to serving.
 COMMANDS = [
     "demo",
     "rank",
@@ -46,7 +47,7 @@ COMMANDS = [
 
 
 class _Group(TyperGroup):
-    """Commands in the order of their use, whose errors are sentences."""
+    """Commands in the order of their use; an error is printed as one sentence."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(super().list_commands(ctx), key=COMMANDS.index)
@@ -60,7 +61,7 @@ class _Group(TyperGroup):
             raise
         except OSError as error:
             message = f"Cannot use {error.filename}: {error.strerror}."
-            if error.filename is None:  # the standard output; what is still in its buffer can't be written either
+            if error.filename is None:  # standard output; its buffer cannot be flushed either
                 message = f"Cannot write the output: {error.strerror or error}."
                 sys.stdout = None
         typer.echo(f"Error: {message}", err=True)
@@ -77,38 +78,40 @@ app = typer.Typer(
 )
 
 Runs = Annotated[
-    list[Path], typer.Argument(metavar="RUN", help="One file of ranks for each ranker.", show_default=False)
+    list[Path], typer.Argument(metavar="RUN", help="One file of ranked lists for each ranker.", show_default=False)
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help=f"Format of the files that are read: {either(FORMATS)}; by default as they are named."),
+    typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default guessed from their names."),
 ]
-K = Annotated[int, typer.Option("-k", min=1, help="How many answers for each query.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="How many threads to use; all of them by default.")]
-Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write.", show_default=False)]
+K = Annotated[int, typer.Option("-k", min=1, help="Number of results for each query.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; all by default.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="File or folder to write.", show_default=False)]
 Missing = Annotated[
     str | None,
     typer.Option(
-        help=f"A query that a ranker has no list for: {either(get_args(MissingPolicy))}; by default an error, "
-        "but for methods that look at the whole collection, in which it has an empty list."
+        help=f"What to do if a ranker has no list for a query: {either(get_args(MissingPolicy))}; by default error, "
+        "or empty for methods that need the whole collection."
     ),
 ]
 
 CacheFolder = Annotated[
     Path | None,
     typer.Option(
-        help="Where descriptors and ranks are kept between runs; by default in $RANKLOOM_CACHE, or the user's cache.",
+        help="Folder that caches descriptors and ranked lists; by default $RANKLOOM_CACHE, or in the user's cache.",
         show_default=False,
     ),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing between runs.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not read or write the cache.")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="A picture that can't be read is an error; else it is left out and named.")
+    bool, typer.Option("--strict", help="Stop at an item that cannot be read; otherwise it is skipped and reported.")
 ]
 
-KnownPlace = Annotated[
+CollectionPath = Annotated[
     str | None,
-    typer.Option(help="Where a known collection is; by default in $RANKLOOM_DATA, by its name.", show_default=False),
+    typer.Option(
+        help="Folder of a known collection; by default the one with its name in $RANKLOOM_DATA.", show_default=False
+    ),
 ]
 
 
@@ -124,7 +127,7 @@ Plugin = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE",
-        help="A Python file that registers methods, rankers, measures or the like; it is run. Repeatable.",
+        help="A Python file to run first, which registers methods, rankers, measures or the like. Repeatable.",
         is_eager=True,  # its names must be known before the other options are read
         callback=_load_plugins,
         show_default=False,
@@ -132,8 +135,8 @@ Plugin = Annotated[
 ]
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(__version__)
         raise typer.Exit
 
@@ -144,20 +147,28 @@ def _about(
         bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
-    """Take the options that are common to all commands."""
+    """Accept the options common to all commands."""
 
 
-def kept(folder: Path | None, nothing: bool) -> "Cache":
-    """Return the cache that was asked for."""
+def open_cache(folder: Path | None, no_cache: bool) -> "Cache":
+    """Return the cache that --cache and --no-cache ask for."""
     from rankloom.io.cache import Cache
 
-    found = None if nothing else folder or Cache.standard().folder
-    return Cache(found, tell=lambda message: typer.echo(f"Warning: {message}", err=True))
+    chosen = None if no_cache else folder or Cache.standard().folder
+    return Cache(chosen, tell=lambda message: typer.echo(f"Warning: {message}", err=True))
+
+
+def read_collection(spelling: str, path: str | None) -> "Collection":
+    """Open the collection that COLLECTION and --path name."""
+    from rankloom.datasets import open_collection
+    from rankloom.registry import Call
+
+    return open_collection(spelling if path is None else Call.of(spelling, {"path": path}))
 
 
 @contextmanager
 def progress_bars() -> Iterator[Any]:
-    """Give a callback that moves progress bars on the error stream, where that is a terminal."""
+    """Yield a callback that draws progress bars on standard error if it is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -174,7 +185,7 @@ def progress_bars() -> Iterator[Any]:
 
 
 def read_all(paths: list[Path], format: str | None, progress: Any) -> list[Any]:
-    """Read files of ranks, one after the other."""
+    """Read files of ranked lists."""
     from rankloom.io import read_ranks
 
     ranks = []
@@ -186,7 +197,7 @@ def read_all(paths: list[Path], format: str | None, progress: Any) -> list[Any]:
 
 
 def write(ranks: Any, path: Path, tag: str) -> None:
-    """Write ranks in the format that the name of the file tells."""
+    """Write ranked lists in the format of the file name."""
     from rankloom.io import format_of, write_ranks, write_run
 
     if format_of(path) == "trec":
@@ -196,7 +207,7 @@ def write(ranks: Any, path: Path, tag: str) -> None:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; of any width where the output is not a terminal. Names are shown as they are."""
+    """Print a table, of any width unless the output is a terminal; cells are not parsed as markup."""
     from rich.console import Console
     from rich.table import Table
 
@@ -208,11 +219,11 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with letters in the place of signs where the output can't have these."""
+    """Return a text with symbols replaced if the output cannot encode them."""
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        return text.translate(STAND_INS)
-    except LookupError:  # an encoding that Python does not know
+        return text.translate(ASCII_SYMBOLS)
+    except LookupError:  # an encoding unknown to Python
         pass
     return text

@@ -1,22 +1,22 @@
-"""The command that shows what rankloom does, without anything at hand: `demo`."""
+"""`rankloom demo`: compare fusion methods on the bundled emoji, then serve them."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloom.cli.app import CacheFolder, NoCache, app, kept, print_table, progress_bars
-from rankloom.cli.serve import Host, Port, tell_address
+from rankloom.cli.app import CacheFolder, NoCache, app, open_cache, print_table, progress_bars
+from rankloom.cli.serve import Host, Port, print_url
 from rankloom.errors import InputError
 
 if TYPE_CHECKING:
     from rankloom.io.cache import Cache
-    from rankloom.web import Library
+    from rankloom.rankers.ranking import Ranking
 
-#: Of experiments/emoji.toml: the best two of color, of texture and of words, each on its own.
+#: From experiments/emoji.toml: the two best rankers of color, of texture and of text.
 RANKERS = ("bic", "gch", "las", "qcch", "jaccard", "bow")
 SELECTIONS = {"all six": RANKERS, "jaccard + bow": ("jaccard", "bow")}
-#: rkgraph and recknngraphccs are the best other methods that look at graphs, see docs/emoji.md.
+#: rkgraph and recknngraphccs are the best other methods that use graphs, see docs/emoji.md.
 METHODS = {
     "rrf": "reciprocal rank fusion (RRF)",
     "combsum": "CombSUM",
@@ -25,7 +25,7 @@ METHODS = {
     "fg": "fusion graphs (FG)",
 }
 MEASURE = "ndcg@10"
-CUTOFF = 10  # the L of fusion graphs: methods that look at one query at a time see as much of each list
+CUTOFF = 10  # of fusion graphs; methods that see one query at a time get as much of each list
 
 
 @app.command()
@@ -34,15 +34,15 @@ def demo(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     first: Annotated[
-        int | None, typer.Option(min=2, help="Only so many of the emoji, for a quick look.", show_default=False)
+        int | None, typer.Option(min=2, help="Use only this many emoji, for a quick look.", show_default=False)
     ] = None,
     cache: CacheFolder = None,
     no_cache: NoCache = False,
 ) -> None:
-    """Rank the emoji that come with the package, compare methods of fusion, and serve the page.
+    """Rank the bundled emoji, compare fusion methods, and serve the page.
 
-    The first run ranks 1616 pictures with names and keywords; the next one finds that kept, and starts in seconds.
-    Where the port is taken, another one is.
+    The first run ranks 1616 images with names and keywords; the next one uses the cache and starts in seconds.
+    If the port is in use, another one is taken.
 
     Examples:
 
@@ -51,32 +51,36 @@ def demo(
     rankloom demo --no-serve
     """
     from rankloom.datasets import emoji
-    from rankloom.web import Library, check_extra
+    from rankloom.rankers import rank_collection
 
-    check_extra()
-    keeping = kept(cache, no_cache)
+    if serving:
+        from rankloom.web import check_extra
+
+        check_extra()
+    opened = open_cache(cache, no_cache)
     with progress_bars() as progress:
-        library = Library.open(emoji(first), RANKERS, cache=keeping, progress=progress)
-        rows = list(_rows(library, keeping, progress))
-    typer.echo(f"{library.collection.about}; each one a query, {MEASURE.upper()}:\n")
+        ranking = rank_collection(emoji(first), RANKERS, cache=opened, progress=progress)
+        rows = list(_rows(ranking, opened, progress))
+    typer.echo(f"{ranking.collection.about}; each one a query, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], rows)
     typer.echo(f"▲ FG is better than this, ▼ worse, • no difference (paired t-test, 99 %); L = {CUTOFF}.\n")
     if serving:
-        _serve(library, host, port)
+        _serve(ranking, opened, host, port)
 
 
-def _rows(library: "Library", cache: "Cache", progress: Any) -> Iterator[list[str]]:
-    """Give the rows of the table: of each ranker, then of each method."""
+def _rows(ranking: "Ranking", cache: "Cache", progress: Any) -> Iterator[list[str]]:
+    """Yield the rows of the table: the rankers, then the methods."""
     from rankloom.evaluation import compare
 
     names = [*RANKERS, *METHODS]
+    table = _Measured(ranking, cache)
     columns = []
     for number, rankers in enumerate(SELECTIONS.values()):
         values = {}
         for done, name in enumerate(names):
             progress("Comparing methods", number * len(names) + done, len(SELECTIONS) * len(names))
             if name in METHODS or name in rankers:
-                values[name] = _values(library, name, rankers, cache)
+                values[name] = table.values(name, rankers)
         columns.append(values)
     progress("Comparing methods", 1, 1)
     for name in names:
@@ -87,39 +91,50 @@ def _rows(library: "Library", cache: "Cache", progress: Any) -> Iterator[list[st
         yield row
 
 
-def _values(library: "Library", name: str, rankers: Sequence[str], cache: "Cache") -> Any:
-    """Return the measure of each query, by a ranker or a method; kept, since some methods take a while."""
-    from rankloom.io.cache import digest_bytes
-    from rankloom.version import __version__
+class _Measured:
+    """The measure of each query by rankers and methods; cached, because some methods take a while."""
 
-    key = digest_bytes(repr(("demo 2", __version__, library.version, name, rankers, MEASURE)).encode())
-    found = cache.load(key)
-    if found is not None and "values" in found and found["values"].shape == (len(library),):
-        return found["values"]
-    values = _measured(library, name, rankers)
-    cache.save(key, {"values": values})
-    return values
+    def __init__(self, ranking: "Ranking", cache: "Cache") -> None:
+        from rankloom.io.cache import digest_bytes
+
+        self._cache, self._labels = cache, ranking.collection.labels or ()
+        self._ranks: dict[str, Any] = {name: lists.items for name, lists in ranking.lists.items()}
+        self._digest = digest_bytes(*(ranks.items.tobytes() for ranks in self._ranks.values()))
+
+    def values(self, name: str, rankers: Sequence[str]) -> Any:
+        """Return the values of a ranker, or of a method that fuses some rankers."""
+        from rankloom.io.cache import digest_bytes
+        from rankloom.version import __version__
+
+        key = digest_bytes(repr(("demo 3", __version__, self._digest, name, rankers, MEASURE)).encode())
+        found = self._cache.load(key)
+        if found is not None and "values" in found and found["values"].shape == (len(self._labels),):
+            return found["values"]
+        values = self._evaluate(name, rankers)
+        self._cache.save(key, {"values": values})
+        return values
+
+    def _evaluate(self, name: str, rankers: Sequence[str]) -> Any:
+        from rankloom.aggregate import METHODS as KNOWN
+        from rankloom.aggregate import fuse
+        from rankloom.evaluation import evaluate
+
+        ranks = self._ranks.get(name)
+        if ranks is None:
+            lists = [self._ranks[one] for one in rankers]
+            cut = [one.head(CUTOFF) for one in lists] if KNOWN[name].needs == "queries" else lists
+            ranks = fuse(cut, method=name, k=CUTOFF)
+        return evaluate(ranks, labels=self._labels, measures=[MEASURE], per_query=True)[MEASURE]
 
 
-def _measured(library: "Library", name: str, rankers: Sequence[str]) -> Any:
-    from rankloom.aggregate import METHODS as KNOWN
-    from rankloom.aggregate import fuse
-    from rankloom.evaluation import evaluate
+def _serve(ranking: "Ranking", cache: "Cache", host: str, port: int) -> None:
+    from rankloom.web import Library, listen, serve
 
-    ranks = library.ranks.get(name)
-    if ranks is None:
-        lists = [library.ranks[one] for one in rankers]
-        cut = [one.head(CUTOFF) for one in lists] if KNOWN[name].needs == "queries" else lists
-        ranks = fuse(cut, method=name, k=CUTOFF)
-    return evaluate(ranks, labels=library.collection.labels, measures=[MEASURE], per_query=True)[MEASURE]
-
-
-def _serve(library: "Library", host: str, port: int) -> None:
-    from rankloom.web import listen, serve
-
+    with progress_bars() as progress:
+        library = Library.of_ranking(ranking, cache=cache, progress=progress)
     try:
-        listening = listen(host, port)
+        sock = listen(host, port)
     except InputError as error:  # most likely another demo
         typer.echo(f"{error} Taking another port instead.", err=True)
-        listening = listen(host, 0)
-    serve(library, listening, names=[host], ready=tell_address)
+        sock = listen(host, 0)
+    serve(library, sock, allowed_hosts=[host], ready=print_url)

@@ -1,20 +1,30 @@
-"""The command that serves a collection as a page: `serve`."""
+"""`rankloom serve`: serve a collection or an index as a web page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloom.cli.app import CacheFolder, KnownPlace, NoCache, Plugin, Strict, app, kept, progress_bars
+from rankloom.cli.app import (
+    CacheFolder,
+    CollectionPath,
+    NoCache,
+    Plugin,
+    Strict,
+    app,
+    open_cache,
+    progress_bars,
+    read_collection,
+)
+from rankloom.errors import InputError
 
 if TYPE_CHECKING:
-    from rankloom.datasets import Collection
     from rankloom.web import Library
 
 Host = Annotated[
-    str, typer.Option(help="Address to listen on; by default this machine alone can connect. 0.0.0.0 lets others in.")
+    str, typer.Option(help="Address to listen on; by default only this machine can connect. 0.0.0.0 lets others in.")
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any that is free.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")]
 
 
 @app.command()
@@ -23,103 +33,97 @@ def serve(
     collection: Annotated[
         str,
         typer.Argument(
-            metavar="INDEX",
-            help="A collection, as for rank: a folder of pictures or texts, a CSV, TSV or JSON-lines file of texts, a "
-            "known name such as emoji; or a folder written by rankloom index, whose items are known by name alone.",
+            metavar="COLLECTION",
+            help="A collection, as for rank: a folder of images or texts, a CSV, TSV or JSON Lines file of texts, a "
+            "known name such as emoji; or a folder written by rankloom index, whose items have ids but no content.",
             show_default=False,
         ),
     ],
     ranker: Annotated[
         list[str] | None,
         typer.Option(
-            help="A ranker, with its options as in vectors(metric=l2). Repeatable. By default bic, gch, las and qcch "
-            "for pictures, okapi, jaccard and bow for texts.",
+            help="A ranker, with options as in vectors(metric=l2). Repeatable. By default bic, gch, las and qcch "
+            "for images, and okapi, jaccard and bow for texts.",
             show_default=False,
         ),
     ] = None,
-    cutoff: Annotated[int, typer.Option(min=1, max=100, help="The L of fusion graphs; the page can change it.")] = 10,
-    depth: Annotated[int, typer.Option(min=1, help="Length of the lists at most.")] = 1000,
+    cutoff: Annotated[
+        int, typer.Option(min=1, max=100, help="How much of each list makes up a graph; the page can change it.")
+    ] = 10,
+    depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     name: Annotated[
         list[str] | None,
-        typer.Option(help="A host name to answer for, besides localhost and addresses. Repeatable."),
+        typer.Option(help="A host name to answer for, besides localhost and IP addresses. Repeatable."),
     ] = None,
-    time_limit: Annotated[float, typer.Option(min=1, help="Seconds that a request may take.")] = 15.0,
-    max_upload: Annotated[float, typer.Option(min=0.01, help="Megabytes that a request may have.")] = 10.0,
-    path: KnownPlace = None,
+    time_limit: Annotated[float, typer.Option(min=1, help="Maximum time of a request, in seconds.")] = 15.0,
+    max_upload: Annotated[float, typer.Option(min=0.01, help="Maximum size of a request, in megabytes.")] = 10.0,
+    path: CollectionPath = None,
     strict: Strict = False,
     cache: CacheFolder = None,
     no_cache: NoCache = False,
     plugin: Plugin = None,
 ) -> None:
-    """Serve a collection as a page: search by item, words or picture, compare methods, see why.
+    """Serve a web page over a collection: search by item, text or image, compare methods, explain results.
 
-    The first start ranks the collection; what that takes long for is kept, and the next start is quick.
+    The first start ranks the collection and caches the lists; the next start is quick.
 
     Examples:
 
     rankloom serve emoji
 
-    rankloom serve pictures --ranker bic --ranker lbp --port 8080
+    rankloom serve images --ranker bic --ranker lbp --port 8080
     """
     from rankloom.web import Library, Limits, check_extra, listen
     from rankloom.web import serve as serve_library
 
     check_extra()
-    woven = (Path(collection).expanduser() / "meta.json").is_file()
-    if woven:
-        _refuse_given(context, "ranker", "cutoff", "depth", "path", "strict")
-    listening = listen(host, port)  # before the work: a port that is taken is told at once
+    index = Path(collection).expanduser()
+    is_index = (index / "meta.json").is_file()
+    if is_index:
+        _refuse_options(context, "ranker", "cutoff", "depth", "path", "strict")
+    sock = listen(host, port)  # before the work, so that a port in use is reported at once
     with progress_bars() as progress:
-        if woven:
-            library = _of_index(Path(collection).expanduser())
+        if is_index:
+            library = _open_index(index)
         else:
             library = Library.open(
-                _opened(collection, path),
+                read_collection(collection, path),
                 ranker or (),
                 cutoff=cutoff,
                 depth=depth,
-                cache=kept(cache, no_cache),
+                cache=open_cache(cache, no_cache),
                 strict=strict,
                 progress=progress,
             )
-    tell_skipped(library)
+    _print_skipped(library)
     limits = Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit)
-    serve_library(library, listening, limits=limits, names=[host, *(name or [])], ready=tell_address)
+    serve_library(library, sock, limits=limits, allowed_hosts=[host, *(name or [])], ready=print_url)
 
 
-def _refuse_given(context: typer.Context, *names: str) -> None:
-    """Refuse options that an index on disk has settled."""
-    from rankloom.errors import InputError
-
+def _refuse_options(context: typer.Context, *names: str) -> None:
+    """Raise InputError if an option is given that the index on disk determines."""
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise InputError(f"--{name} can't be chosen for an index on disk; leave it out, or serve the collection.")
+            raise InputError(f"--{name} cannot be set for an index on disk; leave it out, or serve the collection.")
 
 
-def _opened(collection: str, path: str | None) -> "Collection":
-    from rankloom.datasets import open_collection
-    from rankloom.registry import Call
-
-    return open_collection(collection if path is None else Call.of(collection, {"path": path}))
-
-
-def _of_index(path: Path) -> "Library":
+def _open_index(path: Path) -> "Library":
     from rankloom.fusion_graph.index import FusionIndex
     from rankloom.web import Library
 
     return Library.of_index(FusionIndex.open(path), path.name)
 
 
-def tell_skipped(library: "Library") -> None:
-    """Say what could not be read."""
+def _print_skipped(library: "Library") -> None:
+    """Print which items could not be read."""
     if library.skipped:
-        reasons = "".join(f"\n  {name}: {reason}" for name, reason in list(library.skipped.items())[:20])
-        typer.echo(f"Left out {len(library.skipped)} that cannot be read:{reasons}", err=True)
+        reasons = "".join(f"\n  {item_id}: {reason}" for item_id, reason in list(library.skipped.items())[:20])
+        typer.echo(f"Skipped {len(library.skipped)} items that cannot be read:{reasons}", err=True)
 
 
-def tell_address(address: str) -> None:
-    """Say where the page is."""
-    typer.echo(f"Serving on {address} (press Ctrl+C to stop)")
+def print_url(url: str) -> None:
+    """Print the URL of the page."""
+    typer.echo(f"Serving on {url} (press Ctrl+C to stop)")

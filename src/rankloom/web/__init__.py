@@ -1,6 +1,6 @@
-"""The page over a collection: search it by item, by words or by picture, and see why an item came first.
+"""A web page over a collection: search it by item, text or image, and see why an item was found.
 
-Importing this is light; `make_app` and `serve` need the extra ``serve``.
+Importing this is light; serving needs the extra ``serve``.
 """
 
 from __future__ import annotations
@@ -19,64 +19,65 @@ if TYPE_CHECKING:
 
 __all__ = ["Library", "Limits", "listen", "make_app", "serve"]
 
-NEEDED = {"fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools", "jinja2": "jinja2"}
-NEEDED |= {"python_multipart": "python-multipart", "PIL": "Pillow"}
+#: Modules of the extra, and the packages that bring them.
+REQUIRED = {"cachetools": "cachetools", "fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"}
+REQUIRED |= {"jinja2": "jinja2", "python_multipart": "python-multipart", "PIL": "Pillow"}
 
 
 def check_extra() -> None:
-    """Raise where a package of the extra is not installed."""
+    """Raise `MissingExtraError` if a package of the extra is not installed."""
     from importlib.util import find_spec
 
-    for module, package in NEEDED.items():
+    for module, package in REQUIRED.items():
         if find_spec(module) is None:
             raise MissingExtraError("The page", package, "serve")
 
 
-def make_app(library: Library, *, limits: Limits | None = None, names: Collection[str] = ()) -> App:
-    """Return the application of a library, for any ASGI server.
+def make_app(library: Library, *, limits: Limits | None = None, allowed_hosts: Collection[str] = ()) -> App:
+    """Return the ASGI application of a library.
 
     Parameters
     ----------
     library : Library
     limits : Limits, optional
-    names : collection of str
-        Host names to answer for, besides addresses and ``localhost``.
+    allowed_hosts : collection of str
+        Host names to answer for, besides IP addresses and ``localhost``.
     """
     check_extra()
     from rankloom.web.app import make_app as make
 
-    return make(library, limits=limits, names=names)
+    return make(library, limits=limits, allowed_hosts=allowed_hosts)
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """Return a socket that listens, for `serve`; port 0 takes any that is free."""
+    """Return a listening socket for `serve`; port 0 takes any free one."""
     check_extra()
-    from rankloom.web.server import bound
+    from rankloom.web.server import listen as listen_on
 
-    return bound(host, port)
+    return listen_on(host, port)
 
 
 def serve(
     library: Library,
-    listening: socket.socket,
+    sock: socket.socket,
     *,
     limits: Limits | None = None,
-    names: Collection[str] = (),
-    ready: Callable[[str], None] = lambda address: None,
+    allowed_hosts: Collection[str] = (),
+    ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serve a library until SIGTERM or SIGINT; what is under way then is finished.
+    """Serve a library until SIGTERM or SIGINT; pending requests are finished first.
 
     Parameters
     ----------
-    listening : socket
-        Of `listen`.
-    limits, names
+    sock : socket
+        From `listen`.
+    limits, allowed_hosts
         As in `make_app`.
     ready : callable
-        Told the address when requests are answered.
+        Called with the URL once the server answers requests.
     """
-    from rankloom.web.server import address, run
+    from rankloom.web.server import run, url_of
 
     limits = limits or Limits()
-    app = make_app(library, limits=limits, names=names)
-    run(app, listening, limits=limits, ready=lambda: ready(address(listening)))
+    app = make_app(library, limits=limits, allowed_hosts=allowed_hosts)
+    run(app, sock, limits=limits, ready=lambda: ready(url_of(sock)))

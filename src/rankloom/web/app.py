@@ -1,4 +1,4 @@
-"""The application: routes, errors of one shape, and the guard before them."""
+"""The ASGI application: routes, error handling and middleware."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from starlette.responses import Response
 from rankloom.errors import RankloomError
 from rankloom.version import __version__
 from rankloom.web.library import Library
-from rankloom.web.limits import Limits, RefusedError, error_body
-from rankloom.web.middleware import App, Guard
-from rankloom.web.response_cache import Remembering
+from rankloom.web.limits import INTERNAL_ERROR, Limits, RefusedError, error_body
+from rankloom.web.middleware import App, SecurityMiddleware, wants_page
+from rankloom.web.response_cache import ResponseCache
 from rankloom.web.routes import router
 from rankloom.web.site import Site, as_page
 
-ABOUT = "Search a collection by fused rankings. Every page has a twin of the same data: its address with .json."
-LONGEST = 1000  # letters of an error
+ABOUT = "Search a collection by fused rankings. Every page is also available as JSON: append .json to its path."
+MAX_ERROR_LENGTH = 1000  # characters
 ERROR = {
     "type": "object",
     "required": ["ok", "error", "status"],
@@ -29,15 +29,8 @@ ERROR = {
 }
 
 
-def make_app(library: Library, *, limits: Limits | None = None, names: Collection[str] = ()) -> App:
-    """Return the application of a library, for any ASGI server.
-
-    Parameters
-    ----------
-    limits : Limits, optional
-    names : collection of str
-        Host names to answer for, besides addresses and ``localhost``.
-    """
+def make_app(library: Library, *, limits: Limits | None = None, allowed_hosts: Collection[str] = ()) -> App:
+    """Return the ASGI application of a library; `rankloom.web.make_app` without its check of the extra."""
     site = Site(library, limits or Limits())
 
     @asynccontextmanager
@@ -51,13 +44,13 @@ def make_app(library: Library, *, limits: Limits | None = None, names: Collectio
     app.state.site = site
     app.include_router(router)
     for kind in (RefusedError, RankloomError, RequestValidationError, HTTPException, Exception):
-        app.add_exception_handler(kind, _refuse)
-    _describe(app, library)
-    return Guard(Remembering(app), site.limits, names)
+        app.add_exception_handler(kind, _error_response)
+    _complete_schema(app, library)
+    return SecurityMiddleware(ResponseCache(app), site.limits, allowed_hosts)
 
 
-def _describe(app: FastAPI, library: Library) -> None:
-    """Put into the description what FastAPI can't know: the one shape of errors, and the names there are."""
+def _complete_schema(app: FastAPI, library: Library) -> None:
+    """Add to the OpenAPI schema what FastAPI cannot know: the shape of errors, and the names of methods and rankers."""
     schema = app.openapi()
     schema.setdefault("components", {})["schemas"] = {"Error": ERROR}
     known = {"method": library.methods(), "rankers": list(library.ranks)}
@@ -65,47 +58,48 @@ def _describe(app: FastAPI, library: Library) -> None:
         for operation in methods.values():
             for parameter in operation.get("parameters", ()):
                 if known.get(parameter["name"]):
-                    _name_choices(parameter, known[parameter["name"]])
+                    _set_choices(parameter, known[parameter["name"]])
 
 
-def _name_choices(parameter: dict[str, Any], names: list[str]) -> None:
+def _set_choices(parameter: dict[str, Any], names: list[str]) -> None:
     choice = {"type": "string", "enum": names}
-    listed = parameter["name"] == "rankers"
-    parameter["schema"] = {"type": "array", "items": choice, "minItems": 1} if listed else choice
+    repeated = parameter["name"] == "rankers"
+    parameter["schema"] = {"type": "array", "items": choice, "minItems": 1} if repeated else choice
 
 
-async def _refuse(request: Request, error: Exception) -> Response:
-    """Answer with a sentence: as a page where a browser asked for one, else in the one shape of errors."""
-    refusal = _refusal(error)
-    more = error.headers if isinstance(error, HTTPException) else None
-    headers = {**refusal.headers(), **(more or {})}
-    if request.scope["path"].endswith(".json") or "text/html" not in request.headers.get("accept", ""):
+async def _error_response(request: Request, error: Exception) -> Response:
+    """Return an error as a page if a browser requested one, else as JSON."""
+    refusal = _as_refusal(error)
+    extra = error.headers if isinstance(error, HTTPException) else None
+    headers = {**refusal.headers(), **(extra or {})}
+    if not wants_page(request.scope):
         body = error_body(refusal.status, refusal.error)
         return Response(body, refusal.status, headers, media_type="application/json")
     site: Site = request.app.state.site
-    values = {**site.views.about(), "address": "/items", "status": refusal.status, "error": refusal.error}
-    page = as_page(site.pages.render("error.html", data=values, standard=site.library.standard), refusal.status)
+    values = {**site.views.about(), "url": "/items", "status": refusal.status, "error": refusal.error}
+    page = as_page(site.pages.render("error.html", data=values, defaults=site.library.defaults), refusal.status)
     page.headers.update(headers)
     return page
 
 
-def _refusal(error: Exception) -> RefusedError:
+def _as_refusal(error: Exception) -> RefusedError:
     if isinstance(error, RefusedError):
         return error
     if isinstance(error, RequestValidationError):
-        return RefusedError(422, " ".join(map(_sentence, error.errors())))
+        return RefusedError(422, " ".join(map(_invalid, error.errors())))
     if isinstance(error, HTTPException):
         return RefusedError(error.status_code, f"{error.detail}.")
     if isinstance(error, RankloomError):
         return RefusedError(400, _shortened(str(error)))
-    return RefusedError(500, "Something went wrong here; the log of the server says what.")
+    return RefusedError(500, INTERNAL_ERROR)
 
 
 def _shortened(error: str) -> str:
-    """Return a sentence without the middle of what it repeats: names from outside can be of any length."""
-    return error if len(error) <= LONGEST else f"{error[: LONGEST // 2]} … {error[-LONGEST // 2 :]}"
+    """Return a message without its middle if it is too long: it may repeat what the client sent."""
+    half = MAX_ERROR_LENGTH // 2
+    return error if len(error) <= MAX_ERROR_LENGTH else f"{error[:half]} … {error[-half:]}"
 
 
-def _sentence(wrong: dict[str, Any]) -> str:
-    """Return what is wrong with a parameter."""
-    return f"{wrong['loc'][-1]}: {wrong['msg']}; got {str(wrong.get('input'))[:100]!r}."
+def _invalid(error: dict[str, Any]) -> str:
+    """Return what is wrong with a parameter, in a sentence."""
+    return f"{error['loc'][-1]}: {error['msg']}; got {str(error.get('input'))[:100]!r}."

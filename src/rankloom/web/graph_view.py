@@ -1,4 +1,4 @@
-"""Two fusion graphs side by side, the common part lit: SVG whose colors are the page's, one place for each item."""
+"""Two fusion graphs side by side with the common part highlighted: SVG in the page's colors."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from rankloom.fusion_graph.draw import Point, bent_path, image_at, on_ring
 from rankloom.fusion_graph.graph import Explanation, FusionGraph
 
 SIDE = 460
-RING = 200  # radius of the circle that the vertices stand on
-MAX_EDGES = 300  # of each graph: those in common first, then the heaviest; lighter ones could not be seen
-MIN_RADIUS, MAX_RADIUS = 9, 24  # radius of a vertex
+RING = 200  # radius of the circle of vertices
+MAX_EDGES = 300  # of each graph: common ones first, then the heaviest; the rest would be too faint to see
+MIN_RADIUS, MAX_RADIUS = 9, 24  # of a vertex
 
-#: Number of an item -> the address of its picture, or None.
-Address = Callable[[int], str | None]
-#: Number of an item -> what it is called.
+#: Item number -> URL of its image, or None.
+ImageUrl = Callable[[int], str | None]
+#: Item number -> title.
 Title = Callable[[int], str]
 Edge = tuple[int, int]
 
 
 class Drawing(NamedTuple):
-    """A graph drawn: the SVG, and how many edges are too light or too many to be in it."""
+    """The SVG of a graph, and how many edges it omits."""
 
     svg: str
-    n_left_out: int
+    n_omitted: int
 
 
 def draw_pair(
@@ -34,79 +34,79 @@ def draw_pair(
     item: FusionGraph,
     why: Explanation,
     *,
-    names: tuple[str, str],
+    titles: tuple[str, str],
     title: Title,
-    address: Address,
+    image_url: ImageUrl,
 ) -> tuple[Drawing, Drawing]:
-    """Draw both graphs, items at the same places in both.
+    """Draw both graphs, with each item at the same point in both.
 
-    The items of both together stand on a circle in the order of their numbers: what does not change the graphs does
-    not move them, and what adds items leaves the others in order.
+    The items of both graphs are arranged on a circle by number, so that redrawing with other settings moves as
+    little as possible.
 
     Parameters
     ----------
-    names : (str, str)
-        What the query and the item are called.
+    titles : (str, str)
+        Of the query and the item.
 
     Returns
     -------
     (Drawing, Drawing)
-        SVG for a page, without colors of its own: vertices and edges in common are of class ``lit``.
+        SVG without colors of its own; common vertices and edges have the class ``common``.
     """
-    places = on_ring(sorted({*query.items.tolist(), *item.items.tolist()}), SIDE, RING)
-    lit = {(part.source, part.target) for part in why.parts}
-    first = [(part.source, part.target) for part in why.parts if part.source != part.target][:MAX_EDGES]
-    drawer = _Drawer(places, lit, frozenset(first), title, address)
-    return drawer.draw(query, names[0]), drawer.draw(item, names[1])
+    points = on_ring(sorted({*query.items.tolist(), *item.items.tolist()}), SIDE, RING)
+    common = {(part.source, part.target) for part in why.parts}
+    drawn = [(part.source, part.target) for part in why.parts if part.source != part.target][:MAX_EDGES]
+    drawer = _Drawer(points, common, frozenset(drawn), title, image_url)
+    return drawer.draw(query, titles[0]), drawer.draw(item, titles[1])
 
 
 class _Drawer(NamedTuple):
-    """What both drawings share: places, what is in common (`lit`) and which of its edges are drawn (`first`)."""
+    """What both drawings share; `drawn` are the common edges to draw."""
 
-    places: dict[int, Point]
-    lit: set[Edge]
-    first: frozenset[Edge]
+    points: dict[int, Point]
+    common: set[Edge]
+    drawn: frozenset[Edge]
     title: Title
-    address: Address
+    image_url: ImageUrl
 
-    def draw(self, graph: FusionGraph, name: str) -> Drawing:
+    def draw(self, graph: FusionGraph, title: str) -> Drawing:
         values = graph.to_dict()
-        edges = self._chosen(values["edges"])
-        room = min(1.0, 1.3 * pi * RING / (MAX_RADIUS * max(len(self.places), 1)))  # many are smaller, to overlap less
+        edges = self._select(values["edges"])
+        scale = min(1.0, 1.3 * pi * RING / (MAX_RADIUS * max(len(self.points), 1)))  # smaller if there are many
         radius = {
-            v["item"]: room * (MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * min(v["weight"], 1.0) ** 0.5)
+            v["item"]: scale * (MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * min(v["weight"], 1.0) ** 0.5)
             for v in values["vertices"]
         }
-        lines = (_edge(e, self.places, radius[e["target"]], _ends(e) in self.lit) for e in edges)
+        lines = (_edge(e, self.points, radius[e["target"]], _ends(e) in self.common) for e in edges)
         circles = (self._vertex(v["item"], v["weight"], radius[v["item"]]) for v in values["vertices"])
-        svg = _svg(self._label(name, list(radius), values["edges"]), [*lines, *circles])
+        svg = _svg(self._label(title, list(radius), values["edges"]), [*lines, *circles])
         return Drawing(svg, len(values["edges"]) - len(edges))
 
-    def _chosen(self, edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the edges to draw, what is lit on top."""
-        rest = sorted((e for e in edges if _ends(e) not in self.lit), key=lambda e: -e["weight"])
-        common = sorted((e for e in edges if _ends(e) in self.first), key=lambda e: e["weight"])
+    def _select(self, edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the edges to draw, common ones last and so on top."""
+        rest = sorted((e for e in edges if _ends(e) not in self.common), key=lambda e: -e["weight"])
+        common = sorted((e for e in edges if _ends(e) in self.drawn), key=lambda e: e["weight"])
         return [*reversed(rest[: MAX_EDGES - len(common)]), *common]
 
-    def _label(self, name: str, items: list[int], edges: list[dict[str, Any]]) -> str:
-        shared = sum((item, item) in self.lit for item in items)
+    def _label(self, title: str, items: list[int], edges: list[dict[str, Any]]) -> str:
+        shared = sum((item, item) in self.common for item in items)
         return (
-            f"Fusion graph of {name}: {len(items)} vertices, {shared} of them in common; "
-            f"{len(edges)} edges, {sum(_ends(e) in self.lit for e in edges)} in common."
+            f"Fusion graph of {title}: {len(items)} vertices, {shared} in common; "
+            f"{len(edges)} edges, {sum(_ends(e) in self.common for e in edges)} in common."
         )
 
-    def _vertex(self, number: int, weight: float, r: float) -> str:
-        x, y = self.places[number]
-        title, picture = self.title(number), self.address(number)
+    def _vertex(self, number: int, weight: float, radius: float) -> str:
+        x, y = self.points[number]
+        title, image = self.title(number), self.image_url(number)
         inside = (
             f'<text x="{x:.1f}" y="{y + 3.5:.1f}">{escape(_short(title))}</text>'
-            if picture is None
-            else image_at((x, y), r * 1.3, picture)
+            if image is None
+            else image_at((x, y), radius * 1.3, image)
         )
         return (
-            f'<g class="{"vertex lit" if (number, number) in self.lit else "vertex"}" data-item="{number}">'
+            f'<g class="{"vertex common" if (number, number) in self.common else "vertex"}" data-item="{number}">'
             f"<title>{escape(title)}, weight {weight:.3f}</title>"
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}"/>{inside}</g>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>{inside}</g>'
         )
 
 
@@ -119,16 +119,16 @@ def _svg(label: str, body: Iterable[str]) -> str:
     return "\n".join([head, *body, "</svg>"])
 
 
-def _edge(edge: dict[str, float], places: dict[int, Point], gap: float, lit: bool) -> str:
+def _edge(edge: dict[str, float], points: dict[int, Point], gap: float, common: bool) -> str:
     weight = min(edge["weight"], 1.0)
-    path = bent_path(places[int(edge["source"])], places[int(edge["target"])], gap)
+    path = bent_path(points[int(edge["source"])], points[int(edge["target"])], gap)
     return (
-        f'<path class="{"edge lit" if lit else "edge"}" d="{path}" '
+        f'<path class="{"edge common" if common else "edge"}" d="{path}" '
         f'stroke-width="{0.5 + 2.5 * weight:.2f}" stroke-opacity="{0.15 + 0.85 * weight:.2f}"/>'
     )
 
 
-def _short(name: str) -> str:
-    """Return a name that is about as broad as a vertex: of a path its end."""
-    end = name.rstrip("/").rpartition("/")[2]
+def _short(title: str) -> str:
+    """Return a title about as wide as a vertex; of a path, the last part."""
+    end = title.rstrip("/").rpartition("/")[2]
     return end if len(end) <= 8 else f"{end[:7]}…"

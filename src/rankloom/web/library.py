@@ -1,4 +1,4 @@
-"""A collection ready to be searched: its rankers fitted, their lists, and an index for every choice among them."""
+"""A collection ready to search: fitted rankers, their lists, and an index for every choice of rankers and cutoff."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers import RANKERS, Fitted, Ranker, rank_collection
 from rankloom.rankers.descriptors import FittedDescriptor
 from rankloom.rankers.features import image_digest, pixels
+from rankloom.rankers.ranking import Ranking
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress
 from rankloom.version import __version__
-from rankloom.web.lru import Kept
-from rankloom.web.queries import Choice, Item, Picture, Query, Words
+from rankloom.web.lru import LRUCache
+from rankloom.web.queries import Choice, ImageQuery, ItemQuery, Query, TextQuery
 
 DEPTH = 1000
-MAX_ANSWERS = 100  # and so many of each list are fused by methods that look at the lists of a query alone
-MAX_SAMPLED = 50  # pictures, to learn how large they are
-INDEXES = 16  # choices of rankers and cutoff that are kept ready
-#: What a collection is ranked by where nothing is said, by the parts that it has.
-STANDARD = {"images": ("bic", "gch", "las", "qcch"), "texts": ("okapi", "jaccard", "bow")}
+MAX_RESULTS = 100  # methods that see one query at a time also fuse this much of each list
+MAX_SAMPLES = 50  # images to estimate the image size from
+MAX_INDEXES = 16  # cached indexes, one for each choice of rankers and cutoff
+MAX_EXTERNAL = 256  # external queries whose lists are cached
+#: Default rankers for each part of a collection.
+DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("okapi", "jaccard", "bow")}
 
 
 class Compared(NamedTuple):
@@ -45,33 +47,37 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """A collection with all that a search needs; read-only, and safe to use from several threads.
+    """A collection and everything needed to search it; read-only and thread-safe.
 
-    Made by `open`, or by `of_index` from an index on disk, whose items are known by name alone.
+    Made by `open`, by `of_ranking`, or by `of_index` from an index on disk, which has ids but no content.
 
     Attributes
     ----------
     collection : Collection
     rankers : {name: Fitted}
-        They rank external queries.
-    parts : {name of a ranker: part of the collection that it looks at}
+        Rank external queries.
+    parts : {name of a ranker: part of the collection that it ranks}
     ranks : {name of a ranker: Ranks}
-        The list of each item, by numbers.
-    standard : Choice
-        What is searched by where nothing else is asked for.
-    skipped : {name of an item: why it could not be read}
+        The list of each item, by item number.
+    defaults : Choice
+        How to search unless a request says otherwise.
+    skipped : {id of an item: why it could not be read}
+    prebuilt : FusionIndex or None
+        An index opened from disk, the only one there is.
     """
 
     collection: Collection
     rankers: Mapping[str, Fitted]
     parts: Mapping[str, str]
     ranks: Mapping[str, Ranks]
-    standard: Choice
+    defaults: Choice
     skipped: Mapping[str, str] = field(default_factory=dict)
-    opened: FusionIndex | None = None
-    _indexes: Kept[FusionIndex] = field(default_factory=lambda: Kept(INDEXES), init=False, repr=False)
-    _fused: Kept[Ranks] = field(default_factory=lambda: Kept(INDEXES), init=False, repr=False)
-    _asked: Kept[dict[str, Ranks]] = field(default_factory=lambda: Kept(256), init=False, repr=False)
+    prebuilt: FusionIndex | None = None
+    _indexes: LRUCache[FusionIndex] = field(default_factory=lambda: LRUCache(MAX_INDEXES), init=False, repr=False)
+    _fused: LRUCache[Ranks] = field(default_factory=lambda: LRUCache(MAX_INDEXES), init=False, repr=False)
+    _external: LRUCache[dict[str, Ranks]] = field(
+        default_factory=lambda: LRUCache(MAX_EXTERNAL), init=False, repr=False
+    )
 
     @classmethod
     def open(
@@ -85,14 +91,14 @@ class Library:
         strict: bool = False,
         progress: Progress | None = None,
     ) -> Library:
-        """Rank a collection and keep its rankers at hand.
+        """Rank a collection and make a library of it.
 
         Parameters
         ----------
         rankers : sequence of str
             As in ``bic`` or ``vectors(metric=l2)``; by default some for each part of the collection.
         cutoff : int
-            The L that is used where no other is asked for.
+            Default cutoff of a search.
         depth, cache, strict, progress
             As in `rank_collection`.
 
@@ -100,128 +106,144 @@ class Library:
         --------
         >>> pets = Collection("pets", Ids(["a", "b", "c"]), {"texts": ["a cat", "a dog", "cat and dog"]})
         >>> library = Library.open(pets, ["okapi", "bow-jaccard"])
-        >>> library.search(Words("cats"), library.standard).items.tolist()
+        >>> library.search(TextQuery("cats"), library.defaults).items.tolist()
         [[0, 2, 1]]
         """
-        names = tuple(dict.fromkeys(rankers or standard_rankers(collection)))
-        calls = {name: Call.parse(name) for name in names}
-        ranking = rank_collection(collection, calls, depth=depth, cache=cache, strict=strict, progress=progress)
-        made = {name: RANKERS.make(call) for name, call in calls.items()}
-        found = ranking.collection
-        fitted = {name: _fitted(ranker, found, cache, progress) for name, ranker in made.items()}
-        parts = {name: ranker.part for name, ranker in made.items()}
-        ranks = {name: lists.items for name, lists in ranking.lists.items()}
-        library = cls(found, fitted, parts, _numbered(ranks, found), Choice(names, cutoff=cutoff), ranking.skipped)
-        library.warm()
+        names = tuple(dict.fromkeys(rankers or default_rankers(collection)))
+        ranking = rank_collection(collection, names, depth=depth, cache=cache, strict=strict, progress=progress)
+        return cls.of_ranking(ranking, cutoff=cutoff, cache=cache, progress=progress)
+
+    @classmethod
+    def of_ranking(
+        cls, ranking: Ranking, *, cutoff: int = 10, cache: Cache | None = None, progress: Progress | None = None
+    ) -> Library:
+        """Return a library of a collection that is already ranked, by rankers named as they are spelled.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            From `rank_collection`.
+        cutoff, cache, progress
+            As in `open`.
+        """
+        collection = ranking.collection
+        rankers = {name: RANKERS.make(Call.parse(name)) for name in ranking.lists}
+        library = cls(
+            collection,
+            {name: _fitted(ranker, collection, cache, progress) for name, ranker in rankers.items()},
+            {name: ranker.part for name, ranker in rankers.items()},
+            {name: _by_number(name, lists.items, collection.ids) for name, lists in ranking.lists.items()},
+            Choice(tuple(rankers), cutoff=cutoff),
+            ranking.skipped,
+        )
+        library.warm_up()
         return library
 
     @classmethod
     def of_index(cls, index: FusionIndex, name: str) -> Library:
-        """Return a library of what an index on disk knows: names and graphs, and neither lists nor content."""
+        """Return a library of an index on disk, which has ids and graphs but neither lists nor content."""
         ids = index.item_ids or Ids(map(str, range(index.n_items)))
-        standard = Choice((), cutoff=index.settings.cutoff, comparator=index.settings.comparator)
-        about = f"An index of {index.n_items} items, woven from {index.settings.n_rankers} rankers"
-        library = cls(Collection(name, ids, about=about), {}, {}, {}, standard, opened=index)
-        library.warm()
+        defaults = Choice((), cutoff=index.settings.cutoff, comparator=index.settings.comparator)
+        about = f"An index of {index.n_items} items, built from {index.settings.n_rankers} rankers"
+        library = cls(Collection(name, ids, about=about), {}, {}, {}, defaults, prebuilt=index)
+        library.warm_up()
         return library
 
-    def warm(self) -> None:
-        """Do what is done only once before the first query comes: kernels are compiled or loaded."""
+    def warm_up(self) -> None:
+        """Search once, so that kernels are compiled or loaded before the first request."""
         if len(self):
-            self.search(Item(0), self.standard)
-            self.compare(Item(0), 0, self.standard)
+            self.search(ItemQuery(0), self.defaults)
+            self.compare(ItemQuery(0), 0, self.defaults)
             if "texts" in self.parts.values():
-                self.search(Words("words"), self.standard)
+                self.search(TextQuery("words"), self.defaults)
 
     def __len__(self) -> int:
         return len(self.collection)
 
     @cached_property
     def version(self) -> str:
-        """What stands for its pictures: their addresses have it, so that a browser may keep them for long."""
+        """A digest of its images: part of their URLs, so that browsers may cache them for long."""
         images = self.collection.parts.get("images")
-        seen = [] if images is None else list(map(_seen, cast(Sequence[Any], images)))
-        return digest_bytes(__version__.encode(), *seen)[:12]  # another version may reduce them otherwise
+        digests = [] if images is None else list(map(_digest, cast(Sequence[Any], images)))
+        return digest_bytes(__version__.encode(), *digests)[:12]  # another version may reduce images differently
 
     @cached_property
     def classes(self) -> NDArray[np.intp] | None:
-        """The class of each item as a number; None where classes are not known."""
+        """The class of each item as a number; None if the classes are unknown."""
         labels = self.collection.labels
         return None if labels is None else np.unique(np.array(labels, np.str_), return_inverse=True)[1]
 
     @property
-    def takes(self) -> set[str]:
-        """The parts that an external query can be of."""
+    def accepts(self) -> set[str]:
+        """The parts of a collection that external queries can be ranked against."""
         return set(self.parts.values()) & {"images", "texts"}
 
     def methods(self, query: Query | None = None) -> list[str]:
-        """Return the names of the methods that answer a query; those that need the whole collection know its items."""
-        if self.opened is not None:
+        """Return the names of the methods that can answer a query: for an external one, not all of them."""
+        if self.prebuilt is not None:
             return ["fg"]
-        inside = query is None or isinstance(query, Item)
-        return [name for name in METHODS if inside or METHODS[name].answers_external]
+        internal = query is None or isinstance(query, ItemQuery)
+        return [name for name in METHODS if internal or METHODS[name].answers_external]
 
-    def choose(self, asked: Mapping[str, Any]) -> Choice:
-        """Return the standard choice with what is asked for; what can't be is an `InputError`."""
-        choice = replace(self.standard, **asked)
+    def choose(self, changes: Mapping[str, Any]) -> Choice:
+        """Return the defaults with some changes; raise `InputError` if they are invalid."""
+        choice = replace(self.defaults, **changes)
         if choice.method not in self.methods():
             raise UnknownNameError("method", choice.method, self.methods())
         for name in choice.rankers:
             if name not in self.ranks:
                 raise UnknownNameError("ranker", name, self.ranks)
-        if not choice.rankers and self.opened is None:
+        if not choice.rankers and self.prebuilt is None:
             raise InputError(f"Choose at least one ranker of {', '.join(self.ranks)}.")
-        if self.opened is not None and choice.cutoff != self.standard.cutoff:
-            raise InputError(f"The index was woven with L = {self.standard.cutoff}, which can't be changed here.")
+        if self.prebuilt is not None and choice.cutoff != self.defaults.cutoff:
+            raise InputError(f"The index was built with cutoff {self.defaults.cutoff}, which cannot be changed here.")
         return replace(choice, rankers=tuple(name for name in self.ranks if name in choice.rankers))
 
-    def taking(self, query: Query, choice: Choice) -> tuple[str, ...]:
-        """Return the rankers chosen that have a list for a query."""
-        return tuple(name for name in choice.rankers if query.part in (None, self.parts[name]))
+    def accepts_query(self, ranker: str, query: Query) -> bool:
+        """Return True if a ranker has a list for a query."""
+        return query.part in (None, self.parts[ranker])
 
     def lists(self, query: Query, choice: Choice) -> dict[str, Ranks]:
-        """Return the list of a query by each ranker chosen, in a row each; empty where a ranker can't take it."""
-        if isinstance(query, Item):
+        """Return the list of a query by each chosen ranker, as one row; empty if a ranker does not accept it."""
+        if isinstance(query, ItemQuery):
             return {name: _row(self.ranks[name], query.number) for name in choice.rankers}
-        if self.opened is not None:
+        if self.prebuilt is not None:
+            raise InputError("An index on disk has graphs only: search by its items, or serve the collection itself.")
+        accepting = [name for name, part in self.parts.items() if part == query.part]
+        if choice.rankers and not set(accepting) & set(choice.rankers):
+            kind = "text" if isinstance(query, TextQuery) else "images"
             raise InputError(
-                "An index on disk knows graphs alone: search by its items, or serve the collection itself."
+                f"None of the chosen rankers ({', '.join(choice.rankers)}) accepts {kind}; "
+                + (f"choose from {', '.join(accepting)}." if accepting else "this collection has none that does.")
             )
-        taking = self.taking(query, choice)
-        if not taking and choice.rankers:
-            fitting = [name for name, part in self.parts.items() if part == query.part]
-            raise InputError(
-                f"None of the rankers chosen ({', '.join(choice.rankers)}) takes {query.kind}; "
-                + (f"choose from {', '.join(fitting)}." if fitting else "this collection has none that does.")
-            )
-        key = (query.kind, query.digest if isinstance(query, Picture) else query.text)  # does not keep the picture
-        found = self._asked.get(key, lambda: self._rank_external(query))
-        return {name: found[name] if name in taking else self._nothing for name in choice.rankers}
+        # The digest rather than the query, which would keep the image in memory.
+        key = (query.kind, query.digest if isinstance(query, ImageQuery) else query.text)
+        found = self._external.get(key, lambda: self._rank_external(query, accepting))
+        return {name: found.get(name, self._empty) for name in choice.rankers}
 
-    def _rank_external(self, query: Words | Picture) -> dict[str, Ranks]:
+    def _rank_external(self, query: TextQuery | ImageQuery, rankers: Sequence[str]) -> dict[str, Ranks]:
         depth = max((ranks.depth for ranks in self.ranks.values()), default=1)
-        takers = [name for name, part in self.parts.items() if part == query.part]
-        content = reduced(query.content, self.side) if isinstance(query, Picture) else query.content
-        return {name: self.rankers[name].rank(queries=[content], depth=max(depth, 1)) for name in takers}
+        content = reduced(query.content, self.image_side) if isinstance(query, ImageQuery) else query.content
+        return {name: self.rankers[name].rank(queries=[content], depth=max(depth, 1)) for name in rankers}
 
     @cached_property
-    def side(self) -> int:
-        """The longer side of the collection's pictures, the median of some of them.
+    def image_side(self) -> int:
+        """The longer side of the collection's images: the median of a sample.
 
-        A picture that is sent is reduced to it: descriptors of texture depend on the scale.
+        Uploads are reduced to it, because texture descriptors depend on the scale.
         """
-        pictures = self.collection.part("images")
-        some = pictures[:: max(1, len(pictures) // MAX_SAMPLED)]
-        return int(np.median([max(pixels(one).shape[:2]) for one in some]))
+        images = self.collection.part("images")
+        sample = images[:: max(1, len(images) // MAX_SAMPLES)]
+        return int(np.median([max(pixels(image).shape[:2]) for image in sample]))
 
     @cached_property
-    def _nothing(self) -> Ranks:
+    def _empty(self) -> Ranks:
         return Ranks.trusted(np.full((1, 1), PAD, np.int32), None, len(self))
 
     def index(self, choice: Choice) -> FusionIndex:
         """Return the index of a choice of rankers and cutoff."""
-        if self.opened is not None:
-            return self.opened
+        if self.prebuilt is not None:
+            return self.prebuilt
         key = (choice.rankers, choice.cutoff)
         return self._indexes.get(key, lambda: self._build(choice))
 
@@ -231,55 +253,55 @@ class Library:
         return FusionIndex.build(chosen, cutoff=choice.cutoff, depth=depth)
 
     def ready(self, choice: Choice) -> bool:
-        """Tell whether a search can be answered at once, or first needs what may take a while to make."""
+        """Return True if a search needs no new index and no fusion of the whole collection."""
         if choice.method == "fg":
-            return self.opened is not None or (choice.rankers, choice.cutoff) in self._indexes
+            return self.prebuilt is not None or (choice.rankers, choice.cutoff) in self._indexes
         return METHODS[choice.method].needs == "queries" or (choice.method, choice.rankers) in self._fused
 
     def search(self, query: Query, choice: Choice, k: int | None = None) -> Ranks:
-        """Return the answers in one row; `k` may be more than was chosen."""
+        """Return the results as one row; `k` overrides that of the choice."""
         k = choice.k if k is None else k
         if choice.method == "fg":
-            how = {"comparator": choice.comparator, "threads": 1}
-            if isinstance(query, Item):
-                return self.index(choice).search(items=[query.number], k=k, **how)  # type: ignore[arg-type]
+            options = {"comparator": choice.comparator, "threads": 1}
+            if isinstance(query, ItemQuery):
+                return self.index(choice).search(items=[query.number], k=k, **options)  # type: ignore[arg-type]
             lists = list(self.lists(query, choice).values())
-            return self.index(choice).search(lists, k=k, virtual=_virtual(query), **how)  # type: ignore[arg-type]
+            return self.index(choice).search(lists, k=k, virtual=_virtual(query), **options)  # type: ignore[arg-type]
         if METHODS[choice.method].needs == "queries":
-            lists = [ranks for ranks in self.lists(query, choice).values() if ranks is not self._nothing]
-            return fuse([ranks.head(MAX_ANSWERS) for ranks in lists], method=choice.method, k=k)
-        if not isinstance(query, Item):
-            raise InputError(f"The method {choice.method} knows only items of the collection as queries; choose fg.")
-        return self._whole(choice).rows([query.number]).head(k)
+            lists = [ranks for ranks in self.lists(query, choice).values() if ranks is not self._empty]
+            return fuse([ranks.head(MAX_RESULTS) for ranks in lists], method=choice.method, k=k)
+        if not isinstance(query, ItemQuery):
+            raise InputError(f"The method {choice.method} does not answer external queries; choose fg.")
+        return self._fused_collection(choice).rows([query.number]).head(k)
 
-    def _whole(self, choice: Choice) -> Ranks:
-        """Return the answers of a method that looks at the whole collection, for all items."""
+    def _fused_collection(self, choice: Choice) -> Ranks:
+        """Return the results of a method that needs the whole collection, for all items."""
         key = (choice.method, choice.rankers)
         chosen = [self.ranks[name] for name in choice.rankers]
-        return self._fused.get(key, lambda: fuse(chosen, method=choice.method, k=MAX_ANSWERS))
+        return self._fused.get(key, lambda: fuse(chosen, method=choice.method, k=MAX_RESULTS))
 
     def compare(self, query: Query, item: int, choice: Choice) -> Compared:
         """Return the fusion graphs of a query and of an item, and what they have in common."""
         index = self.index(choice)
-        if isinstance(query, Item):
-            asked = index.graph(query.number)
+        if isinstance(query, ItemQuery):
+            graph = index.graph(query.number)
         else:
-            asked = index.graph(list(self.lists(query, choice).values()), virtual=_virtual(query))
+            graph = index.graph(list(self.lists(query, choice).values()), virtual=_virtual(query))
         other = index.graph(item)
-        return Compared(asked, other, explain(asked, other, choice.comparator))
+        return Compared(graph, other, explain(graph, other, choice.comparator))
 
 
 def _virtual(query: Query) -> bool | None:
-    """Tell whether an external query gets virtual positions: a few words score on another scale than a text does."""
-    return False if isinstance(query, Words) else None
+    """Return False for a query that must not get virtual positions: short texts score on another scale than items."""
+    return False if isinstance(query, TextQuery) else None
 
 
-def standard_rankers(collection: Collection) -> list[str]:
-    """Return the rankers of a collection where none are asked for."""
-    names = [name for part, rankers in STANDARD.items() if part in collection.parts for name in rankers]
+def default_rankers(collection: Collection) -> list[str]:
+    """Return the rankers of a collection for which none were chosen."""
+    names = [name for part, rankers in DEFAULT_RANKERS.items() if part in collection.parts for name in rankers]
     if not names:
-        kinds = ", ".join(collection.parts) or "neither pictures nor texts"
-        raise InputError(f"{collection.name} has {kinds}; say what to rank it by, as in --ranker vectors(part=...).")
+        parts = ", ".join(collection.parts) or "neither images nor texts"
+        raise InputError(f"{collection.name} has {parts}; name a ranker, such as vectors(part=...).")
     return names
 
 
@@ -289,33 +311,27 @@ def _row(ranks: Ranks, number: int) -> Ranks:
     return Ranks.trusted(ranks.items[number : number + 1], scores, ranks.n_items)
 
 
-def _seen(image: Any) -> bytes:
+def _digest(image: Any) -> bytes:
     try:
         return image_digest(image).encode()
-    except ImageError:  # where pictures are not ranked by, one may be gone
+    except ImageError:  # it may be missing if no ranker needed it
         return b""
 
 
 def _fitted(ranker: Ranker, collection: Collection, cache: Cache | None, progress: Progress | None) -> Fitted:
-    """Return a ranker that knows the collection, and keeps nothing of what it is asked."""
+    """Return a ranker fitted to the collection, which does not cache descriptors of queries."""
     part = cast(Sequence[Any], collection.part(ranker.part))
     fitted = ranker.fit(part, cache=cache, progress=progress)
     return replace(fitted, cache=Cache(None)) if isinstance(fitted, FittedDescriptor) else fitted
 
 
-def _numbered(ranks: Mapping[str, Ranks | None], collection: Collection) -> dict[str, Ranks]:
-    """Return lists by the numbers of the collection."""
-    for name, one in ranks.items():
-        if one is None:
-            raise InputError(f"The ranker {name} has no lists of the items themselves, which a search needs.")
-    return {name: _by_number(cast(Ranks, one), collection.ids) for name, one in ranks.items()}
-
-
-def _by_number(ranks: Ranks, ids: Ids) -> Ranks:
-    """Return lists without names: row i is that of item i, empty where it has none."""
+def _by_number(name: str, ranks: Ranks | None, ids: Ids) -> Ranks:
+    """Return lists by number and without ids: row i is that of item i, empty if it has none."""
+    if ranks is None:
+        raise InputError(f"The ranker {name} has no lists of the items themselves, which a search needs.")
     inside = ranks.renumbered(ids)
-    asked = inside.query_ids or ids
-    if asked != ids:
-        rows = [asked.number(name) if name in asked else PAD for name in ids]
+    query_ids = inside.query_ids or ids
+    if query_ids != ids:
+        rows = [query_ids.number(one) if one in query_ids else PAD for one in ids]
         inside = inside.spread(np.array(rows, np.intp), ids)
     return Ranks.trusted(inside.items, inside.scores, len(ids))

@@ -1,35 +1,37 @@
-"""How much a client may ask for, and the errors that say so."""
+"""Limits on what a client may send, and the error that says so."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 
+INTERNAL_ERROR = "Internal error; see the log of the server."
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the server allows.
+    """What the server accepts.
 
     Attributes
     ----------
     body_bytes : int
-        Of a request, uploads included.
+        Size of a request body, uploads included.
     pixels : int
-        Of a picture, checked before it is unpacked.
+        Size of an image, checked before it is decompressed.
     seconds : float
-        From the first line of a request to the end of its answer.
+        Time from the first line of a request to the end of its response.
     header_seconds : float
-        From the first byte of a request to the end of its headers.
+        Time from the first byte of a request to the end of its headers.
     header_bytes : int
-        Of a request: its first line and its headers.
+        Size of the request line and the headers.
     answer_seconds : float
-        From the first byte of an answer that the client does not take at once to the last that it takes.
+        Time that a client may take to read a response.
     searches : int
-        That wait or are worked on; more are told to come again.
+        Searches waiting or running; beyond it, requests get 503 with Retry-After.
     uploads : int
-        Pictures that come in or are decoded; more are told to come again.
+        Images being received or decoded; beyond it, requests get 503 with Retry-After.
     connections : int
-        That are open at a time.
+        Open connections.
     """
 
     body_bytes: int = 10_000_000
@@ -44,7 +46,7 @@ class Limits:
 
 
 class RefusedError(Exception):
-    """A request that is not answered as asked.
+    """A request that is answered with an error.
 
     Attributes
     ----------
@@ -52,7 +54,7 @@ class RefusedError(Exception):
     error : str
         A sentence.
     retry_after : int or None
-        In how many seconds to try again.
+        Seconds after which to try again.
     """
 
     def __init__(self, status: int, error: str, *, retry_after: int | None = None) -> None:
@@ -60,12 +62,12 @@ class RefusedError(Exception):
         self.status, self.error, self.retry_after = status, error, retry_after
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that belong to it."""
+        """Return the response headers that go with it."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 def error_body(status: int, error: str) -> bytes:
-    """Return the one shape of errors.
+    """Return the JSON of an error, which always has this shape.
 
     Examples
     --------

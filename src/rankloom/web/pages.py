@@ -1,4 +1,4 @@
-"""Pages from templates, and the files that they need, under names that change with their content."""
+"""HTML pages from templates, and static files under names that change with their content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankloom.aggregate import METHODS
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
 from rankloom.version import __version__
-from rankloom.web.tiles import entries, marked, tiles
+from rankloom.web.tiles import marked, rows, tiles
 
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -31,18 +31,18 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters |= {"marked": marked, "entries": entries, "tiles": tiles}
-        self._environment.globals |= {"static": self.address, "version": __version__, "json_twin": json_twin}
-        self._environment.globals |= {"with_parameters": with_parameters}
-        self._environment.filters |= {"method_line": method_line, "ranker_line": ranker_line}
+        self._environment.filters |= {"marked": marked, "rows": rows, "tiles": tiles}
+        self._environment.filters |= {"method_summary": method_summary, "ranker_summary": ranker_summary}
+        self._environment.globals |= {"static": self.url, "version": __version__}
+        self._environment.globals |= {"json_url": json_url, "with_parameters": with_parameters}
 
-    def address(self, name: str) -> str:
-        """Return the address of a static file."""
+    def url(self, name: str) -> str:
+        """Return the URL of a static file."""
         stem, _, kind = name.rpartition(".")
         return next(f"/static/{file}" for file in self.files if file.startswith(f"{stem}.") and file.endswith(kind))
 
     def render(self, template: str, **values: Any) -> str:
-        """Return a page."""
+        """Return the HTML of a page."""
         return self._environment.get_template(template).render(**values)
 
 
@@ -54,19 +54,19 @@ def _files() -> Iterator[tuple[str, tuple[bytes, str]]]:
             yield f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{kind}", (content, TYPES[kind])
 
 
-def method_line(name: str) -> str:
-    """Return what a method is, in a line.
+def method_summary(name: str) -> str:
+    """Return the first line of a method's docstring.
 
     Examples
     --------
-    >>> method_line("fg")
+    >>> method_summary("fg")
     "Fusion graphs: items by the similarity of their graph to the query's."
     """
     return _first_line(METHODS[name].function)
 
 
-def ranker_line(name: str) -> str:
-    """Return what a ranker is, in a line; nothing where it has another name than it is registered by."""
+def ranker_summary(name: str) -> str:
+    """Return the first line of a ranker's docstring; empty if it is not registered under this name."""
     known = Call.parse(name).name
     return _first_line(RANKERS[known]) if known in RANKERS else ""
 
@@ -75,19 +75,25 @@ def _first_line(documented: object) -> str:
     return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
-def json_twin(address: str) -> str:
-    """Return the address of the same data as JSON.
+def json_url(url: str) -> str:
+    """Return the URL of the same data as JSON.
 
     Examples
     --------
-    >>> json_twin("/item/7?k=5")
+    >>> json_url("/item/7?k=5")
     '/item/7.json?k=5'
     """
-    path, mark, parameters = address.partition("?")
+    path, mark, parameters = url.partition("?")
     return f"{path}.json{mark}{parameters}"
 
 
 def with_parameters(path: str, **parameters: Any) -> str:
-    """Return an address with those parameters that have a value."""
-    kept = {name: value for name, value in parameters.items() if value}
-    return path + (f"?{urlencode(kept)}" if kept else "")
+    """Return a URL with those parameters that have a value.
+
+    Examples
+    --------
+    >>> with_parameters("/items", label="red", page=None)
+    '/items?label=red'
+    """
+    given = {name: value for name, value in parameters.items() if value}
+    return path + (f"?{urlencode(given)}" if given else "")

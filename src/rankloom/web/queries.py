@@ -1,4 +1,4 @@
-"""What is searched for, and how."""
+"""Queries, and the options of a search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rankloom.datasets.images import Pixels
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ItemQuery:
     """An item of the collection as a query."""
 
     number: int
@@ -18,54 +18,54 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """Words from outside: rankers of texts take them."""
+class TextQuery:
+    """Text as an external query, for rankers of texts."""
 
     text: str
-    kind: ClassVar[str] = "words"
+    kind: ClassVar[str] = "text"
     part: ClassVar[str | None] = "texts"
 
     @property
     def content(self) -> str:
-        """What a ranker is asked."""
+        """The query as rankers take it."""
         return self.text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picture:
-    """A picture from outside, known by its digest: rankers of pictures take it."""
+class ImageQuery:
+    """An image as an external query, for rankers of images; equal if the digests are."""
 
     digest: str
     content: Pixels
-    kind: ClassVar[str] = "picture"
+    kind: ClassVar[str] = "image"
     part: ClassVar[str | None] = "images"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Picture) and other.digest == self.digest
+        return isinstance(other, ImageQuery) and other.digest == self.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
 
 
-Query = Item | Words | Picture
+Query = ItemQuery | TextQuery | ImageQuery
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How to search: all that the switches of a page set.
+    """How to search: everything that the controls of a page set.
 
     Attributes
     ----------
     rankers : tuple of str
-        Those that are fused, in the order of the library.
+        The rankers to fuse, in the order of the library.
     method : str
         A name in `rankloom.METHODS`.
     cutoff : int
-        The paper's L, for `fg` alone.
+        How much of each list makes up a graph; for `fg` only.
     comparator : str
-        For `fg` alone.
+        For `fg` only.
     k : int
-        How many answers.
+        Number of results.
     """
 
     rankers: tuple[str, ...]
@@ -74,18 +74,18 @@ class Choice:
     comparator: str = "wgu"
     k: int = 20
 
-    def changes(self, standard: Choice) -> dict[str, Any]:
-        """Return what differs from the standard, as parameters of an address.
+    def changes(self, defaults: Choice) -> dict[str, Any]:
+        """Return what differs from the defaults, as URL parameters.
 
         Examples
         --------
-        >>> standard = Choice(("bic", "lbp"))
-        >>> Choice(("bic",), method="rrf").changes(standard)
+        >>> defaults = Choice(("bic", "lbp"))
+        >>> Choice(("bic",), method="rrf").changes(defaults)
         {'method': 'rrf', 'rankers': 'bic'}
         """
         pairs = {name: getattr(self, name) for name in ("method", "cutoff", "comparator", "rankers", "k")}
         return {
             name: ",".join(value) if isinstance(value, tuple) else value
             for name, value in pairs.items()
-            if value != getattr(standard, name)
+            if value != getattr(defaults, name)
         }

@@ -1,67 +1,69 @@
-"""Answers that were given before are given again as they were: nothing here changes while the server runs."""
+"""A cache of whole responses: what the server answers does not change while it runs."""
 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
 from typing import Any
 
-from rankloom.web.lru import Kept
+from cachetools import LRUCache
+
 from rankloom.web.middleware import App, Message, Receive, Send
 
-LONGEST = 2_000  # bytes of an address; those of our own links are shorter
+MAX_URL_BYTES = 2_000  # our own links are shorter
 MAX_BYTES = 96_000_000
-OVERHEAD = LONGEST + 1_000  # what an answer takes besides its body: address and headers
-LARGEST = 1_000_000  # an answer of more is made anew each time
-#: What does not depend on the address alone (pictures sent are let go of after a while), or is in memory anyway.
-PASSED = ("/picture", "/health", "/image", "/static")
+MAX_RESPONSE_BYTES = 1_000_000
+OVERHEAD = MAX_URL_BYTES + 1_000  # of a response besides its body: URL and headers
+#: Responses that depend on more than the URL (uploads expire), or that are in memory anyway.
+UNCACHED = ("/upload", "/health", "/image", "/static")
 
-Answer = list[Message]
+Response = list[Message]
 
 
-class Remembering:
-    """An application that keeps the last answers of another one, by their addresses.
+class ResponseCache:
+    """ASGI middleware that caches the latest responses by URL.
 
     Parameters
     ----------
     app : ASGI application
-        What it answers to GET depends on the address alone.
+        Its responses to GET must depend on the URL alone.
     """
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._kept: Kept[Answer] = Kept(10_000, most_bytes=MAX_BYTES, size=_size)
-
-    @staticmethod
-    def _keeps(scope: MutableMapping[str, Any]) -> bool:
-        """Tell whether the answer to a request may be kept."""
-        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(PASSED):
-            return False
-        return len(scope["path"]) + len(scope["query_string"]) <= LONGEST
+        # Used on the event loop only, so it needs no lock.
+        self._responses: LRUCache[tuple[str, bytes], Response] = LRUCache(MAX_BYTES, getsizeof=_size)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if not self._keeps(scope):
+        if not _is_cacheable(scope):
             await self._app(scope, receive, send)
             return
         key = (scope["path"], scope["query_string"])
-        answer = self._kept.find(key)
-        if answer is None:
-            answer = []
-            await self._app(scope, receive, _recording(send, answer))
-            if answer and answer[0]["status"] == 200 and _size(answer) <= LARGEST:
-                self._kept.get(key, lambda: answer)
+        response = self._responses.get(key)
+        if response is None:
+            response = []
+            await self._app(scope, receive, _recording(send, response))
+            if response and response[0]["status"] == 200 and _size(response) <= MAX_RESPONSE_BYTES:
+                self._responses[key] = response
             return
-        for message in answer:
+        for message in response:
             await send(message)
 
 
-def _recording(send: Send, answer: Answer) -> Send:
+def _is_cacheable(scope: MutableMapping[str, Any]) -> bool:
+    """Return True if the response to a request may be cached."""
+    if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(UNCACHED):
+        return False
+    return len(scope["path"]) + len(scope["query_string"]) <= MAX_URL_BYTES
+
+
+def _recording(send: Send, response: Response) -> Send:
     async def record(message: Message) -> None:
-        answer.append(message)
+        response.append(message)
         await send(message)
 
     return record
 
 
-def _size(answer: Answer) -> int:
-    return OVERHEAD + sum(len(message.get("body", b"")) for message in answer)
+def _size(response: Response) -> int:
+    return OVERHEAD + sum(len(message.get("body", b"")) for message in response)

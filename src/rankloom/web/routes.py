@@ -1,10 +1,10 @@
-"""The addresses of the page and of its JSON twins."""
+"""The routes of the page and of the JSON API."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -17,27 +17,25 @@ from rankloom.datasets.images import ImageError
 from rankloom.errors import InputError
 from rankloom.registry import split
 from rankloom.version import __version__
-from rankloom.web import queries
-from rankloom.web.library import MAX_ANSWERS
+from rankloom.web.library import MAX_RESULTS
 from rankloom.web.limits import RefusedError
-from rankloom.web.queries import Choice
+from rankloom.web.queries import Choice, ItemQuery, TextQuery
+from rankloom.web.queries import Query as AnyQuery
 from rankloom.web.site import Site, as_json, as_page
 from rankloom.web.views import Values
 
 log = logging.getLogger("rankloom.web")
 router = APIRouter()
-LARGEST = 2**31 - 1
-PAGE_PARTS = 40  # parts in common that a page lists
-HEAVY = 50  # beyond this L two graphs have tens of thousands of edges, and take long to write down
-MAX_CUTOFF = 100  # unless the library was made with more
+MAX_INT = 2**31 - 1
+MAX_PAGE_PARTS = 40  # common parts that a page lists
+SLOW_CUTOFF = 50  # beyond it two graphs have tens of thousands of edges, and take long to write out
+MAX_CUTOFF = 100  # unless the library's default is larger
 FOREVER = "public, max-age=31536000, immutable"
 
-Number = Annotated[int, Path(ge=0, le=LARGEST, description="Number of an item.")]
-Found = Annotated[int, Path(ge=0, le=LARGEST, description="Number of the item that was found.")]
-Digest = Annotated[str, Path(pattern="^[0-9a-f]{24}$", description="As POST /picture.json returned it.")]
-Asked = Annotated[str, Query(max_length=1000, pattern=r"\S", description="Words to search for.")]
-Parts = Annotated[int | None, Query(ge=0, le=LARGEST, description="How many parts in common to give; all by default.")]
-Graphs = Annotated[bool, Query(description="Whether to give both graphs in full.")]
+Number = Annotated[int, Path(ge=0, le=MAX_INT, description="Number of an item.")]
+Result = Annotated[int, Path(ge=0, le=MAX_INT, description="Number of the item that was found.")]
+Digest = Annotated[str, Path(pattern="^[0-9a-f]{24}$", description="As returned by POST /upload.json.")]
+Text = Annotated[str, Query(max_length=1000, pattern=r"\S", description="Text to search for.")]
 
 
 def _error(description: str) -> dict[str, Any]:
@@ -48,28 +46,28 @@ def _error(description: str) -> dict[str, Any]:
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: _error("Something asked for can't be."),
-    404: _error("There is no such thing."),
-    422: _error("A parameter is not of its kind."),
-    503: _error("Too much at a time, or it takes too long; try again."),
+    400: _error("Invalid request."),
+    404: _error("Not found."),
+    422: _error("Invalid parameter."),
+    503: _error("Too many requests at the moment, or the search takes too long; try again."),
 }
-PICTURES: dict[int | str, dict[str, Any]] = {**ERRORS, 200: {"content": {"image/jpeg": {}, "image/png": {}}}}
+IMAGES: dict[int | str, dict[str, Any]] = {**ERRORS, 200: {"content": {"image/jpeg": {}, "image/png": {}}}}
 UPLOAD_ERRORS: dict[int | str, dict[str, Any]] = {
     **ERRORS,
     403: _error("Sent from a page of another site."),
-    408: _error("It came in too slowly."),
+    408: _error("Received too slowly."),
     413: _error("Too many bytes or pixels."),
-    415: _error("Neither a picture nor a form."),
+    415: _error("Neither an image nor a form."),
 }
-UPLOAD = {
+UPLOAD_BODY = {
     "requestBody": {
         "required": True,
         "content": {
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
-                    "required": ["picture"],
-                    "properties": {"picture": {"type": "string", "format": "binary"}},
+                    "required": ["image"],
+                    "properties": {"image": {"type": "string", "format": "binary"}},
                 }
             },
             "image/*": {"schema": {"type": "string", "format": "binary"}},
@@ -85,38 +83,56 @@ async def _site(request: Request) -> Site:
 
 async def _choice(
     request: Request,
-    method: Annotated[str | None, Query(max_length=100, description="Method of fusion.")] = None,
+    method: Annotated[str | None, Query(max_length=100, description="Fusion method.")] = None,
     cutoff: Annotated[
-        int | None, Query(ge=1, le=LARGEST, description=f"The paper's L, for fg; {MAX_CUTOFF} at most.")
+        int | None,
+        Query(ge=1, le=MAX_INT, description=f"How much of each list makes up a graph, for fg; {MAX_CUTOFF} at most."),
     ] = None,
-    comparator: Annotated[Literal["wgu", "mcs"] | None, Query(description="Of graphs, for fg.")] = None,
+    comparator: Annotated[Literal["wgu", "mcs"] | None, Query(description="Graph comparator, for fg.")] = None,
     rankers: Annotated[
-        list[str] | None, Query(max_length=100, description="Rankers to fuse; repeated, or joined by commas.")
+        list[str] | None, Query(max_length=100, description="Rankers to fuse; repeated, or separated by commas.")
     ] = None,
-    k: Annotated[int | None, Query(ge=1, le=MAX_ANSWERS, description="How many answers.")] = None,
+    k: Annotated[int | None, Query(ge=1, le=MAX_RESULTS, description="Number of results.")] = None,
 ) -> Choice:
     given: dict[str, Any] = {"method": method, "cutoff": cutoff, "comparator": comparator, "k": k}
-    asked = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in given.items() if value is not None}
     library = (await _site(request)).library
-    most = max(MAX_CUTOFF, library.standard.cutoff)
-    if cutoff is not None and cutoff > most:
-        raise RefusedError(422, f"cutoff: It can be {most} at most; got {cutoff}.")
+    max_cutoff = max(MAX_CUTOFF, library.defaults.cutoff)
+    if cutoff is not None and cutoff > max_cutoff:
+        raise RefusedError(422, f"cutoff: Must be {max_cutoff} at most; got {cutoff}.")
     if rankers is not None:
-        asked["rankers"] = _names(rankers, set(library.ranks))
-    return library.choose(asked)
+        changes["rankers"] = _names(rankers, set(library.ranks))
+    return library.choose(changes)
 
 
 def _names(given: list[str], known: set[str]) -> tuple[str, ...]:
-    """Return names that are repeated or joined by commas; a ranker's own name may have commas in it."""
+    """Return names that are repeated or separated by commas; a ranker's own name may contain commas."""
     return tuple(name for one in given for name in ([one] if one in known else split(one)) if name)
 
 
-Here = Annotated[Site, Depends(_site)]
-Chosen = Annotated[Choice, Depends(_choice)]
+class Detail(NamedTuple):
+    """How much of an explanation to return as JSON."""
+
+    graphs: bool
+    parts: int | None
 
 
-def _twin(path: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a route two addresses: of the page, and with ``.json`` of its data, which the description names."""
+async def _detail(
+    graphs: Annotated[bool, Query(description="Whether to return both graphs in full.")] = True,
+    parts: Annotated[
+        int | None, Query(ge=0, le=MAX_INT, description="How many common parts to return; all by default.")
+    ] = None,
+) -> Detail:
+    return Detail(graphs, parts)
+
+
+SiteOf = Annotated[Site, Depends(_site)]
+ChoiceOf = Annotated[Choice, Depends(_choice)]
+DetailOf = Annotated[Detail, Depends(_detail)]
+
+
+def _page_and_json(path: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Route a path to a page, and with ``.json`` to its data, which alone is in the OpenAPI schema."""
 
     def add(route: Callable[..., Any]) -> Callable[..., Any]:
         router.add_api_route(f"{path}.json", route, summary=route.__doc__, operation_id=name, responses=ERRORS)
@@ -126,200 +142,192 @@ def _twin(path: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., 
     return add
 
 
-def _is_twin(request: Request) -> bool:
+def _is_json(request: Request) -> bool:
     return str(request.scope["path"]).endswith(".json")
 
 
-def _answer(request: Request, site: Site, template: str, values: Values, **more: Any) -> Response:
+def _respond(request: Request, site: Site, template: str, values: Values, **extra: Any) -> Response:
     values = {"ok": True, **values}
-    if _is_twin(request):
+    if _is_json(request):
         return as_json(values)
-    return as_page(site.pages.render(template, data=values, standard=site.library.standard, **more))
+    return as_page(site.pages.render(template, data=values, defaults=site.library.defaults, **extra))
 
 
-@_twin("/items", "items")
+@_page_and_json("/items", "items")
 async def items(
     request: Request,
-    site: Here,
+    site: SiteOf,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     label: Annotated[str | None, Query(max_length=300, description="Only items of this class.")] = None,
-    find: Annotated[str | None, Query(max_length=300, description="Only items whose name has this in it.")] = None,
+    find: Annotated[str | None, Query(max_length=300, description="Only items whose title contains this.")] = None,
 ) -> Response:
-    """A page of the items, of all or of a class."""
-    values = await site.work(lambda: site.views.browse(page=page, label=label or None, find=find or None))
-    return _answer(request, site, "browse.html", values)
+    """List the items, a page at a time."""
+    values = await site.run(lambda: site.views.browse(page=page, label=label or None, find=find or None))
+    return _respond(request, site, "browse.html", values)
 
 
 router.add_api_route("/", items, include_in_schema=False)
 
 
 @router.get("/item", include_in_schema=False)
-async def item_by_name(request: Request, site: Here, name: Annotated[str, Query(max_length=1000)]) -> Response:
-    """Lead from the name of an item to its page."""
-    ids = site.library.collection.ids
-    if name not in ids:
-        raise RefusedError(404, f"There is no item called {name[:200]!r}.")
-    rest = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "name"])
-    return RedirectResponse(f"/item/{ids.number(name)}" + (f"?{rest}" if rest else ""), 303)
-
-
-async def _searched(request: Request, site: Site, query: queries.Query, choice: Choice) -> Response:
-    def search() -> Response:
-        return _answer(request, site, "results.html", site.views.search(query, choice))
-
-    if isinstance(query, queries.Item) and choice.method == "fg" and site.library.ready(choice):
-        return search()  # it takes so little that handing it to a thread would cost more
-    return await site.work(search, choice)
-
-
-async def _explained(
-    request: Request, site: Site, query: queries.Query, number: int, choice: Choice, *, graphs: bool, parts: int | None
+async def item_by_id(
+    request: Request, site: SiteOf, item_id: Annotated[str, Query(alias="id", max_length=1000)]
 ) -> Response:
-    site.item(number)
-    twin = _is_twin(request)
+    """Redirect from the id of an item to its page."""
+    ids = site.library.collection.ids
+    if item_id not in ids:
+        raise RefusedError(404, f"There is no item with the id {item_id[:200]!r}.")
+    rest = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "id"])
+    return RedirectResponse(f"/item/{ids.number(item_id)}" + (f"?{rest}" if rest else ""), 303)
+
+
+async def _search(request: Request, site: Site, query: AnyQuery, choice: Choice) -> Response:
+    def search() -> Response:
+        return _respond(request, site, "results.html", site.views.search(query, choice))
+
+    if isinstance(query, ItemQuery) and choice.method == "fg" and site.library.ready(choice):
+        return search()  # quicker than handing it to a thread
+    return await site.run(search, choice)
+
+
+async def _explain(
+    request: Request, site: Site, query: AnyQuery, number: int, choice: Choice, detail: Detail
+) -> Response:
+    site.check_item(number)
+    is_json = _is_json(request)
 
     def explain() -> Response:
         compared = site.library.compare(query, number, choice)
-        values = site.views.why(query, number, choice, compared, parts if twin else PAGE_PARTS)
-        if graphs and twin:
+        values = site.views.why(query, number, choice, compared, detail.parts if is_json else MAX_PAGE_PARTS)
+        if detail.graphs and is_json:
             values["graphs"] = {"query": compared.query.to_dict(), "item": compared.item.to_dict()}
-        drawn = () if twin else site.views.drawings(query, number, compared)
-        return _answer(request, site, "why.html", values, drawings=drawn)
+        drawings = () if is_json else site.views.drawings(query, number, compared)
+        return _respond(request, site, "why.html", values, drawings=drawings)
 
-    return await site.work(explain, Choice(choice.rankers, cutoff=choice.cutoff), heavy=choice.cutoff > HEAVY)
-
-
-@_twin("/item/{number}", "search_by_item")
-async def item(request: Request, site: Here, number: Number, choice: Chosen) -> Response:
-    """What is like an item: the fused list beside each ranker's own."""
-    return await _searched(request, site, queries.Item(site.item(number)), choice)
+    return await site.run(explain, Choice(choice.rankers, cutoff=choice.cutoff), slow=choice.cutoff > SLOW_CUTOFF)
 
 
-@_twin("/item/{number}/why/{found}", "explain_by_item")
+@_page_and_json("/item/{number}", "search_by_item")
+async def item(request: Request, site: SiteOf, number: Number, choice: ChoiceOf) -> Response:
+    """Search by an item: the fused list, and the list of each ranker."""
+    return await _search(request, site, ItemQuery(site.check_item(number)), choice)
+
+
+@_page_and_json("/item/{number}/why/{found}", "explain_by_item")
 async def item_why(
-    request: Request,
-    site: Here,
-    number: Number,
-    found: Found,
-    choice: Chosen,
-    graphs: Graphs = True,
-    parts: Parts = None,
+    request: Request, site: SiteOf, number: Number, found: Result, choice: ChoiceOf, detail: DetailOf
 ) -> Response:
-    """What the fusion graphs of two items have in common."""
-    return await _explained(request, site, queries.Item(site.item(number)), found, choice, graphs=graphs, parts=parts)
+    """Explain a result of a search by item: what the fusion graphs of both have in common."""
+    return await _explain(request, site, ItemQuery(site.check_item(number)), found, choice, detail)
 
 
-def _words(q: str) -> queries.Words:
+def _text_query(q: str) -> TextQuery:
     if not q.strip():
-        raise RefusedError(422, "q: Give some words to search for.")
-    return queries.Words(" ".join(q.split()))
+        raise RefusedError(422, "q: Enter some text to search for.")
+    return TextQuery(" ".join(q.split()))
 
 
-@_twin("/search/why/{found}", "explain_by_words")
-async def words_why(
-    request: Request, site: Here, found: Found, choice: Chosen, q: Asked, graphs: Graphs = True, parts: Parts = None
+@_page_and_json("/search/why/{found}", "explain_by_text")
+async def text_why(
+    request: Request, site: SiteOf, found: Result, choice: ChoiceOf, q: Text, detail: DetailOf
 ) -> Response:
-    """What the fusion graphs of words and of an item have in common."""
-    return await _explained(request, site, _words(q), found, choice, graphs=graphs, parts=parts)
+    """Explain a result of a search by text: what the fusion graphs of both have in common."""
+    return await _explain(request, site, _text_query(q), found, choice, detail)
 
 
-@_twin("/search", "search_by_words")
-async def words(request: Request, site: Here, choice: Chosen, q: Asked) -> Response:
-    """What fits words from outside the collection."""
-    return await _searched(request, site, _words(q), choice)
+@_page_and_json("/search", "search_by_text")
+async def text(request: Request, site: SiteOf, choice: ChoiceOf, q: Text) -> Response:
+    """Search by text."""
+    return await _search(request, site, _text_query(q), choice)
 
 
 @router.post(
-    "/picture.json", status_code=201, operation_id="send_picture", responses=UPLOAD_ERRORS, openapi_extra=UPLOAD
+    "/upload.json", status_code=201, operation_id="upload_image", responses=UPLOAD_ERRORS, openapi_extra=UPLOAD_BODY
 )
-@router.post("/picture", include_in_schema=False)
-async def send_picture(request: Request, site: Here) -> Response:
-    """Take a picture to search by; the answer says where its results are."""
-    if "images" not in site.library.takes:
-        raise InputError("This collection has no ranker that takes pictures.")
+@router.post("/upload", include_in_schema=False)
+async def upload(request: Request, site: SiteOf) -> Response:
+    """Upload an image to search by; the response has the URL of the results."""
+    if "images" not in site.library.accepts:
+        raise InputError("This collection has no ranker that accepts images.")
     try:
         with site.uploading():
             content = await _content(request, site)
-            digest = await site.work(lambda: site.uploads.add(content))
+            digest = await site.run(lambda: site.uploads.add(content))
     except ClientDisconnect:
-        return Response(status_code=400)  # that nobody gets
+        return Response(status_code=400)  # which the client does not receive
     except ImageError as error:
         raise RefusedError(413 if "too large" in str(error) else 415, str(error)) from None
-    address = f"/picture/{digest}"
-    if _is_twin(request):
-        return as_json({"ok": True, "picture": digest, "address": address}, 201, {"Location": address})
-    return RedirectResponse(address, 303)
+    url = f"/upload/{digest}"
+    if _is_json(request):
+        return as_json({"ok": True, "digest": digest, "url": url}, 201, {"Location": url})
+    return RedirectResponse(url, 303)
 
 
 async def _content(request: Request, site: Site) -> bytes:
-    """Return the bytes of the picture in a request: its body, or a file of a form; all in memory."""
+    """Return the bytes of an uploaded image: the body of the request, or a file in a form; all in memory."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind.startswith("image/") or kind == "application/octet-stream":
         return await request.body()
     if kind != "multipart/form-data":
-        raise RefusedError(415, f"Send a picture (image/...), or a form with a file; got {kind or 'no type'!r}.")
+        raise RefusedError(415, f"Send an image (image/...), or a form with a file; got {kind or 'no type'!r}.")
     parser = MultiPartParser(request.headers, request.stream(), max_files=1, max_fields=10)
     parser.spool_max_size = site.limits.body_bytes + 1
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, ValueError, UnicodeError) as error:
-        raise RefusedError(400, f"The form can't be read: {getattr(error, 'message', error)}") from None
+        raise RefusedError(400, f"Invalid form: {getattr(error, 'message', error)}") from None
     try:
-        picture = form.get("picture")
-        if not isinstance(picture, UploadFile):
-            raise RefusedError(422, "picture: The form has no file of that name.")
-        return await picture.read()
+        file = form.get("image")
+        if not isinstance(file, UploadFile):
+            raise RefusedError(422, "image: The form has no file of that name.")
+        return await file.read()
     finally:
         await form.close()
 
 
-@router.get("/picture/{digest}.image", operation_id="sent_picture", responses=PICTURES, response_class=Response)
-async def sent_picture(site: Here, digest: Digest) -> Response:
-    """A picture that was sent."""
-    found = site.sent(digest)
-    return Response(found[1][0], media_type=found[1][1], headers={"Cache-Control": "private, max-age=3600"})
+@router.get("/upload/{digest}.image", operation_id="uploaded_image", responses=IMAGES, response_class=Response)
+async def uploaded_image(site: SiteOf, digest: Digest) -> Response:
+    """Return an uploaded image."""
+    content, kind = site.find_upload(digest)[1]
+    return Response(content, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
 
 
-@_twin("/picture/{digest}", "search_by_picture")
-async def picture(request: Request, site: Here, digest: Digest, choice: Chosen) -> Response:
-    """What is like a picture that was sent."""
-    return await _searched(request, site, site.sent(digest)[0], choice)
+@_page_and_json("/upload/{digest}", "search_by_image")
+async def uploaded(request: Request, site: SiteOf, digest: Digest, choice: ChoiceOf) -> Response:
+    """Search by an uploaded image."""
+    return await _search(request, site, site.find_upload(digest)[0], choice)
 
 
-@_twin("/picture/{digest}/why/{found}", "explain_by_picture")
-async def picture_why(
-    request: Request,
-    site: Here,
-    digest: Digest,
-    found: Found,
-    choice: Chosen,
-    graphs: Graphs = True,
-    parts: Parts = None,
+@_page_and_json("/upload/{digest}/why/{found}", "explain_by_image")
+async def uploaded_why(
+    request: Request, site: SiteOf, digest: Digest, found: Result, choice: ChoiceOf, detail: DetailOf
 ) -> Response:
-    """What graphs of a picture and an item have in common."""
-    return await _explained(request, site, site.sent(digest)[0], found, choice, graphs=graphs, parts=parts)
+    """Explain a result of a search by image: what the fusion graphs of both have in common."""
+    return await _explain(request, site, site.find_upload(digest)[0], found, choice, detail)
 
 
-@router.get("/image/{number}", operation_id="image", responses=PICTURES, response_class=Response)
+@router.get("/image/{number}", operation_id="image", responses=IMAGES, response_class=Response)
 async def image(
-    site: Here, number: Number, v: Annotated[str | None, Query(max_length=40, description="Of the collection.")] = None
+    site: SiteOf,
+    number: Number,
+    v: Annotated[str | None, Query(max_length=40, description="Version of the collection.")] = None,
 ) -> Response:
-    """The picture of an item, reduced."""
-    site.item(number)
+    """Return the image of an item, reduced in size."""
+    site.check_item(number)
     if not site.gallery:
-        raise RefusedError(404, "The items of this collection have no pictures.")
+        raise RefusedError(404, "The items of this collection have no images.")
     try:
-        content, kind = await site.work(lambda: site.gallery.file(number))
+        content, kind = await site.run(lambda: site.gallery.file(number))
     except ImageError as error:
-        log.warning("The picture of item %d: %s", number, error)  # where it is on disk is nothing for clients
-        raise RefusedError(404, f"The picture of item {number} can't be read any more.") from None
+        log.warning("The image of item %d: %s", number, error)  # clients must not see its path
+        raise RefusedError(404, f"The image of item {number} can no longer be read.") from None
     caching = FOREVER if v == site.library.version else "no-cache"
     return Response(content, media_type=kind, headers={"Cache-Control": caching})
 
 
 @router.get("/static/{name}", include_in_schema=False)
-async def static(site: Here, name: str) -> Response:
-    """Send a file of the pages."""
+async def static(site: SiteOf, name: str) -> Response:
+    """Return a static file."""
     if name not in site.pages.files:
         raise RefusedError(404, "There is no such file.")
     content, kind = site.pages.files[name]
@@ -327,18 +335,18 @@ async def static(site: Here, name: str) -> Response:
 
 
 @router.get("/api", include_in_schema=False)
-async def api(request: Request, site: Here) -> Response:
-    """Describe the JSON twins."""
-    described = [
+async def api(request: Request, site: SiteOf) -> Response:
+    """Document the JSON API."""
+    operations = [
         {"method": method.upper(), "path": path, **about}
         for path, methods in request.app.openapi()["paths"].items()
         for method, about in methods.items()
     ]
-    values = {**site.views.about(), "address": "/api", "operations": described, "limits": site.limits}
-    return as_page(site.pages.render("api.html", data=values, standard=site.library.standard))
+    values = {**site.views.about(), "url": "/api", "operations": operations, "limits": site.limits}
+    return as_page(site.pages.render("api.html", data=values, defaults=site.library.defaults))
 
 
 @router.get("/health", operation_id="health")
-async def health(site: Here) -> Response:
-    """Whether the server is up, and what it serves."""
+async def health(site: SiteOf) -> Response:
+    """Return whether the server is up, and what it serves."""
     return as_json({"ok": True, "version": __version__, **site.views.about()})

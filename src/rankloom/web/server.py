@@ -1,4 +1,4 @@
-"""The server: uvicorn on a socket of ours, with limits for clients that are slow, broken or too many."""
+"""The server: uvicorn on our own socket, with limits on slow, broken or too many clients."""
 
 from __future__ import annotations
 
@@ -18,83 +18,80 @@ from rankloom.errors import InputError
 from rankloom.web.limits import Limits, error_body
 from rankloom.web.middleware import App
 
-GRACE = 20  # seconds that what is under way may take when the server ends
-IDLE = 15  # seconds that a connection without a request stays open
+GRACE_SECONDS = 20  # for pending requests when the server stops
+IDLE_SECONDS = 15  # a connection without a request is then closed
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 takes any that is free."""
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 takes any free one."""
     if not host.strip():
-        raise InputError("An empty --host would let everyone in; give 127.0.0.1, or 0.0.0.0 if that is meant.")
+        raise InputError("An empty host would let everyone in; give 127.0.0.1, or 0.0.0.0 if that is intended.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host, port))
-        listening.listen(1024)
+        sock.bind((host, port))
+        sock.listen(1024)
     except (OSError, OverflowError, TypeError, ValueError) as error:
-        listening.close()
+        sock.close()
         reason = getattr(error, "strerror", None) or error
+        shown = host if host.isprintable() else repr(host)
         raise InputError(
-            f"Cannot listen on port {port} of {_shown(host)}: {reason}. Choose another with --port, or 0 for any."
+            f"Cannot listen on port {port} of {shown}: {reason}. Choose another port, or 0 for any free one."
         ) from None
-    return listening
+    return sock
 
 
-def _shown(host: str) -> str:
-    return host if host.isprintable() else repr(host)
-
-
-def address(listening: socket.socket) -> str:
-    """Return the address of a server for a browser on this machine."""
-    host, port = listening.getsockname()[:2]
+def url_of(sock: socket.socket) -> str:
+    """Return the URL of a server for a browser on this machine."""
+    host, port = sock.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{shown}:{port}/"
 
 
-def run(app: App, listening: socket.socket, *, limits: Limits, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve until SIGTERM or SIGINT; what is under way is finished.
+def run(app: App, sock: socket.socket, *, limits: Limits, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve until SIGTERM or SIGINT; pending requests are finished first.
 
     Parameters
     ----------
     ready : callable
-        Called when requests are answered.
+        Called once the server answers requests.
     """
     config = uvicorn.Config(
         app,
         http=protocol(limits),
         ws="none",
-        loop="asyncio",  # uvloop lets some connections wait for seconds where all are busy
+        loop="asyncio",  # under full load uvloop lets some connections wait for seconds
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=IDLE,
-        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is the client's business
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is the client's fault
     gc.collect()
-    gc.freeze()  # what is there now stays for good: looking through it again and again would hold up requests
-    Server(config, ready).run(sockets=[listening])
+    gc.freeze()  # long-lived objects: scanning them in every collection would hold up requests
+    Server(config, ready).run(sockets=[sock])
 
 
 class Server(uvicorn.Server):
-    """A server whose end by a signal is an end like any other: the process goes on and returns 0."""
+    """A server that exits with 0 on a signal; uvicorn's raises the signal again."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer."""
+        """Start to accept requests."""
         await super().startup(sockets)
         self._ready()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take the signals that end a process for as long as the server runs."""
+        """Handle SIGINT and SIGTERM while the server runs."""
         try:
             before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:  # not the main thread, which alone gets signals
+        except ValueError:  # only the main thread can handle signals
             before = {}
         try:
             yield
@@ -104,85 +101,85 @@ class Server(uvicorn.Server):
 
 
 def protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """Return the protocol with limits."""
-    return type("Patient", (Patient,), {"limits": limits})
+    """Return the protocol class for these limits."""
+    return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})
 
 
-class Patient(HttpToolsProtocol):
-    """HTTP/1.1 that gives up clients whose headers take too long or that do not read, and refuses too many of them."""
+class LimitedProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that drops clients with slow headers or that do not read, and refuses too many connections."""
 
     limits = Limits()
-    _timer: asyncio.TimerHandle | None = None
-    _unread: asyncio.TimerHandle | None = None
-    _waiting = 0  # bytes of headers that are not whole yet
+    _header_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+    _header_bytes = 0  # received so far, while the headers are incomplete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request, unless there are too many connections."""
+        """Start to wait for a request, unless there are too many connections."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # writing is paused while anything waits to be read
+        transport.set_write_buffer_limits(high=0)  # pause writing while the client has anything left to read
         if len(self.connections) > self.limits.connections:
-            self._refuse(503, "Too many connections at a time; try again in a moment.")
+            self._refuse(503, "Too many connections; try again in a moment.")
         else:
-            self._wait()
+            self._start_header_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came in."""
+        """Handle received bytes."""
         super().data_received(data)
         if self.transport.is_closing():
             return
         if self.cycle is not None and not self.cycle.response_complete:
-            self._stop()  # the headers are whole: from here on the time limit of requests holds
+            self._stop_header_timer()  # the headers are complete: now the time limit of requests applies
             return
-        self._waiting += len(data)
-        if self._waiting > self.limits.header_bytes:
+        self._header_bytes += len(data)
+        if self._header_bytes > self.limits.header_bytes:
             self._refuse(431, f"The headers of a request may have {self.limits.header_bytes} bytes at most.")
-        elif self._timer is None:
-            self._wait()
+        elif self._header_timer is None:
+            self._start_header_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
-        self._stop()
-        self._read()
+        """Stop the timers."""
+        self._stop_header_timer()
+        self._stop_write_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Begin to wait for a client that does not take all of an answer; `close` would wait for it without end."""
+        """Abort after a while if the client does not read; `close` would wait for it forever."""
         super().pause_writing()
-        if self._unread is None:
-            self._unread = self.loop.call_later(self.limits.answer_seconds, self.transport.abort)
+        if self._write_timer is None:
+            self._write_timer = self.loop.call_later(self.limits.answer_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on: everything was taken."""
-        self._read()
+        """Continue once the client has read everything."""
+        self._stop_write_timer()
         super().resume_writing()
 
-    def _read(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP."""
+        """Refuse what is not HTTP."""
         self._refuse(400, msg)
 
-    def _wait(self) -> None:
-        late = (408, f"The headers of the request did not come within {self.limits.header_seconds:g} seconds.")
-        self._timer = self.loop.call_later(self.limits.header_seconds, self._refuse, *late)
+    def _start_header_timer(self) -> None:
+        late = (408, f"The headers of the request did not arrive within {self.limits.header_seconds:g} seconds.")
+        self._header_timer = self.loop.call_later(self.limits.header_seconds, self._refuse, *late)
 
-    def _stop(self) -> None:
-        self._waiting = 0
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _stop_header_timer(self) -> None:
+        self._header_bytes = 0
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
 
     def _refuse(self, status: int, error: str) -> None:
         if not self.transport.is_closing():
-            self.transport.write(_raw(status, error))
+            self.transport.write(_raw_response(status, error))
             self.transport.close()
 
 
-def _raw(status: int, error: str) -> bytes:
-    """Return an answer that is written past the application."""
+def _raw_response(status: int, error: str) -> bytes:
+    """Return the bytes of a response that bypasses the application."""
     body = error_body(status, error)
     head = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",

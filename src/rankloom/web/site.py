@@ -1,4 +1,4 @@
-"""Everything that the routes share: the views, the pages, uploads, and threads that search."""
+"""What the routes share: views, pages, uploads and the threads that search."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from starlette.responses import HTMLResponse, Response
 from rankloom.web.library import Library
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.pages import Pages
-from rankloom.web.queries import Choice, Picture
+from rankloom.web.queries import Choice, ImageQuery
 from rankloom.web.uploads import File, Gallery, Uploads
 from rankloom.web.views import Views
 
 T = TypeVar("T")
-#: What a thread is to do, and whom it tells.
+#: A function to call, and the future of its result.
 Task = tuple[Future[Any], Callable[[], Any]]
 
-WORKERS = 2  # threads that search: kernels are quick, and the rest holds the interpreter's lock anyway
-SLOW_WAITING = 4  # what first needs an index or a whole collection fused waits apart, so that searches go on
+WORKERS = 2  # more would not help: kernels are quick, and the rest holds the interpreter's lock
+MAX_SLOW = 4  # slow searches have their own thread, so that quick ones do not wait for them
 
 
 class Site:
@@ -41,85 +41,85 @@ class Site:
         self.library, self.limits = library, limits
         self.views, self.pages = Views(library), Pages()
         self.gallery = Gallery(library.collection)
-        self.uploads = Uploads(most_pixels=limits.pixels)
-        self._quick = Lane(WORKERS, limits.searches)
-        self._slow = Lane(1, SLOW_WAITING)
-        self._uploading = 0
+        self.uploads = Uploads(max_pixels=limits.pixels)
+        self._quick = WorkerPool(WORKERS, limits.searches)
+        self._slow = WorkerPool(1, MAX_SLOW)
+        self._n_uploading = 0
 
-    async def work(self, do: Callable[[], T], choice: Choice | None = None, *, heavy: bool = False) -> T:
-        """Do something on a thread; what takes long, or needs what a choice has not made yet, has one of its own."""
-        lane = self._slow if heavy or not (choice is None or self.library.ready(choice)) else self._quick
-        return await lane.run(do)
+    async def run(self, task: Callable[[], T], choice: Choice | None = None, *, slow: bool = False) -> T:
+        """Run a task on a thread; slow ones, and those that first need a new index, have their own."""
+        pool = self._slow if slow or not (choice is None or self.library.ready(choice)) else self._quick
+        return await pool.run(task)
 
     @contextmanager
     def uploading(self) -> Iterator[None]:
-        """Count a picture that comes in, from before its first byte is read: its bytes are in memory."""
-        if self._uploading >= self.limits.uploads:
-            raise RefusedError(503, "Too many pictures come in at a time; try again in a moment.", retry_after=1)
-        self._uploading += 1
+        """Count an upload, starting before its first byte is read, because its bytes are in memory."""
+        if self._n_uploading >= self.limits.uploads:
+            raise RefusedError(503, "Too many uploads at the moment; try again shortly.", retry_after=1)
+        self._n_uploading += 1
         try:
             yield
         finally:
-            self._uploading -= 1
+            self._n_uploading -= 1
 
-    def item(self, number: int) -> int:
-        """Return the number of an item that there is."""
+    def check_item(self, number: int) -> int:
+        """Return the number of an item; raise if there is none."""
         if number >= len(self.library):
             raise RefusedError(404, f"There is no item {number}; they are numbered 0 to {len(self.library) - 1}.")
         return number
 
-    def sent(self, digest: str) -> tuple[Picture, File]:
-        """Return a picture that was sent before, and its file."""
+    def find_upload(self, digest: str) -> tuple[ImageQuery, File]:
+        """Return an uploaded image, and its file."""
         found = self.uploads.find(digest)
         if found is None:
-            raise RefusedError(404, "This picture is not here any more: they are kept for a while. Send it again.")
+            raise RefusedError(404, "This upload is no longer stored; send the image again.")
         return found
 
     def close(self) -> None:
-        """End the threads; what is under way is finished, what waits is not begun."""
+        """Stop the threads: running tasks are finished, waiting ones are cancelled."""
         self._quick.close()
         self._slow.close()
 
 
-class Lane:
-    """Threads with a short queue: where it is full, a request is told to come again.
+class WorkerPool:
+    """Threads with a short queue: when it is full, requests get 503 with Retry-After.
 
     Parameters
     ----------
     workers : int
-    most : int
-        How many may be worked on or wait.
+    max_tasks : int
+        Tasks running or waiting.
     """
 
-    def __init__(self, workers: int, most: int) -> None:
-        self._workers, self._most, self._inside = workers, most, 0
+    def __init__(self, workers: int, max_tasks: int) -> None:
+        self._workers, self._max_tasks, self._n_tasks = workers, max_tasks, 0
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._threads: list[Thread] = []
 
-    async def run(self, do: Callable[[], T]) -> T:
-        """Return what `do` returns."""
-        if self._inside >= self._most:
-            raise RefusedError(503, "Too many searches at a time; try again in a moment.", retry_after=1)
-        self._inside += 1
+    async def run(self, task: Callable[[], T]) -> T:
+        """Return the result of a task."""
+        if self._n_tasks >= self._max_tasks:
+            raise RefusedError(503, "Too many searches at the moment; try again shortly.", retry_after=1)
+        self._n_tasks += 1
         loop = asyncio.get_running_loop()
         future: Future[T] = Future()
-        self._begin()
-        self._tasks.put((future, do))
-        # Counted until the thread is done with it, which a request that ran out of time does not wait for.
-        future.add_done_callback(lambda _: _later(loop, self._leave))
+        self._start()
+        self._tasks.put((future, task))
+        # Count it until the thread has finished, which may be long after the request timed out.
+        future.add_done_callback(lambda _: _call_soon(loop, self._finish))
         return await asyncio.wrap_future(future)
 
-    def _begin(self) -> None:
-        """Start the threads; unlike those of an executor they don't hold up the end of the process."""
+    def _start(self) -> None:
+        """Start the threads; unlike those of an executor, they do not keep the process from exiting."""
         while len(self._threads) < self._workers:
             self._threads.append(Thread(target=_work, args=[self._tasks], name="rankloom-search", daemon=True))
             self._threads[-1].start()
 
-    def _leave(self) -> None:
-        self._inside -= 1
+    def _finish(self) -> None:
+        self._n_tasks -= 1
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Cancel the waiting tasks and stop the threads."""
         with suppress(Empty):
             while True:
                 task = self._tasks.get_nowait()
@@ -130,27 +130,27 @@ class Lane:
 
 
 def _work(tasks: SimpleQueue[Task | None]) -> None:
-    while (task := tasks.get()) is not None:
-        future, do = task
+    while (queued := tasks.get()) is not None:
+        future, task = queued
         if future.set_running_or_notify_cancel():
             try:
-                future.set_result(do())
+                future.set_result(task())
             except BaseException as error:
                 future.set_exception(error)
-        del task, future, do  # nothing of a request is kept while waiting for the next
+        del queued, future, task  # do not hold on to a request while waiting for the next
 
 
-def _later(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
     if not loop.is_closed():
         loop.call_soon_threadsafe(call)
 
 
 def as_json(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return plain values as JSON."""
+    """Return a JSON response."""
     body = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
     return Response(body, status, {"Cache-Control": "no-cache", **(headers or {})}, media_type="application/json")
 
 
 def as_page(page: str, status: int = 200) -> Response:
-    """Return a page."""
+    """Return an HTML response."""
     return HTMLResponse(page.encode("utf-8", "backslashreplace"), status, {"Cache-Control": "no-cache"})

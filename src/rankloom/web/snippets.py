@@ -1,4 +1,4 @@
-"""Texts of results: the passage around the words that a query has too, and where those words are."""
+"""Snippets of results: the passage around the terms of a query, and where those terms are."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from functools import lru_cache
 from rankloom.errors import MissingExtraError
 from rankloom.rankers.words import WORD, Tokenizer
 
-LENGTH = 220  # of a passage, in characters
-SHORT = 500  # the words of texts up to this length are kept
-BEFORE = 60  # of them before the first word in common
+LENGTH = 220  # of a snippet, in characters
+MAX_CACHED_LENGTH = 500  # words of longer texts are not cached
+LEAD = 60  # characters shown before the first match
 
-#: The passage, and the first and last character (not included) of each word in common.
-Passage = tuple[str, list[tuple[int, int]]]
+#: The text, and the start and end (exclusive) of each match in it.
+Snippet = tuple[str, list[tuple[int, int]]]
 
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> Tokenizer:
     try:
         return Tokenizer()
-    except MissingExtraError:  # words are then compared as they are
+    except MissingExtraError:  # no stemmer: compare words as they are
         return Tokenizer(stem=False)
 
 
@@ -31,7 +31,7 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Return where each word begins and ends, and its stem."""
+    """Return the start, end and stem of each word."""
     return tuple((*match.span(), _stem(match.group())) for match in WORD.finditer(text))
 
 
@@ -46,30 +46,30 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(filter(None, (stem for _, _, stem in _words.__wrapped__(text))))
 
 
-def passage(text: str, wanted: Iterable[str], length: int = LENGTH) -> Passage:
-    """Return the passage of a text around the first of some stems, and where those are in it.
+def snippet(text: str, terms: Iterable[str], length: int = LENGTH) -> Snippet:
+    """Return the passage of a text around the first of some stems, and all matches in it.
 
     Examples
     --------
-    >>> passage("A dog and two cats.", {"cat"})
+    >>> snippet("A dog and two cats.", {"cat"})
     ('A dog and two cats.', [(14, 18)])
     """
-    sought = frozenset(wanted)
-    words = _words(text) if len(text) <= SHORT else _words.__wrapped__(text)
-    hits = [(start, end) for start, end, stem in words if stem in sought] if sought else []
-    start = _start(text, hits[0][0] if hits else 0, length)
+    wanted = frozenset(terms)
+    words = _words(text) if len(text) <= MAX_CACHED_LENGTH else _words.__wrapped__(text)
+    matches = [(start, end) for start, end, stem in words if stem in wanted] if wanted else []
+    start = _start(text, matches[0][0] if matches else 0, length)
     end = min(len(text), start + length)
     if end < len(text):
         end = max(text.rfind(" ", start, end), start + length // 2)
     head, tail = "… " if start else "", " …" if end < len(text) else ""
-    moved = len(head) - start
-    inside = [(a + moved, b + moved) for a, b in hits if start <= a and b <= end]
+    offset = len(head) - start
+    inside = [(a + offset, b + offset) for a, b in matches if start <= a and b <= end]
     return head + text[start:end] + tail, inside
 
 
-def _start(text: str, hit: int, length: int) -> int:
-    """Return where a passage begins: at the text's own beginning if the word is near it, else after a space."""
-    if len(text) <= length or hit < length - BEFORE:
+def _start(text: str, match: int, length: int) -> int:
+    """Return where a snippet starts: at the start of the text if the match is near it, else after a space."""
+    if len(text) <= length or match < length - LEAD:
         return 0
-    space = text.rfind(" ", 0, hit - BEFORE)
-    return max(space + 1, hit - 2 * BEFORE)
+    space = text.rfind(" ", 0, match - LEAD)
+    return max(space + 1, match - 2 * LEAD)

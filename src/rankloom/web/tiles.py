@@ -1,4 +1,4 @@
-"""Pieces of pages that are written a hundred times a page: by hand, since a template takes three times as long."""
+"""HTML that a page repeats a hundred times, built from strings: a template would take three times as long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _escaped = lru_cache(maxsize=20_000)(escape)
 
 
 def marked(text: str, marks: Sequence[tuple[int, int]]) -> Markup:
-    """Return a text for a page, some of its words marked.
+    """Return a text as HTML, with some spans marked.
 
     Examples
     --------
@@ -27,19 +27,19 @@ def marked(text: str, marks: Sequence[tuple[int, int]]) -> Markup:
     return Markup("".join([*out, escape(text[done:])]))
 
 
-def entries(hits: Sequence[Mapping[str, Any]]) -> Markup:
-    """Return the entries of a ranker's list: pictures, or names where there are none."""
-    return Markup("\n".join(map(_entry, hits)))
+def rows(hits: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return the rows of a ranker's list: images, or titles if there are none."""
+    return Markup("\n".join(map(_row, hits)))
 
 
-def _entry(hit: Mapping[str, Any]) -> str:
-    title, address = _escaped(hit["title"]), escape(hit["address"])
+def _row(hit: Mapping[str, Any]) -> str:
+    title, url = _escaped(hit["title"]), escape(hit["url"])
     shown = title
     if hit["image"]:
         shown = f'<img src="{_escaped(hit["image"])}" alt="{title}" loading="lazy" decoding="async">'
     kind, mark = (' class="relevant"', '<span class="hidden"> relevant</span>') if hit["relevant"] else ("", "")
     text = f' <span class="text">{escape(hit["text"])}</span>' if hit["text"] else ""
-    return f'<li{kind}><a href="{address}" title="{hit["position"]}. {title}">{shown}{mark}</a>{text}</li>'
+    return f'<li{kind}><a href="{url}" title="{hit["position"]}. {title}">{shown}{mark}</a>{text}</li>'
 
 
 def tiles(hits: Sequence[Mapping[str, Any]]) -> Markup:
@@ -52,25 +52,27 @@ def _tile(hit: Mapping[str, Any]) -> str:
     if hit["relevant"] is not None:
         kind = "tile relevant" if hit["relevant"] else "tile other"
         relevant = '<span class="mark">✓<span class="hidden"> relevant</span></span>' if hit["relevant"] else ""
-    picture = f'<img src="{_escaped(hit["image"])}" alt="" loading="lazy" decoding="async">' if hit["image"] else ""
+    image = f'<img src="{_escaped(hit["image"])}" alt="" loading="lazy" decoding="async">' if hit["image"] else ""
     text = f'<span class="text">{marked(hit["text"], hit["marks"])}</span>\n' if hit["text"] else ""
     score = "" if hit["score"] is None else f'<span class="score">{hit["score"]:.4g}</span>\n'
     return (
         f'<li class="{kind}" data-number="{hit["number"]}">\n'
-        f'<a class="hit" href="{escape(hit["address"])}">{picture}<span class="title">{title}</span>\n{text}'
-        f'<span class="meta"><span class="place">{hit["position"]}</span>\n{score}{relevant}</span></a>\n'
-        f'<span class="positions">{places(hit["positions"])}</span>\n'
+        f'<a class="hit" href="{escape(hit["url"])}">{image}<span class="title">{title}</span>\n{text}'
+        f'<span class="meta"><span class="position">{hit["position"]}</span>\n{score}{relevant}</span></a>\n'
+        f'<span class="positions">{_positions(hit["positions"])}</span>\n'
         f'<a class="why" href="{escape(hit["why"])}" aria-label="Why {title}?">why?</a>\n</li>'
     )
 
 
-def places(positions: Mapping[str, int | None]) -> Markup:
-    """Return where the rankers have an item.
+def _positions(positions: Mapping[str, int | None]) -> str:
+    """Return the position of an item in the list of each ranker that has it.
 
     Examples
     --------
-    >>> str(places({"bic": 2, "lbp": None}))
-    '<span title="place 2 by bic">bic 2</span>'
+    >>> _positions({"bic": 2, "lbp": None})
+    '<span title="position 2 by bic">bic 2</span>'
     """
-    named = [(_escaped(name), place) for name, place in positions.items() if place]
-    return Markup(" ".join(f'<span title="place {place} by {name}">{name} {place}</span>' for name, place in named))
+    listed = [(_escaped(name), p) for name, p in positions.items() if p]
+    return " ".join(
+        f'<span title="position {position} by {name}">{name} {position}</span>' for name, position in listed
+    )

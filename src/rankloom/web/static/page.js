@@ -1,63 +1,63 @@
-// What makes the page quicker to use; without it every link and form still works.
+// Makes the page quicker to use; every link and form works without it.
 "use strict";
 document.documentElement.classList.add("js");
 const status = document.getElementById("status");
-let asked = 0; // only the answer to the last question is shown
-const here = () => location.pathname + location.search;
-let shown = here(); // whose content is on the page
+let latest = 0; // number of the latest request: only its response is shown
+const current = () => location.pathname + location.search;
+let shown = current(); // URL of the content on the page
 
-function say(words, seen = false) {
-  status.textContent = words;
-  status.classList.toggle("hidden", !seen);
+function announce(text, visible = false) {
+  status.textContent = text;
+  status.classList.toggle("hidden", !visible);
 }
 
-// Fetch a page and put its content in place of this one's.
-async function show(address, { push = true, focus = false } = {}) {
-  const mine = ++asked;
+// Fetch a page and replace the content of this one with it.
+async function show(url, { push = true, focus = false } = {}) {
+  const request = ++latest;
   document.documentElement.classList.add("busy");
   try {
-    const answer = await fetch(address, { headers: { Accept: "text/html" } });
-    if (mine !== asked) return;
-    if (answer.status === 503 && answer.headers.get("Retry-After")) {
-      say("This takes a while; trying again.", true);
-      const wait = 1000 * Number(answer.headers.get("Retry-After"));
-      setTimeout(() => { if (mine === asked) show(address, { push, focus }); }, wait);
+    const response = await fetch(url, { headers: { Accept: "text/html" } });
+    if (request !== latest) return;
+    if (response.status === 503 && response.headers.get("Retry-After")) {
+      announce("This takes a while; trying again.", true);
+      const delay = 1000 * Number(response.headers.get("Retry-After"));
+      setTimeout(() => { if (request === latest) show(url, { push, focus }); }, delay);
       return;
     }
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (mine !== asked) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (request !== latest) return;
     const main = page.querySelector("main");
-    if (!main) { location.href = address; return; }
+    if (!main) { location.href = url; return; }
     const active = document.activeElement;
     document.querySelector("main").replaceWith(main);
     document.title = page.title;
-    for (const part of ["footer", "link[rel=alternate]"]) {
-      const [old, made] = [document.querySelector(part), page.querySelector(part)];
-      if (old && made) old.replaceWith(made);
+    for (const selector of ["footer", "link[rel=alternate]"]) {
+      const [before, after] = [document.querySelector(selector), page.querySelector(selector)];
+      if (before && after) before.replaceWith(after);
     }
-    const clean = answer.ok && main.dataset.address ? main.dataset.address : address;
+    const clean = response.ok && main.dataset.url ? main.dataset.url : url;
     if (push) history.pushState(null, "", clean);
-    shown = here();
-    const again = active && active.name && [...main.querySelectorAll(`[name="${CSS.escape(active.name)}"]`)]
+    shown = current();
+    const same = active && active.name && [...main.querySelectorAll(`[name="${CSS.escape(active.name)}"]`)]
       .find((one) => one.type !== "checkbox" || one.value === active.value);
-    if (again && !focus) again.focus();
+    if (same && !focus) same.focus();
     const heading = main.querySelector("h1");
-    say(heading ? heading.textContent : document.title);
-    hide();
+    announce(heading ? heading.textContent : document.title);
+    hideHint();
   } catch (error) {
-    if (mine === asked) location.href = address;
+    if (request === latest) location.href = url;
   } finally {
-    if (mine === asked) document.documentElement.classList.remove("busy");
+    if (request === latest) document.documentElement.classList.remove("busy");
   }
 }
 
-// Switches act at once; what is left at its standard is not in the address.
-function addressOf(form) {
+// Controls take effect at once; default values are left out of the URL.
+function urlOf(form) {
   const given = new URLSearchParams();
   const boxes = [...form.querySelectorAll("[name=rankers]")];
   for (const [name, value] of new FormData(form)) {
-    const standard = form.querySelector(`[name="${CSS.escape(name)}"]`).dataset.standard;
-    if (name !== "rankers" && value !== "" && value !== standard) given.set(name, value);
+    const byDefault = form.querySelector(`[name="${CSS.escape(name)}"]`).dataset.default;
+    if (name !== "rankers" && value !== "" && value !== byDefault) given.set(name, value);
   }
   if (boxes.some((box) => !box.checked)) for (const box of boxes) if (box.checked) given.append("rankers", box.value);
   const query = given.toString();
@@ -65,52 +65,53 @@ function addressOf(form) {
 }
 
 document.addEventListener("change", (event) => {
-  const form = event.target.closest("form.switches, form.filter");
-  if (event.target.id === "picture" && event.target.files.length) send(event.target.files[0]);
+  const form = event.target.closest("form.controls, form.filter");
+  if (event.target.id === "image" && event.target.files.length) upload(event.target.files[0]);
   else if (form && event.target.type !== "search" && event.target.reportValidity()) {
     const boxes = [...form.querySelectorAll("[name=rankers]")];
-    if (boxes.length && !boxes.some((box) => box.checked)) { event.target.checked = true; say("At least one ranker is needed."); return; }
-    show(addressOf(form));
+    if (boxes.length && !boxes.some((box) => box.checked)) { event.target.checked = true; announce("Choose at least one ranker."); return; }
+    show(urlOf(form));
   }
 });
 document.addEventListener("submit", (event) => {
-  const form = event.target.closest("form.switches, form.filter");
+  const form = event.target.closest("form.controls, form.filter");
   if (!form) return;
   event.preventDefault();
-  show(addressOf(form));
+  show(urlOf(form));
 });
-// A link to a place on the page, such as that which skips to the content, needs nothing new.
-addEventListener("popstate", () => { if (here() !== shown) show(location.href, { push: false }); });
+// Links within the page, such as "Skip to content", need no new content.
+addEventListener("popstate", () => { if (current() !== shown) show(location.href, { push: false }); });
 
-// A picture that is chosen, pasted or dropped is sent, and what is like it shown.
-async function send(file) {
-  if (!document.getElementById("picture")) { say("This collection takes no pictures."); return; }
+// Upload an image that was chosen, pasted or dropped, and show the results.
+async function upload(file) {
+  const input = document.getElementById("image");
+  if (!input) { announce("This collection does not accept images."); return; }
   document.documentElement.classList.add("busy");
-  say("Sending the picture.");
+  announce("Uploading the image.");
   const form = new FormData();
-  form.append("picture", file, "picture");
+  form.append("image", file, "image");
   try {
-    const answer = await fetch("/picture.json", { method: "POST", body: form });
-    const data = await answer.json();
-    if (data.ok) location.href = data.address; else complain(data.error);
+    const response = await fetch("/upload.json", { method: "POST", body: form });
+    const data = await response.json();
+    if (data.ok) location.href = data.url; else showError(data.error);
   } catch (error) {
-    complain("The picture could not be sent.");
+    showError("The image could not be uploaded.");
   } finally {
     document.documentElement.classList.remove("busy");
-    document.getElementById("picture").value = "";
+    input.value = "";
   }
 }
-function complain(words) {
+function showError(text) {
   const line = document.createElement("p");
   line.className = "error";
   line.setAttribute("role", "alert");
-  line.textContent = words;
+  line.textContent = text;
   document.querySelectorAll("main > .error").forEach((old) => old.remove());
   document.querySelector("main").prepend(line);
 }
 document.addEventListener("paste", (event) => {
   const file = [...event.clipboardData.files].find((one) => one.type.startsWith("image/"));
-  if (file) { event.preventDefault(); send(file); }
+  if (file) { event.preventDefault(); upload(file); }
 });
 document.addEventListener("dragover", (event) => {
   if ([...event.dataTransfer.types].includes("Files")) { event.preventDefault(); document.documentElement.classList.add("drop"); }
@@ -118,52 +119,51 @@ document.addEventListener("dragover", (event) => {
 document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.documentElement.classList.remove("drop"); });
 document.addEventListener("drop", (event) => {
   document.documentElement.classList.remove("drop");
-  if (event.dataTransfer.files.length) { event.preventDefault(); send(event.dataTransfer.files[0]); }
+  if (event.dataTransfer.files.length) { event.preventDefault(); upload(event.dataTransfer.files[0]); }
 });
 
-// Why a result is there, in short, while it is pointed at or has the focus.
-const HINTED = 6; // so many of the parts in common are named
+// A short explanation of the result under the pointer or with the focus.
+const MAX_HINT_PARTS = 6;
 let hint = null, timer = null;
-const known = new Map();
-function hide() {
+const explanations = new Map(); // by URL
+function hideHint() {
   clearTimeout(timer);
   if (hint) hint.remove();
   document.querySelectorAll("[aria-describedby=hint]").forEach((one) => one.removeAttribute("aria-describedby"));
   hint = null;
 }
-function twin(address, more) {
-  const url = new URL(address, location.href);
+function jsonUrl(href, parameters) {
+  const url = new URL(href, location.href);
   url.pathname += ".json";
-  for (const [name, value] of Object.entries(more)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url;
 }
-async function reason(tile) {
-  const address = tile.querySelector("a.why").getAttribute("href");
-  if (!known.has(address)) {
-    const answer = await fetch(twin(address, { graphs: "false", parts: HINTED }));
-    if (!answer.ok) return;
-    if (known.size > 500) known.clear();
-    known.set(address, await answer.json());
+async function explain(tile) {
+  const url = tile.querySelector("a.why").getAttribute("href");
+  if (!explanations.has(url)) {
+    const response = await fetch(jsonUrl(url, { graphs: "false", parts: MAX_HINT_PARTS }));
+    if (!response.ok) return;
+    if (explanations.size > 500) explanations.clear();
+    explanations.set(url, await response.json());
   }
   if (timer === null) return;
-  draw(tile, known.get(address));
+  showHint(tile, explanations.get(url));
 }
-function line(parent, tag, ...texts) {
-  const made = document.createElement(tag);
-  for (const text of texts) made.append(Object.assign(document.createElement("span"), { textContent: text }));
-  parent.append(made);
-  return made;
+function addLine(parent, tag, ...texts) {
+  const line = document.createElement(tag);
+  for (const text of texts) line.append(Object.assign(document.createElement("span"), { textContent: text }));
+  parent.append(line);
 }
-function draw(tile, data) {
-  hide();
+function showHint(tile, data) {
+  hideHint();
   hint = document.createElement("div");
   hint.id = "hint";
   hint.setAttribute("role", "tooltip");
-  line(hint, "b", `${data.choice.comparator.toUpperCase()} similarity ${data.similarity.toFixed(4)}`);
+  addLine(hint, "b", `${data.choice.comparator.toUpperCase()} similarity ${data.similarity.toFixed(4)}`);
   const list = document.createElement("ul");
-  for (const part of data.parts) line(list, "li", `${part.kind} ${part.label}`, part.contribution.toFixed(4));
-  if (data.n_parts > data.parts.length) line(list, "li", `and ${data.n_parts - data.parts.length} smaller parts`, "");
-  if (!data.parts.length) line(list, "li", "The graphs share no vertex.", "");
+  for (const part of data.parts) addLine(list, "li", `${part.kind} ${part.label}`, part.contribution.toFixed(4));
+  if (data.n_parts > data.parts.length) addLine(list, "li", `and ${data.n_parts - data.parts.length} smaller ones`, "");
+  if (!data.parts.length) addLine(list, "li", "The graphs share no vertex.", "");
   hint.append(list);
   document.body.append(hint);
   tile.querySelector("a.hit").setAttribute("aria-describedby", "hint");
@@ -173,28 +173,28 @@ function draw(tile, data) {
   hint.style.left = `${left + scrollX}px`;
   hint.style.top = `${(below ? box.bottom + 6 : box.top - hint.offsetHeight - 6) + scrollY}px`;
 }
-function point(event) {
+function schedule(event) {
   const tile = event.target.closest && event.target.closest(".fused .tile");
-  hide();
-  timer = tile ? setTimeout(() => reason(tile), 250) : null;
+  hideHint();
+  timer = tile ? setTimeout(() => explain(tile), 250) : null;
 }
-document.addEventListener("focusin", point);
-document.addEventListener("mouseover", point);
-document.documentElement.addEventListener("mouseleave", hide);
+document.addEventListener("focusin", schedule);
+document.addEventListener("mouseover", schedule);
+document.documentElement.addEventListener("mouseleave", hideHint);
 
-// Keys.
-function among(tiles, key) {
+// Keyboard shortcuts.
+function neighbor(tiles, key) {
   const tile = document.activeElement.closest(".tile");
-  const place = tiles.indexOf(tile);
-  if (place < 0) return tiles[0];
-  if (key === "ArrowLeft") return tiles[place - 1];
-  if (key === "ArrowRight") return tiles[place + 1];
+  const index = tiles.indexOf(tile);
+  if (index < 0) return tiles[0];
+  if (key === "ArrowLeft") return tiles[index - 1];
+  if (key === "ArrowRight") return tiles[index + 1];
   const box = tile.getBoundingClientRect();
   const column = tiles.filter((one) => Math.abs(one.getBoundingClientRect().left - box.left) < 4);
   return column[column.indexOf(tile) + (key === "ArrowUp" ? -1 : 1)];
 }
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") hide();
+  if (event.key === "Escape") hideHint();
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
   if (document.querySelector("dialog[open]")) return;
   const search = document.getElementById("q");
@@ -208,7 +208,7 @@ document.addEventListener("keydown", (event) => {
     const tiles = [...document.querySelectorAll(".tiles .tile")];
     if (!tiles.length || (!inside && event.key !== "ArrowRight" && event.key !== "ArrowDown")) return;
     if (!inside && document.activeElement !== document.body && !document.activeElement.matches("main")) return;
-    const next = among(tiles, event.key);
+    const next = neighbor(tiles, event.key);
     if (next) { event.preventDefault(); next.querySelector("a.hit").focus(); next.scrollIntoView({ block: "nearest" }); }
   }
 });
