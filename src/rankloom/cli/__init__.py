@@ -1,4 +1,4 @@
-"""The command line: files in, files out; one sentence and exit code 1 for bad input."""
+"""The command line: files in, files out; bad input is one sentence and exit code 1."""
 
 import sys
 
@@ -22,7 +22,7 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """Run the command line; a letter that the terminal has not is replaced, never an error."""
+    """Run the command line; characters that the terminal cannot show are replaced."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

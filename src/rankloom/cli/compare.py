@@ -15,21 +15,23 @@ from rankloom.evaluation import CORRECTIONS, LEGEND, TESTS, Measure, gain
 
 @app.command()
 def compare(
-    ours: Annotated[Path, typer.Argument(metavar="OURS", help="The run to compare.", show_default=False)],
+    ours: Annotated[Path, typer.Argument(metavar="OURS", help="Run to test.", show_default=False)],
     theirs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs to compare it with.", show_default=False)],
     qrels: Qrels = None,
     labels: Labels = None,
     measure: OneMeasure = "ndcg@10",
     test: Annotated[str, typer.Option(help=f"Paired test over queries: {either(TESTS)}.")] = "t",
-    alpha: Annotated[float, typer.Option(help="A difference counts where p is below it.")] = 0.01,
-    correction: Annotated[str, typer.Option(help=f"For the number of comparisons: {either(CORRECTIONS)}.")] = "none",
-    seed: Annotated[int, typer.Option(min=0, help="Of the randomization test.")] = 0,
+    alpha: Annotated[float, typer.Option(help="A difference is significant if p is below it.")] = 0.01,
+    correction: Annotated[
+        str, typer.Option(help=f"Correction for multiple comparisons: {either(CORRECTIONS)}.")
+    ] = "none",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the randomization test.")] = 0,
     ties: Ties = "given",
     as_json: AsJson = False,
     format: Format = None,
     plugin: Plugin = None,
 ) -> None:
-    """Tell whether a run is better than others by more than chance: a paired test over the queries.
+    """Test whether a run is significantly better than others, with a paired test over the queries.
 
     Example:
 
@@ -40,7 +42,7 @@ def compare(
     with progress_bars() as progress:
         truth, measure = Truth(qrels, labels), str(Measure.parse(measure))
         read = read_all([ours, *theirs], format, progress)
-        first, *rest = [one[measure] for one in truth.paired(read, [measure], ties)]
+        first, *rest = [one[measure] for one in truth.per_query(read, [measure], ties)]
     others = dict(zip(map(str, theirs), rest, strict=True))
     if len(others) < len(rest) or str(ours) in others:
         raise InputError("Give each run once.")

@@ -1,4 +1,4 @@
-"""`rankloom correlate`: measure how alike the lists of rankers are."""
+"""`rankloom correlate`: measure how similar the lists of rankers are."""
 
 import json
 from collections.abc import Sequence
@@ -8,22 +8,22 @@ from typing import Annotated, Any
 import typer
 
 from rankloom.cli.app import Format, Plugin, app, print_table, progress_bars, read_all
-from rankloom.cli.judgments import AsJson, Depth, Judged, Kind, run_names
+from rankloom.cli.judgments import AsJson, Depth, Kind, RunsToJudge, run_names
 
 
 @app.command()
 def correlate(
-    runs: Judged,
+    runs: RunsToJudge,
     kind: Kind = "jaccard",
     depth: Depth = 10,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Draw a heat map, an SVG file.", show_default=False)
+        Path | None, typer.Option("-o", "--output", help="Draw a heat map to this SVG file.", show_default=False)
     ] = None,
     as_json: AsJson = False,
     format: Format = None,
     plugin: Plugin = None,
 ) -> None:
-    """Tell how alike the lists of rankers are.
+    """Measure how similar the lists of rankers are.
 
     Example:
 

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from rankloom.cli.app import Format, Plugin, app, either, print_table, progress_bars, read_all
-from rankloom.cli.judgments import AsJson, Judged, Labels, Qrels, Ties, Truth
+from rankloom.cli.judgments import AsJson, Labels, Qrels, RunsToJudge, Ties, Truth
 from rankloom.evaluation import MEASURES, Measure
 
 
 @app.command()
 def evaluate(
-    runs: Judged,
+    runs: RunsToJudge,
     qrels: Qrels = None,
     labels: Labels = None,
     measure: Annotated[
@@ -25,7 +25,7 @@ def evaluate(
 ) -> None:
     """Evaluate runs against judgments or class labels, side by side, over the same queries.
 
-    With judgments the mean is over all judged queries; with labels over the queries that all runs have.
+    With judgments the mean is over all judged queries, with labels over the queries that all runs have.
 
     Example:
 
@@ -34,7 +34,7 @@ def evaluate(
     with progress_bars() as progress:
         truth = Truth(qrels, labels)
         wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
-        found = truth.paired(read_all(runs, format, progress), wanted, ties)
+        found = truth.per_query(read_all(runs, format, progress), wanted, ties)
     values = {
         str(run): {name: float(value.mean()) for name, value in one.items()}
         for run, one in zip(runs, found, strict=True)

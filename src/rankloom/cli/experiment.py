@@ -1,4 +1,4 @@
-"""`rankloom experiment`: run a whole experiment and report it."""
+"""`rankloom experiment`: run an experiment and report it."""
 
 import shlex
 import sys
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import CacheFolder, NoCache, Plugin, Strict, Threads, app, kept, progress_bars
+from rankloom.cli.app import CacheFolder, NoCache, Plugin, Strict, Threads, app, open_cache, progress_bars
 from rankloom.errors import InputError
 
 
@@ -15,27 +15,25 @@ from rankloom.errors import InputError
 def experiment(
     spec: Annotated[
         Path | None,
-        typer.Argument(metavar="SPEC", help="What to do, a TOML file.", show_default=False),
+        typer.Argument(metavar="SPEC", help="Specification of the experiment, a TOML file.", show_default=False),
     ] = None,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="Folder of the results; an experiment stopped in it is gone on with."),
+        typer.Option("-o", "--output", help="Folder of the results; an interrupted experiment resumes."),
     ] = Path("results"),
     example: Annotated[
         bool, typer.Option("--example", help="Run the built-in experiment on 1797 handwritten digits.")
     ] = False,
-    show: Annotated[
-        bool, typer.Option("--show", help="Print the specification, every value spelled out, and do nothing.")
-    ] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the complete specification and exit.")] = False,
     strict: Strict = False,
     cache: CacheFolder = None,
     no_cache: NoCache = False,
     threads: Threads = None,
     plugin: Plugin = None,
 ) -> None:
-    """Run a whole experiment: rankers alone, their correlation, selections, methods, effect of L, times; and report it.
+    """Run an experiment and report it: rankers, correlations, selections, methods, effect of the cutoff, run times.
 
-    A method that fails is told of and left out; the rest is done and reported, and the exit code is 1.
+    A method that fails is reported and left out; the rest still runs, and the exit code is 1.
 
     Examples:
 
@@ -50,18 +48,18 @@ def experiment(
 
     if (spec is None) != example:
         raise InputError("Give a SPEC file, or --example for the built-in one.")
-    asked = Experiment.from_toml(EXAMPLE) if spec is None else Experiment.read(spec)
+    specified = Experiment.from_toml(EXAMPLE) if spec is None else Experiment.read(spec)
     if show:
-        typer.echo(asked.to_toml(), nl=False)
+        typer.echo(specified.to_toml(), nl=False)
         return
     if spec is not None and spec.resolve() == (output / SPECIFICATION).resolve():
         raise InputError(f"{spec} would be overwritten by the experiment: choose another folder with -o.")
     with progress_bars() as progress:
         found = run(
-            asked,
+            specified,
             output,
             base=Path() if spec is None else spec.parent,
-            cache=kept(cache, no_cache),
+            cache=open_cache(cache, no_cache),
             command=shlex.join(["rankloom", *sys.argv[1:]]),
             threads=threads,
             strict=strict,
@@ -72,6 +70,6 @@ def experiment(
     failed = found.about["failed"]
     for note in found.about["notes"]:
         typer.echo(f"{'Error' if note in failed else 'Note'}: {note}", err=True)
-    typer.echo(f"The report is {page}; its tables and plots are beside it, its data in {output / 'results.jsonl'}.")
+    typer.echo(f"The report is {page}; its tables and plots are in {output}, its data in {output / 'results.jsonl'}.")
     if failed:
         raise typer.Exit(1)

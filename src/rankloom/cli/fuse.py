@@ -24,7 +24,7 @@ from rankloom.cli.app import (
 from rankloom.errors import InputError
 from rankloom.registry import parse_value
 
-#: Options of methods that have a flag of their own.
+#: Options of methods that have their own flag.
 SET_ELSEWHERE = {"k": "-k", "threads": "--threads", "collection": "--collection", "progress": "a terminal to see it"}
 
 
@@ -52,16 +52,16 @@ def fuse(
     method: Annotated[
         str,
         typer.Option(
-            help=f"Method of fusion: {either(METHODS)}; with options as in rrf(constant=20).", show_default=False
+            help=f"Fusion method: {either(METHODS)}; with options as in rrf(constant=20).", show_default=False
         ),
     ],
     collection: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="RUN",
-            help="The lists of the collection's own items, one file for each ranker in the same order: "
-            "for fg to answer external queries. Takes several files, up to the next option. "
-            "Without it, the runs themselves are taken as those lists.",
+            help="The lists of the collection's own items, one file for each ranker in the same order, "
+            "if the runs are external queries for fg. Takes several files, up to the next option. "
+            "By default, the runs are those lists.",
             show_default=False,
         ),
     ] = None,
@@ -91,9 +91,9 @@ def fuse(
     chosen = METHODS[call.name]
     check_target(output)
     if collection and not (chosen.needs == "collection" and chosen.answers_external):
-        alone = "works on queries alone" if chosen.needs == "queries" else "can't answer external queries"
+        reason = "needs no collection" if chosen.needs == "queries" else "does not answer external queries"
         raise InputError(
-            f"The method {call.name!r} {alone}: leave --collection out, and give the lists it needs as runs."
+            f"The method {call.name!r} {reason}: leave --collection out, and give the lists it needs as runs."
         )
     with progress_bars() as progress:
         ranks = read_all(runs, format, progress)
@@ -105,13 +105,13 @@ def fuse(
 
 
 def _parsed(options: list[str]) -> dict[str, Any]:
-    """Options as typed: numbers, yes, no and none, lists with commas, else text."""
+    """Return the values of options: numbers, yes, no, none, lists with commas, or else text."""
     parsed = {}
     for option in options:
         name, equals, text = option.partition("=")
         if not equals:
             raise InputError(f"--set takes NAME=VALUE, such as cutoff=20; got {option!r}.")
         if name in SET_ELSEWHERE:
-            raise InputError(f"--set cannot give {name!r}; use {SET_ELSEWHERE[name]}.")
+            raise InputError(f"--set cannot set {name!r}; use {SET_ELSEWHERE[name]}.")
         parsed[name] = [parse_value(part) for part in text.split(",")] if "," in text else parse_value(text)
     return parsed

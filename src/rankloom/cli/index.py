@@ -14,15 +14,13 @@ from rankloom.fusion_graph.weave import WEIGHTINGS
 def index(
     runs: Runs,
     output: Output,
-    cutoff: Annotated[
-        int, typer.Option(min=1, help="How many items of each list make up a graph: the paper's L.")
-    ] = 10,
-    depth: Annotated[int, typer.Option(min=1, help="How deep lists are looked at for repositioning.")] = 1000,
-    reposition: Annotated[bool, typer.Option(help="Move up items that list the query in return (Eq. 1).")] = True,
+    cutoff: Annotated[int, typer.Option(min=1, help="How much of each list makes up a graph: the paper's L.")] = 10,
+    depth: Annotated[int, typer.Option(min=1, help="How much of each list is used for repositioning.")] = 1000,
+    reposition: Annotated[bool, typer.Option(help="Move up items that also list the query (Eq. 1).")] = True,
     graph_norm: Annotated[
         str,
         typer.Option(
-            help=f"How weights are normalized, {either(GRAPH_NORMS)}: as the paper says, or the authors' program does."
+            help=f"How weights are normalized, {either(GRAPH_NORMS)}: as in the paper, or as in the authors' program."
         ),
     ] = "max",
     comparator: Annotated[str, typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}.")] = "wgu",
@@ -34,7 +32,7 @@ def index(
 ) -> None:
     """Build a fusion-graph index from the lists of a collection's items.
 
-    Each file has the lists of one ranker, every item of the collection a query.
+    Each file has the lists of one ranker, with every item of the collection as a query.
 
     Example:
 

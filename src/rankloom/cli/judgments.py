@@ -1,4 +1,4 @@
-"""Arguments and steps that the commands which judge runs share."""
+"""Options and helpers of the commands that judge runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,37 +10,23 @@ from rankloom.cli.app import either
 from rankloom.errors import InputError
 from rankloom.evaluation import CORRELATIONS, MEASURES
 
-Judged = Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs to look at.", show_default=False)]
-
-
-Qrels = Annotated[Path | None, typer.Option(help="Judgments, in TREC form.", show_default=False)]
-
-
+RunsToJudge = Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs to judge.", show_default=False)]
+Qrels = Annotated[Path | None, typer.Option(help="Judgments in TREC format.", show_default=False)]
 Labels = Annotated[
     Path | None,
     typer.Option(
-        help="Classes instead of judgments, a line 'item<TAB>class' each; queries are items.", show_default=False
+        help="Classes instead of judgments, in lines 'item<TAB>class'; queries are items.", show_default=False
     ),
 ]
-
-
-Ties = Annotated[str, typer.Option(help="Order of equal scores: as given, or as trec_eval has it (trec).")]
-
-
+Ties = Annotated[str, typer.Option(help="Order of equal scores: given, or trec, the order of trec_eval.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
 OneMeasure = Annotated[str, typer.Option(help=f"One of {either(MEASURES)}, with a cutoff as in ndcg@10.")]
-
-
-Kind = Annotated[str, typer.Option("--correlation", help=f"How alike lists are: {either(CORRELATIONS)}.")]
-
-
-Depth = Annotated[int, typer.Option(min=1, help="How much of each list counts for it.")]
+Kind = Annotated[str, typer.Option("--correlation", help=f"How to compare lists: {either(CORRELATIONS)}.")]
+Depth = Annotated[int, typer.Option(min=1, help="How much of each list to compare.")]
 
 
 class Truth:
-    """Judgments or classes that runs are held against."""
+    """Judgments or classes to evaluate runs against."""
 
     def __init__(self, qrels: Path | None, labels: Path | None) -> None:
         from rankloom.io import read_labels, read_qrels
@@ -50,42 +36,42 @@ class Truth:
         self.qrels = None if qrels is None else read_qrels(qrels)
         self.classes = None if labels is None else read_labels(labels)
 
-    def paired(self, runs: Sequence[Any], measures: Sequence[str], ties: str) -> list[Any]:
-        """Return, for each run, the measures of each query, in one order of queries; it says which are left out."""
+    def per_query(self, runs: Sequence[Any], measures: Sequence[str], ties: str) -> list[Any]:
+        """Return the measures of each query for each run, with the same queries in the same order."""
         from rankloom.evaluation import evaluate
 
-        both = [self._over(one) for one in (runs if self.classes is None else _common(runs))]
-        return [evaluate(r, measures=measures, ties=ties, per_query=True, **truth) for r, truth in both]  # type: ignore[call-overload]
+        pairs = [self._with_truth(one) for one in (runs if self.classes is None else _common(runs))]
+        return [evaluate(r, measures=measures, ties=ties, per_query=True, **truth) for r, truth in pairs]  # type: ignore[call-overload]
 
-    def _over(self, ranks: Any) -> tuple[Any, dict[str, Any]]:
-        """Return ranks and what `evaluate` holds them against."""
+    def _with_truth(self, ranks: Any) -> tuple[Any, dict[str, Any]]:
+        """Return ranks and the truth to give to `evaluate`."""
         from rankloom.ranks import Ids
 
         if self.classes is None:
             return ranks, {"qrels": self.qrels}
         queries = [ranks.query_id(query) for query in range(ranks.n_queries)]
         listed = [ranks.item_id(item) for item in range(ranks.n_items)]
-        unknown = next((name for name in (*queries, *listed) if name not in self.classes), None)
+        unknown = next((one for one in (*queries, *listed) if one not in self.classes), None)
         if unknown is not None:
-            raise InputError(f"The labels have no class for {unknown!r}; queries and items of the run need one each.")
+            raise InputError(f"The labels have no class for {unknown!r}; every query and item of the run needs one.")
         truth = {"labels": list(self.classes.values()), "query_labels": [self.classes[q] for q in queries]}
         return ranks.renumbered(Ids(self.classes)), truth
 
 
 def _common(runs: Sequence[Any]) -> list[Any]:
-    """Return the runs over the queries that all of them have."""
+    """Return the runs restricted to the queries that all of them have."""
     from rankloom.align import align
 
     common = align(runs, missing="drop")
-    most = max(one.n_queries for one in runs)
-    if common[0].n_queries < most:
-        note = f"Note: {common[0].n_queries} queries are in every run, and only these count; a run has up to {most}."
+    largest = max(one.n_queries for one in runs)
+    if common[0].n_queries < largest:
+        note = f"Note: only the {common[0].n_queries} queries in every run count; a run has up to {largest}."
         typer.echo(note, err=True)
     return common
 
 
 def run_names(runs: Sequence[Path]) -> list[str]:
-    """Return what runs are called: their file names where these differ, else their paths."""
+    """Return the names of runs: their file names if these differ, else their paths."""
     if len(runs) < 2:
         raise InputError(f"Give at least 2 runs to compare with each other; got {len(runs)}.")
     if len(set(runs)) < len(runs):

@@ -5,16 +5,17 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import app
+from rankloom.cli.app import Plugin, app
 
 
 @app.command()
 def report(
     results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="A folder that 'rankloom experiment' made.", show_default=False)
+        Path, typer.Argument(metavar="RESULTS", help="A folder written by 'rankloom experiment'.", show_default=False)
     ],
+    plugin: Plugin = None,
 ) -> None:
-    """Render the report of an experiment again, from its data alone.
+    """Render the report of an experiment again, from its results alone.
 
     Example:
 

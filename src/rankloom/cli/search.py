@@ -25,16 +25,17 @@ def search(
     ] = None,
     item: Annotated[
         list[str] | None,
-        typer.Option(help="An item as the query, by name (by number in an index without names). Repeatable."),
+        typer.Option(help="An item as the query, by id (by number in an index without ids). Repeatable."),
     ] = None,
-    explain: Annotated[str | None, typer.Option(help="With one --item: say why this other item is similar.")] = None,
+    explain: Annotated[str | None, typer.Option(help="With one --item: why this other item is similar.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a run instead of printing.")] = None,
     k: K = 10,
     comparator: Annotated[
-        str | None, typer.Option(help=f"{either(COMPARATORS)}; by default as the index was built.")
+        str | None,
+        typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}; by default as in the index."),
     ] = None,
     virtual: Annotated[
-        bool | None, typer.Option(help="Virtual positions for external queries; by default where there are scores.")
+        bool | None, typer.Option(help="Use virtual positions for external queries; by default if there are scores.")
     ] = None,
     missing: Missing = "error",
     format: Format = None,
@@ -42,9 +43,9 @@ def search(
     threads: Threads = None,
     plugin: Plugin = None,
 ) -> None:
-    """Search an index, with runs from outside or with its own items.
+    """Search an index with runs of external queries, or with its own items.
 
-    Without runs and without --item every item is a query.
+    Without runs and without --item, every item is a query.
 
     Examples:
 
@@ -62,16 +63,16 @@ def search(
     with progress_bars() as progress:
         progress("Opening", 0, 1)
         opened = FusionIndex.open(path)
-        names = [_item(opened, name) for name in dict.fromkeys(item or [])]
+        items = [_item(opened, one) for one in dict.fromkeys(item or [])]
         if explain is not None:
-            if len(names) != 1 or runs or output is not None:
-                raise InputError("--explain goes with one --item, without runs and without -o.")
-            typer.echo(str(opened.explain(names[0], _item(opened, explain), comparator=comparator)))
+            if len(items) != 1 or runs or output is not None:
+                raise InputError("--explain needs exactly one --item, no runs and no -o.")
+            typer.echo(str(opened.explain(items[0], _item(opened, explain), comparator=comparator)))
             return
         found = opened.search(
             read_all(runs, format, progress) if runs else None,
             k,
-            items=names or None,
+            items=items or None,
             comparator=comparator,
             virtual=virtual if runs else None,
             missing=missing,  # type: ignore[arg-type]
@@ -82,14 +83,14 @@ def search(
         write(found, output, tag)
         return
     for query, answers in found.to_dict().items():
-        for rank, (name, score) in enumerate(answers.items(), 1):
-            typer.echo(f"{query}\t{rank}\t{name}\t{score:.4f}")
+        for position, (item_id, score) in enumerate(answers.items(), 1):
+            typer.echo(f"{query}\t{position}\t{item_id}\t{score:.4f}")
 
 
-def _item(index: Any, name: str) -> int | str:
-    """An item as typed: a name where the index has names, else a number."""
+def _item(index: Any, text: str) -> int | str:
+    """Return an item as `search` takes it: its id if the index has ids, else its number."""
     if index.item_ids is not None:
-        return name
-    if not name.isdigit():
-        raise InputError(f"The index has no names, only numbers 0 to {index.n_items - 1}; got {name!r}.")
-    return int(name)
+        return text
+    if not text.isdigit():
+        raise InputError(f"The index has no ids, only numbers 0 to {index.n_items - 1}; got {text!r}.")
+    return int(text)

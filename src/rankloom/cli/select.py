@@ -7,22 +7,22 @@ from typing import Annotated, Any
 import typer
 
 from rankloom.cli.app import Format, Plugin, app, either, print_table, progress_bars, read_all
-from rankloom.cli.judgments import AsJson, Depth, Judged, Kind, Labels, OneMeasure, Qrels, Ties, Truth, run_names
+from rankloom.cli.judgments import AsJson, Depth, Kind, Labels, OneMeasure, Qrels, RunsToJudge, Ties, Truth, run_names
 from rankloom.errors import InputError
 from rankloom.evaluation import ESTIMATES, Measure
 
 
 @app.command()
 def select(
-    runs: Judged,
+    runs: RunsToJudge,
     qrels: Qrels = None,
     labels: Labels = None,
     measure: OneMeasure = "ndcg@10",
     estimate: Annotated[
         str,
         typer.Option(
-            help=f"Without judgments and labels, how good a run is estimated to be: {either(ESTIMATES)}. "
-            "The runs must then be lists of the collection's own items."
+            help=f"How to estimate the quality of a run without judgments or labels: {either(ESTIMATES)}. "
+            "The runs must then be the lists of a collection's own items."
         ),
     ] = "authority",
     kind: Kind = "jaccard",
@@ -32,7 +32,7 @@ def select(
     format: Format = None,
     plugin: Plugin = None,
 ) -> None:
-    """Tell which rankers to fuse: the best, or the pair that is good and unlike each other (Eq. 6).
+    """Choose which rankers to fuse: the best ones, or the pair with the best balance of quality and diversity (Eq. 6).
 
     Examples:
 
@@ -49,7 +49,7 @@ def select(
             good, by = _estimated(names, read, estimate), f"{estimate} estimate"
         else:
             by = str(Measure.parse(measure))
-            values = Truth(qrels, labels).paired(read, [by], ties)
+            values = Truth(qrels, labels).per_query(read, [by], ties)
             good = {name: float(one[by].mean()) for name, one in zip(names, values, strict=True)}
         matrix = correlations(read, kind=kind, depth=depth)
     _print_selection(good, by, matrix, kind, as_json)
