@@ -1,4 +1,4 @@
-"""Plug-in files on the command line: the third comparator, weighting and method of examples/plugin.py."""
+"""Plug-in files on the command line, with the comparator, weighting and method of examples/plugin.py."""
 
 import subprocess
 import sys
@@ -28,14 +28,14 @@ def runs(tmp_path):
 
 
 def rankloom(*arguments):
-    """Run in a process of its own: a plug-in registers for as long as the process lives."""
+    """Run in a separate process, because a plug-in stays registered until its process ends."""
     command = [Path(sys.executable).with_name("rankloom"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_a_third_comparator_and_a_third_weighting_give_what_the_oracle_gives(runs, tmp_path):
-    how = ("--comparator", "overlap", "--weighting", "harmonic", "--cutoff", 4)
-    made = rankloom("index", *runs, "--plugin", PLUGIN, *how, "-o", tmp_path / "my.loom")
+def test_comparator_and_weighting_of_a_plugin_agree_with_the_oracle(runs, tmp_path):
+    options = ("--comparator", "overlap", "--weighting", "harmonic", "--cutoff", 4)
+    made = rankloom("index", *runs, "--plugin", PLUGIN, *options, "-o", tmp_path / "my.loom")
     assert made.returncode == 0, made.stderr
     found = rankloom("search", tmp_path / "my.loom", "--plugin", PLUGIN, "-k", len(IDS), "-o", tmp_path / "out.npz")
     assert found.returncode == 0, found.stderr
@@ -46,7 +46,7 @@ def test_a_third_comparator_and_a_third_weighting_give_what_the_oracle_gives(run
 
 
 def overlap_of_harmonic_graphs(rankers, cutoff):
-    """The method from the paper's definitions, slow and plain, with W and P both of 1 / position."""
+    """The method by the paper's definitions, slow and plain, with both W and P as 1 / position."""
     lists = [oracle.repositioned(plain(r), cutoff) for r in rankers]
     n = len(lists[0])
 
@@ -80,26 +80,26 @@ def scaled(weights):
     return {part: weight / largest for part, weight in weights.items()}
 
 
-def test_a_method_of_a_plug_in_fuses(runs, tmp_path):
+def test_method_of_a_plugin_fuses(runs, tmp_path):
     out = tmp_path / "fused.npz"
     done = rankloom("fuse", *runs, "--plugin", PLUGIN, "--method", "best-position", "-k", 3, "-o", out)
     assert done.returncode == 0, done.stderr
     assert [len(row) for row in rl.read_ranks(out).to_dict().values()] == [3] * len(IDS)
 
 
-def test_without_the_plug_in_its_names_are_unknown(runs, tmp_path):
+def test_names_are_unknown_without_the_plugin(runs, tmp_path):
     done = rankloom("index", *runs, "--comparator", "overlap", "-o", tmp_path / "my.loom")
     assert done.returncode == 1
     assert done.stderr.strip() == "Error: Unknown comparator 'overlap'; choose from mcs, wgu."
 
 
-def test_a_plug_in_that_fails_is_one_sentence(runs, tmp_path):
+def test_plugin_that_fails_is_one_sentence(runs, tmp_path):
     (tmp_path / "bad.py").write_text("raise RuntimeError('no such luck')")
     command = ("fuse", *runs, "--method", "rrf", "-o", tmp_path / "x.run", "--plugin", tmp_path / "bad.py")
     assert sentence(run(*command)).endswith("bad.py failed: RuntimeError: no such luck")
 
 
-def test_the_plug_in_of_the_examples_keeps_the_promises():
+def test_example_plugin_fulfills_the_contracts():
     code = (
         "import rankloom as rl\nfrom rankloom.aggregate import check_method\n"
         "from rankloom.fusion_graph import check_comparator\n"

@@ -109,9 +109,7 @@ Strict = Annotated[
 
 CollectionPath = Annotated[
     str | None,
-    typer.Option(
-        help="Folder of a known collection; by default the one with its name in $RANKLOOM_DATA.", show_default=False
-    ),
+    typer.Option(help="Folder of a known collection; by default $RANKLOOM_DATA/NAME.", show_default=False),
 ]
 
 

@@ -1,0 +1,52 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import run
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+#: Runs the command line as if some packages were not installed.
+WITHOUT = """
+from importlib.machinery import PathFinder
+
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name.partition(".")[0] in {packages!r} else find(name, *rest)
+from rankloom.cli import main
+main()
+"""
+SERVING = {"fastapi", "starlette", "uvicorn", "httptools", "cachetools", "jinja2", "python_multipart"}
+
+
+def stamps(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.npz")}
+
+
+def test_table_is_that_of_the_readme():
+    result = run("demo", "--no-serve", "--no-cache")
+    assert result.exit_code == 0, result.output
+    assert result.output.strip() in README
+
+
+def test_second_run_uses_the_cache(tmp_path):
+    arguments = ["demo", "--no-serve", "--first", 60, "--cache", tmp_path]
+    first = run(*arguments)
+    cached = stamps(tmp_path)
+    second = run(*arguments)
+    assert first.exit_code == second.exit_code == 0
+    assert first.output == second.output
+    assert stamps(tmp_path) == cached
+
+
+@pytest.mark.parametrize("serving", [False, True], ids=["table only", "serving"])
+def test_only_serving_needs_the_extra(serving):
+    options = ["--first", "20", "--no-cache", *([] if serving else ["--no-serve"])]
+    command = [sys.executable, "-c", WITHOUT.format(packages=SERVING), "demo", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if serving:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "pip install 'rankloom[serve]'" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert "fusion graphs (FG)" in done.stdout

@@ -1,0 +1,91 @@
+import pytest
+
+import rankloom as rl
+from command import run, sentence
+
+
+def test_fg_with_a_collection_agrees_with_the_library(item_runs, query_runs, tmp_path):
+    out = tmp_path / "fused.run"
+    result = run("fuse", *query_runs, "--collection", *item_runs, "--method", "fg", "-k", 5, "-o", out)
+    assert result.exit_code == 0, result.output
+    index = rl.FusionIndex.build([rl.read_run(path) for path in item_runs])
+    expected = index.search([rl.read_run(path) for path in query_runs], k=5)
+    assert rl.read_run(out).to_dict() == expected.to_dict()
+
+
+def test_collection_option_can_be_repeated(item_runs, query_runs, tmp_path):
+    first, second = tmp_path / "1.run", tmp_path / "2.run"
+    run("fuse", *query_runs, "--collection", *item_runs, "--method", "fg", "-o", first)
+    repeated = [argument for path in item_runs for argument in ("--collection", path)]
+    run("fuse", *repeated, "--method", "fg", "-o", second, *query_runs)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_fg_of_item_lists_needs_no_collection(item_runs, tmp_path):
+    out = tmp_path / "fused.run"
+    assert run("fuse", *item_runs, "-k", 3, "--method", "fg", "-o", out).exit_code == 0
+    fused = rl.read_run(out)
+    assert fused.n_queries == 30
+    assert all(next(iter(answers)) == query for query, answers in fused.to_dict().items())
+
+
+def test_options_of_a_method_are_set_by_name(item_runs, tmp_path):
+    out = tmp_path / "fused.run"
+    options = ("--set", "constant=1", "--set", "weights=1,0")
+    assert run("fuse", *item_runs, "--method", "rrf", *options, "-o", out).exit_code == 0
+    expected = rl.fuse([rl.read_run(path) for path in item_runs], "rrf", 100, constant=1, weights=[1, 0])
+    assert rl.read_run(out).to_dict() == expected.to_dict()
+
+
+def test_yes_and_no_are_booleans(item_runs, tmp_path):
+    files = {value: tmp_path / f"{value}.run" for value in ("no", "false", "yes")}
+    for value, out in files.items():
+        run("fuse", *item_runs, "--set", f"reposition={value}", "--set", "cutoff=5", "--method", "fg", "-o", out)
+    assert files["no"].read_bytes() == files["false"].read_bytes() != files["yes"].read_bytes()
+
+
+def test_failure_leaves_the_old_output_intact(item_runs, query_runs, tmp_path):
+    out = tmp_path / "fused.run"
+    run("fuse", *item_runs, "--method", "fg", "-o", out)
+    before = out.read_bytes()
+    sentence(run("fuse", *query_runs, "--method", "fg", "-o", out))
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "rff"], "Did you mean 'rrf'?"),
+        (["--method", "rrf", "--set", "cutoff=3"], "has no option 'cutoff'"),
+        (["--method", "rrf", "--set", "constant"], "--set takes NAME=VALUE"),
+        (["--method", "rrf", "--set", "constant=abc"], "constant of the method 'rrf' must be a finite number"),
+        (["--method", "rrf", "--set", "weights=5"], "weights must be a number from 0"),
+        (["--method", "fg", "--set", "cutoff=true"], "cutoff of the method 'fg' must be a whole number; got True."),
+        (["--method", "fg", "--set", "virtual=maybe"], "virtual of the method 'fg' must be yes or no or none"),
+        (["--method", "fg", "--set", "k=5"], "--set cannot set 'k'; use -k"),
+        (["--method", "fg", "--set", "reposition=maybe"], "reposition of the method 'fg' must be yes or no"),
+    ],
+)  # fmt: skip
+def test_invalid_option_is_one_sentence(item_runs, tmp_path, options, message):
+    assert message in sentence(run("fuse", *item_runs, *options, "-o", tmp_path / "out.run"))
+    assert not (tmp_path / "out.run").exists()
+
+
+def test_invalid_input_is_one_sentence(item_runs, query_runs, tmp_path):
+    out = tmp_path / "out.run"
+    bad = tmp_path / "bad.run"
+    bad.write_text("q7 Q0 d31 4 0.2\n")
+    external = "is an item: these are lists of external queries"
+    cases = [
+        ((bad, "--method", "fg"), f"{bad}:1: expected 6 columns"),
+        ((tmp_path / "none.run", "--method", "fg"), "There is no file"),
+        ((*query_runs, "--method", "fg"), external),
+        ((*item_runs, "--collection", *query_runs, "--method", "fg"), external),
+        ((*query_runs, "--collection", item_runs[0], "--method", "fg"), "The index is of 1 rankers"),
+        ((*query_runs, "--method", "rrf", "--collection", *item_runs), "leave --collection out"),
+        ((item_runs[0], query_runs[0], "--method", "rrf"), "has no list from ranker 2"),
+    ]
+    for arguments, message in cases:
+        assert message in sentence(run("fuse", *arguments, "-o", out)), arguments
+    assert not out.exists()
+    assert "no" in sentence(run("fuse", *query_runs, "--method", "rrf", "-o", tmp_path / "no" / "out.run"))

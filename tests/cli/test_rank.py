@@ -1,0 +1,54 @@
+import re
+
+import rankloom as rl
+from command import run, sentence
+
+
+def test_lists_and_labels_are_written(tmp_path):
+    table = tmp_path / "pets.csv"
+    table.write_text("id,text,label\na,a small cat,cat\nb,a big cat,cat\nc,a dog,dog\n")
+    ranker = f"file(path={tmp_path / 'x.run'})"
+    rl.write_run(rl.Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"], "c": ["c"]}), tmp_path / "x.run")
+    done = run("rank", table, "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
+    assert done.exit_code == 0, done.output
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert files[-1] == "labels.tsv"
+    ranks = rl.read_ranks(tmp_path / "out" / files[0])
+    assert list(ranks.to_dict()["a"]) == ["a", "b"]
+    assert (tmp_path / "out" / "labels.tsv").read_text() == "a\tcat\nb\tcat\nc\tdog\n"
+    assert re.search(r"Ranked 3 items", done.stderr)
+
+
+def test_invalid_input_is_one_sentence(tmp_path):
+    assert "Unknown" in sentence(run("rank", "nothing-of-that-name", "--ranker", "bic", "-o", tmp_path / "o"))
+    (tmp_path / "pets.csv").write_text("id,text\na,x\n")
+    given = (tmp_path / "pets.csv", "-o", tmp_path / "o", "--no-cache")
+    assert "Unknown ranker 'bix'" in sentence(run("rank", *given, "--ranker", "bix"))
+    assert "has no option" in sentence(run("rank", *given, "--ranker", "vectors(metrc=l2)"))
+    assert not (tmp_path / "o").exists()
+
+
+def test_output_is_checked_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.rankers.rank_collection", None)  # would fail if it were called
+    (tmp_path / "pets.csv").write_text("id,text,label\na,x,cat\n")
+    (tmp_path / "odd.csv").write_text('id,text,label\n"a\tb",x,cat\n')
+    (tmp_path / "file").write_text("")
+    given = ("--ranker", "bow", "--no-cache", "-o")
+    for output in ("file", "file/deep/er"):
+        assert "file is a file; give a folder" in sentence(
+            run("rank", tmp_path / "pets.csv", *given, tmp_path / output)
+        )
+    assert "has a tab" in sentence(run("rank", tmp_path / "odd.csv", *given, tmp_path / "o"))
+    long = ("--ranker", f"file(path={'x' * 300})")
+    assert "would be too long" in sentence(run("rank", tmp_path / "pets.csv", *long, *given, tmp_path / "o"))
+
+
+def test_labels_of_an_earlier_collection_are_removed(tmp_path):
+    (tmp_path / "pets.csv").write_text("id,text\na,cat\nb,dog\n")
+    rl.write_run(rl.Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]}), tmp_path / "x.run")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "labels.tsv").write_text("old\tcat\n")
+    ranker = f"file(path={tmp_path / 'x.run'})"
+    done = run("rank", tmp_path / "pets.csv", "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "out" / "labels.tsv").exists()
