@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code; `make docs` runs it, and a test checks that they are up to date."""
+"""Generate the pages that document the code; run by `make docs`, and a test checks that they are up to date."""
 
 import inspect
 from pathlib import Path
@@ -12,12 +12,16 @@ HERE = Path(__file__).parent
 
 
 def command_line():
-    """Return the page of commands and their options, from what they declare."""
+    """Return the page of the commands and their options."""
     group = typer.main.get_command(app)
-    sections = [
-        command(name, one) for name, one in ((name, group.commands[name]) for name in group.list_commands(None))
+    sections = [command(name, group.commands[name]) for name in group.list_commands(None)]
+    head = [
+        "# Command line",
+        "",
+        f"{group.help}",
+        "",
+        "Bad input is one sentence and exit code 1, wrong usage exit code 2.",
     ]
-    head = ["# Command line", "", f"{group.help}", "", "Bad input gives one sentence and exit code 1, wrong usage 2."]
     return "\n".join([*head, "", *sections])
 
 
@@ -38,7 +42,7 @@ def command(name, one):
 
 
 def methods():
-    """Return the page of methods: formula, reference and options of each, from their docstrings."""
+    """Return the page of the methods, with their docstrings and options."""
     head = [
         "# Methods",
         "",
@@ -60,8 +64,8 @@ def method(name):
     """Return the section of a method."""
     one = rl.METHODS[name]
     needs = {
-        "queries": "Works on the lists of each query alone.",
-        "collection": "Needs the lists of the collection's own items, each item a query.",
+        "queries": "Sees one query at a time.",
+        "collection": "Needs the lists of the whole collection, with each item as a query.",
     }[one.needs]
     defaults = {
         option: parameter.default

@@ -82,7 +82,7 @@ Runs = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default guessed from their names."),
+    typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default from the file names."),
 ]
 K = Annotated[int, typer.Option("-k", min=1, help="Number of results for each query.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; all by default.")]
