@@ -27,8 +27,8 @@ class Mean:
         return image.mean(axis=(0, 1))
 
 
-def ranker(descriptor=None, comparator="l2", **options):
-    return DescriptorRanker("mean", descriptor or Mean(), comparator, **options)
+def ranker(descriptor=None, distance="l2", **options):
+    return DescriptorRanker("mean", descriptor or Mean(), distance, **options)
 
 
 def save(folder, n, first=0):
@@ -53,15 +53,15 @@ def test_nearest_pictures_come_first():
     np.testing.assert_allclose(ranks.scores[1], [0, -10 * 3**0.5, -140 * 3**0.5], rtol=1e-6)
 
 
-@pytest.mark.parametrize("comparator", ["l1", "l2", *DISTANCES])
-def test_lists_are_those_of_a_plain_sort(comparator):
+@pytest.mark.parametrize("distance", ["l1", "l2", *DISTANCES])
+def test_lists_are_those_of_a_plain_sort(distance):
     vectors = np.random.default_rng(0).random((30, 7))
     vectors[:, 3] = 0
-    plain = {"l1": lambda x, y: cdist(x, y, "cityblock"), "l2": cdist, **DISTANCES}[comparator](vectors, vectors)
+    plain = {"l1": lambda x, y: cdist(x, y, "cityblock"), "l2": cdist, **DISTANCES}[distance](vectors, vectors)
     np.testing.assert_array_equal(
-        descriptors.compare(vectors, None, comparator, 9).items, np.argsort(plain, axis=1, kind="stable")[:, :9]
+        descriptors.compare(vectors, None, distance, 9).items, np.argsort(plain, axis=1, kind="stable")[:, :9]
     )
-    outside = descriptors.compare(vectors, vectors[4:6], comparator, 9)
+    outside = descriptors.compare(vectors, vectors[4:6], distance, 9)
     np.testing.assert_array_equal(outside.items, np.argsort(plain[4:6], axis=1, kind="stable")[:, :9])
 
 
@@ -195,12 +195,12 @@ def test_progress_counts_the_pictures_described(tmp_path):
     assert told == [("describing by mean", done, 9) for done in (4, 8, 9)]
 
 
-@pytest.mark.parametrize("comparator", ["l1", "d1"])
-def test_progress_counts_the_pictures_compared(comparator, monkeypatch):
+@pytest.mark.parametrize("distance", ["l1", "d1"])
+def test_progress_counts_the_pictures_compared(distance, monkeypatch):
     monkeypatch.setattr("rankloom._kernels.nearest.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
     told = []
     pictures = [np.full((3, 2, 3), gray, np.uint8) for gray in (0, 50, 100, 150, 200)]
-    ranker(comparator=comparator).fit(pictures).rank(progress=lambda *one: told.append(one))
+    ranker(distance=distance).fit(pictures).rank(progress=lambda *one: told.append(one))
     assert told == [("comparing pictures", done, 5) for done in (2, 4, 5)]
 
 
@@ -217,8 +217,8 @@ def test_large_pictures_are_reduced_when_asked_for():
 
 
 def test_wrong_options_and_descriptors_are_refused():
-    with pytest.raises(UnknownNameError, match="Unknown comparator 'l3'; choose from cosine, d1"):
-        ranker(comparator="l3")
+    with pytest.raises(UnknownNameError, match="Unknown distance 'l3'; choose from cosine, d1"):
+        ranker(distance="l3")
     with pytest.raises(InputError, match="longest_side must be a whole number, at least 1; got 0"):
         RANKERS["bic"](longest_side=0)
     with pytest.raises(InputError, match="mean must give a vector; got an array of shape"):

@@ -293,7 +293,7 @@ def test_an_added_picture_alone_is_described(tmp_path, monkeypatch):
 def test_wrong_rankers_parts_and_depths_are_refused():
     with pytest.raises(InputError, match=r"Unknown ranker 'bik'; .* Did you mean 'bic'"):
         rank_collection(line(), {"x": Call.parse("bik")})
-    with pytest.raises(InputError, match="The ranker 'bic' has no option 'side'; it has comparator, longest_side"):
+    with pytest.raises(InputError, match="The ranker 'bic' has no option 'side'; it has distance, longest_side"):
         rank_collection(line(), {"x": Call.parse("bic(side=3)")})
     with pytest.raises(InputError, match="Unknown part of line 'images'; choose from ids, vectors"):
         rank_collection(line(), {"x": Call.parse("bic")})

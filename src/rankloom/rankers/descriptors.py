@@ -1,4 +1,4 @@
-"""Descriptor and comparator make a ranker: pictures become vectors, and the nearest vectors come first."""
+"""Descriptor and distance make a ranker: pictures become vectors, and the nearest vectors come first."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from rankloom.threads import Progress
 from rankloom.version import __version__
 
 Vectors = NDArray[Any]
-FORMAT = 1  # of vectors in a cache
+FORMAT = 2  # of vectors in a cache
 LONG, SPARSE = 1024, 8  # from this length on, and where only one number in so many is not 0, zeros are passed over
 
 
 @dataclass(frozen=True, slots=True)
 class DescriptorRanker:
-    """The paper's ranker, (descriptor, comparator), of pictures.
+    """The paper's ranker, (descriptor, distance), of pictures.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class DescriptorRanker:
         rankloom. A descriptor of one's own that changes, but not for those three, needs another name.
     descriptor : callable
         uint8 RGB array of shape (height, width, 3) -> a vector, of one length for all pictures.
-    comparator : str
+    distance : str
         A metric (cosine, dot, l1, l2) or a distance in `rankers.distances.DISTANCES`.
     longest_side : int, optional
         Larger pictures are reduced to it first: quicker, and less detail. None leaves them as they are.
@@ -55,12 +55,12 @@ class DescriptorRanker:
 
     name: str
     descriptor: Describe
-    comparator: str
+    distance: str
     longest_side: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.comparator not in METRICS and self.comparator not in DISTANCES:
-            raise UnknownNameError("comparator", self.comparator, [*METRICS, *DISTANCES])
+        if self.distance not in METRICS and self.distance not in DISTANCES:
+            raise UnknownNameError("distance", self.distance, [*METRICS, *DISTANCES])
         if self.longest_side is not None:
             whole_number("longest_side", self.longest_side)
 
@@ -90,8 +90,8 @@ class DescriptorRanker:
     def digest(self) -> str:
         """Return what stands for the numbers it gives: those for three pictures, and the version of rankloom."""
         probes = self._probed()
-        distances = compare(probes, probes, self.comparator, len(probes)).scores
-        settings = (FORMAT, __version__, self.name, self.comparator, self.longest_side, probes.dtype.str, probes.shape)
+        distances = compare(probes, probes, self.distance, len(probes)).scores
+        settings = (FORMAT, __version__, self.name, self.distance, self.longest_side, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes(), np.asarray(distances).tobytes())
 
     def describe(self, picture: Pixels) -> Vectors:
@@ -154,22 +154,22 @@ class FittedDescriptor:
                 asked = self.ranker._extract(queries, self.cache, None, progress)
             except UnreadableItemsError as error:  # queries are not items, which could be left out
                 raise InputError(f"Queries cannot be read: {' '.join(error.reasons.values())}") from None
-        return compare(self.vectors, asked, self.ranker.comparator, depth, progress)
+        return compare(self.vectors, asked, self.ranker.distance, depth, progress)
 
 
 def compare(
-    items: Vectors, queries: Vectors | None, comparator: str, depth: int, progress: Progress | None = None
+    items: Vectors, queries: Vectors | None, distance: str, depth: int, progress: Progress | None = None
 ) -> Ranks:
     """Rank items by their distance to each query, or to each item; for cosine, dot and l2 no progress is told."""
-    if comparator in DISTANCES:
-        return _by_distance(items, queries, DISTANCES[comparator], depth, progress)
+    if distance in DISTANCES:
+        return _by_distance(items, queries, DISTANCES[distance], depth, progress)
     # Numbers that are 0 everywhere change no metric; a joint histogram has many.
     used = items.any(axis=0) if queries is None else items.any(axis=0) | queries.any(axis=0)
     items = items[:, used]
     queries = None if queries is None else queries[:, used]
-    if comparator == "l1":
+    if distance == "l1":
         return _by_distance(items, queries, _city_block, depth, progress)
-    return Ranks.from_vectors(items, comparator, depth, queries=queries)
+    return Ranks.from_vectors(items, distance, depth, queries=queries)
 
 
 def _city_block(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
@@ -232,13 +232,13 @@ def _waves(height: int, width: int) -> Pixels:
 def _maker(name: str, descriptor: Describe, article: str) -> Callable[..., DescriptorRanker]:
     """Return what makes the ranker of a descriptor; its options are those of `DescriptorRanker`."""
 
-    def make(*, comparator: str = article, longest_side: int | None = None) -> DescriptorRanker:
-        return DescriptorRanker(name, descriptor, comparator, longest_side=longest_side)
+    def make(*, distance: str = article, longest_side: int | None = None) -> DescriptorRanker:
+        return DescriptorRanker(name, descriptor, distance, longest_side=longest_side)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = descriptor.__doc__
     return make
 
 
-for _name, (_descriptor, _comparator) in {**COLOR, **TEXTURE}.items():
-    RANKERS.register(_name)(_maker(_name, _descriptor, _comparator))
+for _name, (_descriptor, _distance) in {**COLOR, **TEXTURE}.items():
+    RANKERS.register(_name)(_maker(_name, _descriptor, _distance))

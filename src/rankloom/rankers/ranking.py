@@ -24,7 +24,7 @@ from rankloom.threads import Progress
 from rankloom.version import __version__
 
 DEPTH = 1000
-FORMAT = b"ranks 1"  # of what is kept
+FORMAT = b"ranks 2"  # of what is kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
