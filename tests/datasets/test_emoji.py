@@ -10,7 +10,7 @@ import pytest
 from rankloom.datasets import emoji, open_collection
 from rankloom.datasets.emoji import BUNDLE
 from rankloom.errors import InputError
-from rankloom.rankers.words import Tokenizer
+from rankloom.rankers.terms import Tokenizer
 
 ROOT = Path(__file__).parents[2]
 LICENCES = ["LICENSE-Apache-2.0.txt", "LICENSE-Unicode-3.0.txt", "NOTICE.txt"]

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from rankloom.datasets import Collection, folder, open_collection, table
-from rankloom.datasets.paths import natural
+from rankloom.datasets.layout import natural
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import Ids
 from rankloom.registry import Call

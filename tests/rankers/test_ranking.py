@@ -276,11 +276,11 @@ def test_an_error_that_names_no_item_is_raised():
 
 
 def test_an_added_picture_alone_is_described(tmp_path, monkeypatch):
-    from rankloom.rankers import features
+    from rankloom.rankers import image_features
 
     seen = []
-    load = features.pixels
-    monkeypatch.setattr(features, "pixels", lambda item: seen.append(item.path.name) or load(item))
+    load = image_features.pixels
+    monkeypatch.setattr(image_features, "pixels", lambda item: seen.append(item.path.name) or load(item))
     save(tmp_path / "p", "1.png", "2.png")
     cache = Cache(tmp_path / "cache")
     rank_collection(folder(str(tmp_path / "p")), {"b": Call.parse("bic")}, cache=cache)

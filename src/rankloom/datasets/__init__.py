@@ -3,12 +3,12 @@
 from rankloom.datasets.collection import COLLECTIONS, Collection, Content, Queries, content_digest, register_collection
 from rankloom.datasets.digits import digits
 from rankloom.datasets.emoji import emoji
-from rankloom.datasets.files import files
 from rankloom.datasets.folder import folder
-from rankloom.datasets.image_sets import brodatz, mpeg7, soccer, ukbench, uw
-from rankloom.datasets.open import open_collection, spelled
+from rankloom.datasets.image_collections import brodatz, mpeg7, soccer, ukbench, uw
+from rankloom.datasets.judgment_files import files
+from rankloom.datasets.spelling import open_collection, spelled
 from rankloom.datasets.table import table
-from rankloom.datasets.text_sets import cranfield, ohsumed
+from rankloom.datasets.text_collections import cranfield, ohsumed
 
 __all__ = [
     "COLLECTIONS",

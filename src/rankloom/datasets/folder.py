@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import SUFFIXES, ImageFile
-from rankloom.datasets.paths import files_in
+from rankloom.datasets.layout import files_in
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.lines import FilePath
 from rankloom.ranks import Ids

@@ -1,11 +1,11 @@
 """Rankers: what ranks the items of a collection by one of their parts."""
 
 from rankloom.rankers.contract import check_ranker
-from rankloom.rankers.descriptors import DescriptorRanker
+from rankloom.rankers.descriptor_ranker import DescriptorRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
 from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, register_ranker
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
-from rankloom.rankers.texts import TextRanker
+from rankloom.rankers.text_ranker import TextRanker
 from rankloom.rankers.vectors import Vectors
 
 __all__ = [

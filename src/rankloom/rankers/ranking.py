@@ -15,7 +15,7 @@ import numpy as np
 from rankloom.datasets import Collection, Content, content_digest
 from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.io.cache import Arrays, Cache, digest_bytes
-from rankloom.rankers.features import stamp
+from rankloom.rankers.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError
 from rankloom.ranks import Ids, Ranks

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import MissingExtraError
-from rankloom.rankers.words import check_texts
+from rankloom.rankers.terms import check_texts
 from rankloom.ranks import Ranks
 from rankloom.threads import Progress, run_blocks
 

@@ -8,7 +8,7 @@ Labels are unique, so the maximum common subgraph of two such graphs is what the
 vertices and edges of the smaller weight, and the size of a graph the sum of all its weights. So a graph is a sparse
 vector, and graphs are ranked as vectors are.
 
-``idf=True`` multiplies each weight with :math:`\ln(n / n_t)`, as in `text.py`; the book does not.
+``idf=True`` multiplies each weight with :math:`\ln(n / n_t)`, as in `bag_of_words.py`; the book does not.
 
 References
 ----------
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankloom.rankers.inverted import TermModel, sums, with_data
-from rankloom.rankers.text import weighing
-from rankloom.rankers.words import TermSpace, Tokenizer, check_texts
+from rankloom.rankers.bag_of_words import weighing
+from rankloom.rankers.term_model import TermModel, sums, with_data
+from rankloom.rankers.terms import TermSpace, Tokenizer, check_texts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloom._kernels.nearest import table
 from rankloom.errors import InputError, whole_number
 from rankloom.io.lines import FilePath, numbered_lines, opened
-from rankloom.rankers.words import Tokens, Vocabulary
+from rankloom.rankers.terms import Tokens, Vocabulary
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -18,8 +18,8 @@ from rankloom.fusion_graph.graph import Explanation, FusionGraph, explain
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers import RANKERS, Fitted, Ranker, rank_collection
-from rankloom.rankers.descriptors import FittedDescriptor
-from rankloom.rankers.features import image_digest, pixels
+from rankloom.rankers.descriptor_ranker import FittedDescriptor
+from rankloom.rankers.image_features import image_digest, pixels
 from rankloom.rankers.ranking import Ranking
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import Call

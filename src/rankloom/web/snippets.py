@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from rankloom.errors import MissingExtraError
-from rankloom.rankers.words import WORD, Tokenizer
+from rankloom.rankers.terms import WORD, Tokenizer
 
 LENGTH = 220  # of a snippet, in characters
 MAX_CACHED_LENGTH = 500  # words of longer texts are not cached

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels, decode, reduced
-from rankloom.rankers.features import pixels
+from rankloom.rankers.image_features import pixels
 from rankloom.web.lru import LRUCache
 from rankloom.web.queries import ImageQuery
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import whole_number
-from rankloom.rankers.words import check_texts
+from rankloom.rankers.terms import check_texts
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import Progress, run_blocks
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankloom.io.cache import Cache
-from rankloom.rankers import movers, sentences, text, word_graph
+from rankloom.rankers import bag_of_words, sentences, word_graph, word_movers
 from rankloom.rankers.ranker import RANKERS, Fitted
 from rankloom.threads import Progress
 
 #: (texts, options of its own) -> what ranks them
 Model = Callable[..., Fitted]
 
-MODELS: Mapping[str, Model] = {**text.RANKERS, **word_graph.RANKERS, **movers.RANKERS, **sentences.RANKERS}
+MODELS: Mapping[str, Model] = {**bag_of_words.RANKERS, **word_graph.RANKERS, **word_movers.RANKERS, **sentences.RANKERS}
 OBJECTS = frozenset({"tokenizer", "threads", "progress"})  # arguments that cannot be written down
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.rankers.text import RANKERS, WEIGHTS, bow_cosine, bow_jaccard, okapi, two_grams_cosine
-from rankloom.rankers.texts import MODELS
-from rankloom.rankers.words import tokenize
+from rankloom.rankers.bag_of_words import RANKERS, WEIGHTS, bow_cosine, bow_jaccard, okapi, two_grams_cosine
+from rankloom.rankers.terms import tokenize
+from rankloom.rankers.text_ranker import MODELS
 
 WORDS = ("fever", "cough", "ache", "zebra", "naïve", "the", "heart", ".")
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join), min_size=1, max_size=9)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloom.errors import InputError, MissingExtraError
-from rankloom.rankers import words
-from rankloom.rankers.words import STOP_WORDS, TermSpace, Tokenizer, Vocabulary, check_texts, tokenize
+from rankloom.rankers import terms
+from rankloom.rankers.terms import STOP_WORDS, TermSpace, Tokenizer, Vocabulary, check_texts, tokenize
 
 WORDS = ("fever", "cough", "fevers", "the", "of", "ache", "aching", "zebra")
 TEXTS = st.lists(st.lists(st.sampled_from((*WORDS, ".")), max_size=12).map(" ".join), max_size=8)
@@ -76,9 +76,9 @@ def test_both_stemmers_give_the_same_stems(monkeypatch):
         "x",
         "conditional",
     ]
-    fast = list(map(words.porter(), listed))
+    fast = list(map(terms.porter(), listed))
     without(monkeypatch, "Stemmer")
-    assert list(map(words.porter(), listed)) == fast
+    assert list(map(terms.porter(), listed)) == fast
 
 
 def test_the_two_stemmers_agree_on_real_words(shared):
@@ -88,7 +88,7 @@ def test_the_two_stemmers_agree_on_real_words(shared):
     with gzip.open(shared / "data/ohsumed/ohsumed_single_label_18302.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts = [json.loads(next(lines))["text"] for _ in range(300)]
     found = sorted({word for text in texts for part in Tokenizer(stem=False).sentences(text) for word in part})
-    fast, pure = words.porter(), words._pure_porter()
+    fast, pure = terms.porter(), terms._pure_porter()
     assert len(found) > 4000
     assert [word for word in found if fast(word) != pure(word)] == []
 
@@ -101,7 +101,7 @@ def test_a_missing_stemmer_is_named_with_its_extra(monkeypatch):
 
 def test_a_word_is_stemmed_once(monkeypatch):
     calls = Counter()
-    monkeypatch.setattr(words, "porter", lambda: lambda word: calls.update([word]) or word)
+    monkeypatch.setattr(terms, "porter", lambda: lambda word: calls.update([word]) or word)
     Tokenizer().sentences("fever fever cough fever")
     assert calls == {"fever": 1, "cough": 1}
 

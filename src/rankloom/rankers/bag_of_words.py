@@ -1,6 +1,6 @@
 r"""Vector-space rankers of texts: bags of words and of word 2-grams, cosine, Jaccard, Dice, TF-IDF and Okapi BM25.
 
-Texts are stemmed words without stop words and bare numbers, unless a `Tokenizer` says otherwise (`words.py`). With
+Texts are stemmed words without stop words and bare numbers, unless a `Tokenizer` says otherwise (`terms.py`). With
 :math:`f` how often a term is in a text, :math:`n` the number of texts and :math:`n_t` of those that have the term,
 weights are
 
@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.rankers.inverted import TermModel, sums, unit, with_data
-from rankloom.rankers.words import TermSpace, Tokenizer, check_texts
+from rankloom.rankers.term_model import TermModel, sums, unit, with_data
+from rankloom.rankers.terms import TermSpace, Tokenizer, check_texts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

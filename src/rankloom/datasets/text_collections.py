@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.datasets.collection import Collection, Queries, register_collection
-from rankloom.datasets.paths import check_classes, check_count, place
+from rankloom.datasets.layout import check_classes, check_count, place
 from rankloom.errors import InputError
 from rankloom.io import read_qrels
 from rankloom.io.lines import FilePath, numbered_lines, opened, shown

@@ -6,9 +6,9 @@ from rankloom.datasets import Collection, Queries, cranfield
 from rankloom.errors import InputError
 from rankloom.evaluation import evaluate
 from rankloom.rankers import RANKERS, TextRanker, rank_collection
-from rankloom.rankers.texts import MODELS
+from rankloom.rankers.text_ranker import MODELS
 from rankloom.ranks import Ids
-from rankloom.registry import Call, make
+from rankloom.registry import Call
 
 TEXTS = ["heart failure", "skin", "heart attack"]
 
@@ -21,11 +21,11 @@ def test_a_ranker_gives_what_its_model_gives(name):
 
 
 def test_options_are_those_of_the_model_that_can_be_written_down():
-    assert make(RANKERS, "okapi", {"b": 0.5}).options == (("b", 0.5),)
+    assert RANKERS.make("okapi", b=0.5).options == (("b", 0.5),)
     with pytest.raises(InputError, match=r"The ranker 'okapi' has no option 'tokenizer'; it has k1, b\."):
-        make(RANKERS, "okapi", {"tokenizer": 1})
+        RANKERS.make("okapi", tokenizer=1)
     with pytest.raises(InputError, match="Unknown weights 'tfidf'"):
-        make(RANKERS, "bow-cosine", {"weights": "tfidf"}).fit(TEXTS)
+        RANKERS.make("bow-cosine", weights="tfidf").fit(TEXTS)
 
 
 def test_queries_from_outside_are_ranked():

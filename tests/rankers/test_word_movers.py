@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 
 import rankloom as rl
 from rankloom.errors import InputError, MissingExtraError
-from rankloom.rankers.movers import MoverModel, _row, wmd
+from rankloom.rankers.terms import Tokenizer, Vocabulary
+from rankloom.rankers.word_movers import MoverModel, _row, wmd
 from rankloom.rankers.word_vectors import WordVectors, learn_vectors, read_vectors
-from rankloom.rankers.words import Tokenizer, Vocabulary
 
 WORDS = ["fever", "cough", "ache", "zebra", "heart", "skin", "lung", "naïve"]
 LINE = (["hot", "warm", "cold"], [[0.0], [1.0], [5.0]])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import SUFFIXES, ImageFile
-from rankloom.datasets.paths import check_classes, check_count, files_in, in_images, place
+from rankloom.datasets.layout import check_classes, check_count, files_in, in_images, place
 from rankloom.errors import InputError
 from rankloom.io import read_labels
 from rankloom.io.lines import FilePath

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError, MissingExtraError, whole_number
-from rankloom.rankers.inverted import scaled, sums
+from rankloom.rankers.term_model import scaled, sums
+from rankloom.rankers.terms import Tokenizer, Vocabulary, check_texts
 from rankloom.rankers.word_vectors import Floats, WordVectors, learn_vectors, read_vectors
-from rankloom.rankers.words import Tokenizer, Vocabulary, check_texts
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import Progress, run_blocks
 

@@ -15,7 +15,7 @@ from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.color import COLOR
 from rankloom.rankers.distances import DISTANCES, Distance
-from rankloom.rankers.features import Describe, FeatureStore, extract
+from rankloom.rankers.image_features import Describe, FeatureStore, extract
 from rankloom.rankers.ranker import RANKERS, UnreadableItemsError
 from rankloom.rankers.texture import TEXTURE
 from rankloom.ranks import Ranks

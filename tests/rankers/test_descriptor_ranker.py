@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from rankloom.datasets.images import ImageFile
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
-from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError, descriptors, features
+from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError, descriptor_ranker, image_features
 from rankloom.rankers.contract import sample_items
 from rankloom.rankers.distances import DISTANCES
 
@@ -59,9 +59,9 @@ def test_lists_are_those_of_a_plain_sort(distance):
     vectors[:, 3] = 0
     plain = {"l1": lambda x, y: cdist(x, y, "cityblock"), "l2": cdist, **DISTANCES}[distance](vectors, vectors)
     np.testing.assert_array_equal(
-        descriptors.compare(vectors, None, distance, 9).items, np.argsort(plain, axis=1, kind="stable")[:, :9]
+        descriptor_ranker.compare(vectors, None, distance, 9).items, np.argsort(plain, axis=1, kind="stable")[:, :9]
     )
-    outside = descriptors.compare(vectors, vectors[4:6], distance, 9)
+    outside = descriptor_ranker.compare(vectors, vectors[4:6], distance, 9)
     np.testing.assert_array_equal(outside.items, np.argsort(plain[4:6], axis=1, kind="stable")[:, :9])
 
 
@@ -106,7 +106,7 @@ def test_copies_are_described_once(tmp_path):
 
 
 def test_the_cache_has_few_files_and_fills_the_last(tmp_path, monkeypatch):
-    monkeypatch.setattr(features, "SEGMENT", 4)
+    monkeypatch.setattr(image_features, "SEGMENT", 4)
     mean, cache = Mean(), Cache(tmp_path / "cache")
     pictures = save(tmp_path, 6)
     for n in (2, 3, 6):
@@ -143,7 +143,7 @@ def test_a_descriptor_of_numbers_that_are_not_finite_is_named():
 
 def test_another_version_describes_again(tmp_path, monkeypatch):
     before = ranker().digest()
-    monkeypatch.setattr(descriptors, "__version__", "99")
+    monkeypatch.setattr(descriptor_ranker, "__version__", "99")
     assert ranker().digest() != before
 
 
@@ -250,5 +250,5 @@ def test_zeros_passed_over_change_no_bit_of_l1():
     items[7] = 0
     queries = rng.normal(size=(5, 2000))  # dense, and below 0 too
     for asked in (items, queries):
-        assert np.array_equal(descriptors._city_block(asked, items), cdist(asked, items, "cityblock"))
-        assert np.array_equal(descriptors._sparse_city_block(asked, items), cdist(asked, items, "cityblock"))
+        assert np.array_equal(descriptor_ranker._city_block(asked, items), cdist(asked, items, "cityblock"))
+        assert np.array_equal(descriptor_ranker._sparse_city_block(asked, items), cdist(asked, items, "cityblock"))
