@@ -1,4 +1,4 @@
-"""Collections: items with what rankers look at, and what is relevant to what."""
+"""Collections: items, the parts that rankers use, and relevance."""
 
 from rankloom.datasets.collection import COLLECTIONS, Collection, Content, Queries, content_digest, register_collection
 from rankloom.datasets.digits import digits
@@ -6,7 +6,7 @@ from rankloom.datasets.emoji import emoji
 from rankloom.datasets.folder import folder
 from rankloom.datasets.image_collections import brodatz, mpeg7, soccer, ukbench, uw
 from rankloom.datasets.judgment_files import files
-from rankloom.datasets.spelling import open_collection, spelled
+from rankloom.datasets.spelling import open_collection, parse_collection
 from rankloom.datasets.table import table
 from rankloom.datasets.text_collections import cranfield, ohsumed
 
@@ -25,9 +25,9 @@ __all__ = [
     "mpeg7",
     "ohsumed",
     "open_collection",
+    "parse_collection",
     "register_collection",
     "soccer",
-    "spelled",
     "table",
     "ukbench",
     "uw",

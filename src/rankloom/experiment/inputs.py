@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.aggregate import METHODS
-from rankloom.datasets import COLLECTIONS, Collection, open_collection, spelled
+from rankloom.datasets import COLLECTIONS, Collection, open_collection, parse_collection
 from rankloom.errors import InputError
 from rankloom.evaluation import evaluate
 from rankloom.experiment.results import Values
@@ -125,7 +125,7 @@ def query_ranks(lists: Sequence[Lists]) -> list[Ranks]:
 
 def _collection(call: Call, base: Path) -> Call:
     """Return the collection, which may be a plain path, with its files resolved."""
-    return resolve_files(call, COLLECTIONS, base) if call.options else spelled(call.name, base)
+    return resolve_files(call, COLLECTIONS, base) if call.options else parse_collection(call.name, base)
 
 
 def _truth(collection: Collection) -> str:
