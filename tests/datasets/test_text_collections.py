@@ -1,4 +1,4 @@
-"""Readers of collections of texts."""
+"""Readers of text collections."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ def test_ohsumed_has_18302_abstracts_with_one_of_23_classes(shared):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_ohsumed_passes_over_abstracts_of_several_classes(tmp_path, packed):
+def test_ohsumed_skips_abstracts_with_several_classes(tmp_path, packed):
     text = "\n".join(map(json.dumps, LINES)).encode()
     name = tmp_path / "ohsumed_single_label_18302.jsonl"
     name.with_name(name.name + ".gz").write_bytes(gzip.compress(text)) if packed else name.write_bytes(text)
@@ -49,19 +49,19 @@ def test_ohsumed_passes_over_abstracts_of_several_classes(tmp_path, packed):
         '{"id": 1, "labels": ["C1"], "text": null}',
     ],
 )
-def test_a_wrong_line_of_ohsumed_is_refused_with_its_number(tmp_path, line):
+def test_ohsumed_rejects_a_malformed_line_with_its_number(tmp_path, line):
     (tmp_path / "ohsumed_single_label_18302.jsonl").write_text(json.dumps(LINES[0]) + "\n" + line)
     with pytest.raises(InputError, match=r"18302\.jsonl:2: expected"):
         ohsumed(str(tmp_path), check=False)
 
 
-def test_an_id_of_ohsumed_that_comes_twice_is_refused_with_both_lines(tmp_path):
+def test_ohsumed_rejects_a_duplicate_id_with_both_lines(tmp_path):
     (tmp_path / "ohsumed_single_label_18302.jsonl").write_text("\n".join(map(json.dumps, [*LINES, LINES[0]])))
-    with pytest.raises(InputError, match=r"18302\.jsonl:4: the id '2' is in line 1 already"):
+    with pytest.raises(InputError, match=r"18302\.jsonl:4: duplicate id '2'; it is in line 1 too"):
         ohsumed(str(tmp_path), check=False)
 
 
-def test_an_absent_file_says_what_to_get(tmp_path):
+def test_a_missing_file_is_described(tmp_path):
     with pytest.raises(InputError, match=r"There is no file .*ohsumed_single_label_18302\.jsonl\. .*lines of"):
         ohsumed(str(tmp_path))
     with pytest.raises(InputError, match=r"There is no file .*cran\.all\.1400\.xml\. .* cranqrel\.trec\.txt"):
@@ -77,8 +77,8 @@ def test_cranfield_has_1400_abstracts_and_225_queries(shared):
     assert found.part("texts")[0].startswith("experimental investigation of the aerodynamics")
 
 
-def test_queries_of_cranfield_are_numbered_as_they_come(shared):
-    # The third query has <num> 4, but the judgments call it 3; its relevant abstracts speak of composite slabs.
+def test_cranfield_queries_are_numbered_in_file_order(shared):
+    # The third query has <num> 4, but the judgments call it 3; its relevant abstracts are about composite slabs.
     found = cranfield(str(shared / "data" / "cranfield"))
     assert found.queries.part("texts")[2].startswith("what problems of heat conduction in composite slabs")
     relevant = [item for item, grade in found.queries.qrels["3"].items() if grade > 0]
@@ -86,7 +86,7 @@ def test_queries_of_cranfield_are_numbered_as_they_come(shared):
     assert sum("slab" in text for text in texts) >= len(texts) / 2
 
 
-def test_cranfield_is_checked(tmp_path):
+def test_cranfield_checks_counts_and_elements(tmp_path):
     (tmp_path / "cran.all.1400.xml").write_text("<doc><docno>1</docno><text>\na b\n</text></doc>")
     (tmp_path / "cran.qry.xml").write_text("<xml><top><num> 7</num><title>\nb\n</title></top></xml>")
     (tmp_path / "cranqrel.trec.txt").write_text("1 0 1 1\n")

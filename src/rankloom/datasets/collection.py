@@ -1,4 +1,4 @@
-"""A collection: its items, what is known of each, and what is relevant to what."""
+"""A collection: its items, their parts, and which items are relevant to which queries."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from rankloom.io.cache import digest_bytes
 from rankloom.ranks import Ids
 from rankloom.registry import Registry
 
-#: What each item has of one kind: texts, pictures, rows of a matrix.
+#: One value for each item: a text, an image, a row of a matrix.
 Part = Sequence[Any] | NDArray[Any]
 
 
 @runtime_checkable
 class Content(Protocol):
-    """An item that is opened when needed, such as a picture in a file."""
+    """An item that is loaded on demand, such as an image in a file."""
 
     def digest(self) -> str:
-        """Return what stands for its content."""
+        """Return a digest of its content."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queries:
-    """External queries a collection, with graded judgments.
+    """External queries of a collection, with graded judgments.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Queries:
     parts: Mapping[str, Part] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _with_pictures(self.parts))
+        object.__setattr__(self, "parts", _with_image_files(self.parts))
 
     def part(self, name: str) -> Part:
         """Return one part of every query."""
@@ -55,22 +55,22 @@ class Queries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """Items, each with several parts that rankers look at; classes of items, or judged queries.
+    """Items with one or more parts for rankers to use, and labels or judged queries for evaluation.
 
     Attributes
     ----------
     name : str
     ids : Ids
-        Names of the items; none where only run files are known.
+        Ids of the items; empty if only run files are known.
     parts : mapping of str to Part
-        Part -> what each item has of it: ``images`` (`ImageFile` or arrays; a path becomes an `ImageFile`),
-        ``texts`` (str), or the name of a matrix with a row for each item. The part ``ids`` is always there.
+        Name -> one value for each item: ``images`` (`ImageFile` or arrays; a path becomes an `ImageFile`), ``texts``
+        (str), or any other name for a matrix with a row for each item. The part ``ids`` always exists.
     labels : tuple of str, or None
         Class of each item: every item is a query, and items of its class are relevant.
     queries : Queries or None
-        Instead of labels. A collection with neither can be ranked, but the ranks not evaluated.
+        Instead of labels. A collection with neither can be ranked but not evaluated.
     about : str
-        A line for the reader: what it is, and how it was read.
+        One line that describes the collection.
 
     Examples
     --------
@@ -90,28 +90,28 @@ class Collection:
     about: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _with_pictures(self.parts))
+        object.__setattr__(self, "parts", _with_image_files(self.parts))
         for name, part in self.parts.items():
             if len(part) != len(self.ids):
-                raise InputError(f"{self.name} has {len(self.ids)} items, but {len(part)} in its part {name!r}.")
+                raise InputError(f"{self.name} has {len(self.ids)} items, but its part {name!r} has {len(part)}.")
         if self.labels is not None and len(self.labels) != len(self.ids):
             raise InputError(f"{self.name} has {len(self.ids)} items, but {len(self.labels)} labels.")
         if self.labels is not None and self.queries is not None:
-            raise InputError(f"{self.name} has both labels and judged queries; give one of the two, to evaluate by.")
+            raise InputError(f"{self.name} has both labels and judged queries; give only one of the two.")
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __repr__(self) -> str:
         truth = "labels" if self.labels is not None else "queries" if self.queries is not None else "not judged"
-        return f"Collection({self.name!r}, n={len(self)}, parts: {', '.join(self.parts) or 'names alone'}; {truth})"
+        return f"Collection({self.name!r}, n={len(self)}, parts: {', '.join(self.parts) or 'ids only'}; {truth})"
 
     def part(self, name: str) -> Part:
         """Return one part of every item."""
         return _part(self.name, self.ids, self.parts, name)
 
     def without(self, numbers: Iterable[int]) -> Collection:
-        """Return the collection without some items; the others move up.
+        """Return the collection without some items; the others are renumbered.
 
         Examples
         --------
@@ -131,16 +131,16 @@ class Collection:
 
 
 def content_digest(part: Part) -> str:
-    """Return what stands for the content of a part: equal content, equal digest, wherever it is kept.
+    """Return a digest of the content of a part: equal content, equal digest, wherever it is stored.
 
     Raises
     ------
     InputError
-        Where an item is neither text, bytes, numbers nor `Content`: nothing says when it has changed.
+        If an item is neither text, bytes, numbers nor `Content`: there is no way to see that it changed.
     """
     if isinstance(part, np.ndarray) and part.dtype.hasobject and part.ndim == 0:
         kind = type(part.item()).__name__
-        raise InputError(f"An item of the type {kind} has no content to know it by; give it a method digest().")
+        raise InputError(f"Cannot compute a digest of an item of type {kind}; give it a method digest().")
     if isinstance(part, np.ndarray) and not part.dtype.hasobject:
         whole = np.ascontiguousarray(part)
         return digest_bytes(whole.dtype.str.encode(), repr(whole.shape).encode(), whole.tobytes())
@@ -159,25 +159,25 @@ def _pieces(part: Part) -> Iterator[bytes]:
             yield content_digest(np.asarray(one)).encode()
 
 
-def _with_pictures(parts: Mapping[str, Part]) -> Mapping[str, Part]:
-    """Return the parts with pictures in place of their paths, so that a file counts by what is in it."""
-    pictures = parts.get("images", ())
-    if isinstance(pictures, np.ndarray) or not any(isinstance(one, str | Path) for one in pictures):
+def _with_image_files(parts: Mapping[str, Part]) -> Mapping[str, Part]:
+    """Return the parts with each image path replaced by an `ImageFile`, whose digest covers the file's content."""
+    images = parts.get("images", ())
+    if isinstance(images, np.ndarray) or not any(isinstance(one, str | Path) for one in images):
         return parts
-    return {**parts, "images": [ImageFile(Path(one)) if isinstance(one, str | Path) else one for one in pictures]}
+    return {**parts, "images": [ImageFile(Path(one)) if isinstance(one, str | Path) else one for one in images]}
 
 
-def _part(whose: str, ids: Ids, parts: Mapping[str, Part], name: str) -> Part:
+def _part(owner: str, ids: Ids, parts: Mapping[str, Part], name: str) -> Part:
     if name == "ids":
         return tuple(ids)
     if name not in parts:
-        raise UnknownNameError(f"part of {whose}", name, ["ids", *parts])
+        raise UnknownNameError(f"part of {owner}", name, ["ids", *parts])
     return parts[name]
 
 
-#: (options of its own) -> a collection
+#: (options) -> a collection
 Reader = Callable[..., Collection]
-#: Collections by name; a plug-in adds one through the entry-point group ``rankloom.collections``.
+#: Collections by name; plug-ins register theirs through the entry-point group ``rankloom.collections``.
 COLLECTIONS: Registry[Reader] = Registry("collection", group="rankloom.collections")
 
 F = TypeVar("F", bound=Reader)

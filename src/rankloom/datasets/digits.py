@@ -1,4 +1,4 @@
-"""Scikit-learn's 1797 handwritten digits, as five matrices of features: small, at hand, and labeled."""
+"""Scikit-learn's 1797 handwritten digits as five feature matrices: small, labeled, no download."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def digits(first: int | None = None) -> Collection:
     Parameters
     ----------
     first : int, optional
-        Only so many of them.
+        Keep only the first so many.
 
     References
     ----------
@@ -49,7 +49,7 @@ def digits(first: int | None = None) -> Collection:
 
 
 def directions(images: Floats) -> Floats:
-    """Return how strong the gradient is in each of 8 directions, in 4 x 4 cells."""
+    """Return the gradient magnitude in each of 8 directions, in 4 x 4 cells."""
     down, across = np.gradient(images, axis=(1, 2))
     direction = ((np.arctan2(down, across) + np.pi) / (2 * np.pi) * 8).astype(int) % 8
     strength = np.where(direction[..., None] == np.arange(8), np.hypot(down, across)[..., None], 0.0)

@@ -1,4 +1,4 @@
-"""1616 emoji with names and keywords: pictures and texts in one collection, which comes with the package."""
+"""1616 emoji with names and keywords: images and texts in one collection, bundled with the package."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from rankloom.datasets.images import Box, ImageFile
 from rankloom.errors import InputError, whole_number
 from rankloom.ranks import Ids
 
-#: The bundle, as ``experiments/make_emoji.py`` writes it; its NOTICE.txt says whose work it is.
+#: The bundle that ``experiments/make_emoji.py`` writes; its NOTICE.txt gives the credits.
 BUNDLE = Path(__file__).parent / "bundled" / "emoji"
 
 
 @register_collection("emoji")
 def emoji(first: int | None = None) -> Collection:
-    """Return 1616 emoji in 87 classes, the subgroups of Unicode; pictures of Noto Emoji, names and keywords of CLDR.
+    """Return 1616 emoji in 87 classes, the subgroups of Unicode: Noto Emoji images, CLDR names and keywords.
 
-    Parts: ``images``, 64 x 64 pixels on white, read when looked at (needs Pillow); ``texts``, the name and then the
-    keywords, each a sentence of its own, so that no pair of words reaches from one into the next; and, for pages,
-    ``names``, ``characters`` and ``groups``. They come in Unicode's order, so classes stand together.
+    Parts: ``images``, 64 x 64 pixels on white, loaded on demand (needs Pillow); ``texts``, the name and then the
+    keywords, each its own sentence, so that no pair of words spans two of them; and, for display, ``names``,
+    ``characters`` and ``groups``. Items come in Unicode order, so the items of a class are adjacent.
 
     Parameters
     ----------
     first : int, optional
-        Only so many of them.
+        Keep only the first so many.
 
     References
     ----------
@@ -60,7 +60,7 @@ def emoji(first: int | None = None) -> Collection:
 
 
 def box(number: int, side: int, columns: int) -> Box:
-    """Return where a picture is in a sheet of equal squares, row by row.
+    """Return the box of an image in a sheet of equal squares, row by row.
 
     Examples
     --------
@@ -73,6 +73,6 @@ def box(number: int, side: int, columns: int) -> Box:
 
 @cache
 def _bundle() -> dict[str, Any]:
-    """Return the content of the bundle; it is not to be written into."""
+    """Return the content of the bundle, shared between calls: do not modify it."""
     content: dict[str, Any] = json.loads(gzip.decompress((BUNDLE / "items.json.gz").read_bytes()))
     return content

@@ -1,4 +1,4 @@
-"""Any folder of pictures or texts: a sub-folder for each class, or none."""
+"""Any folder of images or texts, with or without a subfolder for each class."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import Literal, get_args
 
 from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import SUFFIXES, ImageFile
-from rankloom.datasets.layout import files_in
+from rankloom.datasets.layout import list_files
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.lines import FilePath
 from rankloom.ranks import Ids
 
-#: What the files of a folder are.
+#: The kind of files to read from a folder.
 Kind = Literal["images", "texts"]
 ENDINGS: dict[Kind, frozenset[str]] = {"images": SUFFIXES, "texts": frozenset({".txt"})}
 
 
 @register_collection("folder")
 def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
-    """Return the pictures or the texts (.txt, UTF-8) of a folder; the class of each is its sub-folder.
+    """Return the images or the texts (.txt, UTF-8) of a folder; the class of each is its subfolder.
 
-    Files are looked for in sub-folders of any depth, and named by their path in the folder. Where no file is in a
-    sub-folder there are no classes: the files can be ranked, but the ranks not evaluated. A text that cannot be
-    read is an error that names it; a picture is opened only when it is ranked.
+    Subfolders are searched at any depth, and an item's id is its path in the folder. Without subfolders there are no
+    classes: the files can be ranked but not evaluated. An unreadable text is an error that names the file; images are
+    opened only when they are ranked.
 
     Parameters
     ----------
     path : folder
     kind : {"images", "texts"}, optional
-        Needed only where the folder has both.
+        Required only if the folder has both.
     """
     if kind is not None and kind not in get_args(Kind):
         raise UnknownNameError("kind of files", kind, get_args(Kind))
     top = Path(str(path)).expanduser()
     if not top.is_dir():
         raise InputError(f"{path} {'is not a folder' if top.exists() else 'does not exist'}; give a folder of files.")
-    found = {one: names for one in get_args(Kind) if kind in (None, one) and (names := files_in(top, ENDINGS[one]))}
+    found = {one: names for one in get_args(Kind) if kind in (None, one) and (names := list_files(top, ENDINGS[one]))}
     if not found:
-        raise InputError(f"{path} has no {kind or 'pictures or texts'}; looked for files that end in {_endings(kind)}.")
+        raise InputError(f"{path} has no {kind or 'images or texts'}; looked for files that end in {_endings(kind)}.")
     if len(found) > 1:
         raise InputError(
-            f"{path} has both pictures and texts; choose by kind=images or kind=texts, as in "
+            f"{path} has both images and texts; choose with kind=images or kind=texts, as in "
             f"'folder(path={path}, kind=images)'."
         )
     [(what, names)] = found.items()
@@ -57,10 +57,9 @@ def _collection(top: Path, kind: Kind, names: Sequence[str]) -> Collection:
     flat = not any(classes)
     if not flat and not all(classes):
         odd = names[classes.index("")]
-        raise InputError(f"{top} has files in sub-folders, one for each class, but {odd!r} is in none; move it.")
-    what = "pictures" if kind == "images" else "texts"
-    about = f"{len(names)} {what}" + ("" if flat else f", in {len(set(classes))} classes")
-    title = top.absolute().name or str(top)  # "." has no name of its own
+        raise InputError(f"{top} has a subfolder for each class, but {odd!r} is in none of them; move it.")
+    about = f"{len(names)} {kind}" + ("" if flat else f", in {len(set(classes))} classes")
+    title = top.absolute().name or str(top)  # Path(".").name is empty
     return Collection(title, Ids(names), {kind: part}, labels=None if flat else tuple(classes), about=about)
 
 

@@ -1,4 +1,4 @@
-"""Readers of published collections of pictures: they list files, which are opened when a ranker looks at them."""
+"""Readers of published image collections: they list the files; rankers open them."""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ from pathlib import Path
 
 from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import SUFFIXES, ImageFile
-from rankloom.datasets.layout import check_classes, check_count, files_in, in_images, place
+from rankloom.datasets.layout import check_classes, check_count, find_folder, images_folder, list_files
 from rankloom.errors import InputError
 from rankloom.io import read_labels
 from rankloom.io.lines import FilePath
 from rankloom.ranks import Ids
 
-BLOCK = 160  # pixels: a picture of 640 x 640 has 4 x 4 blocks
+BLOCK = 160  # pixels: an image of 640 x 640 has 4 x 4 blocks
 NUMBERED = re.compile(r"^(?P<stem>.*?)(?P<number>\d+)\.\w+$")
 
 
 @register_collection("soccer")
 def soccer(path: FilePath | None = None, *, check: bool = True) -> Collection:
-    """Return the color set of soccer teams: 280 pictures, 7 teams of 40.
+    """Return the soccer teams: 280 images, 7 teams of 40.
 
-    Layout: ``images/<team>/<number>.jpg``, or the folders of teams themselves.
+    Layout: ``images/<team>/<number>.jpg``, or the team folders at the top level.
 
     Parameters
     ----------
     path : folder, optional
         By default ``$RANKLOOM_DATA/soccer``.
     check : bool
-        Whether all pictures must be there.
+        Whether to check that no image is missing.
 
     References
     ----------
     van de Weijer, Schmid (2006), Coloring local feature extraction, doi:10.1007/11744047_26
     """
-    needs = "280 pictures, images/<team>/<number>.jpg for 7 teams (van de Weijer and Schmid, 2006)."
-    folder = in_images(place(path, ["soccer"], needs))
-    names = [name for name in _pictures(folder, "soccer", needs) if "/" in name]
+    needs = "280 images, images/<team>/<number>.jpg for 7 teams (van de Weijer and Schmid, 2006)."
+    folder = images_folder(find_folder(path, ["soccer"], needs))
+    names = [name for name in _list_images(folder, "soccer", needs) if "/" in name]
     labels = [name.split("/")[0] for name in names]
     if check:
         check_classes("soccer", labels, 7, 40)
-    return _collection("soccer", folder, names, labels, "pictures of soccer teams")
+    return _collection("soccer", folder, names, labels, "images of soccer teams")
 
 
 @register_collection("mpeg7")
 def mpeg7(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return the MPEG-7 CE-Shape-1 part B silhouettes: 1400, 70 classes of 20.
 
-    Layout: ``images/<class>-<number>.png`` (or .gif, as published), or those files themselves.
+    Layout: ``images/<class>-<number>.png`` (or .gif, as published), or the files at the top level.
 
     Parameters
     ----------
     path : folder, optional
         By default ``$RANKLOOM_DATA/mpeg7``.
     check : bool
-        Whether all pictures must be there.
+        Whether to check that no image is missing.
 
     References
     ----------
@@ -63,12 +63,12 @@ def mpeg7(path: FilePath | None = None, *, check: bool = True) -> Collection:
     doi:10.1109/CVPR.2000.855850
     """
     needs = "1400 silhouettes, images/<class>-<number>.png or .gif (MPEG-7 CE-Shape-1 part B)."
-    folder = in_images(place(path, ["mpeg7"], needs))
-    names = _pictures(folder, "mpeg7", needs)
+    folder = images_folder(find_folder(path, ["mpeg7"], needs))
+    names = _list_images(folder, "mpeg7", needs)
     labels = [name.rpartition("-")[0] for name in names]
     if not all(labels):
         odd = names[labels.index("")]
-        raise InputError(f"Files of mpeg7 are named <class>-<number>.png, such as Bone-1.png; got {odd!r} in {folder}.")
+        raise InputError(f"Name the files of mpeg7 <class>-<number>.png, such as Bone-1.png; got {odd!r} in {folder}.")
     if check:
         check_classes("mpeg7", labels, 70, 20)
     return _collection("mpeg7", folder, names, labels, "silhouettes")
@@ -76,28 +76,28 @@ def mpeg7(path: FilePath | None = None, *, check: bool = True) -> Collection:
 
 @register_collection("brodatz")
 def brodatz(path: FilePath | None = None, *, check: bool = True) -> Collection:
-    """Return the Brodatz album: 111 textures, each cut into 16 blocks of 160 x 160 pixels that do not overlap: 1776.
+    """Return the Brodatz album: 111 textures, each cut into 16 disjoint blocks of 160 x 160 pixels; 1776 items.
 
-    Layout: ``images/D<number>.gif`` (or any other format) of 640 x 640 pixels, 1 to 112. D14 is left out, as in the
-    usual digitization. Items are named ``D1-01`` to ``D1-16``, row by row.
+    Layout: ``images/D<number>.gif`` (or any other format) of 640 x 640 pixels, 1 to 112. D14 is skipped, as in the
+    usual digitization. Ids are ``D1-01`` to ``D1-16``, row by row.
 
     Parameters
     ----------
     path : folder, optional
         By default ``$RANKLOOM_DATA/brodatz``.
     check : bool
-        Whether all textures must be there.
+        Whether to check that no texture is missing.
 
     References
     ----------
     Brodatz (1966), Textures: a photographic album for artists and designers
     """
-    needs = "the album as images/D1.gif to D112.gif, of 640 x 640 pixels (D14 is not used)."
-    folder = in_images(place(path, ["brodatz"], needs))
-    names = [name for name in _pictures(folder, "brodatz", needs) if Path(name).stem != "D14"]
+    needs = "images/D1.gif to D112.gif, of 640 x 640 pixels (D14 is not used)."
+    folder = images_folder(find_folder(path, ["brodatz"], needs))
+    names = [name for name in _list_images(folder, "brodatz", needs) if Path(name).stem != "D14"]
     odd = next((name for name in names if not re.fullmatch(r"D\d+", Path(name).stem)), None)
     if odd is not None:
-        raise InputError(f"Files of brodatz are named D<number>, such as D1.gif; got {odd!r} in {folder}.")
+        raise InputError(f"Name the files of brodatz D<number>, such as D1.gif; got {odd!r} in {folder}.")
     if check:
         check_count("brodatz", "textures without D14", 111, len(names))
     blocks = [ImageFile(folder / name, box) for name in names for box in _boxes()]
@@ -109,74 +109,74 @@ def brodatz(path: FilePath | None = None, *, check: bool = True) -> Collection:
 
 @register_collection("ukbench")
 def ukbench(path: FilePath | None = None, *, check: bool = True) -> Collection:
-    """Return UKBench: 10,200 pictures, four of each object; or a part of it that has whole groups of four.
+    """Return UKBench: 10,200 images, four of each object; or a subset in complete groups of four.
 
-    Layout: ``images/ukbench<number>.jpg``, or those files themselves (``full/`` as published is such a folder). The
-    class of a picture is its number divided by 4.
+    Layout: ``images/ukbench<number>.jpg``, or the files at the top level (such as the published ``full/``). The
+    class of an image is its number divided by 4.
 
     Parameters
     ----------
     path : folder, optional
         By default ``$RANKLOOM_DATA/ukbench``, else ``$RANKLOOM_DATA/ukbench-1000``, the first 250 objects.
     check : bool
-        Whether each object must have four pictures.
+        Whether to check that each object has four images.
 
     References
     ----------
     Nistér, Stewénius (2006), Scalable recognition with a vocabulary tree, doi:10.1109/CVPR.2006.264
     """
-    needs = "images/ukbench00000.jpg to ukbench10199.jpg, or a part of them in whole groups of four."
-    folder = in_images(place(path, ["ukbench", "ukbench-1000"], needs))
-    names = _pictures(folder, "ukbench", needs)
+    needs = "images/ukbench00000.jpg to ukbench10199.jpg, or a subset in complete groups of four."
+    folder = images_folder(find_folder(path, ["ukbench", "ukbench-1000"], needs))
+    names = _list_images(folder, "ukbench", needs)
     labels = [str(_number(name, folder) // 4) for name in names]
     if check:
         check_classes("ukbench", labels, len(set(labels)), 4)
     n = len(set(labels))
-    what = "pictures of objects" + ("" if n == 2550 else f" (a part: {n} of 2550 objects)")
+    what = "images of objects" + ("" if n == 2550 else f" (a subset: {n} of 2550 objects)")
     return _collection("ukbench", folder, names, labels, what)
 
 
 @register_collection("uw")
 def uw(path: FilePath | None = None, *, check: bool = True) -> Collection:
-    """Return the University of Washington's pictures with keywords: 1109, 20 classes of 22 to 255.
+    """Return the University of Washington's images with keywords: 1109, 20 classes of 22 to 255.
 
-    Layout: ``images/<class>/<name>.jpg``, or the folders of classes themselves, as published (a folder for each place,
-    ``Image01.jpg`` and so on); and the keywords of all pictures in ``keywords.tsv`` beside them, lines of
-    ``class/name.jpg<TAB>keywords``, which is to be written from the annotations that come with the pictures: their
-    form differs between folders. The parts are ``images`` and ``texts``.
+    Layout: ``images/<class>/<name>.jpg``, or the class folders at the top level, as published (a folder for each
+    location, ``Image01.jpg`` and so on); and the keywords of all images in ``keywords.tsv``, lines of
+    ``class/name.jpg<TAB>keywords``. Write that file from the annotations that come with the images: their format
+    differs between folders. The parts are ``images`` and ``texts``.
 
     Parameters
     ----------
     path : folder, optional
         By default ``$RANKLOOM_DATA/uw``.
     check : bool
-        Whether all pictures must be there.
+        Whether to check that no image is missing.
 
     References
     ----------
     Deselaers, Keysers, Ney (2008), Features for image retrieval: an experimental comparison,
     doi:10.1007/s10791-007-9039-3
     """
-    needs = "1109 pictures, images/<class>/<name>.jpg, and keywords.tsv with lines of 'class/name.jpg<TAB>keywords'."
-    top = place(path, ["uw"], needs)
-    folder = in_images(top)
-    names = [name for name in _pictures(folder, "uw", needs) if "/" in name]
+    needs = "1109 images, images/<class>/<name>.jpg, and keywords.tsv with lines of 'class/name.jpg<TAB>keywords'."
+    top = find_folder(path, ["uw"], needs)
+    folder = images_folder(top)
+    names = [name for name in _list_images(folder, "uw", needs) if "/" in name]
     keywords = read_labels(top / "keywords.tsv")
     missing = [name for name in names if name not in keywords]
     if missing:
-        raise InputError(f"{top / 'keywords.tsv'} has no line for {missing[0]!r} ({len(missing)} are missing).")
+        raise InputError(f"{top / 'keywords.tsv'} has no line for {missing[0]!r} ({len(missing)} missing).")
     labels = [name.split("/")[0] for name in names]
     if check:
-        check_count("uw", "pictures", 1109, len(names))
+        check_count("uw", "images", 1109, len(names))
         check_classes("uw", labels, 20)
     texts = {"texts": [keywords[name] for name in names]}
-    return _collection("uw", folder, names, labels, "pictures with keywords", texts)
+    return _collection("uw", folder, names, labels, "images with keywords", texts)
 
 
-def _pictures(folder: Path, name: str, needs: str) -> list[str]:
-    names = files_in(folder, SUFFIXES)
+def _list_images(folder: Path, name: str, needs: str) -> list[str]:
+    names = list_files(folder, SUFFIXES)
     if not names:
-        raise InputError(f"There are no pictures in {folder}. The collection {name} is {needs}")
+        raise InputError(f"There are no images in {folder}. The collection {name} needs {needs}")
     return names
 
 
@@ -201,5 +201,5 @@ def _boxes() -> Iterable[tuple[int, int, int, int]]:
 def _number(name: str, folder: Path) -> int:
     found = NUMBERED.match(name)
     if not found:
-        raise InputError(f"Files of ukbench have a number, such as ukbench00000.jpg; got {name!r} in {folder}.")
+        raise InputError(f"Files of ukbench must have a number, such as ukbench00000.jpg; got {name!r} in {folder}.")
     return int(found["number"])

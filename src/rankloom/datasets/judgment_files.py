@@ -1,4 +1,4 @@
-"""A collection known by files alone: classes of items, or judgments of queries; its rankers are run files."""
+"""A collection without content: labels of items or judgments of queries, ranked by run files."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from rankloom.ranks import Ids
 
 @register_collection("files")
 def files(labels: FilePath | None = None, qrels: FilePath | None = None) -> Collection:
-    """Return the collection of a file of labels, or of TREC judgments; its rankers are ``file(path=...)``.
+    """Return the collection of a label file or of TREC judgments; rank it with ``file(path=...)``.
 
     Parameters
     ----------
     labels : path, optional
-        Lines of ``item<TAB>class``: each item is a query.
+        Lines of ``item<TAB>class``; every item is a query.
     qrels : path, optional
-        Judgments in TREC form: queries are from outside, and the items are whatever the run files list.
+        TREC judgments of external queries; the items are whatever the run files list.
     """
     if (labels is None) == (qrels is None):
-        raise InputError("Give files(labels=...) or files(qrels=...): one of the two, to evaluate by.")
+        raise InputError("Give either files(labels=...) or files(qrels=...).")
     return _judged(qrels) if qrels is not None else _labeled(cast(FilePath, labels))
 
 

@@ -1,4 +1,4 @@
-"""Where the files of a collection are, in which order, and whether all of them are there."""
+"""The files of a collection on disk: locate the folder, list the files, check that none is missing."""
 
 from __future__ import annotations
 
@@ -10,72 +10,71 @@ from pathlib import Path
 
 from rankloom.errors import InputError
 
-#: The environment variable with the folder that has a folder for each collection.
+#: Environment variable that names the folder with a subfolder for each collection.
 VARIABLE = "RANKLOOM_DATA"
 NUMBERS = re.compile(r"(\d+)")
 
 
-def place(path: object | None, names: Sequence[str], needs: str) -> Path:
-    """Return the folder of a collection: the one given, else the first of `names` in ``$RANKLOOM_DATA``.
+def find_folder(path: object | None, names: Sequence[str], needs: str) -> Path:
+    """Return the folder of a collection: the given one, else the first of `names` in ``$RANKLOOM_DATA``.
 
     Raises
     ------
     InputError
-        Where there is none; it says what to get and how it must look.
+        If there is none; the message says which files it needs.
     """
     if path is not None:
-        return _folder(Path(str(path)).expanduser(), f"The collection {names[0]} is {needs}")
+        return _folder(Path(str(path)).expanduser(), f"The collection {names[0]} needs {needs}")
     data = os.environ.get(VARIABLE)
     if not data:
         raise InputError(
-            f"Where is the collection {names[0]}? Give path=FOLDER, or set {VARIABLE} to a folder that has it as "
-            f"{names[0]}/. It is {needs}"
+            f"Cannot find the collection {names[0]}. Give path=FOLDER, or set {VARIABLE} to a folder that contains "
+            f"{names[0]}/. It needs {needs}"
         )
     found = [Path(data).expanduser() / name for name in names if (Path(data).expanduser() / name).is_dir()]
     if not found:
-        raise InputError(f"There is no folder {Path(data) / names[0]}. The collection {names[0]} is {needs}")
+        raise InputError(f"There is no folder {Path(data) / names[0]}. The collection {names[0]} needs {needs}")
     return found[0]
 
 
-def natural(name: str) -> tuple[tuple[str | int, ...], str]:
-    """Return a key that sorts numbers in names by value; names that differ in zeros only, by the name.
+def natural_key(name: str) -> tuple[tuple[str | int, ...], str]:
+    """Return a sort key that orders numbers in names by value; names that differ only in leading zeros, by name.
 
     Examples
     --------
-    >>> sorted(["D10", "D2", "d1"], key=natural)
+    >>> sorted(["D10", "D2", "d1"], key=natural_key)
     ['D2', 'D10', 'd1']
     """
-    pieces = NUMBERS.split(name)  # text and digits in turn, so only like kinds are compared
-    return tuple(int(piece) if place % 2 else piece for place, piece in enumerate(pieces)), name
+    pieces = NUMBERS.split(name)  # text and digits alternate, so a number is never compared with a text
+    return tuple(int(piece) if number % 2 else piece for number, piece in enumerate(pieces)), name
 
 
-def files_in(folder: Path, suffixes: Iterable[str]) -> list[str]:
-    """Return the files with one of these suffixes below a folder, as ``class/name.jpg``, in natural order.
+def list_files(folder: Path, suffixes: Iterable[str]) -> list[str]:
+    """Return the files under a folder with one of these suffixes, as ``class/name.jpg``, in natural order.
 
-    Hidden files and folders are passed over, folders that are links, pipes and devices. A folder that cannot be read
-    is an `InputError`.
+    Hidden files and folders, symbolic links to folders, pipes and devices are skipped. An unreadable folder raises
+    `InputError`.
     """
     wanted = frozenset(suffixes)
     names = (file.relative_to(folder).as_posix() for file in _walk(folder) if file.suffix.lower() in wanted)
-    return sorted(names, key=natural)
+    return sorted(names, key=natural_key)
 
 
-def in_images(folder: Path) -> Path:
-    """Return its sub-folder ``images`` where it has one."""
+def images_folder(folder: Path) -> Path:
+    """Return the subfolder ``images`` if there is one, else the folder itself."""
     return folder / "images" if (folder / "images").is_dir() else folder
 
 
 def check_count(name: str, what: str, expected: int, found: int) -> None:
-    """Refuse a collection that has not as many of something as it should."""
+    """Raise InputError if the number found is not the number expected."""
     if found != expected:
         raise InputError(
-            f"{name} should have {expected} {what}; found {found}. Complete the folder, or read what there is with "
-            "check=no."
+            f"{name} should have {expected} {what}; found {found}. Complete the folder, or skip this with check=no."
         )
 
 
 def check_classes(name: str, labels: Sequence[str], n_classes: int, each: int | None = None) -> None:
-    """Refuse a collection with another number of classes, or classes of another size."""
+    """Raise InputError if the number of classes or the size of a class is wrong."""
     sizes = Counter(labels)
     check_count(name, "classes", n_classes, len(sizes))
     for label, size in sizes.items() if each is not None else ():
@@ -94,7 +93,7 @@ def _unreadable(error: OSError) -> None:
 
 
 def _is_special(file: Path) -> bool:
-    """Tell whether it is a pipe, a socket or a device, whose reading may not end; a broken link is told of later."""
+    """Return True for a pipe, a socket or a device: reading one may block. A broken link fails later, when opened."""
     return file.exists() and not file.is_file()
 
 

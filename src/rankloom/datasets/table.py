@@ -1,4 +1,4 @@
-"""Texts in a table: CSV, TSV or JSON lines, with a class for each where there is one."""
+"""A table of texts: CSV, TSV or JSON lines, with or without a class for each text."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.lines import FilePath, numbered_lines, opened, shown
 from rankloom.ranks import Ids
 
-LONGEST = (1 << 31) - 1  # of a text in a CSV file, in characters; Python's own limit is 131,072
-#: (line, {column: value}) of each row
+MAX_FIELD = (1 << 31) - 1  # characters in a field of a CSV file; Python's default limit is 131,072
+#: (line number, {column: value}) of each row
 Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 
 @register_collection("table")
 def table(path: FilePath, *, text: str = "text", label: str | None = None, id: str | None = None) -> Collection:
-    """Return the texts of a table, packed (.gz) or not.
+    """Return the texts of a table, which may be compressed (.gz).
 
-    A .csv or .tsv file (UTF-8) has the names of its columns in the first line; a .jsonl file has an object in each
-    line.
+    The first line of a .csv or .tsv file (UTF-8) has the column names; each line of a .jsonl file is an object.
 
     Parameters
     ----------
@@ -32,28 +31,28 @@ def table(path: FilePath, *, text: str = "text", label: str | None = None, id: s
     text : str
         Column of the texts.
     label : str, optional
-        Column of the classes; by default ``label`` where the table has it. Without, ranks cannot be evaluated.
+        Column of the classes; by default ``label`` if the table has it. Without classes there is no evaluation.
     id : str, optional
-        Column of the names; by default ``id`` where the table has it, else rows are numbered from 1.
+        Column of the ids; by default ``id`` if the table has it, else rows are numbered from 1.
     """
     path = str(path)
     rows = list(_reader(path)(path))
     if not rows:
-        raise InputError(f"{path} has no rows; a table has the names of its columns and then a row for each text.")
+        raise InputError(f"{path} has no rows; expected the column names and then a row for each text.")
     columns = dict.fromkeys(column for _, row in rows for column in row)
     label, id = (_optional(path, columns, name, given) for name, given in (("label", label), ("id", id)))
     texts = [_cell(path, line, row, text) for line, row in rows]
     labels = None if label is None else tuple(_class(path, line, row, label) for line, row in rows)
-    names = [str(n) if id is None else _cell(path, line, row, id) for n, (line, row) in enumerate(rows, 1)]
+    ids = [str(n) if id is None else _cell(path, line, row, id) for n, (line, row) in enumerate(rows, 1)]
     about = f"{len(texts)} texts" + ("" if labels is None else f", in {len(set(labels))} classes")
-    return Collection(Path(path).name.split(".")[0], _ids(path, names), {"texts": texts}, labels=labels, about=about)
+    return Collection(Path(path).name.split(".")[0], _ids(path, ids), {"texts": texts}, labels=labels, about=about)
 
 
 def _delimited(path: str, delimiter: str) -> Rows:
     with opened(path) as file:
-        text = io.TextIOWrapper(file, "utf-8-sig", newline="")  # a field may have line ends of its own
-        limit = csv.field_size_limit(LONGEST)
-        rows = csv.DictReader(text, delimiter=delimiter, strict=True)  # what is too much has the name None
+        text = io.TextIOWrapper(file, "utf-8-sig", newline="")  # a quoted field may contain newlines
+        limit = csv.field_size_limit(MAX_FIELD)
+        rows = csv.DictReader(text, delimiter=delimiter, strict=True)  # surplus fields get the key None
         try:
             _check_columns(path, rows.fieldnames or ())
             for row in rows:
@@ -71,9 +70,9 @@ def _delimited(path: str, delimiter: str) -> Rows:
 
 
 def _check_columns(path: str, names: Sequence[str]) -> None:
-    twice = [name for name in names if name and names.count(name) > 1]
-    if twice:
-        raise InputError(f"{path}:1: the column {twice[0]!r} is there twice; rename one of them.")
+    duplicates = [name for name in names if name and names.count(name) > 1]
+    if duplicates:
+        raise InputError(f"{path}:1: duplicate column {duplicates[0]!r}; rename one of them.")
 
 
 def _json_lines(path: str) -> Rows:
@@ -99,7 +98,7 @@ READERS: dict[str, Callable[[str], Rows]] = {
 def _reader(path: str) -> Callable[[str], Rows]:
     suffix = Path(path.removesuffix(".gz")).suffix.lower()
     if suffix not in READERS:
-        raise InputError(f"{path} should end in {', '.join(READERS)} (and .gz), so that its form is known.")
+        raise InputError(f"{path} must end in {', '.join(READERS)}, optionally followed by .gz.")
     return READERS[suffix]
 
 
@@ -124,13 +123,13 @@ def _class(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
     label = _cell(path, line, row, column)
     if not label.strip():
         raise InputError(
-            f"{path}:{line}: {column} is empty; give every row a class, or choose another column by label=."
+            f"{path}:{line}: {column} is empty; give every row a class, or choose another column with label=COLUMN."
         )
     return label
 
 
-def _ids(path: str, names: list[str]) -> Ids:
+def _ids(path: str, ids: list[str]) -> Ids:
     try:
-        return Ids(names)
+        return Ids(ids)
     except InputError as error:
-        raise InputError(f"{path}: {error} Choose another column by id=COLUMN.") from None
+        raise InputError(f"{path}: {error} Choose another column with id=COLUMN.") from None

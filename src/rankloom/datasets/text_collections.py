@@ -1,4 +1,4 @@
-"""Readers of published collections of texts."""
+"""Readers of published text collections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.datasets.collection import Collection, Queries, register_collection
-from rankloom.datasets.layout import check_classes, check_count, place
+from rankloom.datasets.layout import check_classes, check_count, find_folder
 from rankloom.errors import InputError
 from rankloom.io import read_qrels
 from rankloom.io.lines import FilePath, numbered_lines, opened, shown
@@ -20,24 +20,24 @@ OHSUMED = "ohsumed_single_label_18302.jsonl"
 
 @register_collection("ohsumed")
 def ohsumed(path: FilePath | None = None, *, check: bool = True) -> Collection:
-    """Return the Ohsumed abstracts that have one class: 18,302, in 23 classes of cardiovascular diseases.
+    """Return the Ohsumed abstracts with a single class: 18,302, in 23 classes of cardiovascular diseases.
 
     Layout: ``ohsumed_single_label_18302.jsonl`` (or .jsonl.gz), a line ``{"id": ..., "labels": [...], "text": ...}``
-    for each abstract; those with several labels are passed over, so it may have all 34,389.
+    for each abstract. Abstracts with several labels are skipped, so the file may have all 34,389.
 
     Parameters
     ----------
     path : folder, optional
         By default ``$RANKLOOM_DATA/ohsumed``.
     check : bool
-        Whether all abstracts must be there.
+        Whether to check that no abstract is missing.
 
     References
     ----------
     Hersh, Buckley, Leone, Hickam (1994), OHSUMED, doi:10.1007/978-1-4471-2099-5_20; the selection of Joachims (1998)
     """
     needs = f'a file {OHSUMED} or {OHSUMED}.gz, lines of {{"id": "0000000", "labels": ["C06"], "text": "..."}}.'
-    file = _one_of(place(path, ["ohsumed"], needs), [OHSUMED, f"{OHSUMED}.gz"], needs)
+    file = _one_of(find_folder(path, ["ohsumed"], needs), [OHSUMED, f"{OHSUMED}.gz"], needs)
     documents = [document for document in _documents(file) if len(document["labels"]) == 1]
     documents.sort(key=lambda document: str(document["id"]))
     labels = tuple(document["labels"][0] for document in documents)
@@ -55,38 +55,38 @@ def cranfield(path: FilePath | None = None, *, check: bool = True) -> Collection
     """Return the Cranfield abstracts on aerodynamics: 1400, with 225 judged queries.
 
     Layout: ``cran.all.1400.xml`` (``<doc>`` with ``<docno>`` and ``<text>``), ``cran.qry.xml`` (``<top>`` with
-    ``<title>``) and ``cranqrel.trec.txt``. The judgments number the queries 1 to 225 as they come in the file; the
-    ``<num>`` of a query is another number, and is not used. Judgments of 0 or less count as not relevant.
+    ``<title>``) and ``cranqrel.trec.txt``. The judgments number the queries 1 to 225 in the order of the file; the
+    ``<num>`` of a query is a different number and is ignored. A grade of 0 or less means not relevant.
 
     Parameters
     ----------
     path : folder, optional
         By default ``$RANKLOOM_DATA/cranfield``.
     check : bool
-        Whether all abstracts and queries must be there.
+        Whether to check that no abstract or query is missing.
 
     References
     ----------
     Cleverdon (1967), The Cranfield tests on index language devices, doi:10.1108/eb050097
     """
-    needs = "the files cran.all.1400.xml, cran.qry.xml and cranqrel.trec.txt (TREC form)."
-    folder = place(path, ["cranfield"], needs)
+    needs = "the files cran.all.1400.xml, cran.qry.xml and cranqrel.trec.txt (TREC format)."
+    folder = find_folder(path, ["cranfield"], needs)
     files = [_one_of(folder, [name], needs) for name in ("cran.all.1400.xml", "cran.qry.xml", "cranqrel.trec.txt")]
     documents = {_inside("docno", doc, files[0]): _inside("text", doc, files[0]) for doc in _elements("doc", files[0])}
-    asked = [_inside("title", top, files[1]) for top in _elements("top", files[1])]
+    query_texts = [_inside("title", top, files[1]) for top in _elements("top", files[1])]
     qrels = read_qrels(files[2])
     if check:
         check_count("cranfield", "abstracts", 1400, len(documents))
-        check_count("cranfield", "queries", 225, len(asked))
-    queries = Queries(Ids(str(number) for number in range(1, len(asked) + 1)), qrels, {"texts": asked})
-    about = f"{len(documents)} abstracts, {len(asked)} queries with {sum(map(len, qrels.values()))} judgments"
+        check_count("cranfield", "queries", 225, len(query_texts))
+    queries = Queries(Ids(str(number) for number in range(1, len(query_texts) + 1)), qrels, {"texts": query_texts})
+    about = f"{len(documents)} abstracts, {len(query_texts)} queries with {sum(map(len, qrels.values()))} judgments"
     return Collection("cranfield", Ids(documents), {"texts": list(documents.values())}, queries=queries, about=about)
 
 
 def _one_of(folder: Path, names: list[str], needs: str) -> Path:
     found = [folder / name for name in names if (folder / name).is_file()]
     if not found:
-        raise InputError(f"There is no file {folder / names[0]}. The collection {folder.name} is {needs}")
+        raise InputError(f"There is no file {folder / names[0]}. The collection {folder.name} needs {needs}")
     return found[0]
 
 
@@ -104,21 +104,21 @@ def _documents(file: Path) -> Iterator[dict[str, Any]]:
             raise InputError(f"{file}:{number}: expected {expected}, got {shown(line)}.")
         first = seen.setdefault(str(document["id"]), number)
         if first != number:
-            raise InputError(f"{file}:{number}: the id {document['id']!r} is in line {first} already.")
+            raise InputError(f"{file}:{number}: duplicate id {document['id']!r}; it is in line {first} too.")
         yield document
 
 
-def _is_document(given: Any) -> bool:
-    """Tell whether it has an id, text or number, and labels and a text that are texts."""
-    if not isinstance(given, dict) or not given.keys() >= {"id", "labels", "text"}:
+def _is_document(value: Any) -> bool:
+    """Return True for an object with an id (string or integer), a list of string labels and a string text."""
+    if not isinstance(value, dict) or not value.keys() >= {"id", "labels", "text"}:
         return False
-    labels = given["labels"]
-    named = isinstance(given["id"], str | int) and not isinstance(given["id"], bool)
-    return named and isinstance(labels, list) and all(isinstance(one, str) for one in [*labels, given["text"]])
+    labels = value["labels"]
+    has_id = isinstance(value["id"], str | int) and not isinstance(value["id"], bool)
+    return has_id and isinstance(labels, list) and all(isinstance(one, str) for one in [*labels, value["text"]])
 
 
 def _elements(tag: str, file: Path) -> list[str]:
-    """Return what stands in each such element: TREC files have no root, so they are not XML."""
+    """Return the content of each such element. TREC files have no root element, so an XML parser rejects them."""
     with opened(file) as opened_file:
         text = opened_file.read().decode("utf-8", errors="replace")
     return re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
@@ -127,5 +127,5 @@ def _elements(tag: str, file: Path) -> list[str]:
 def _inside(tag: str, element: str, file: Path) -> str:
     found = re.search(rf"<{tag}>(.*?)</{tag}>", element, re.DOTALL)
     if not found:
-        raise InputError(f"{file}: expected <{tag}> in each element; not in {shown(element.encode())}.")
+        raise InputError(f"{file}: expected <{tag}> in each element; it is missing in {shown(element.encode())}.")
     return found[1].strip()
