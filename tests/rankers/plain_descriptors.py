@@ -1,5 +1,6 @@
-"""Slow and plain descriptors, written from their definitions with loops over pixels: what the quick ones must equal."""
+"""Reference descriptors, written from their definitions with loops over pixels; the fast ones must equal them."""
 
+import colorsys
 import math
 from collections import Counter
 from fractions import Fraction
@@ -10,7 +11,7 @@ DISTANCES = (1, 3, 5, 7)
 
 
 def gray_of(image):
-    """Luma in whole numbers; halves cannot occur but at .5 exactly, which rounds up."""
+    """Integer luma; a half rounds up."""
     return [[math.floor((299 * int(r) + 587 * int(g) + 114 * int(b)) / 1000 + 0.5) for r, g, b in row] for row in image]
 
 
@@ -20,9 +21,6 @@ def rgb64(pixel):
 
 
 def hsv(pixel, hues, saturations, values):
-    import colorsys
-    from fractions import Fraction
-
     # colorsys with exact fractions instead of floats
     h, s, v = colorsys.rgb_to_hsv(*(Fraction(int(channel), 1) for channel in pixel))
     h = Fraction(h).limit_denominator(10**6)
@@ -73,11 +71,11 @@ def same_at(kinds, distance):
 
 
 def correlogram(kinds, size):
-    have = Counter(kind for row in kinds for kind in row)
+    sizes = Counter(kind for row in kinds for kind in row)
     features = np.zeros((size, 4))
     for column, distance in enumerate(DISTANCES):
         for kind, pairs in same_at(kinds, distance).items():
-            features[kind, column] = pairs / (8 * distance * have[kind])
+            features[kind, column] = pairs / (8 * distance * sizes[kind])
     return features.ravel()
 
 
@@ -131,7 +129,7 @@ def scd(image):
 
 
 def whole(gray):
-    """Pixels that have all 8 neighbors."""
+    """Return the pixels with all 8 neighbors."""
     return [(y, x) for y in range(1, len(gray) - 1) for x in range(1, len(gray[0]) - 1)]
 
 
@@ -150,7 +148,7 @@ def lbp(image):
             for v in (-1, 0, 1):
                 for u in (-1, 0, 1):
                     value += max(0, 1 - abs(v + up)) * max(0, 1 - abs(u - right)) * (gray[y + v][x + u] - gray[y][x])
-            ones.append(value > -1e-9)  # what is 0 but for rounding is as bright
+            ones.append(value > -1e-9)  # 0 up to rounding counts as equally bright
         changes = sum(ones[k] != ones[k - 1] for k in range(8))
         patterns.append(sum(ones) if changes <= 2 else 9)
     return share(patterns, 10)
@@ -162,7 +160,7 @@ def ccom(image):
     ]
     counts = Counter()
     for y, x in spots(colors):
-        for v, u in ((y, x + 1), (y + 1, x), (y, x - 1), (y - 1, x)):  # both orders: the whole matrix
+        for v, u in ((y, x + 1), (y + 1, x), (y, x - 1), (y - 1, x)):  # both orders: the full matrix
             if inside(colors, v, u):
                 counts[colors[y][x], colors[v][u]] += 1
     total = max(sum(counts.values()), 1)

@@ -1,4 +1,4 @@
-"""Text rankers as a reader of the formulas would write them: dicts, one pair of texts at a time."""
+"""Reference text rankers, written from the formulas: dicts, one pair of texts at a time."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ def bag(text, terms="words"):
 
 
 def graph(text, known=None):
-    """Return the weights of vertices and edges; of those `known` alone, where that is given."""
+    """Return the weights of vertices and edges, restricted to the `known` terms if given."""
     vertices, edges = Counter(), Counter()
     for sentence in Tokenizer().sentences(text):
         vertices.update((word,) for word in sentence)
@@ -25,8 +25,8 @@ def graph(text, known=None):
 
 
 def idf(bags):
-    having = Counter(term for one in bags for term in one)
-    return {term: math.log(len(bags) / count) for term, count in having.items()}
+    frequency = Counter(term for one in bags for term in one)
+    return {term: math.log(len(bags) / count) for term, count in frequency.items()}
 
 
 def weighted(one, kind, rare):
@@ -63,14 +63,14 @@ def larger(a, b):
 
 
 def okapi(query, doc, bags, k1=1.2, b=0.75):
-    having = Counter(term for one in bags for term in one)
-    usual = sum(sum(one.values()) for one in bags) / len(bags)
-    slack = k1 * (1 - b + b * sum(doc.values()) / usual) if usual else 0.0
-    rare = {t: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for t, n in having.items()}
-    return sum(f * rare[t] * doc[t] / (doc[t] + slack) for t, f in query.items() if t in doc)
+    frequency = Counter(term for one in bags for term in one)
+    mean = sum(sum(one.values()) for one in bags) / len(bags)
+    saturation = k1 * (1 - b + b * sum(doc.values()) / mean) if mean else 0.0
+    rare = {t: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for t, n in frequency.items()}
+    return sum(f * rare[t] * doc[t] / (doc[t] + saturation) for t, f in query.items() if t in doc)
 
 
 def ranking(scores, own=None):
-    """Return the items with a score above 0, and the item itself, best first."""
+    """Return the items with a positive score, and the item itself, best first."""
     rounded = {item: round(score, 6) for item, score in enumerate(scores) if score > 0 or item == own}
     return sorted(rounded, key=lambda item: (-rounded[item], item != own, item)), rounded

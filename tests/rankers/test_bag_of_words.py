@@ -1,4 +1,4 @@
-"""Vector-space rankers of texts against worked cases, plain formulas and bm25s."""
+"""Bag-of-words rankers against worked examples, reference formulas and bm25s."""
 
 import gzip
 import json
@@ -10,6 +10,7 @@ import plain_text as plain
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from text_helpers import check_blocks_and_threads, lists, random_texts, score_table
 
 import rankloom as rl
 from rankloom.errors import InputError, UnknownNameError
@@ -20,7 +21,7 @@ from rankloom.rankers.text_ranker import MODELS
 WORDS = ("fever", "cough", "ache", "zebra", "naïve", "the", "heart", ".")
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join), min_size=1, max_size=9)
 
-#: Name of a ranker, its terms and weights, and the plain similarity.
+#: Ranker -> its terms, weights and reference similarity.
 PLAIN = {
     "bow-cosine": ("words", "log-tf-idf", plain.cosine),
     "bow-jaccard": ("words", "log-tf-idf", plain.jaccard),
@@ -34,12 +35,8 @@ PLAIN = {
 }
 
 
-def lists(ranks):
-    return [[item for item in row if item != rl.PAD] for row in ranks.items.tolist()]
-
-
 def check(ranks, expected, own):
-    """Compare with scores of all pairs: the same scores, and the same order but where rounding could part equals."""
+    """Compare with the scores of all pairs: equal scores, and equal order except for ties up to rounding."""
     for q, scores in enumerate(expected):
         order, rounded = plain.ranking(scores, q if own else None)
         found = lists(ranks)[q]
@@ -48,37 +45,37 @@ def check(ranks, expected, own):
         assert [rounded[item] for item in found] == pytest.approx([rounded[item] for item in order], abs=2e-6, rel=1e-6)
 
 
-def test_cosine_of_frequencies_by_hand():
+def test_cosine_of_frequencies_example():
     # 0: fever 2, cough 1; 1: fever 1; 2: ache 1. cos(0, 1) = 2 / sqrt(5).
     ranks = bow_cosine(["fever fever cough", "fever", "ache"], weights="tf").rank()
     assert lists(ranks) == [[0, 1], [1, 0], [2]]
     assert ranks.scores[0].tolist() == pytest.approx([1.0, 2 / math.sqrt(5), 0.0])
 
 
-def test_log_tf_idf_by_hand():
+def test_log_tf_idf_example():
     # n = 3, fever is in 2, cough in 1: weights of 0 are (1 + ln 2) ln(3/2) and ln 3; of 1, ln(3/2): a unit vector.
     fever, cough = (1 + math.log(2)) * math.log(3 / 2), math.log(3)
     ranks = bow_cosine(["fever fever cough", "fever", "ache"]).rank()
     assert ranks.scores[0, 1] == pytest.approx(fever / math.hypot(fever, cough))
 
 
-def test_weighted_jaccard_by_hand():
+def test_weighted_jaccard_example():
     # min: fever 1; max: fever 2, cough 1.
     ranks = bow_jaccard(["fever fever cough", "fever"], weights="tf").rank()
     assert ranks.scores[0].tolist() == pytest.approx([1, 1 / 3])
 
 
-def test_two_grams_are_pairs_of_words_and_may_stand_alone():
+def test_two_grams_with_and_without_words():
     # Pairs of 0: fever cough, cough ache; of 1: cough ache.
     texts = ["fever cough ache", "cough ache"]
-    alone = two_grams_cosine(texts, weights="tf", terms="pairs").rank()
+    pairs = two_grams_cosine(texts, weights="tf", terms="pairs").rank()
     both = two_grams_cosine(texts, weights="tf").rank()
-    assert alone.scores[0, 1] == pytest.approx(1 / math.sqrt(2))
+    assert pairs.scores[0, 1] == pytest.approx(1 / math.sqrt(2))
     assert both.scores[0, 1] == pytest.approx(3 / math.sqrt(5 * 3))
 
 
-def test_okapi_by_hand():
-    # n = 3, fever is in 2; lengths 2, 1, 1, on average 4/3.
+def test_okapi_example():
+    # n = 3, fever is in 2; lengths 2, 1, 1, with mean 4/3.
     texts = ["fever cough", "fever", "ache"]
     idf = math.log(1 + 1.5 / 2.5)
     scores = [idf / (1 + 1.2 * (0.25 + 0.75 * length / (4 / 3))) for length in (1, 2)]
@@ -88,7 +85,7 @@ def test_okapi_by_hand():
 
 
 @given(TEXTS, st.data())
-def test_rankers_equal_plain_formulas(texts, data):
+def test_rankers_equal_reference_formulas(texts, data):
     name = data.draw(st.sampled_from(sorted(PLAIN)))
     terms, weights, similarity = PLAIN[name]
     bags = [plain.bag(text, terms) for text in texts]
@@ -97,15 +94,15 @@ def test_rankers_equal_plain_formulas(texts, data):
 
 
 @given(TEXTS, TEXTS)
-def test_outside_queries_equal_plain_formulas(texts, queries):
+def test_external_queries_equal_reference_formulas(texts, queries):
     bags = [plain.bag(text) for text in texts]
-    asked = [plain.weighted(plain.bag(text), "log-tf-idf", plain.idf(bags)) for text in queries]
+    weighted = [plain.weighted(plain.bag(text), "log-tf-idf", plain.idf(bags)) for text in queries]
     known = [plain.weighted(one, "log-tf-idf", plain.idf(bags)) for one in bags]
-    check(bow_jaccard(texts).rank(queries), [[plain.jaccard(a, b) for b in known] for a in asked], own=False)
+    check(bow_jaccard(texts).rank(queries), [[plain.jaccard(a, b) for b in known] for a in weighted], own=False)
 
 
 @given(TEXTS)
-def test_okapi_equals_the_plain_formula(texts):
+def test_okapi_equals_the_reference_formula(texts):
     bags = [plain.bag(text) for text in texts]
     check(okapi(texts).rank(), [[plain.okapi(a, b, bags) for b in bags] for a in bags], own=True)
 
@@ -113,75 +110,64 @@ def test_okapi_equals_the_plain_formula(texts):
 def test_okapi_equals_bm25s():
     random = np.random.default_rng(7)
     texts = [" ".join(random.choice(WORDS[:5], size)) for size in random.integers(1, 30, 40)]
-    yardstick = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
-    yardstick.index([tokenize(text) for text in texts], show_progress=False)
+    reference = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    reference.index([tokenize(text) for text in texts], show_progress=False)
     ranks = okapi(texts).rank(["fever cough", "zebra zebra ache"])
     for q, query in enumerate(["fever cough", "zebra zebra ache"]):
-        scores = yardstick.get_scores(tokenize(query))
+        scores = reference.get_scores(tokenize(query))
         found = lists(ranks)[q]
         assert sorted(found) == np.flatnonzero(scores).tolist()
         assert ranks.scores[q, : len(found)] == pytest.approx(scores[found], rel=1e-5)
 
 
 @pytest.mark.parametrize("name", sorted(set(RANKERS) - {"okapi", "tfidf"}))
-def test_similarities_are_symmetric_and_largest_with_oneself(name):
-    random = np.random.default_rng(3)
-    texts = [" ".join(random.choice(WORDS, size)) for size in random.integers(1, 12, 60)]
-    ranks = RANKERS[name](texts).rank()
-    table = np.zeros((60, 60), np.float32)
-    for q, row in enumerate(lists(ranks)):
-        table[q, row] = ranks.scores[q, : len(row)]
+def test_similarities_are_symmetric_and_items_come_first_in_their_lists(name):
+    ranks = RANKERS[name](random_texts(WORDS, 60, 1, 12, seed=3)).rank()
+    table = score_table(ranks)
     assert np.array_equal(table, table.T)
     assert ranks.items[:, 0].tolist() == list(range(60))
 
 
 @pytest.mark.parametrize("name", sorted(RANKERS))
 def test_bits_do_not_depend_on_blocks_or_threads(name):
-    random = np.random.default_rng(5)
-    model = RANKERS[name]([" ".join(random.choice(WORDS, size)) for size in random.integers(0, 12, 50)])
-    one = model.rank(depth=7, block=50, threads=1)
-    for block, threads in ((1, 1), (7, 2), (16, 3)):
-        other = model.rank(depth=7, block=block, threads=threads)
-        assert np.array_equal(one.items, other.items)
-        assert one.scores.tobytes() == other.scores.tobytes()
+    check_blocks_and_threads(RANKERS[name](random_texts(WORDS, 50, 0, 12, seed=5)), depth=7)
 
 
 @pytest.mark.parametrize("name", sorted(RANKERS))
-def test_a_short_list_is_the_head_of_a_long_one_and_ranks_are_valid(name):
-    random = np.random.default_rng(6)
-    model = RANKERS[name]([" ".join(random.choice(WORDS, size)) for size in random.integers(0, 12, 50)])
+def test_ranks_are_valid_and_a_short_list_is_a_prefix(name):
+    model = RANKERS[name](random_texts(WORDS, 50, 0, 12, seed=6))
     long = model.rank()
     rl.Ranks(long.items, long.scores, long.n_items)
     assert np.array_equal(model.rank(depth=3).items, long.items[:, :3])
 
 
 @pytest.mark.parametrize("name", sorted(RANKERS))
-def test_empty_texts_list_themselves_and_are_listed_by_nobody_else(name):
+def test_empty_texts_are_only_in_their_own_lists(name):
     model = RANKERS[name](["", "fever cough", "the", "fever"])
     assert lists(model.rank())[0] == [0]
     assert lists(model.rank())[2] == [2]
     assert {0, 2}.isdisjoint({*lists(model.rank())[1], *lists(model.rank())[3]})
-    assert lists(model.rank(["", "unheard", "fever"]))[:2] == [[], []]
+    assert lists(model.rank(["", "unknown", "fever"]))[:2] == [[], []]
 
 
 @pytest.mark.parametrize("name", sorted(RANKERS))
-def test_no_texts_and_no_queries_give_no_rows(name):
+def test_no_texts_and_no_queries(name):
     assert RANKERS[name]([]).rank().items.shape == (0, 0)
     assert RANKERS[name](["fever"]).rank([]).items.shape == (0, 1)
     assert lists(RANKERS[name]([]).rank(["fever"])) == [[]]
 
 
-def test_equal_texts_come_by_number_after_the_text_itself():
+def test_ties_are_ordered_by_number_after_the_text_itself():
     assert lists(bow_jaccard(["fever", "fever", "fever", "cough"]).rank())[:3] == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
 
 
-def test_progress_is_told():
-    told = []
-    bow_cosine(["fever", "cough"]).rank(block=1, threads=1, progress=lambda *args: told.append(args))
-    assert told == [("ranking texts", 1, 2), ("ranking texts", 2, 2)]
+def test_progress_counts_queries():
+    steps = []
+    bow_cosine(["fever", "cough"]).rank(block=1, threads=1, progress=lambda *args: steps.append(args))
+    assert steps == [("ranking texts", 1, 2), ("ranking texts", 2, 2)]
 
 
-def test_wrong_options_are_refused_in_a_sentence():
+def test_invalid_options_are_rejected():
     with pytest.raises(UnknownNameError, match="Unknown weights 'tfidf'"):
         bow_cosine(["a"], weights="tfidf")
     with pytest.raises(UnknownNameError, match="Unknown terms 'words'"):
@@ -193,7 +179,7 @@ def test_wrong_options_are_refused_in_a_sentence():
     assert "log-tf-idf" in WEIGHTS
 
 
-def test_neighbors_in_a_sample_of_ohsumed_are_of_the_same_class(shared):
+def test_neighbors_in_a_sample_of_ohsumed_share_the_class(shared):
     with gzip.open(shared / "data/ohsumed/ohsumed_single_label_18302.jsonl.gz", "rt", encoding="utf-8") as lines:
         records = [json.loads(next(lines)) for _ in range(300)]
     labels = [record["labels"][0] for record in records]
@@ -204,8 +190,8 @@ def test_neighbors_in_a_sample_of_ohsumed_are_of_the_same_class(shared):
 
 
 @pytest.mark.parametrize("name", ["bow-jaccard", "2grams-jaccard", "jaccard", "dice", "gnf-wgu", "gnf-mcs"])
-def test_unknown_words_of_a_query_count_nowhere_and_the_notes_say_so(name):
-    maker = MODELS[name]
-    model = maker(["heart failure", "skin"])
+def test_unknown_words_of_a_query_are_ignored_and_documented(name):
+    build = MODELS[name]
+    model = build(["heart failure", "skin"])
     np.testing.assert_array_equal(model.rank(["heart failure zebra"]).scores, model.rank(["heart failure"]).scores)
-    assert "does not have counts nowhere" in " ".join(maker.__doc__.split())
+    assert "not in the collection are ignored" in " ".join(build.__doc__.split())

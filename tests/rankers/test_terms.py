@@ -1,13 +1,15 @@
-"""Texts become words, stems and sparse counts."""
+"""Tokens, stems and sparse counts of texts."""
 
-import builtins
+import gzip
 import itertools
+import json
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from text_helpers import hide_packages
 
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.rankers import terms
@@ -17,22 +19,11 @@ WORDS = ("fever", "cough", "fevers", "the", "of", "ache", "aching", "zebra")
 TEXTS = st.lists(st.lists(st.sampled_from((*WORDS, ".")), max_size=12).map(" ".join), max_size=8)
 
 
-def without(monkeypatch, *packages):
-    real = builtins.__import__
-
-    def fake(name, *args, **kwargs):
-        if name.split(".")[0] in packages:
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", fake)
-
-
-def test_words_are_lower_case_stems_without_stop_words():
+def test_tokens_are_lower_case_stems_without_stop_words():
     assert tokenize("The Evaluation of WOMEN with possible appendicitis") == ["evalu", "women", "possibl", "append"]
 
 
-def test_numbers_stay_where_asked_for_and_points_within_them_end_no_sentence():
+def test_numbers_are_optional_and_their_period_does_not_end_a_sentence():
     assert Tokenizer(stem=False, numbers=True).sentences("Ratio 1.9:1. Next one!\nLast") == [
         ["ratio", "1", "9", "1"],
         ["next"],
@@ -40,23 +31,23 @@ def test_numbers_stay_where_asked_for_and_points_within_them_end_no_sentence():
     ]
 
 
-def test_bare_numbers_go_and_numbers_with_letters_stay():
+def test_bare_numbers_are_dropped_but_not_numbers_with_letters():
     assert Tokenizer(stem=False).sentences("26 women, vitamin B12, 99m technetium 1.9:1") == [
         ["women", "vitamin", "b12", "99m", "technetium"]
     ]
 
 
-def test_clitics_and_underscores_go_and_letters_of_any_alphabet_stay():
+def test_clitics_underscores_and_other_alphabets():
     assert Tokenizer(stem=False).sentences("Patient’s isn't T_cell naïve Ωmega ﬁbrosis") == [
         ["patient", "t", "cell", "naïve", "ωmega", "fibrosis"]
     ]
 
 
-def test_a_text_without_words_has_no_sentence():
+def test_a_text_without_words_has_no_sentences():
     assert [Tokenizer().sentences(text) for text in ("", " .!?\n", "the of and")] == [[], [], []]
 
 
-def test_stems_are_those_of_porter_and_not_of_its_revision():
+def test_stems_are_porter_not_snowball_english():
     # Snowball's "english" gives "generous" for both; Porter's rules of 1980 "gener".
     assert tokenize("generously generous relational") == ["gener", "gener", "relat"]
 
@@ -77,14 +68,11 @@ def test_both_stemmers_give_the_same_stems(monkeypatch):
         "conditional",
     ]
     fast = list(map(terms.porter(), listed))
-    without(monkeypatch, "Stemmer")
+    hide_packages(monkeypatch, "Stemmer")
     assert list(map(terms.porter(), listed)) == fast
 
 
-def test_the_two_stemmers_agree_on_real_words(shared):
-    import gzip
-    import json
-
+def test_both_stemmers_agree_on_real_words(shared):
     with gzip.open(shared / "data/ohsumed/ohsumed_single_label_18302.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts = [json.loads(next(lines))["text"] for _ in range(300)]
     found = sorted({word for text in texts for part in Tokenizer(stem=False).sentences(text) for word in part})
@@ -94,7 +82,7 @@ def test_the_two_stemmers_agree_on_real_words(shared):
 
 
 def test_a_missing_stemmer_is_named_with_its_extra(monkeypatch):
-    without(monkeypatch, "Stemmer", "snowballstemmer")
+    hide_packages(monkeypatch, "Stemmer", "snowballstemmer")
     with pytest.raises(MissingExtraError, match=r"PyStemmer: pip install 'rankloom\[text\]'"):
         tokenize("fever")
 
@@ -106,7 +94,7 @@ def test_a_word_is_stemmed_once(monkeypatch):
     assert calls == {"fever": 1, "cough": 1}
 
 
-def test_numbers_are_alphabetical_and_pairs_stay_within_their_place():
+def test_words_are_numbered_alphabetically_and_pairs_stay_within_their_unit():
     # Stems in order: cough 0, fever 1; codes are first * 2 + second.
     vocabulary, tokens = Vocabulary.fit(["fever cough. fever", "cough"])
     assert vocabulary.numbers == {"cough": 0, "fever": 1}
@@ -114,7 +102,7 @@ def test_numbers_are_alphabetical_and_pairs_stay_within_their_place():
     assert vocabulary.pairs(tokens, within="sentence").codes.tolist() == [2]
 
 
-def test_an_unknown_word_parts_its_neighbors():
+def test_an_unknown_word_separates_its_neighbors():
     space, _ = TermSpace.fit(["fever cough"], "words and pairs")
     assert space.counts(["fever cough", "fever zebra cough", "cough fever"]).toarray().tolist() == [
         [1, 1, 1],
@@ -124,20 +112,20 @@ def test_an_unknown_word_parts_its_neighbors():
 
 
 @given(TEXTS)
-def test_counts_are_those_of_plain_dicts(texts):
+def test_counts_equal_plain_dicts(texts):
     space, counts = TermSpace.fit(texts, "words and pairs")
     names = list(space.vocabulary.numbers)
     n = len(names)
-    terms = [(name,) for name in names] + [(names[code // n], names[code % n]) for code in space.pairs.tolist()]
+    known = [(name,) for name in names] + [(names[code // n], names[code % n]) for code in space.pairs.tolist()]
     for row, text in zip(counts.toarray().tolist(), texts, strict=True):
         tokens = tokenize(text)
         expected = Counter((token,) for token in tokens) + Counter(itertools.pairwise(tokens))
-        assert {term: count for term, count in zip(terms, row, strict=True) if count} == expected
-    assert terms[:n] == sorted(terms[:n])
+        assert {term: count for term, count in zip(known, row, strict=True) if count} == expected
+    assert known[:n] == sorted(known[:n])
     assert np.array_equal(space.counts(texts).toarray(), counts.toarray())
 
 
 @pytest.mark.parametrize("texts", ["one string", ["a", 3], [b"bytes"]])
-def test_what_is_not_a_list_of_texts_is_refused(texts):
+def test_invalid_texts_are_rejected(texts):
     with pytest.raises(InputError, match="texts must be"):
         check_texts(texts, "texts")

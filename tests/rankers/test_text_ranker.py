@@ -1,4 +1,4 @@
-"""Rankers of texts by name."""
+"""Text rankers by name."""
 
 import pytest
 
@@ -8,19 +8,18 @@ from rankloom.evaluation import evaluate
 from rankloom.rankers import RANKERS, TextRanker, rank_collection
 from rankloom.rankers.text_ranker import MODELS
 from rankloom.ranks import Ids
-from rankloom.registry import Call
 
 TEXTS = ["heart failure", "skin", "heart attack"]
 
 
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"sentences", "wmd"}))
-def test_a_ranker_gives_what_its_model_gives(name):
+def test_a_ranker_equals_its_model(name):
     ranks = RANKERS[name]().fit(TEXTS).rank(depth=2)
     assert ranks.items.tolist() == MODELS[name](TEXTS).rank(depth=2).items.tolist()
     assert isinstance(RANKERS[name](), TextRanker)
 
 
-def test_options_are_those_of_the_model_that_can_be_written_down():
+def test_options_are_the_parameters_of_the_model_that_a_spelling_can_have():
     assert RANKERS.make("okapi", b=0.5).options == (("b", 0.5),)
     with pytest.raises(InputError, match=r"The ranker 'okapi' has no option 'tokenizer'; it has k1, b\."):
         RANKERS.make("okapi", tokenizer=1)
@@ -28,16 +27,16 @@ def test_options_are_those_of_the_model_that_can_be_written_down():
         RANKERS.make("bow-cosine", weights="tfidf").fit(TEXTS)
 
 
-def test_queries_from_outside_are_ranked():
+def test_external_queries_are_ranked():
     queries = Queries(Ids(["q"]), {"q": {"b": 1}}, {"texts": ["attacks"]})
     collection = Collection("t", Ids(["a", "b", "c"]), {"texts": TEXTS}, queries=queries)
-    lists = rank_collection(collection, {"o": Call.parse("okapi")}).lists["o"]
+    lists = rank_collection(collection, {"o": "okapi"}).lists["o"]
     assert list(lists.queries.to_dict()["q"]) == ["c"]
     assert lists.items.n_queries == 3
 
 
-def test_okapi_finds_what_is_relevant_in_cranfield(shared):
-    # With the queries numbered by <num> instead, the lists would belong to other judgments: about 0.01.
+def test_okapi_on_cranfield(shared):
+    # With queries numbered by <num>, the lists would match the wrong judgments: about 0.01.
     collection = cranfield(str(shared / "data" / "cranfield"))
-    ranks = rank_collection(collection, {"o": Call.parse("okapi")}, depth=100, items=False).lists["o"].queries
+    ranks = rank_collection(collection, {"o": "okapi"}, depth=100, items=False).lists["o"].queries
     assert evaluate(ranks, qrels=collection.queries.qrels, measures=["map"])["map"] > 0.3

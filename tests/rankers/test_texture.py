@@ -1,4 +1,4 @@
-"""Descriptors of texture: worked by hand, against plain loops and scikit-image, and what they do not depend on."""
+"""Texture descriptors: worked examples, reference loops, scikit-image, and invariances."""
 
 import numpy as np
 import plain_descriptors as plain
@@ -13,7 +13,7 @@ from rankloom.rankers.texture import CHANGE_EDGES, TEXTURE, ccom, htd, las, lbp,
 
 
 def gray(rows):
-    """An RGB image of gray levels."""
+    """Return an RGB image of gray levels."""
     return np.repeat(np.array(rows, np.uint8)[..., None], 3, axis=2)
 
 
@@ -25,23 +25,23 @@ def noise(height, width, seed=0, levels=256):
 grays = arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 200)).map(gray)
 
 
-# By hand
+# Worked examples
 
 
 def test_lbp_counts_ones_of_uniform_patterns():
     # Around the middle 5: right 9, above right 9, above 9; the rest 0. Interpolated on the diagonals:
-    # above right is up; above left has above = +4 beside it, 0.41 * (4 - 5) - 5 < 0. So three ones in a row.
+    # above right is 1; above left is next to above = +4, 0.41 * (4 - 5) - 5 < 0. So three consecutive ones.
     assert lbp(gray([[0, 9, 9], [0, 5, 9], [0, 0, 0]])).argmax() == 3
-    # Bright at four corners only: bits change 8 times, not uniform.
+    # Bright at four corners only: 8 transitions, not uniform.
     assert lbp(gray([[200, 0, 200], [0, 1, 0], [200, 0, 200]])).argmax() == 9
-    # A spot brighter than all others: no ones. Flat: eight, for equal counts as bright.
+    # A spot brighter than its neighbors: no ones. Flat: eight, since equal counts as bright.
     assert lbp(gray([[0, 0, 0], [0, 9, 0], [0, 0, 0]])).argmax() == 0
     assert lbp(gray(np.full((3, 3), 7))).argmax() == 8
 
 
-def test_ccom_counts_pairs_side_by_side():
+def test_ccom_counts_adjacent_pairs():
     # Levels 0, 0, 5 of six, below 0, 5, 5: gray level k is color 43 k, so colors 0 and 215.
-    # Pairs across: 00, 05, 05, 55; down: 00, 05, 55. Of 7: two 00, three 05, two 55.
+    # Horizontal pairs: 00, 05, 05, 55; vertical: 00, 05, 55. Of 7: two 00, three 05, two 55.
     features = ccom(gray([[0, 0, 255], [0, 255, 255]]))
     assert features[[0, 215, -1]].tolist() == pytest.approx([2 / 7, 3 / 7, 2 / 7])
     assert features.sum() == pytest.approx(1)
@@ -54,7 +54,7 @@ def test_las_joins_activity_in_four_directions():
     assert las(image)[1 * 16 + 2 * 4 + 3] == 1
 
 
-def test_las_cuts_below_25_50_and_75():
+def test_las_thresholds_are_25_50_and_75():
     for step, level in ((24, 0), (25, 1), (49, 1), (50, 2), (74, 2), (75, 3), (255, 3)):
         image = gray([[0, 0, 0], [0, 0, step], [0, 0, 0]])
         assert las(image)[16 * level] == 1
@@ -64,7 +64,7 @@ def test_qcch_averages_changes():
     # 5 x 5, columns 0 9 18 27 36: the means of 3 x 3 are 9, 18, 27 by column, so a step of 18 across, and along
     # both diagonals, and 0 down: 3 * 18 / 4 = 13.5, the bin from 13 to 14.
     assert qcch(gray([[0, 9, 18, 27, 36]] * 5))[13] == 1
-    # One pixel of 48 beside the middle, which only the 3 x 3 around the right side, both right corners, top and bottom
+    # One pixel of 48 near the middle, which only the 3 x 3 around the right side, both right corners, top and bottom
     # have, but not those opposite to the right ones: 48/9 across and on two diagonals, 0 down: 4, which is in (3, 4].
     spot = np.zeros((5, 5))
     spot[2, 4] = 48
@@ -76,8 +76,8 @@ def test_qcch_has_40_bins():
     assert list(CHANGE_EDGES) == sorted(set(CHANGE_EDGES))
 
 
-def test_htd_sees_a_wave_in_its_channel():
-    # 3 waves on 32 pixels are 3/16 of the highest frequency, the middle of scale 2; along the rows the direction is
+def test_htd_has_its_maximum_in_the_channel_of_a_wave():
+    # 3 waves on 32 pixels are 3/16 of the highest frequency, the center of scale 2; along the rows the direction is
     # 0 degrees, along the columns 90, the fourth of six.
     wave = np.round(100 + 80 * np.cos(2 * np.pi * 3 * np.arange(32) / 32))
     across = htd(gray(np.tile(wave, (32, 1))))[:30].reshape(5, 6)
@@ -88,32 +88,30 @@ def test_htd_sees_a_wave_in_its_channel():
 
 def test_htd_of_a_wave_follows_the_formula():
     # A cosine of amplitude a has power n a^2 / 4 at two of n frequencies: the mean is G^2 a^2 / 2 and the deviation
-    # sqrt(n / 2 - 1) times that. Frequency 3/8 of the highest is the middle of scale 1: G = 1 at orientation 0.
+    # sqrt(n / 2 - 1) times that. 3/8 of the highest frequency is the center of scale 1: G = 1 at orientation 0.
     amplitude, n = 100, 32 * 32
     wave = 128 + amplitude * np.cos(2 * np.pi * 3 * np.arange(32) / 16)
     features = htd(gray(np.tile(np.round(wave), (32, 1))))
     mean = amplitude**2 / 2
     assert features[6] == pytest.approx(np.log10(1 + mean), abs=2e-3)  # gray levels are rounded
-    assert features[30 + 6] == pytest.approx(
-        np.log10(1 + mean * np.sqrt(n / 2 - 1)), abs=2e-3
-    )  # gray levels are rounded
+    assert features[30 + 6] == pytest.approx(np.log10(1 + mean * np.sqrt(n / 2 - 1)), abs=2e-3)
 
 
 def test_htd_of_one_gray_level_is_zero():
     assert not htd(gray(np.full((5, 7), 200))).any()
 
 
-# Against plain loops, and scikit-image
+# Against reference loops and scikit-image
 
 
 @pytest.mark.parametrize("name", ["lbp", "ccom", "las", "qcch", "htd"])
 @pytest.mark.parametrize(("height", "width", "levels"), [(9, 8, 3), (6, 11, 256), (5, 5, 2), (3, 2, 256)])
-def test_descriptors_equal_plain_loops(name, height, width, levels):
+def test_descriptors_equal_reference_loops(name, height, width, levels):
     image = noise(height, width, seed=width, levels=levels)
     np.testing.assert_allclose(TEXTURE[name][0](image), getattr(plain, name)(image), rtol=1e-5, atol=1e-6)
 
 
-def test_descriptors_of_colored_images_equal_plain_loops():
+def test_descriptors_of_color_images_equal_reference_loops():
     image = np.random.default_rng(5).integers(0, 256, (7, 8, 3), np.uint8)
     for name in ("lbp", "ccom", "las", "qcch"):
         np.testing.assert_allclose(TEXTURE[name][0](image), getattr(plain, name)(image), rtol=1e-5, atol=1e-6)
@@ -127,46 +125,46 @@ def test_lbp_equals_scikit_image():
     np.testing.assert_allclose(lbp(image), expected, atol=1e-6)
 
 
-# What they do not depend on
+# Invariances
 
 
 @pytest.mark.parametrize("name", ["lbp", "las", "qcch"])
 @given(image=grays, shift=st.integers(0, 55))
-def test_brighter_by_a_constant_changes_nothing(name, image, shift):
+def test_brightness_invariance(name, image, shift):
     descriptor = TEXTURE[name][0]
     np.testing.assert_array_equal(descriptor(image + np.uint8(shift)), descriptor(image))
 
 
 @given(grays, st.integers(0, 55))
-def test_htd_of_a_brighter_image_is_the_same(image, shift):
+def test_htd_brightness_invariance(image, shift):
     np.testing.assert_allclose(htd(image + np.uint8(shift)), htd(image), atol=1e-5)
 
 
 @given(arrays(np.uint8, (6, 7), elements=st.integers(0, 15)).map(gray), st.integers(2, 17))
-def test_lbp_does_not_depend_on_contrast(image, factor):
+def test_lbp_contrast_invariance(image, factor):
     np.testing.assert_array_equal(lbp(image * np.uint8(factor)), lbp(image))
 
 
 @given(grays)
-def test_las_and_htd_of_an_image_turned_upside_down_are_the_same(image):
-    turned = np.rot90(image, 2)
-    np.testing.assert_array_equal(las(turned), las(image))
-    np.testing.assert_allclose(htd(turned), htd(image), atol=1e-5)
+def test_las_and_htd_are_invariant_to_half_turns(image):
+    rotated = np.rot90(image, 2)
+    np.testing.assert_array_equal(las(rotated), las(image))
+    np.testing.assert_allclose(htd(rotated), htd(image), atol=1e-5)
 
 
 @given(grays)
-def test_las_of_a_mirrored_image_has_its_diagonals_exchanged(image):
+def test_mirroring_swaps_the_diagonals_of_las(image):
     spectrum = las(image).reshape(4, 4, 4, 4)
     np.testing.assert_array_equal(las(image[:, ::-1]).reshape(4, 4, 4, 4), spectrum.transpose(2, 1, 0, 3))
 
 
-def test_htd_of_a_turned_image_has_its_orientations_exchanged():
+def test_rotation_permutes_the_orientations_of_htd():
     image = noise(16, 16)
-    turned = htd(np.rot90(image))[:30].reshape(5, 6)
-    np.testing.assert_allclose(turned[:, [3, 0]], htd(image)[:30].reshape(5, 6)[:, [0, 3]], atol=1e-4)
+    rotated = htd(np.rot90(image))[:30].reshape(5, 6)
+    np.testing.assert_allclose(rotated[:, [3, 0]], htd(image)[:30].reshape(5, 6)[:, [0, 3]], atol=1e-4)
 
 
-def test_htd_of_a_repeated_image_has_the_same_energies():
+def test_tiling_keeps_the_energies_of_htd():
     # Shift and size do not matter: repeating an image puts zeros between its frequencies, and the mean over n times as
     # many frequencies of n times the power is the same.
     image = noise(16, 16)
@@ -174,15 +172,15 @@ def test_htd_of_a_repeated_image_has_the_same_energies():
     np.testing.assert_allclose(htd(np.roll(image, 5, axis=1)), htd(image), atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "least"), [("lbp", 3), ("las", 3), ("qcch", 5), ("ccom", 2)])
-def test_too_small_an_image_gives_zeros(name, least):
+@pytest.mark.parametrize(("name", "smallest"), [("lbp", 3), ("las", 3), ("qcch", 5), ("ccom", 2)])
+def test_too_small_images_give_zeros(name, smallest):
     descriptor = TEXTURE[name][0]
-    assert descriptor(noise(least, least)).sum() == pytest.approx(1)
-    small = noise(1, 1) if name == "ccom" else noise(least - 1, 20)
+    assert descriptor(noise(smallest, smallest)).sum() == pytest.approx(1)
+    small = noise(1, 1) if name == "ccom" else noise(smallest - 1, 20)
     assert not descriptor(small).any()
 
 
-def test_blocks_of_a_texture_are_found(shared):
+def test_texture_descriptors_find_blocks_of_a_texture(shared):
     from PIL import Image
 
     blocks, labels = [], []

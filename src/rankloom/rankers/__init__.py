@@ -1,4 +1,4 @@
-"""Rankers: what ranks the items of a collection by one of their parts."""
+"""Rankers: each ranks the items of a collection by one of their parts."""
 
 from rankloom.rankers.contract import check_ranker
 from rankloom.rankers.descriptor_ranker import DescriptorRanker

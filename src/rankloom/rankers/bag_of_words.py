@@ -1,8 +1,8 @@
-r"""Vector-space rankers of texts: bags of words and of word 2-grams, cosine, Jaccard, Dice, TF-IDF and Okapi BM25.
+r"""Bag-of-words rankers: words and word 2-grams, by cosine, Jaccard, Dice, TF-IDF and Okapi BM25.
 
-Texts are stemmed words without stop words and bare numbers, unless a `Tokenizer` says otherwise (`terms.py`). With
-:math:`f` how often a term is in a text, :math:`n` the number of texts and :math:`n_t` of those that have the term,
-weights are
+A text is its stemmed words without stop words and bare numbers, unless a `Tokenizer` changes that (`terms.py`). With
+:math:`f` the frequency of a term in a text, :math:`n` the number of texts and :math:`n_t` the number of texts with the
+term, the weights are
 
 ==============  ==============================================
 "binary"        1
@@ -12,10 +12,10 @@ weights are
 "log-tf-idf"    :math:`(1 + \ln f) \ln(n / n_t)`
 ==============  ==============================================
 
-A term that is in every text has no weight in the last two. The fusion-graph article names descriptors and comparators
-but not their weights. The defaults of the four rankers of its Ohsumed experiment were chosen with the effectiveness
-there in view: "log-tf-idf" (ltc in SMART's letters), Jaccard of weights and not of sets, 2-grams as words and pairs and
-not as pairs alone, bare numbers left out.
+A term that occurs in every text has weight 0 in the last two. The fusion-graph article names descriptors and
+similarities but not their weights. The defaults of the four rankers of its Ohsumed experiment were chosen by their
+effectiveness there: "log-tf-idf" (ltc in SMART notation), Jaccard of weights rather than of sets, 2-grams together with
+words rather than alone, no bare numbers.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Floats = NDArray[np.float64]
-K1, B = 1.2, 0.75  # of Okapi
+K1, B = 1.2, 0.75  # Okapi defaults
 
-#: What a frequency weighs, and whether that is multiplied by the inverse document frequency.
+#: Weight of a frequency, and whether to multiply it by the inverse document frequency.
 WEIGHTS: Mapping[str, tuple[Callable[[Floats], Floats], bool]] = {
     "binary": (np.ones_like, False),
     "tf": (np.asarray, False),
@@ -47,7 +47,7 @@ WEIGHTS: Mapping[str, tuple[Callable[[Floats], Floats], bool]] = {
 
 
 def bow_cosine(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer: Tokenizer | None = None) -> TermModel:
-    r"""Cosine of bags of words.
+    r"""Cosine similarity of bags of words.
 
     .. math:: \cos(a, b) = \sum_t a_t b_t \,/\, (\lVert a \rVert_2 \lVert b \rVert_2)
 
@@ -67,14 +67,13 @@ def bow_cosine(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer: 
 
 
 def bow_jaccard(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer: Tokenizer | None = None) -> TermModel:
-    r"""Weighted Jaccard similarity of bags of words; with "binary" weights that of sets.
+    r"""Weighted Jaccard similarity of bags of words; with "binary" weights, of sets.
 
     .. math:: J(a, b) = \sum_t \min(a_t, b_t) \,/\, \sum_t \max(a_t, b_t)
 
     Notes
     -----
-    A word of an external query that the collection does not have counts nowhere, not in the size of the query
-    either.
+    Words of an external query that are not in the collection are ignored, in the size of the query too.
 
     References
     ----------
@@ -97,9 +96,9 @@ def two_grams_cosine(
     terms: str = "words and pairs",
     tokenizer: Tokenizer | None = None,
 ) -> TermModel:
-    """Cosine of bags of word 2-grams: the words, and the pairs of words that follow one another.
+    """Cosine similarity of bags of word 2-grams: words, and pairs of consecutive words.
 
-    With ``terms="pairs"`` of pairs alone. Stop words are left out before; pairs reach over the end of a sentence.
+    ``terms="pairs"`` uses pairs alone. Stop words are removed first; pairs may span sentences.
 
     Examples
     --------
@@ -121,8 +120,7 @@ def two_grams_jaccard(
 
     Notes
     -----
-    A word or pair of an external query that the collection does not have counts nowhere, not in the size of the
-    query either.
+    Terms of an external query that are not in the collection are ignored, in the size of the query too.
 
     Examples
     --------
@@ -134,12 +132,12 @@ def two_grams_jaccard(
 
 
 def cosine(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
-    """Return the vector model as the textbook has it: `bow_cosine` with "tf-idf" weights."""
+    """The textbook vector space model: `bow_cosine` with "tf-idf" weights."""
     return bow_cosine(texts, weights="tf-idf", tokenizer=tokenizer)
 
 
 def bow(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
-    """Return the plain bag of words: `bow_cosine` with frequencies as weights.
+    """Plain bag of words: `bow_cosine` with frequencies as weights.
 
     References
     ----------
@@ -154,19 +152,17 @@ def jaccard(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> Term
 
     Notes
     -----
-    A word of an external query that the collection does not have counts nowhere, not in the size of the query
-    either.
+    Words of an external query that are not in the collection are ignored, in the size of the query too.
     """
     return bow_jaccard(texts, weights="binary", tokenizer=tokenizer)
 
 
 def dice(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
-    r"""Dice similarity of the sets of words, :math:`2 |A \cap B| / (|A| + |B|)`; it orders as Jaccard does.
+    r"""Dice similarity of the sets of words, :math:`2 |A \cap B| / (|A| + |B|)`; same order as Jaccard.
 
     Notes
     -----
-    A word of an external query that the collection does not have counts nowhere, not in the size of the query
-    either.
+    Words of an external query that are not in the collection are ignored, in the size of the query too.
 
     Examples
     --------
@@ -178,23 +174,23 @@ def dice(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermMod
 
 
 def tfidf(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
-    r"""TF-IDF: the sum over shared words of both weights' product, not divided by lengths.
+    r"""TF-IDF: the sum over shared words of the product of both weights, without length normalization.
 
     .. math:: s(q, d) = \sum_t f_q(t)\, f_d(t) \ln^2(n / n_t)
 
-    A long text can score higher than the query itself does.
+    A long text can score higher than the query itself.
     """
     space, counts = TermSpace.fit(check_texts(texts, "texts"), "words", tokenizer)
     return _model(space, counts, weighing("tf-idf", counts), "product", "total")
 
 
 def okapi(texts: Sequence[str], *, k1: float = K1, b: float = B, tokenizer: Tokenizer | None = None) -> TermModel:
-    r"""Okapi BM25, in Lucene's variant, whose weights are never negative.
+    r"""Okapi BM25 in Lucene's variant, whose weights are never negative.
 
     .. math:: s(q, d) = \sum_t f_q(t) \ln\left(1 + \frac{n - n_t + 1/2}{n_t + 1/2}\right)
         \frac{f_d(t)}{f_d(t) + k_1 (1 - b + b\, |d| / \overline{|d|})}
 
-    Not symmetric; a text can score higher than the query itself does.
+    Not symmetric; a text can score higher than the query itself.
 
     References
     ----------
@@ -208,16 +204,16 @@ def okapi(texts: Sequence[str], *, k1: float = K1, b: float = B, tokenizer: Toke
     if not (k1 >= 0 and 0 <= b <= 1):
         raise InputError(f"k1 must be at least 0 and b from 0 to 1; got {k1!r} and {b!r}.")
     space, counts = TermSpace.fit(check_texts(texts, "texts"), "words", tokenizer)
-    n, (texts_with, lengths) = counts.shape[0], (_texts_with(counts), sums(counts))
-    idf = np.log(1.0 + (n - texts_with + 0.5) / (texts_with + 0.5))
-    usual = lengths.mean() if lengths.any() else 1.0
-    slack = np.repeat(k1 * (1.0 - b + b * lengths / usual), np.diff(counts.indptr))
-    known = with_data(counts, idf[counts.indices] * counts.data / (counts.data + slack))
-    asked = weighing("tf", counts)
-    return TermModel(known, asked(counts), lambda queries: asked(space.counts(queries)), sums, "product", "total")
+    n, (frequency, lengths) = counts.shape[0], (_document_frequency(counts), sums(counts))
+    idf = np.log(1.0 + (n - frequency + 0.5) / (frequency + 0.5))
+    mean = lengths.mean() if lengths.any() else 1.0
+    saturation = np.repeat(k1 * (1.0 - b + b * lengths / mean), np.diff(counts.indptr))
+    weighted = with_data(counts, idf[counts.indices] * counts.data / (counts.data + saturation))
+    weigh = weighing("tf", counts)
+    return TermModel(weighted, weigh(counts), lambda queries: weigh(space.counts(queries)), sums, "product", "total")
 
 
-#: The rankers of this module by name: ``RANKERS[name](texts).rank()``.
+#: Rankers of this module by name: ``RANKERS[name](texts).rank()``.
 RANKERS: Mapping[str, Callable[..., TermModel]] = {
     "bow-cosine": bow_cosine,
     "bow-jaccard": bow_jaccard,
@@ -233,12 +229,12 @@ RANKERS: Mapping[str, Callable[..., TermModel]] = {
 
 
 def weighing(weights: str, counts: csr_matrix) -> Callable[[csr_matrix], csr_matrix]:
-    """Return the function from counts to weights of that name, fitted to the counts of a collection."""
+    """Return the weighting function of that name, from counts to weights, fitted to the counts of a collection."""
     if weights not in WEIGHTS:
         raise UnknownNameError("weights", weights, WEIGHTS)
     local, with_idf = WEIGHTS[weights]
-    texts_with = np.maximum(_texts_with(counts), 1)
-    idf = np.log(counts.shape[0] / texts_with) if with_idf else np.ones(counts.shape[1])
+    frequency = np.maximum(_document_frequency(counts), 1)
+    idf = np.log(counts.shape[0] / frequency) if with_idf else np.ones(counts.shape[1])
 
     def weigh(rows: csr_matrix) -> csr_matrix:
         return with_data(rows, local(rows.data.astype(np.float64)) * idf[rows.indices])
@@ -246,7 +242,7 @@ def weighing(weights: str, counts: csr_matrix) -> Callable[[csr_matrix], csr_mat
     return weigh
 
 
-def _texts_with(counts: csr_matrix) -> NDArray[np.int64]:
+def _document_frequency(counts: csr_matrix) -> NDArray[np.int64]:
     return np.bincount(counts.indices, minlength=counts.shape[1])
 
 
@@ -264,8 +260,8 @@ def _jaccard(texts: Sequence[str], terms: str, weights: str, tokenizer: Tokenize
 def _model(
     space: TermSpace, counts: csr_matrix, weigh: Callable[[csr_matrix], csr_matrix], overlap: str, share: str
 ) -> TermModel:
-    known = weigh(counts)
-    return TermModel(known, known, lambda queries: weigh(space.counts(queries)), sums, overlap, share)
+    weighted = weigh(counts)
+    return TermModel(weighted, weighted, lambda queries: weigh(space.counts(queries)), sums, overlap, share)
 
 
 def _grams(terms: str) -> str:

@@ -1,11 +1,12 @@
-"""Descriptors of color: an RGB image in, one vector out, of a length that does not depend on the image's.
+"""Color descriptors: an RGB image in, a vector out, of the same length for all images.
 
-An image is a uint8 array of shape (height, width, 3), from 1 x 1 pixel up. What is looked for outside of it is not
-there: it is not counted, and an image that is smaller than a distance has no pair of pixels at it, which gives zeros.
-`COLOR` names the descriptors with the distances to compare them by.
+An image is a uint8 array of shape (height, width, 3), at least 1 x 1. Positions outside the image are not counted; if
+the image is smaller than a pixel distance, no two pixels are at that distance and the values are 0. `COLOR` maps names
+to descriptors and their distances.
 
-What an article leaves open is taken from the program of a comparative study: Penatti, Valle, Torres: Comparative study
-of global color and texture descriptors for web image retrieval (2012), doi:10.1016/j.jvcir.2011.11.002.
+Where an article leaves details open, they follow the program of a comparative study: Penatti, Valle, Torres:
+Comparative study of global color and texture descriptors for web image retrieval (2012),
+doi:10.1016/j.jvcir.2011.11.002.
 """
 
 from collections.abc import Callable
@@ -13,24 +14,24 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.rankers.pixels import Floats, Image, Whole, hsv_bins, luma, pairs, rgb_bins, ring, shares
+from rankloom.rankers.pixels import Floats, Image, Ints, histogram, hsv_bins, luma, pairs, rgb_bins, ring
 
-LEVELS = 4  # of each channel: 64 colors
+LEVELS = 4  # per channel: 64 colors
 COLORS = LEVELS**3
-DISTANCES = (1, 3, 5, 7)  # of the correlograms, in pixels
+DISTANCES = (1, 3, 5, 7)  # pixel distances of the correlograms
 
 Descriptor = Callable[[Image], NDArray[np.generic]]
 
 
 def gch(image: Image) -> Floats:
-    """Global color histogram: the share of each of 64 colors (RGB, 4 x 4 x 4). Compared by l1.
+    """Global color histogram: the relative frequency of each of 64 colors (RGB, 4 x 4 x 4). Distance: l1.
 
-    The article's histogram intersection is ``1 - l1 / 2`` for shares. It leaves the colors open.
+    The article's histogram intersection is ``1 - l1 / 2`` for relative frequencies. It does not fix the colors.
 
     Returns
     -------
     float32 array of shape (64,)
-        Adds up to 1.
+        Sums to 1.
 
     References
     ----------
@@ -41,21 +42,21 @@ def gch(image: Image) -> Floats:
     >>> gch(np.array([[[0, 0, 0], [255, 255, 255]]], np.uint8))[[0, 63]]
     array([0.5, 0.5], dtype=float32)
     """
-    return shares(rgb_bins(image, LEVELS), COLORS)
+    return histogram(rgb_bins(image, LEVELS), COLORS)
 
 
 def bic(image: Image) -> NDArray[np.uint8]:
-    r"""Border/interior classification: a color histogram of pixels at borders and one of the others, as logarithms.
+    r"""Border/interior classification: log-scaled color histograms of border and of interior pixels. Distance: l1.
 
-    A pixel is at a border where one of its 4 neighbors has another of the 64 colors, or where the image ends. Each
-    share x of all pixels becomes :math:`f(255 x)`, so l1 is the article's dLog:
+    A border pixel has a different color (of 64) than one of its 4 neighbors, or lies on the image edge. Each fraction x
+    of all pixels becomes :math:`f(255 x)`, so l1 is the article's dLog:
 
     .. math:: f(x) = 0 \text{ if } x = 0; \quad 1 \text{ if } 0 < x \le 1; \quad \lceil \log_2 x \rceil + 1
 
     Returns
     -------
     uint8 array of shape (128,)
-        Of 0 to 9: interior colors, then border colors.
+        Values 0 to 9: interior colors, then border colors.
 
     References
     ----------
@@ -64,7 +65,7 @@ def bic(image: Image) -> NDArray[np.uint8]:
 
     Examples
     --------
-    >>> features = bic(np.zeros((3, 3, 3), np.uint8))  # 1 pixel of 9 inside: 255 / 9 = 28.3 is up to 2^5
+    >>> features = bic(np.zeros((3, 3, 3), np.uint8))  # 1 interior pixel of 9: 255 / 9 = 28.3 <= 2^5
     >>> features[[0, 64]].tolist()
     [6, 9]
     """
@@ -77,17 +78,17 @@ def bic(image: Image) -> NDArray[np.uint8]:
 
 
 def acc(image: Image) -> Floats:
-    r"""Auto color correlogram: how probable it is that a pixel at a distance has the same color. Compared by d1.
+    r"""Auto color correlogram: the probability that a pixel at a given distance has the same color. Distance: d1.
 
     .. math:: \alpha_c^{(k)} = \Gamma_c^{(k)} / (8 k \, h_c)
 
     where :math:`h_c` pixels have color c (of 64), and :math:`\Gamma` counts the pixels of that color at chessboard
-    distance k = 1, 3, 5, 7 from them. As in the article, 8k neighbors are assumed at the edge of the image too.
+    distance k = 1, 3, 5, 7 from them. As in the article, pixels near the image edge count 8k neighbors too.
 
     Returns
     -------
     float32 array of shape (256,)
-        Color by color, a distance each; 0 for a color that the image does not have.
+        Ordered by color, then distance; 0 for colors that do not occur.
 
     References
     ----------
@@ -96,27 +97,27 @@ def acc(image: Image) -> Floats:
 
     Examples
     --------
-    >>> acc(np.zeros((1, 2, 3), np.uint8))[:2]  # each pixel has one of 8 neighbors, and none at distance 3
+    >>> acc(np.zeros((1, 2, 3), np.uint8))[:2]  # each pixel has 1 of 8 neighbors, and none at distance 3
     array([0.125, 0.   ], dtype=float32)
     """
     return _conditional(rgb_bins(image, LEVELS), COLORS)
 
 
 def acc_dlog(image: Image) -> NDArray[np.uint8]:
-    r"""Auto color correlogram of joint probabilities, as logarithms: Γ / (8 k · number of pixels), like `bic`.
+    r"""Auto color correlogram of joint probabilities, Γ / (8 k · number of pixels), log-scaled as `bic`. Distance: l1.
 
-    Not the article's: frequent colors count for more than rare ones, and l1 is dLog. The program of the comparative
-    study (see the module) compresses correlograms like this, of 4 neighbors at a distance instead of 8k. NDCG@10 on the
-    280 images of Soccer is 0.605 (0.594 with 4), that of `acc` 0.555 (0.549 by l1).
+    This differs from the article: frequent colors weigh more than rare ones, and l1 is dLog. The program of the
+    comparative study (see the module) compresses correlograms like this, with 4 neighbors at each distance instead of
+    8k. NDCG@10 on the 280 images of Soccer is 0.605 (0.594 with 4 neighbors), that of `acc` 0.555 (0.549 with l1).
 
     Returns
     -------
     uint8 array of shape (256,)
-        Of 0 to 9.
+        Values 0 to 9.
 
     Examples
     --------
-    >>> acc_dlog(np.zeros((1, 2, 3), np.uint8))[:2].tolist()  # 255 / 8 = 31.9 is up to 2^5
+    >>> acc_dlog(np.zeros((1, 2, 3), np.uint8))[:2].tolist()  # 255 / 8 = 31.9 <= 2^5
     [6, 0]
     """
     colors = rgb_bins(image, LEVELS)
@@ -124,23 +125,23 @@ def acc_dlog(image: Image) -> NDArray[np.uint8]:
 
 
 def jac(image: Image) -> Floats:
-    r"""Joint autocorrelogram: `acc` of pixels that agree in color, gradient, texturedness and rank. Compared by l1.
+    r"""Joint autocorrelogram: `acc` over pixels equal in color, gradient, texturedness and rank. Distance: l1.
 
-    With g the gray level (luma), each pixel has
+    With gray level g (luma), each pixel has
 
     - one of 64 colors: HSV, 8 x 4 x 2;
-    - gradient magnitude: the largest :math:`|\Delta g|` to its 4 neighbors, cut into 5 levels;
-    - texturedness: how many of its 24 neighbors in 5 x 5 differ by more than 20, cut into 5 levels;
-    - rank: how many of those are darker, cut into 5 levels.
+    - gradient magnitude: the largest :math:`|\Delta g|` to its 4 neighbors, in 5 levels;
+    - texturedness: how many of its 24 neighbors in 5 x 5 differ by more than 20, in 5 levels;
+    - rank: how many of those are darker, in 5 levels.
 
-    The color space and all numbers are those of the program of the comparative study (see the module). Unlike there,
-    the gradient is taken to all 4 sides, so that a mirrored image has the same descriptor, and darker neighbors count
-    for texturedness too.
+    The color space and all constants follow the program of the comparative study (see the module). Unlike there, the
+    gradient considers all 4 sides, so that a mirrored image has the same descriptor, and darker neighbors count for
+    texturedness too.
 
     Returns
     -------
     float32 array of shape (32000,)
-        64 x 5 x 5 x 5 kinds of pixels, four distances each; most of it is 0.
+        64 x 5 x 5 x 5 kinds of pixels, four distances each; mostly 0.
 
     References
     ----------
@@ -159,63 +160,64 @@ def jac(image: Image) -> Floats:
 
 
 def scd(image: Image) -> Floats:
-    r"""Scalable color (MPEG-7): the Haar transform of a histogram in HSV, 16 x 4 x 4. Compared by l1.
+    r"""Scalable color (MPEG-7): the Haar transform of an HSV histogram, 16 x 4 x 4. Distance: l1.
 
-    A share x becomes a number of 4 bits, :math:`\mathrm{round}(15 \min(x / 0.4, 1)^{0.4})`, after being rounded to
-    11 bits; then neighboring bins are replaced by sum and difference, along hue, saturation, value, hue, saturation,
-    value, hue, hue. The standard's last step, which stores the 256 coefficients in few bits each, is left out.
+    A relative frequency x is rounded to 11 bits and then mapped to 4 bits,
+    :math:`\mathrm{round}(15 \min(x / 0.4, 1)^{0.4})`; then neighboring bins are replaced by their sum and difference,
+    along hue, saturation, value, hue, saturation, value, hue, hue. The standard's last step, which quantizes the 256
+    coefficients, is omitted.
 
     Returns
     -------
     float32 array of shape (256,)
-        Whole numbers, from the sum of all bins to the differences of neighboring hues.
+        Integers, from the sum of all bins to the differences of neighboring hues.
 
     References
     ----------
-    Manjunath, Ohm, Vasudevan, Yamada: Color and texture descriptors (2001), doi:10.1109/76.927424; the 4 bits as in
-    the standard's reference software, ISO/IEC 15938-6
+    Manjunath, Ohm, Vasudevan, Yamada: Color and texture descriptors (2001), doi:10.1109/76.927424; the 4-bit mapping
+    follows the standard's reference software, ISO/IEC 15938-6
 
     Examples
     --------
-    >>> features = scd(np.zeros((1, 1, 3), np.uint8))  # one bin of 15, so each of 8 levels has one difference
+    >>> features = scd(np.zeros((1, 1, 3), np.uint8))  # one bin with 15, so each of 8 levels has one difference
     >>> features[features != 0].tolist()
     [15.0, -15.0, -15.0, -15.0, -15.0, -15.0, -15.0, -15.0, -15.0]
     """
-    histogram = np.bincount(hsv_bins(image, 16, 4, 4).ravel(), minlength=256)
-    bits11 = np.floor(2047 * histogram / histogram.sum() + 0.5)
+    counts = np.bincount(hsv_bins(image, 16, 4, 4).ravel(), minlength=256)
+    bits11 = np.floor(2047 * counts / counts.sum() + 0.5)
     bits4 = np.floor(15 * np.minimum(bits11 / (0.4 * 2047), 1.0) ** 0.4 + 0.5)
     return _haar(bits4.reshape(16, 4, 4), (0, 1, 2, 0, 1, 2, 0, 0)).astype(np.float32)
 
 
-def _log_levels(counts: Whole, wholes: Whole | int) -> NDArray[np.uint8]:
-    """Return the dLog levels 0 to 9 of shares, counts of wholes: in whole numbers, as a share may be a power of two."""
+def _log_levels(counts: Ints, totals: Ints | int) -> NDArray[np.uint8]:
+    """Return the dLog levels 0 to 9 of counts / totals, in integers: a fraction may be an exact power of two."""
     levels = np.asarray(counts > 0, np.uint8)
     for power in range(8):
-        levels += 255 * counts > wholes << power
+        levels += 255 * counts > totals << power
     return levels
 
 
-def _conditional(kinds: Whole, size: int) -> Floats:
-    """Return the autocorrelogram: same at each distance, for each pixel of a kind."""
-    have = np.maximum(np.bincount(kinds.ravel(), minlength=size), 1)
+def _conditional(kinds: Ints, size: int) -> Floats:
+    """Return the autocorrelogram: for each kind and distance, the fraction of neighbors of the same kind."""
+    sizes = np.maximum(np.bincount(kinds.ravel(), minlength=size), 1)
     same: NDArray[np.float64] = 2 * _same_at_distances(kinds, size) / (8 * np.array(DISTANCES))
-    return (same / have[:, None]).ravel().astype(np.float32)
+    return (same / sizes[:, None]).ravel().astype(np.float32)
 
 
-def _same_at_distances(kinds: Whole, size: int) -> Whole:
-    """Return, kind by kind and for each distance, the number of pairs of one kind, in one order."""
-    small = kinds.astype(np.uint16)  # quicker to compare
+def _same_at_distances(kinds: Ints, size: int) -> Ints:
+    """Return, for each kind and distance, the number of unordered pairs of pixels of that kind."""
+    small = kinds.astype(np.uint16)  # faster to compare
     table = np.empty((size, len(DISTANCES)), np.int64)
     for column, distance in enumerate(DISTANCES):
-        same = np.zeros(kinds.shape, np.uint8)  # at most 4 * 7 opposite pairs begin at a pixel
+        same = np.zeros(kinds.shape, np.uint8)  # a pixel starts at most 4 * 7 pairs
         shifts = ring(distance)
         for (found, _), (a, b) in zip(pairs(same, shifts), pairs(small, shifts), strict=True):
             found += a == b
-        table[:, column] = np.bincount(kinds.ravel(), weights=same.ravel(), minlength=size)  # whole, below 2^53
+        table[:, column] = np.bincount(kinds.ravel(), weights=same.ravel(), minlength=size)  # exact: below 2^53
     return table
 
 
-def _gradient(gray: Whole) -> Whole:
+def _gradient(gray: Ints) -> Ints:
     """Return the largest difference to the neighbors above, below, left and right."""
     largest = np.zeros_like(gray)
     sides = [(0, 1), (1, 0)]
@@ -226,8 +228,8 @@ def _gradient(gray: Whole) -> Whole:
     return largest
 
 
-def _textured_and_rank(gray: Whole) -> tuple[Whole, Whole]:
-    """Return, in 5 levels, how many of 24 neighbors differ by more than 20, and how many are darker."""
+def _textured_and_rank(gray: Ints) -> tuple[Ints, Ints]:
+    """Return how many of 24 neighbors differ by more than 20, and how many are darker, both in 5 levels."""
     small = gray.astype(np.int16)
     textured, darker = np.zeros(gray.shape, np.uint8), np.zeros(gray.shape, np.uint8)
     near = ring(1) + ring(2)
@@ -242,7 +244,7 @@ def _textured_and_rank(gray: Whole) -> tuple[Whole, Whole]:
 
 
 def _haar(table: NDArray[np.float64], axes: tuple[int, ...]) -> NDArray[np.float64]:
-    """Replace neighbors along one axis after the other by sum and difference; the last sum first."""
+    """Replace neighbors along each axis in turn by sum and difference; return the final sum first."""
     details: list[NDArray[np.float64]] = []
     for axis in axes:
         first, second = (np.take(table, range(start, table.shape[axis], 2), axis) for start in (0, 1))
@@ -251,8 +253,7 @@ def _haar(table: NDArray[np.float64], axes: tuple[int, ...]) -> NDArray[np.float
     return np.concatenate([table.ravel(), *reversed(details)])
 
 
-#: Name -> descriptor and how to compare it: "l1" is a metric of `Ranks.from_vectors`, "d1" one of `distances`.
-#: All take RGB.
+#: Name -> descriptor and distance: "l1" is a metric of `Ranks.from_vectors`, "d1" is in `distances`.
 COLOR: dict[str, tuple[Descriptor, str]] = {
     "gch": (gch, "l1"),
     "bic": (bic, "l1"),

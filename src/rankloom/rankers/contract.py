@@ -1,4 +1,4 @@
-"""What every ranker promises, as a check that the author of a plug-in can run."""
+"""The contract of rankers, as a check for authors of plug-ins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankloom.errors import InputError
 from rankloom.rankers.ranker import Ranker
 from rankloom.ranks import PAD, Ranks
 
-TOLERANCE = 1e-4  # of scores, of the largest: a sum in another order, or a rotation of the axes, is the same ranker
+TOLERANCE = 1e-4  # of scores, relative to the largest: the order of a sum or a rotation of the axes may change rounding
 
 SENTENCES = (
     "The wing of the aircraft was tested in a supersonic flow.",
@@ -28,24 +28,24 @@ SENTENCES = (
 
 
 def check_ranker(ranker: Ranker, items: Sequence[Any] | None = None) -> None:
-    """Check that a ranker keeps the promises of `Ranker`; the first one broken is an AssertionError that says which.
+    """Check a ranker against the contract of `Ranker`; raise AssertionError for the first violation.
 
-    It is fitted to some items, and must
+    Fitted to some items, the ranker must
 
-    - give valid ranks, a row for each item, over so many items, no deeper than asked for; less deep is the beginning;
-    - list each item in its own list, before all that score the same;
-    - give the same bits each time, and leave the items as they are;
-    - give the same scores, up to rounding, when the items come in another order;
-    - give an external query that equals an item the scores that the item gets (or refuse such queries by an
-      `InputError`, as a matrix of distances does);
-    - rank one item, and copies of an item alike; rank no items, or refuse that by an `InputError`.
+    - return valid ranks: a row for each item, over all items, no deeper than `depth`; a smaller depth gives a prefix;
+    - include each item in its own list, before all others with the same score;
+    - return the same bits each time, and leave the items unchanged;
+    - return the same scores, up to rounding, when the items are permuted;
+    - score an external query that equals an item as it scores the item (or reject external queries with `InputError`,
+      as a distance matrix does);
+    - rank a single item, and copies of an item alike; rank an empty collection, or reject it with `InputError`.
 
     Parameters
     ----------
     ranker : Ranker
     items : sequence, optional
-        What to fit it to, at least 3 and all different; by default eight sentences for the part ``texts``, eight small
-        pictures for ``images``, else eight vectors.
+        Items to fit, at least 3 and all different; by default eight sentences for the part ``texts``, eight small
+        images for ``images``, otherwise eight vectors.
 
     Examples
     --------
@@ -54,33 +54,33 @@ def check_ranker(ranker: Ranker, items: Sequence[Any] | None = None) -> None:
     """
     sample = sample_items(ranker.part) if items is None else items
     if len(sample) < 3:
-        raise InputError(f"Give at least 3 items to check a ranker on; got {len(sample)}.")
+        raise InputError(f"Give at least 3 items to check a ranker; got {len(sample)}.")
     before = content_digest(sample)
     ranks = _ranked(ranker, sample)
     _check_order(ranks)
-    _claim(_same(ranks, _ranked(ranker, sample)), "gives different ranks for the same items")
+    _require(_same(ranks, _ranked(ranker, sample)), "returns different ranks for the same items")
     _check_depth(ranker, sample, ranks)
     _check_queries(ranker, sample, ranks)
     _check_permuted(ranker, sample, ranks)
     _check_few(ranker, sample)
     _check_copies(ranker, sample)
-    _claim(content_digest(sample) == before, "changes the items it is given")
+    _require(content_digest(sample) == before, "modifies the items")
 
 
 def sample_items(part: str) -> Sequence[Any]:
-    """Return eight items of a part, all different: sentences, pictures or vectors."""
+    """Return eight distinct items of a part: sentences, images or vectors."""
     random = np.random.default_rng(0)
     if part == "texts":
         return list(SENTENCES)
     if part == "images":
         sizes = random.integers(12, 40, (len(SENTENCES), 2))
-        return [_picture(random, height, width) for height, width in sizes.tolist()]
+        return [_image(random, height, width) for height, width in sizes.tolist()]
     vectors: NDArray[np.float64] = random.random((len(SENTENCES), 5))
     return list(vectors)
 
 
-def _picture(random: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
-    """Return patches of color with some noise, as pictures have."""
+def _image(random: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
+    """Return patches of color with some noise, as in photographs."""
     coarse = random.integers(0, 256, (height // 6 + 1, width // 6 + 1, 3))
     patches = coarse.repeat(6, axis=0).repeat(6, axis=1)[:height, :width]
     noisy: NDArray[np.int64] = np.clip(patches + random.integers(-9, 10, patches.shape), 0, 255)
@@ -94,54 +94,52 @@ def _ranked(ranker: Ranker, items: Sequence[Any], depth: int = 1000) -> Ranks:
 
 
 def _check_valid(ranks: Ranks, n_queries: int, n_items: int, depth: int) -> None:
-    _claim(isinstance(ranks, Ranks), f"must return Ranks; got {type(ranks).__name__}")
+    _require(isinstance(ranks, Ranks), f"must return Ranks; got {type(ranks).__name__}")
     try:
         Ranks(ranks.items, ranks.scores, ranks.n_items)
     except InputError as error:
-        _claim(False, f"returns ranks that are not valid: {error}")
-    _claim(ranks.n_queries == n_queries, f"returns {ranks.n_queries} rows for {n_queries} queries")
-    _claim(ranks.n_items == n_items, f"says there are {ranks.n_items} items where there are {n_items}")
-    _claim(ranks.depth <= depth, f"returns {ranks.depth} answers where {depth} are asked for")
+        _require(False, f"returns invalid ranks: {error}")
+    _require(ranks.n_queries == n_queries, f"returns {ranks.n_queries} rows for {n_queries} queries")
+    _require(ranks.n_items == n_items, f"returns ranks over {ranks.n_items} items instead of {n_items}")
+    _require(ranks.depth <= depth, f"returns lists of {ranks.depth} items for a depth of {depth}")
 
 
 def _check_order(ranks: Ranks) -> None:
     for number, row in enumerate(ranks.items.tolist()):
-        _claim(number in row, f"does not list item {number} in its own list")
-        place = row.index(number)
-        if place and ranks.scores is not None:
-            equal = ranks.scores[number, place - 1] == ranks.scores[number, place]
-            _claim(not equal, f"lists item {row[place - 1]} before item {number} itself, of the same score")
+        _require(number in row, f"omits item {number} from its own list")
+        column = row.index(number)
+        if column and ranks.scores is not None:
+            equal = ranks.scores[number, column - 1] == ranks.scores[number, column]
+            _require(not equal, f"lists item {row[column - 1]} before item {number} itself, with the same score")
 
 
 def _check_depth(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     for depth in (1, 2):
-        _claim(_same(_ranked(ranker, items, depth), ranks.head(depth)), f"gives other items for a depth of {depth}")
+        _require(_same(_ranked(ranker, items, depth), ranks.head(depth)), f"returns other lists for a depth of {depth}")
 
 
 def _check_queries(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     try:
         found = ranker.fit(items).rank(queries=items[1:3])
     except InputError:
-        return  # it knows no external queries
+        return  # it does not support external queries
     _check_valid(found, 2, len(items), 1000)
     for row in range(2):
-        _claim(row + 1 in found.items[row].tolist(), f"does not list item {row + 1} for a query that equals it")
+        _require(row + 1 in found.items[row].tolist(), f"omits item {row + 1} for an equal query")
         same = _close(_scores(found, row), _scores(ranks, row + 1))
-        _claim(same, f"gives a query that equals item {row + 1} other scores than the item")
+        _require(same, f"scores a query that equals item {row + 1} differently from the item")
 
 
 def _check_permuted(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     order = np.random.default_rng(1).permutation(len(items)).tolist()
-    moved = _ranked(ranker, [items[number] for number in order])
+    permuted = _ranked(ranker, [items[number] for number in order])
     for row, number in enumerate(order):
-        back = {order[item]: score for item, score in _scores(moved, row).items()}
-        _claim(
-            _close(back, _scores(ranks, number)), f"gives item {number} other scores when items come in another order"
-        )
+        back = {order[item]: score for item, score in _scores(permuted, row).items()}
+        _require(_close(back, _scores(ranks, number)), f"scores item {number} differently when items are permuted")
 
 
 def _check_few(ranker: Ranker, items: Sequence[Any]) -> None:
-    _claim(_ranked(ranker, items[:1]).items.tolist() == [[0]], "does not list a single item")
+    _require(_ranked(ranker, items[:1]).items.tolist() == [[0]], "cannot rank a single item")
     try:
         empty = ranker.fit(items[:0]).rank()
     except InputError:
@@ -155,11 +153,11 @@ def _check_copies(ranker: Ranker, items: Sequence[Any]) -> None:
     _check_order(ranks)
     first, second = _scores(ranks, 0), _scores(ranks, copy)
     swapped = {{0: copy, copy: 0}.get(item, item): score for item, score in second.items()}
-    _claim(_close(first, swapped), "gives an item and its copy different scores")
+    _require(_close(first, swapped), "scores an item and its copy differently")
 
 
 def _scores(ranks: Ranks, row: int) -> dict[int, float]:
-    """Return the score of each item listed; 0 for all where there are none."""
+    """Return the score of each item in a list; 0 for all if there are no scores."""
     scores = np.zeros(ranks.depth) if ranks.scores is None else ranks.scores[row]
     return {item: float(score) for item, score in zip(ranks.items[row].tolist(), scores, strict=True) if item != PAD}
 
@@ -175,6 +173,6 @@ def _same(one: Ranks, other: Ranks) -> bool:
     return one.scores is None or other.scores is None or np.array_equal(one.scores, other.scores)
 
 
-def _claim(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(f"The ranker {otherwise}.")
+def _require(condition: bool, violation: str) -> None:
+    if not condition:
+        raise AssertionError(f"The ranker {violation}.")

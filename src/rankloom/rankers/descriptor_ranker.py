@@ -1,4 +1,4 @@
-"""Descriptor and distance make a ranker: pictures become vectors, and the nearest vectors come first."""
+"""Image rankers: a descriptor maps images to vectors, and a distance ranks them."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from rankloom.threads import Progress
 from rankloom.version import __version__
 
 Vectors = NDArray[Any]
-FORMAT = 2  # of vectors in a cache
-LONG, SPARSE = 1024, 8  # from this length on, and where only one number in so many is not 0, zeros are passed over
+FORMAT = 2  # of cached vectors
+MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, with at most 1 nonzero in so many, l1 skips zeros
 
 
 @dataclass(frozen=True, slots=True)
 class DescriptorRanker:
-    """The paper's ranker, (descriptor, distance), of pictures.
+    """The paper's ranker, (descriptor, distance), for images.
 
     Attributes
     ----------
     name : str
-        Of the descriptor; it stands for it in a cache, with its numbers for three pictures and the version of
-        rankloom. A descriptor of one's own that changes, but not for those three, needs another name.
+        Name of the descriptor. Cached vectors are keyed by it, by the descriptor's values for three probe images, and
+        by the version of rankloom. Rename your own descriptor if it changes, but not for the probes.
     descriptor : callable
-        uint8 RGB array of shape (height, width, 3) -> a vector, of one length for all pictures.
+        uint8 RGB array of shape (height, width, 3) -> a vector, of the same length for all images.
     distance : str
         A metric (cosine, dot, l1, l2) or a distance in `rankers.distances.DISTANCES`.
     longest_side : int, optional
-        Larger pictures are reduced to it first: quicker, and less detail. None leaves them as they are.
+        Shrink larger images to this first: faster, with less detail. None keeps them as they are.
 
     Examples
     --------
     >>> mean = DescriptorRanker("mean", lambda image: image.mean(axis=(0, 1)), "l1")
-    >>> pictures = [np.full((2, 2, 3), gray, np.uint8) for gray in (0, 90, 40)]
-    >>> mean.fit(pictures).rank(depth=2).items
+    >>> images = [np.full((2, 2, 3), gray, np.uint8) for gray in (0, 90, 40)]
+    >>> mean.fit(images).rank(depth=2).items
     array([[0, 2],
            [1, 2],
            [2, 0]], dtype=int32)
@@ -66,7 +66,7 @@ class DescriptorRanker:
 
     @property
     def part(self) -> str:
-        """It looks at pictures."""
+        """The part of the collection it ranks by."""
         return "images"
 
     def fit(
@@ -77,61 +77,61 @@ class DescriptorRanker:
         progress: Progress | None = None,
         threads: int | None = None,
     ) -> FittedDescriptor:
-        """Describe pictures: `ImageFile`, arrays, paths or bytes of files; the cache keeps the vector of each.
+        """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files. The cache stores each vector.
 
         Raises
         ------
         UnreadableItemsError
-            Where some cannot be read; the others are described and kept all the same.
+            If some cannot be read; the vectors of the others are cached all the same.
         """
         vectors = self._extract(items, cache or Cache(None), threads, progress)
         return FittedDescriptor(self, vectors, cache or Cache(None))
 
     def digest(self) -> str:
-        """Return what stands for the numbers it gives: those for three pictures, and the version of rankloom."""
-        probes = self._probed()
+        """Return a digest of its settings, its values for three probe images and the version of rankloom."""
+        probes = self._probe_vectors()
         distances = compare(probes, probes, self.distance, len(probes)).scores
         settings = (FORMAT, __version__, self.name, self.distance, self.longest_side, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes(), np.asarray(distances).tobytes())
 
-    def describe(self, picture: Pixels) -> Vectors:
-        """Return the vector of one picture."""
-        small = picture if self.longest_side is None else reduced(picture, self.longest_side)
+    def describe(self, image: Pixels) -> Vectors:
+        """Return the vector of one image."""
+        small = image if self.longest_side is None else reduced(image, self.longest_side)
         vector = np.asarray(self.descriptor(small))
         if vector.ndim != 1:
-            raise InputError(f"The descriptor {self.name} must give a vector; got an array of shape {vector.shape}.")
+            raise InputError(f"The descriptor {self.name} must return a vector; got an array of shape {vector.shape}.")
         if not np.isfinite(vector).all():
             raise InputError(
-                f"The descriptor {self.name} must give finite numbers; got {vector[~np.isfinite(vector)][0]}."
+                f"The descriptor {self.name} must return finite numbers; got {vector[~np.isfinite(vector)][0]}."
             )
         return vector
 
     def _extract(self, items: Sequence[Any], cache: Cache, threads: int | None, progress: Progress | None) -> Vectors:
-        like = self.describe(_probes()[0])[None][:0]
-        store = FeatureStore(cache, self.digest(), like.shape[1])
+        empty = self.describe(_probes()[0])[None][:0]
+        store = FeatureStore(cache, self.digest(), empty.shape[1])
 
-        def describe(picture: Pixels) -> Vectors:
-            return self._of_length(self.describe(picture), like.shape[1])
+        def describe(image: Pixels) -> Vectors:
+            return self._of_length(self.describe(image), empty.shape[1])
 
-        stage = f"describing by {self.name}"
+        stage = f"extracting {self.name}"
         vectors = extract(items, describe, stage=stage, store=store, threads=threads, progress=progress)
-        return np.stack(vectors) if vectors else like
+        return np.stack(vectors) if vectors else empty
 
-    def _probed(self) -> Vectors:
-        first, *others = (self.describe(picture) for picture in _probes())
+    def _probe_vectors(self) -> Vectors:
+        first, *others = (self.describe(image) for image in _probes())
         return np.stack([first, *(self._of_length(other, len(first)) for other in others)])
 
     def _of_length(self, vector: Vectors, length: int) -> Vectors:
         if len(vector) != length:
             raise InputError(
-                f"The descriptor {self.name} must give vectors of one length; got {len(vector)} and {length}."
+                f"The descriptor {self.name} must return vectors of one length; got {len(vector)} and {length}."
             )
         return vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedDescriptor:
-    """Pictures of a collection as vectors.
+    """The images of a collection as vectors.
 
     Attributes
     ----------
@@ -147,23 +147,23 @@ class FittedDescriptor:
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
-        """Rank the items for each of them, or for pictures from outside."""
-        asked = None
+        """Rank the items for each of them, or for external queries."""
+        vectors = None
         if queries is not None:
             try:
-                asked = self.ranker._extract(queries, self.cache, None, progress)
-            except UnreadableItemsError as error:  # queries are not items, which could be left out
-                raise InputError(f"Queries cannot be read: {' '.join(error.reasons.values())}") from None
-        return compare(self.vectors, asked, self.ranker.distance, depth, progress)
+                vectors = self.ranker._extract(queries, self.cache, None, progress)
+            except UnreadableItemsError as error:  # unlike items, queries cannot be skipped
+                raise InputError(f"Cannot read the queries: {' '.join(error.reasons.values())}") from None
+        return compare(self.vectors, vectors, self.ranker.distance, depth, progress)
 
 
 def compare(
     items: Vectors, queries: Vectors | None, distance: str, depth: int, progress: Progress | None = None
 ) -> Ranks:
-    """Rank items by their distance to each query, or to each item; for cosine, dot and l2 no progress is told."""
+    """Rank items by their distance to each query, or to each item; cosine, dot and l2 report no progress."""
     if distance in DISTANCES:
         return _by_distance(items, queries, DISTANCES[distance], depth, progress)
-    # Numbers that are 0 everywhere change no metric; a joint histogram has many.
+    # Columns of zeros do not change any metric; a joint histogram has many.
     used = items.any(axis=0) if queries is None else items.any(axis=0) | queries.any(axis=0)
     items = items[:, used]
     queries = None if queries is None else queries[:, used]
@@ -173,17 +173,17 @@ def compare(
 
 
 def _city_block(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-    """Return l1 as it is summed pair by pair: exact, so long vectors need not be gone through twice."""
+    """Return l1 distances, summed pair by pair: exact, so no second pass over long vectors is needed."""
     from scipy.spatial.distance import cdist
 
     left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    if right.shape[1] >= LONG and SPARSE * np.count_nonzero(right) < right.size:
+    if right.shape[1] >= MIN_SPARSE_LENGTH and SPARSITY * np.count_nonzero(right) < right.size:
         return _sparse_city_block(left, right)
     return np.asarray(cdist(left, right, "cityblock"))
 
 
 def _sparse_city_block(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same numbers, going through what is not 0: some twenty times as fast for joint histograms."""
+    """Return the same bits from the nonzero values alone: about twenty times faster for joint histograms."""
     from scipy.sparse import csr_array
 
     from rankloom._kernels.cityblock import sparse_city_block
@@ -199,22 +199,22 @@ def _by_distance(
 ) -> Ranks:
     own = queries is None
     items = np.asarray(items, np.float64)
-    asked = items if queries is None else np.asarray(queries, np.float64)
+    rows = items if queries is None else np.asarray(queries, np.float64)
 
     def costs(start: int, stop: int, out: NDArray[np.float64]) -> None:
-        np.copyto(out, distance(asked[start:stop], items))
+        np.copyto(out, distance(rows[start:stop], items))
         if progress:
-            progress("comparing pictures", stop, len(asked))
+            progress("comparing images", stop, len(rows))
 
-    found, cost = nearest(len(asked), len(items), whole_number("depth", depth), costs, own=own)
+    found, cost = nearest(len(rows), len(items), whole_number("depth", depth), costs, own=own)
     return Ranks(found, 0 - cost, len(items))
 
 
 def _probes() -> list[Pixels]:
-    """Return three pictures of many colors and some texture, made without a generator of random numbers.
+    """Return three images with many colors and some texture, without a random number generator.
 
-    The third is large enough for what looks far around a pixel, and has flat areas; its 120 x 170 pixels are 80 times
-    255, so that shares in it are at the limits of levels.
+    The third is large enough for descriptors with a large neighborhood, and has flat areas; its 120 x 170 pixels are 80
+    times 255, so that relative frequencies hit the boundaries of dLog levels.
     """
     first = _waves(24, 20)
     third = _waves(120, 170)
@@ -229,10 +229,10 @@ def _waves(height: int, width: int) -> Pixels:
     return np.stack(waves, axis=2).astype(np.uint8)
 
 
-def _maker(name: str, descriptor: Describe, article: str) -> Callable[..., DescriptorRanker]:
-    """Return what makes the ranker of a descriptor; its options are those of `DescriptorRanker`."""
+def _maker(name: str, descriptor: Describe, default: str) -> Callable[..., DescriptorRanker]:
+    """Return the factory of a descriptor's ranker, with the options of `DescriptorRanker`."""
 
-    def make(*, distance: str = article, longest_side: int | None = None) -> DescriptorRanker:
+    def make(*, distance: str = default, longest_side: int | None = None) -> DescriptorRanker:
         return DescriptorRanker(name, descriptor, distance, longest_side=longest_side)
 
     make.__name__ = make.__qualname__ = name

@@ -1,7 +1,7 @@
-"""Distances that descriptors need beyond the metrics of `Ranks.from_vectors` (l1, l2, cosine): two tables in, one out.
+"""Distances between descriptors, beyond the metrics of `Ranks.from_vectors` (l1, l2, cosine).
 
-Each takes a row for each item, (a, d) and (b, d), and returns float64 (a, b), for `Ranks.from_distances`. Equal rows
-are at 0, exactly, and the order of the two does not matter. Nothing larger is made than the tables and the answer.
+Each takes two matrices of vectors, (a, d) and (b, d), and returns float64 (a, b), for `Ranks.from_distances`. Equal
+rows have distance 0, exactly, and distances are symmetric. No temporary is larger than the inputs and the result.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 
 def d1(x: ArrayLike, y: ArrayLike) -> Floats:
-    r"""Relative difference of numbers from 0 up, so that small ones count as well as large ones.
+    r"""Relative difference of non-negative numbers, so that small values count as much as large ones.
 
     .. math:: d_1(x, y) = \sum_i |x_i - y_i| \,/\, (1 + x_i + y_i)
 
@@ -33,7 +33,7 @@ def d1(x: ArrayLike, y: ArrayLike) -> Floats:
     left, right = _rows(x, y)
     low = min(left.min(initial=0.0), right.min(initial=0.0))
     if low < 0:
-        raise InputError(f"d1 compares numbers from 0 up, such as probabilities; got {low:g}. Use l1 for others.")
+        raise InputError(f"d1 compares non-negative numbers, such as probabilities; got {low:g}. Use l1 for others.")
     distances = np.empty((len(left), len(right)))
     for row, out in zip(left, distances, strict=True):
         (np.abs(right - row) / (1 + (right + row))).sum(1, out=out)
@@ -41,11 +41,11 @@ def d1(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def match(x: ArrayLike, y: ArrayLike) -> Floats:
-    r"""Match distance of histograms whose bins are in order: how far their contents must be moved, bin by bin.
+    r"""Match distance of histograms with ordered bins: how far their contents must move, bin by bin.
 
     .. math:: d(x, y) = \sum_i \Bigl| \sum_{j \le i} (x_j - y_j) \Bigr|
 
-    which is l1 between accumulated histograms, and the earth mover's distance where both have one sum.
+    which is l1 between cumulative histograms, and the earth mover's distance if both have the same sum.
 
     References
     ----------
@@ -64,15 +64,15 @@ def match(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def _rows(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-    """Return both tables in float64, or raise where they are not finite tables of one width."""
+    """Return both matrices in float64. Raise InputError if they are not finite or differ in width."""
     left, right = (np.asarray(table(given, name), np.float64) for given, name in ((x, "x"), (y, "y")))
     if left.shape[1] != right.shape[1]:
-        raise InputError(f"x and y must be of one width; got {left.shape[1]} and {right.shape[1]}.")
+        raise InputError(f"x and y must have the same width; got {left.shape[1]} and {right.shape[1]}.")
     for name, rows in (("x", left), ("y", right)):
         if not np.isfinite(rows).all():
-            raise InputError(f"{name} must be finite; it has inf or nan.")
+            raise InputError(f"{name} must be finite; it contains inf or nan.")
     return left, right
 
 
-#: The distances by name
+#: Distances by name
 DISTANCES: dict[str, Distance] = {"d1": d1, "match": match}

@@ -1,4 +1,4 @@
-"""Pictures to vectors: each described once, on all threads, and found again by its content."""
+"""Feature extraction: each image is described once, on all threads, and cached by its content."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from rankloom.rankers.ranker import UnreadableItemsError
 from rankloom.threads import Progress, run_blocks
 
 Vector = NDArray[Any]
-#: Pixels -> a vector, of one length for all pictures.
+#: Pixels -> a vector, of the same length for all images.
 Describe = Callable[[Pixels], Vector]
 
-SEGMENT = 1024  # vectors of a file in the cache: few files, and little is lost when a run is stopped
-BLOCK = 4  # pictures that a thread takes at a time
+SEGMENT = 1024  # vectors in a cache file: few files, and an interrupted run loses little
+BLOCK = 4  # images that a thread takes at a time
 
 
 def pixels(item: Any) -> Pixels:
-    """Return the pixels of a picture: an `ImageFile`, an array of them, a path, or the bytes of a file."""
+    """Return the pixels of an image: an `ImageFile`, an array, a path, or the bytes of a file."""
     if isinstance(item, ImageFile):
         return item.load()
     return decode(item) if isinstance(item, bytes | str | Path) else np.asarray(item)
 
 
 def image_digest(item: Any) -> str:
-    """Return what stands for the content of a picture; a file that is not there is an `ImageError`."""
+    """Return a digest of an image's content. Raise ImageError if its file is missing."""
     if isinstance(item, bytes):
         return digest_bytes(item)
     return content_digest([ImageFile(Path(item)) if isinstance(item, str | Path) else item])
 
 
 def stamp(item: Any) -> tuple[int, ...] | None:
-    """Return what differs when the file of a picture is written anew; None for what is in no file, or gone."""
+    """Return a value that changes when the image file is rewritten; None if there is no file."""
     try:
-        picture = ImageFile(Path(item)) if isinstance(item, str | Path) else item
-        return picture.stamp() if isinstance(picture, ImageFile) else None
+        image = ImageFile(Path(item)) if isinstance(item, str | Path) else item
+        return image.stamp() if isinstance(image, ImageFile) else None
     except ImageError:
         return None
 
 
 @dataclass(slots=True)
 class FeatureStore:
-    """Vectors of one descriptor by digests of pictures, in files of up to 1024.
+    """Cached vectors of one descriptor, keyed by image digest, in files of up to 1024.
 
-    A run adds to the last file until it is full, so one more picture costs one more row. A damaged file is made
-    again; where two programs write at once, what one of them found is described again later.
+    New vectors fill up the last file, so another image costs another row. A damaged file is recomputed; if two
+    processes write at once, the vectors of one of them are recomputed later.
 
     Attributes
     ----------
     cache : Cache
     key : str
-        What stands for the descriptor.
+        Digest of the descriptor.
     length : int
-        Of each vector.
+        Length of each vector.
     """
 
     cache: Cache
@@ -69,7 +69,7 @@ class FeatureStore:
     _last: tuple[int, dict[str, Vector]] = field(default_factory=lambda: (0, {}), init=False)
 
     def find(self, digests: Sequence[str]) -> dict[str, Vector]:
-        """Return what is known of these."""
+        """Return the cached vectors of these images."""
         wanted = set(digests)
         found: dict[str, Vector] = {}
         number = 0
@@ -80,7 +80,7 @@ class FeatureStore:
         return found
 
     def add(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors after those there are; `find` must have looked for them."""
+        """Append vectors to the cache; call `find` for them first."""
         new = list(vectors.items())
         while new and self.cache.folder is not None:
             number, rows = self._last
@@ -117,35 +117,35 @@ def extract(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Vector]:
-    """Return the vector of each picture; only those whose content is not in the store are described.
+    """Return the vector of each image; only images that are not in the store are described.
 
     Raises
     ------
     UnreadableItemsError
-        For all pictures that cannot be read, after the others have been described and kept.
+        If images cannot be read, after the others have been described and cached.
     """
     failed: dict[str, str] = {}
     before = [stamp(item) for item in items]
     digests = [_digest(number, item, store, failed) for number, item in enumerate(items)]
     found = store.find(digests)
-    new = [place for digest, place in _first_places(digests).items() if digest not in found and digest not in failed]
+    new = [index for digest, index in _first_indices(digests).items() if digest not in found and digest not in failed]
     for start in range(0, len(new), SEGMENT):
         batch = new[start : start + SEGMENT]
-        told = _shifted(progress, start, len(new))
-        vectors = _describe_all([items[place] for place in batch], describe, stage, threads, told)
-        results = {digests[place]: vector for place, vector in zip(batch, vectors, strict=True)}
+        shifted = _shifted(progress, start, len(new))
+        vectors = _describe_all([items[index] for index in batch], describe, stage, threads, shifted)
+        results = {digests[index]: vector for index, vector in zip(batch, vectors, strict=True)}
         good = {digest: vector for digest, vector in results.items() if not isinstance(vector, str)}
         failed |= {digest: reason for digest, reason in results.items() if isinstance(reason, str)}
-        # A file written anew in between has a vector of other content than its digest stands for.
-        store.add({digests[p]: good[digests[p]] for p in batch if digests[p] in good and stamp(items[p]) == before[p]})
+        # If a file was rewritten in between, its vector may not belong to its digest.
+        store.add({digests[i]: good[digests[i]] for i in batch if digests[i] in good and stamp(items[i]) == before[i]})
         found |= good
     if failed:
-        raise UnreadableItemsError({place: failed[digest] for place, digest in enumerate(digests) if digest in failed})
+        raise UnreadableItemsError({index: failed[digest] for index, digest in enumerate(digests) if digest in failed})
     return [found[digest] for digest in digests]
 
 
 def _digest(number: int, item: Any, store: FeatureStore, failed: dict[str, str]) -> str:
-    if store.cache.folder is None:  # nothing is kept: the file need not be read for it
+    if store.cache.folder is None:  # no cache: do not read the file for a digest
         return str(number)
     try:
         return image_digest(item)
@@ -154,33 +154,33 @@ def _digest(number: int, item: Any, store: FeatureStore, failed: dict[str, str])
         return str(number)
 
 
-def _first_places(digests: Sequence[str]) -> dict[str, int]:
-    """Return where each digest stands first: a picture given twice is described once."""
-    places: dict[str, int] = {}
-    for place, digest in enumerate(digests):
-        places.setdefault(digest, place)
-    return places
+def _first_indices(digests: Sequence[str]) -> dict[str, int]:
+    """Return the first index of each digest: equal images are described once."""
+    indices: dict[str, int] = {}
+    for index, digest in enumerate(digests):
+        indices.setdefault(digest, index)
+    return indices
 
 
 def _describe_all(
     items: Sequence[Any], describe: Describe, stage: str, threads: int | None, progress: Progress | None
 ) -> list[Vector | str]:
-    """Return the vector of each picture, or why it has none."""
+    """Return the vector of each image, or the reason why it cannot be read."""
     results: list[Vector | str] = [""] * len(items)
 
     def work(start: int, stop: int) -> None:
         for number in range(start, stop):
             try:
-                picture = pixels(items[number])
+                image = pixels(items[number])
             except ImageError as error:
                 results[number] = str(error)
             else:
-                results[number] = np.asarray(describe(picture))
+                results[number] = np.asarray(describe(image))
 
     run_blocks(work, len(items), stage=stage, block=BLOCK, threads=threads, progress=progress)
     return results
 
 
 def _shifted(progress: Progress | None, before: int, total: int) -> Progress | None:
-    """Return what tells the progress of a batch as that of the whole."""
+    """Return a callback that reports the progress of a batch as that of the whole."""
     return progress and (lambda stage, done, _: progress(stage, before + done, total))

@@ -1,6 +1,6 @@
-"""Pixels in the forms that descriptors take: checked RGB, gray levels, colors of few bins, shifted neighbors.
+"""Pixel operations that descriptors share: checked RGB, gray levels, quantized colors, shifted neighbors.
 
-All arithmetic is of whole numbers, so that equal pixels fall into equal bins on any machine.
+All arithmetic is in integers, so that equal pixels fall into equal bins on any machine.
 """
 
 from collections.abc import Iterator
@@ -12,46 +12,46 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError
 
 Image = NDArray[np.uint8]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Shift = tuple[int, int]
 Number = TypeVar("Number", bound=np.generic)
 
 
 def rgb(image: Image) -> Image:
-    """Return the image, or raise where it is not of uint8 and of shape (height, width, 3), at least 1 x 1.
+    """Return the image. Raise InputError if it is not uint8 of shape (height, width, 3), at least 1 x 1.
 
     Examples
     --------
     >>> rgb(np.zeros((2, 2), np.uint8))
     Traceback (most recent call last):
-    rankloom.errors.InputError: An image must be of shape (height, width, 3); got (2, 2). Repeat gray three times.
+    rankloom.errors.InputError: An image must have shape (height, width, 3); got (2, 2). Repeat gray three times.
     """
     pixels = np.asarray(image)
     if pixels.ndim != 3 or pixels.shape[2] != 3:
         advice = "Repeat gray three times." if pixels.ndim == 2 else "Convert it to RGB."
-        raise InputError(f"An image must be of shape (height, width, 3); got {pixels.shape}. {advice}")
+        raise InputError(f"An image must have shape (height, width, 3); got {pixels.shape}. {advice}")
     if pixels.dtype != np.uint8:
-        raise InputError(f"An image must be of uint8, 0 to 255; got {pixels.dtype}.")
+        raise InputError(f"An image must be uint8, 0 to 255; got {pixels.dtype}.")
     if not pixels.size:
         raise InputError(f"An image must have at least one pixel; got shape {pixels.shape}.")
     return pixels
 
 
-def luma(image: Image) -> Whole:
-    r"""Gray levels 0 to 255, rounded: :math:`0.299 R + 0.587 G + 0.114 B` (ITU-R BT.601).
+def luma(image: Image) -> Ints:
+    r"""Return gray levels 0 to 255, rounded: :math:`0.299 R + 0.587 G + 0.114 B` (ITU-R BT.601).
 
     Examples
     --------
     >>> luma(np.array([[[255, 0, 0], [7, 7, 7]]], np.uint8))
     array([[76,  7]])
     """
-    gray: Whole = (rgb(image).astype(np.int64) @ np.array([299, 587, 114]) + 500) // 1000
+    gray: Ints = (rgb(image).astype(np.int64) @ np.array([299, 587, 114]) + 500) // 1000
     return gray
 
 
-def rgb_bins(image: Image, levels: int) -> Whole:
-    """Color numbers of pixels, each channel cut into equal levels: ``(r * levels + g) * levels + b``.
+def rgb_bins(image: Image, levels: int) -> Ints:
+    """Return color numbers, each channel quantized into equal levels: ``(r * levels + g) * levels + b``.
 
     Examples
     --------
@@ -60,12 +60,12 @@ def rgb_bins(image: Image, levels: int) -> Whole:
     """
     level = np.arange(256, dtype=np.int64) * levels // 256
     r, g, b = np.moveaxis(level[rgb(image)], 2, 0)
-    numbers: Whole = (r * levels + g) * levels + b
+    numbers: Ints = (r * levels + g) * levels + b
     return numbers
 
 
-def hsv_bins(image: Image, hues: int, saturations: int, values: int) -> Whole:
-    """Color numbers in HSV, each of the three cut into equal parts: ``(h * saturations + s) * values + v``.
+def hsv_bins(image: Image, hues: int, saturations: int, values: int) -> Ints:
+    """Return color numbers in HSV, each channel quantized into equal parts: ``(h * saturations + s) * values + v``.
 
     Gray has hue 0 (red).
 
@@ -77,17 +77,17 @@ def hsv_bins(image: Image, hues: int, saturations: int, values: int) -> Whole:
     r, g, b = np.moveaxis(rgb(image).astype(np.int64), 2, 0)
     high = np.maximum(np.maximum(r, g), b)
     chroma = high - np.minimum(np.minimum(r, g), b)
-    # Hue in sixths of the circle, times chroma: whole numbers until it is cut into bins.
+    # Hue in sixths of the circle, times chroma: integers until it is quantized.
     sixths = np.where(high == r, g - b, np.where(high == g, b - r + 2 * chroma, r - g + 4 * chroma))
     circle = np.maximum(6 * chroma, 1)
     h = hues * (sixths % circle) // circle
     s = np.minimum(saturations * chroma // np.maximum(high, 1), saturations - 1)
-    numbers: Whole = (h * saturations + s) * values + values * high // 256
+    numbers: Ints = (h * saturations + s) * values + values * high // 256
     return numbers
 
 
 def ring(distance: int) -> list[Shift]:
-    """Shifts (down, right) to the pixels at a chessboard distance, one of each two that are opposite.
+    """Return shifts (down, right) to the pixels at a chessboard distance, one of each opposite pair.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def ring(distance: int) -> list[Shift]:
 
 
 def pairs(pixels: NDArray[Number], shifts: list[Shift]) -> Iterator[tuple[NDArray[Number], NDArray[Number]]]:
-    """Views of one shape for each shift (down >= 0, right): the pixels, and what stands at the shift from them.
+    """Yield, for each shift (down >= 0, right), two views of equal shape: pixels and their shifted neighbors.
 
     Examples
     --------
@@ -114,12 +114,12 @@ def pairs(pixels: NDArray[Number], shifts: list[Shift]) -> Iterator[tuple[NDArra
         yield pixels[:rows, left : left + columns], pixels[y : y + rows, right : right + columns]
 
 
-def shares(bins: Whole, size: int) -> Floats:
-    """Histogram of bin numbers, divided by how many there are; zeros where there are none.
+def histogram(bins: Ints, size: int) -> Floats:
+    """Return the relative frequency of each bin number; zeros if there are none.
 
     Examples
     --------
-    >>> shares(np.array([[0, 2], [2, 2]]), 4)
+    >>> histogram(np.array([[0, 2], [2, 2]]), 4)
     array([0.25, 0.  , 0.75, 0.  ], dtype=float32)
     """
     counts = np.bincount(bins.ravel(), minlength=size)

@@ -1,4 +1,4 @@
-"""Ranks that some other program made: files of ranked lists, matrices of distances or similarities."""
+"""Precomputed ranks: files of ranked lists, matrices of distances or similarities."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.threads import Progress
 
-#: What the numbers of a matrix mean.
+#: Meaning of the values in a matrix.
 Meaning = Literal["distance", "similarity"]
 
 
 @register_ranker("file")
 @dataclass(frozen=True, slots=True)
 class RankFile:
-    """Ranked lists from a file, matched to items and queries by name.
+    """Ranked lists from a file, matched to items and queries by id.
 
     Attributes
     ----------
     path : path
-        A TREC run or any other file that `read_ranks` reads.
+        A TREC run or any other file that `read_ranks` accepts.
     items : path, optional
-        The lists of the collection's own items, where `path` has those of external queries.
+        File with the lists of the items, if `path` has those of external queries.
     format : str, optional
         As in `read_ranks`.
     """
@@ -43,7 +43,7 @@ class RankFile:
 
     @property
     def part(self) -> str:
-        """It looks at names only."""
+        """The part of the collection it ranks by: the ids alone."""
         return "ids"
 
     def fit(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> FittedFile:
@@ -64,10 +64,10 @@ class FittedFile:
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
-        """Return the lists of the items, or of queries by name; one that the file has not has an empty list."""
+        """Return the lists of the items, or of queries by id; an id that is not in the file has an empty list."""
         if queries is not None:
             return _rows(self.lists, queries, self.path).head(depth)
-        if self.own is not None:  # with external queries, the items are those that the file names
+        if self.own is not None:  # with external queries, the items are those in the file
             return self.own.as_collection().head(depth)
         if self.lists.item_ids is None and self.lists.query_ids is None:
             return _numbered(self.lists, len(self.ids), self.path).head(depth)
@@ -94,7 +94,7 @@ class Matrix:
 
     @property
     def part(self) -> str:
-        """It looks at names only."""
+        """The part of the collection it ranks by: the ids alone."""
         return "ids"
 
     def fit(
@@ -103,7 +103,7 @@ class Matrix:
         """Open the file; it may be larger than memory."""
         matrix = read_matrix(self.path, len(items))
         if matrix.shape != (len(items), len(items)):
-            raise InputError(f"{self.path} must be of {len(items)} rows and columns, one an item; got {matrix.shape}.")
+            raise InputError(f"{self.path} must have a column for each of {len(items)} items; got {matrix.shape}.")
         return FittedMatrix(matrix, self.meaning)
 
 
@@ -117,22 +117,22 @@ class FittedMatrix:
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
-        """Rank the items for each of them; a matrix knows no external queries."""
+        """Rank the items for each of them. Raise InputError for external queries."""
         if queries is not None:
-            raise InputError("A matrix of the items knows no external queries; give a file of their lists.")
+            raise InputError("A matrix of the items cannot rank external queries; give a file of their lists.")
         make = Ranks.from_distances if self.meaning == "distance" else Ranks.from_similarities
         return make(self.matrix, depth)
 
 
 def read_matrix(path: FilePath, n_items: int) -> NDArray[Any]:
-    """Return the matrix of a .npy file, as a map that may be larger than memory: a row for each item."""
+    """Return the matrix in a .npy file, with a row for each item, memory-mapped: it may be larger than memory."""
     try:
         matrix: NDArray[Any] = np.lib.format.open_memmap(Path(path), mode="r")
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
-        raise InputError(f"Cannot read the matrix {path}: {reason}. Save it alone, in a .npy file.") from None
+        raise InputError(f"Cannot read the matrix {path}: {reason}. Save it as a .npy file.") from None
     if matrix.ndim != 2 or len(matrix) != n_items:
-        raise InputError(f"{path} must have a row for each of {n_items} items; got the shape {matrix.shape}.")
+        raise InputError(f"{path} must have a row for each of {n_items} items; got shape {matrix.shape}.")
     return matrix
 
 
@@ -140,16 +140,16 @@ def _over(ranks: Ranks, ids: tuple[str, ...], path: FilePath) -> Ranks:
     try:
         return ranks.renumbered(Ids(ids))
     except UnknownNameError as error:
-        raise InputError(f"{path} lists an item that the collection has not: {error}") from None
+        raise InputError(f"{path} lists an item that is not in the collection: {error}") from None
 
 
-def _rows(ranks: Ranks, names: Sequence[str], path: FilePath) -> Ranks:
-    """Return the lists of queries by name; an empty list where there is none."""
+def _rows(ranks: Ranks, ids: Sequence[str], path: FilePath) -> Ranks:
+    """Return the lists of queries by id; an empty list if there is none."""
     numbers = {ranks.query_id(row): row for row in range(ranks.n_queries)}
-    rows = np.array([numbers.get(name, PAD) for name in names], np.intp)
+    rows = np.array([numbers.get(query, PAD) for query in ids], np.intp)
     if len(rows) and (rows == PAD).all():
-        raise InputError(f"{path} has a list for none of the queries, such as {names[0]!r}; it has {_some(numbers)}.")
-    return ranks.spread(rows, Ids(names))
+        raise InputError(f"{path} has no list for any of the queries, such as {ids[0]!r}; it has {_some(numbers)}.")
+    return ranks.spread(rows, Ids(ids))
 
 
 def _numbered(ranks: Ranks, n_items: int, path: FilePath) -> Ranks:
@@ -158,5 +158,5 @@ def _numbered(ranks: Ranks, n_items: int, path: FilePath) -> Ranks:
     return ranks
 
 
-def _some(names: dict[str, int]) -> str:
-    return ", ".join(map(repr, list(names)[:3]))
+def _some(ids: dict[str, int]) -> str:
+    return ", ".join(map(repr, list(ids)[:3]))

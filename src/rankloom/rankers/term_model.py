@@ -1,4 +1,4 @@
-"""Ranking by sparse vectors of weighted terms: every sum of shared terms is taken along posting lists."""
+"""Ranking by sparse vectors of weighted terms, with an inverted index."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from rankloom.threads import Progress, run_blocks
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-BLOCK = 256  # queries
+BLOCK = 256  # queries per block
 
-#: What two weights have in common, and what of the two sizes the sum of that is divided by; see `_kernels.postings`.
+#: The overlap of two weights, and the function of both sizes that their sum is divided by; see `_kernels.postings`.
 OVERLAPS = {"product": 0, "minimum": 1}
 SHARES = {"total": 0, "union": 1, "larger": 2, "mean": 3}
 
 
 @dataclass(frozen=True, eq=False)
 class TermModel:
-    r"""A collection of texts as weighted terms, that ranks by what two texts have in common.
+    r"""A collection of texts as weighted terms, ranked by overlap.
 
-    With weights :math:`w \ge 0` and sizes :math:`|a|`, the common part of q and d is
+    With weights :math:`w \ge 0` and sizes :math:`|a|`, the overlap of q and d is
     :math:`c = \sum_t w_q(t) w_d(t)` ("product") or :math:`c = \sum_t \min(w_q(t), w_d(t))` ("minimum"), and the
     score is c ("total"), c / (\|q\| + \|d\| - c) ("union"), c / max(\|q\|, \|d\|) ("larger") or
     2c / (\|q\| + \|d\|) ("mean").
 
-    Only texts that share a term of a weight above 0 are listed, and the query itself, when it is in the collection:
-    with score 0 where it has no words. Scores are computed in float64 and rounded to float32; equal ones are ordered
-    by number, the query itself first. The bits do not depend on blocks or threads.
+    A list has only texts that share a term of positive weight with the query, and the query itself if it is an item:
+    with score 0 if it has no words. Scores are computed in float64 and rounded to float32; ties are ordered by number,
+    the query itself first. The bits do not depend on blocks or threads.
 
     Attributes
     ----------
     texts, own : csr_matrix of shape (n_items, n_terms)
         Weights of the items, and of the items as queries (often the same).
     describe : callable
-        Weights of external queries, terms that the collection does not have left out.
+        Returns the weights of external queries, without terms that are not in the collection.
     measure : callable
-        Sizes of the rows of weights.
+        Returns the size of each row of weights.
     overlap, share : str
         As above.
     """
@@ -59,7 +59,7 @@ class TermModel:
 
     @property
     def n_items(self) -> int:
-        """How many texts."""
+        """Number of texts."""
         return int(self.texts.shape[0])
 
     def rank(
@@ -76,13 +76,13 @@ class TermModel:
         Parameters
         ----------
         queries : sequence of str, optional
-            Texts from outside; what the collection has no word for is ignored. Without them each item is a query.
+            External queries; words that are not in the collection are ignored. By default each item is a query.
         depth : int
-            Length of the lists at most; lists of texts with nothing in common with the query are shorter.
+            Maximum length of a list; it is shorter if fewer texts overlap with the query.
         threads, block : int
-            How many threads, and how many queries at a time on each.
+            Number of threads, and of queries in a block.
         progress : callable, optional
-            Told how far the work is.
+            Called with the stage, the queries done and their number.
         """
         rows = self.own if queries is None else self.describe(check_texts(queries, "queries"))
         depth = min(whole_number("depth", depth), self.n_items)
@@ -101,26 +101,26 @@ class TermModel:
     def _kernel(self, rows: csr_matrix, own: bool, found: _Found) -> Callable[[int, int], None]:
         from rankloom._kernels import postings
 
-        asked, texts = (*_arrays(rows), self.measure(rows)), self._postings
+        queries, texts = (*_arrays(rows), self.measure(rows)), self._postings
         kinds = (OVERLAPS[self.overlap], SHARES[self.share])
         n = self.n_items
 
         def work(start: int, stop: int) -> None:
-            single = np.zeros(1, np.float32)  # seen as a number and as its bits
+            single = np.zeros(1, np.float32)  # viewed as a number and as its bits
             scratch = (np.zeros(n), np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32))
-            postings.rank(start, stop, asked, texts, kinds, own, *scratch, found.items, found.bits)
+            postings.rank(start, stop, queries, texts, kinds, own, *scratch, found.items, found.bits)
 
         return work
 
 
 def _arrays(sparse: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return the arrays of a sparse matrix in the types that the kernel is compiled for."""
+    """Return the arrays of a sparse matrix with the dtypes of the kernel."""
     return sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The lists to be filled, with the scores as numbers and as their bits."""
+    """The lists to fill; `bits` is a view of the scores."""
 
     items: NDArray[np.int32]
     scores: NDArray[np.float32]
@@ -133,18 +133,18 @@ class _Found:
 
 
 def unit(rows: csr_matrix) -> csr_matrix:
-    """Return rows of Euclidean length 1; an empty one stays empty."""
+    """Return the rows scaled to Euclidean length 1; empty rows stay empty."""
     return scaled(rows, np.sqrt(sums(rows.multiply(rows).tocsr())))
 
 
 def scaled(rows: csr_matrix, divisors: NDArray[Any]) -> csr_matrix:
-    """Return each row divided by its number, 1 for 0."""
+    """Return each row divided by its divisor, where 0 counts as 1."""
     safe = np.where(divisors > 0, divisors, 1.0)
     return with_data(rows, rows.data / np.repeat(safe, np.diff(rows.indptr)))
 
 
 def with_data(rows: csr_matrix, data: NDArray[Any]) -> csr_matrix:
-    """Return a matrix with entries at the same places and of these values."""
+    """Return a matrix with the same sparsity pattern and these values."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix((data, rows.indices, rows.indptr), rows.shape)

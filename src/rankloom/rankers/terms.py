@@ -1,9 +1,9 @@
-"""Texts as numbered words: tokens, stems, and sparse counts of words and of pairs of words.
+"""Texts as terms: tokens, stems, and sparse counts of words and of word pairs.
 
-Stop words are a list of our own: the closed word classes of English (articles, pronouns, prepositions, conjunctions,
-auxiliaries, common adverbs of degree, place and time), as any grammar names them. Stems are those of Porter's
-algorithm of 1980 (Snowball's "porter", not its revision "english"). Bare numbers are no words unless asked for: in
-abstracts they are counts and percentages, which say little of what a text is about.
+The stop words are the closed word classes of English (articles, pronouns, prepositions, conjunctions, auxiliaries,
+common adverbs of degree, place and time). Stems are those of Porter's algorithm of 1980 (Snowball's "porter", not its
+revision "english"). Bare numbers are dropped by default: in abstracts they are counts and percentages, which say little
+about the topic.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rankloom.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-WORD = re.compile(r"[^\W_]*[^\W\d_][^\W_]*")  # letters and digits of any alphabet, one letter at least
+WORD = re.compile(r"[^\W_]*[^\W\d_][^\W_]*")  # letters and digits of any alphabet, at least one letter
 WORD_OR_NUMBER = re.compile(r"[^\W_]+")
 CLITIC = re.compile(r"['’](?:s|t|d|m|ll|re|ve)\b")  # patient's, isn't, they're
-SENTENCE_END = re.compile(r"[.!?]+(?:[\"')\]]*)(?=\s|$)|\n+")  # not the point in 1.9
-UNKNOWN = -1  # the number of a word that the collection does not have
+SENTENCE_END = re.compile(r"[.!?]+(?:[\"')\]]*)(?=\s|$)|\n+")  # not the period in 1.9
+UNKNOWN = -1  # number of words that are not in the collection
 
 _FUNCTION_WORDS = """
 a an the this that these those such same other another each every either neither both all any some no none
@@ -51,16 +51,16 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 class Tokenizer:
-    """Sentences of a text as lists of words: lower case, without stop words, stemmed once for each distinct word.
+    """Splits texts into sentences and words: lower case, no stop words, each distinct word stemmed once.
 
     Parameters
     ----------
     stem : bool
-        Whether words are replaced by Porter's stems (needs PyStemmer or snowballstemmer; their stems are the same).
+        Whether to replace words by Porter stems (needs PyStemmer or snowballstemmer, which give the same stems).
     stop_words : collection of str
-        Left out before stemming, in lower case.
+        Removed before stemming; lower case.
     numbers : bool
-        Whether what has no letter in it is a word: 26, but not B12, which always is.
+        Whether tokens without a letter, such as 26, are words; B12 always is.
 
     Examples
     --------
@@ -71,24 +71,24 @@ class Tokenizer:
     def __init__(self, *, stem: bool = True, stop_words: Collection[str] = STOP_WORDS, numbers: bool = False) -> None:
         self._words = WORD_OR_NUMBER if numbers else WORD
         self._stem = porter() if stem else str
-        self._known: dict[str, str] = dict.fromkeys(stop_words, "")
+        self._stems: dict[str, str] = dict.fromkeys(stop_words, "")
 
     def sentences(self, text: str) -> list[list[str]]:
-        """Return the words of each sentence that has any, in order."""
+        """Return the words of each sentence in order, without empty sentences."""
         plain = CLITIC.sub("", unicodedata.normalize("NFKC", text).lower())
         sentences = ([self._token(word) for word in self._words.findall(part)] for part in SENTENCE_END.split(plain))
-        kept = ([word for word in sentence if word] for sentence in sentences)
-        return [sentence for sentence in kept if sentence]
+        filtered = ([word for word in sentence if word] for sentence in sentences)
+        return [sentence for sentence in filtered if sentence]
 
     def _token(self, word: str) -> str:
-        token = self._known.get(word)
+        token = self._stems.get(word)
         if token is None:
-            token = self._known[word] = self._stem(word)
+            token = self._stems[word] = self._stem(word)
         return token
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the stems of a text in order, stop words and bare numbers left out.
+    """Return the stems of a text in order, without stop words and bare numbers.
 
     References
     ----------
@@ -103,7 +103,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def porter() -> Callable[[str], str]:
-    """Return a function from a word to its Porter stem, of PyStemmer or else of snowballstemmer."""
+    """Return a function from a word to its Porter stem, from PyStemmer or else from snowballstemmer."""
     try:
         from Stemmer import Stemmer
     except ImportError:
@@ -122,17 +122,17 @@ def _pure_porter() -> Callable[[str], str]:
 
 
 class Tokens(NamedTuple):
-    """The words of several texts one after the other, by number."""
+    """The words of several texts, concatenated, by number."""
 
-    words: NDArray[np.int32]  # UNKNOWN where the collection has no such word
-    texts: NDArray[np.int32]  # the text that each is from
-    sentences: NDArray[np.int32]  # the sentence, counted through all texts
+    words: NDArray[np.int32]  # UNKNOWN for words that are not in the collection
+    texts: NDArray[np.int32]  # text of each word
+    sentences: NDArray[np.int32]  # sentence of each word, numbered across all texts
     n_texts: int
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The words of a collection, numbered in their alphabetical order.
+    """The words of a collection, numbered in alphabetical order.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, texts: Sequence[str], tokenizer: Tokenizer | None = None) -> tuple[Vocabulary, Tokens]:
-        """Return the vocabulary of these texts, and the texts in its numbers."""
+        """Return the vocabulary of these texts, and their tokens."""
         tokenizer = Tokenizer() if tokenizer is None else tokenizer
         seen: dict[str, int] = {}
         tokens = _numbered(texts, tokenizer, lambda word: seen.setdefault(word, len(seen)))
@@ -155,26 +155,26 @@ class Vocabulary:
         return cls(numbers, tokenizer), tokens._replace(words=renumber[tokens.words])
 
     def tokens(self, texts: Sequence[str]) -> Tokens:
-        """Return other texts in the numbers of this vocabulary; what it does not know is UNKNOWN."""
+        """Return the tokens of other texts; words that are not in the vocabulary are UNKNOWN."""
         return _numbered(texts, self.tokenizer, lambda word: self.numbers.get(word, UNKNOWN))
 
     def word_counts(self, tokens: Tokens) -> csr_matrix:
-        """Return how often each word is in each text, an array of shape (n_texts, n_words)."""
+        """Return the frequency of each word in each text, of shape (n_texts, n_words)."""
         known = tokens.words != UNKNOWN
         return _counts(tokens.texts[known], tokens.words[known], (tokens.n_texts, len(self.numbers)))
 
     def pairs(self, tokens: Tokens, *, within: str = "text") -> Pairs:
-        """Return the words that follow one another, within a text or within a sentence."""
-        place = tokens.texts if within == "text" else tokens.sentences
+        """Return the pairs of consecutive words, within a text or within a sentence."""
+        unit = tokens.texts if within == "text" else tokens.sentences
         first, second = tokens.words[:-1], tokens.words[1:]
-        kept = (place[:-1] == place[1:]) & (first != UNKNOWN) & (second != UNKNOWN)
-        codes = first[kept].astype(np.int64) * len(self.numbers) + second[kept]
-        return Pairs(codes, tokens.texts[:-1][kept], tokens.n_texts)
+        valid = (unit[:-1] == unit[1:]) & (first != UNKNOWN) & (second != UNKNOWN)
+        codes = first[valid].astype(np.int64) * len(self.numbers) + second[valid]
+        return Pairs(codes, tokens.texts[:-1][valid], tokens.n_texts)
 
 
 @dataclass(frozen=True, eq=False)
 class TermSpace:
-    """The terms that a collection's texts are counted in: its words, its pairs of words, or both side by side.
+    """The terms of a collection: its words, its word pairs, or both.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class TermSpace:
     """
 
     vocabulary: Vocabulary
-    pairs: NDArray[np.int64]  # codes, rising
+    pairs: NDArray[np.int64]  # codes, sorted
     terms: str
     within: str
 
@@ -192,14 +192,14 @@ class TermSpace:
     def fit(
         cls, texts: Sequence[str], terms: str, tokenizer: Tokenizer | None = None, *, within: str = "text"
     ) -> tuple[TermSpace, csr_matrix]:
-        """Return the terms of these texts, and how often each is in each text."""
+        """Return the terms of these texts, and the frequency of each term in each text."""
         vocabulary, tokens = Vocabulary.fit(texts, tokenizer)
         pairs = np.unique(vocabulary.pairs(tokens, within=within).codes) if "pairs" in terms else np.empty(0, np.int64)
         space = cls(vocabulary, pairs, terms, within)
         return space, space._count(tokens)
 
     def counts(self, texts: Sequence[str]) -> csr_matrix:
-        """Return how often each of the collection's terms is in other texts."""
+        """Return the frequency of each of the collection's terms in other texts."""
         return self._count(self.vocabulary.tokens(texts))
 
     def _count(self, tokens: Tokens) -> csr_matrix:
@@ -214,33 +214,33 @@ class TermSpace:
 
 
 class Pairs(NamedTuple):
-    """Pairs of words (first * n_words + second) and the texts that they are from."""
+    """Codes of word pairs (first * n_words + second), and the text of each."""
 
     codes: NDArray[np.int64]
     texts: NDArray[np.int32]
     n_texts: int
 
     def counts(self, known: NDArray[np.int64]) -> csr_matrix:
-        """Return how often each of the `known` codes (rising) is in each text."""
+        """Return the frequency of each of the `known` codes (sorted) in each text."""
         columns = np.minimum(np.searchsorted(known, self.codes), max(len(known) - 1, 0))
-        kept = known[columns] == self.codes if len(known) else np.zeros(len(columns), bool)
-        return _counts(self.texts[kept], columns[kept], (self.n_texts, len(known)))
+        found = known[columns] == self.codes if len(known) else np.zeros(len(columns), bool)
+        return _counts(self.texts[found], columns[found], (self.n_texts, len(known)))
 
 
 def check_texts(texts: Sequence[str], name: str) -> list[str]:
-    """Return texts as a list, or raise where they are not several strings."""
+    """Return texts as a list. Raise InputError if they are not a sequence of strings."""
     if isinstance(texts, str):
-        raise InputError(f"{name} must be several texts; got one string. Put it in a list.")
-    kept = list(texts)
-    odd = next((number for number, text in enumerate(kept) if not isinstance(text, str)), None)
+        raise InputError(f"{name} must be a list of texts; got one string. Put it in a list.")
+    checked = list(texts)
+    odd = next((number for number, text in enumerate(checked) if not isinstance(text, str)), None)
     if odd is not None:
-        raise InputError(f"{name} must be strings; number {odd} is a {type(kept[odd]).__name__}. Decode it first.")
-    return kept
+        raise InputError(f"{name} must be strings; number {odd} is of type {type(checked[odd]).__name__}.")
+    return checked
 
 
 def _numbered(texts: Sequence[str], tokenizer: Tokenizer, number: Callable[[str], int]) -> Tokens:
     words: list[int] = []
-    lengths: list[int] = []  # of the sentences
+    lengths: list[int] = []  # words of each sentence
     per_text: list[int] = []  # sentences of each text
     for text in texts:
         sentences = tokenizer.sentences(text)
@@ -248,9 +248,9 @@ def _numbered(texts: Sequence[str], tokenizer: Tokenizer, number: Callable[[str]
         for sentence in sentences:
             lengths.append(len(sentence))
             words.extend(map(number, sentence))
-    owners = np.repeat(np.arange(len(per_text), dtype=np.int32), per_text)
-    places = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    return Tokens(np.array(words, np.int32), owners[places], places, len(per_text))
+    text_of = np.repeat(np.arange(len(per_text), dtype=np.int32), per_text)
+    sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    return Tokens(np.array(words, np.int32), text_of[sentence_of], sentence_of, len(per_text))
 
 
 def _counts(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> csr_matrix:

@@ -1,4 +1,4 @@
-"""The rankers of texts by name, each with the options of its model."""
+"""Text rankers: the text models, registered by name with their options."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rankloom.rankers import bag_of_words, sentences, word_graph, word_movers
 from rankloom.rankers.ranker import RANKERS, Fitted
 from rankloom.threads import Progress
 
-#: (texts, options of its own) -> what ranks them
+#: (texts, options) -> a fitted ranker
 Model = Callable[..., Fitted]
 
 MODELS: Mapping[str, Model] = {**bag_of_words.RANKERS, **word_graph.RANKERS, **word_movers.RANKERS, **sentences.RANKERS}
-OBJECTS = frozenset({"tokenizer", "threads", "progress"})  # arguments that cannot be written down
+NOT_OPTIONS = frozenset({"texts", "tokenizer", "threads", "progress"})  # parameters that a spelling cannot have
 
 
 @dataclass(frozen=True, slots=True)
 class TextRanker:
-    """A model of texts that ranks them.
+    """A ranker that fits a text model.
 
     Attributes
     ----------
@@ -41,25 +41,25 @@ class TextRanker:
 
     @property
     def part(self) -> str:
-        """It looks at texts."""
+        """The part of the collection it ranks by."""
         return "texts"
 
     def fit(self, items: Sequence[str], *, cache: Cache | None = None, progress: Progress | None = None) -> Fitted:
-        """Make the model of a collection of texts."""
-        told = {"progress": progress} if "progress" in inspect.signature(self.model).parameters else {}
-        return self.model(items, **dict(self.options), **told)
+        """Fit the model to the texts of a collection."""
+        more = {"progress": progress} if "progress" in inspect.signature(self.model).parameters else {}
+        return self.model(items, **dict(self.options), **more)
 
 
 def _maker(name: str, model: Model) -> Callable[..., TextRanker]:
-    """Return what makes the ranker of a model; its options are those of the model that can be written down."""
+    """Return the factory of a model's ranker; its options are the parameters of the model that a spelling can have."""
 
     def make(**options: Any) -> TextRanker:
         return TextRanker(model, tuple(sorted(options.items())))
 
-    own = [one for key, one in inspect.signature(model).parameters.items() if key != "texts" and key not in OBJECTS]
+    options = [one for key, one in inspect.signature(model).parameters.items() if key not in NOT_OPTIONS]
     make.__name__ = make.__qualname__ = name
     make.__doc__ = model.__doc__
-    make.__signature__ = inspect.Signature(own, return_annotation=TextRanker)  # type: ignore[attr-defined]
+    make.__signature__ = inspect.Signature(options, return_annotation=TextRanker)  # type: ignore[attr-defined]
     return make
 
 

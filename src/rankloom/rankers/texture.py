@@ -1,12 +1,13 @@
-"""Descriptors of texture: an RGB image in, one vector out, of a length that does not depend on the image's.
+"""Texture descriptors: an RGB image in, a vector out, of the same length for all images.
 
-An image is a uint8 array of shape (height, width, 3), from 1 x 1 pixel up. All but `ccom` see it in gray (`luma`). Only
-pixels count that have the whole of their neighborhood inside the image; an image that is smaller than a neighborhood
-has none, and a histogram of zeros. `TEXTURE` names the descriptors with the distances to compare them by.
+An image is a uint8 array of shape (height, width, 3), at least 1 x 1. All but `ccom` convert it to gray (`luma`).
+Only pixels whose whole neighborhood is inside the image count; an image smaller than a neighborhood has none, and its
+histogram is all zeros. `TEXTURE` maps names to descriptors and their distances.
 
-What an article leaves open is taken from the program of a comparative study: Penatti, Valle, Torres: Comparative study
-of global color and texture descriptors for web image retrieval (2012), doi:10.1016/j.jvcir.2011.11.002.
-Figures in docstrings are of 1776 blocks of the Brodatz album, each a query.
+Where an article leaves details open, they follow the program of a comparative study: Penatti, Valle, Torres:
+Comparative study of global color and texture descriptors for web image retrieval (2012),
+doi:10.1016/j.jvcir.2011.11.002.
+Figures in docstrings are for the 1776 blocks of the Brodatz album, each a query.
 """
 
 from functools import lru_cache
@@ -15,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.rankers.color import Descriptor
-from rankloom.rankers.pixels import Floats, Image, Whole, luma, pairs, rgb_bins, shares
+from rankloom.rankers.pixels import Floats, Image, Ints, histogram, luma, pairs, rgb_bins
 
 CHANNELS = 6  # levels of each channel for co-occurrences: 216 colors
 ACTIVITY_EDGES = (25, 50, 75)
 SCALES, ORIENTATIONS = 5, 6
-#: Upper edges of the bins of `qcch`, the last bin being open
+#: Upper edges of the bins of `qcch`; the last bin is open
 CHANGE_EDGES = (*range(1, 16), *np.arange(15.5, 36.0, 2.0), *np.arange(40.5, 86.0, 5.0), 95.5, 105.5, 115.5)
 
 #: The four directions through a pixel, as (down, right)
@@ -30,20 +31,20 @@ AROUND = ((0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1))
 
 
 def lbp(image: Image) -> Floats:
-    r"""Local binary patterns, uniform and rotation-invariant: :math:`LBP_{8,1}^{riu2}`. Compared by l1.
+    r"""Local binary patterns, uniform and rotation-invariant: :math:`LBP_{8,1}^{riu2}`. Distance: l1.
 
     Of 8 points on a circle of radius 1, those at least as bright as the center are 1. A pattern with at most two
-    changes around the circle counts by its number of ones, 0 to 8; all others are 9. Points between pixels are
-    interpolated; this is done on differences to the center, so that flat neighborhoods stay exactly flat.
+    transitions around the circle is its number of ones, 0 to 8; all others are 9. Points between pixels are
+    interpolated from differences to the center, so that flat neighborhoods stay exactly flat.
 
-    The article compares by log-likelihood; l1 is the common choice, and near it (NDCG@10 on Brodatz 0.787 and 0.804).
-    `TEXTURE` also has "lbp_match", the same histograms compared by the match distance, 0.675: the program of the
-    comparative study (see the module) compares accumulated histograms.
+    The article compares by log-likelihood; l1 is the common choice, and close (NDCG@10 on Brodatz: 0.787, 0.804).
+    `TEXTURE` also has "lbp_match", the same histograms with the match distance, 0.675: the program of the comparative
+    study (see the module) compares cumulative histograms.
 
     Returns
     -------
     float32 array of shape (10,)
-        Adds up to 1 from 3 x 3 pixels up.
+        Sums to 1 for images of at least 3 x 3 pixels.
 
     References
     ----------
@@ -64,21 +65,21 @@ def lbp(image: Image) -> Floats:
         for k, step in enumerate(steps)
     ]
     changes = np.sum([ones[k] != ones[k - 1] for k in range(8)], axis=0)
-    return shares(np.where(changes <= 2, np.sum(ones, axis=0), 9), 10)
+    return histogram(np.where(changes <= 2, np.sum(ones, axis=0), 9), 10)
 
 
 def ccom(image: Image) -> Floats:
-    """Color co-occurrence matrix: the share of each pair of colors among pixels side by side. Compared by l1.
+    """Color co-occurrence matrix: the relative frequency of each pair of colors in adjacent pixels. Distance: l1.
 
-    216 colors (RGB, 6 x 6 x 6), pixels at city-block distance 1. The matrix is symmetric and its upper half is kept;
-    a pair of two colors stands for both orders. Colors and distance are those of the program of the comparative study
-    (see the module); it also drops elements up to 0.002 and over 0.2, which was left out with Brodatz in view: NDCG@10
-    is 0.714 without and 0.673 with it (4 levels a channel: 0.673; 8 levels: 0.735).
+    216 colors (RGB, 6 x 6 x 6), pixels at city-block distance 1. The matrix is symmetric, and the vector is its
+    upper half; a pair of two colors counts both orders. Colors and distance follow the program of the comparative study
+    (see the module); that program also drops elements up to 0.002 and over 0.2, which we omit because of Brodatz:
+    NDCG@10 is 0.714 without and 0.673 with it (4 levels per channel: 0.673; 8 levels: 0.735).
 
     Returns
     -------
     float32 array of shape (23436,)
-        Adds up to 1 from two pixels up; most of it is 0.
+        Sums to 1 for images of at least two pixels; mostly 0.
 
     References
     ----------
@@ -95,22 +96,22 @@ def ccom(image: Image) -> Floats:
     sides = list(pairs(colors, [(0, 1), (1, 0)]))
     low = np.concatenate([np.minimum(a, b).ravel() for a, b in sides])
     high = np.concatenate([np.maximum(a, b).ravel() for a, b in sides])
-    return shares(low * size - low * (low + 1) // 2 + high, size * (size + 1) // 2)
+    return histogram(low * size - low * (low + 1) // 2 + high, size * (size + 1) // 2)
 
 
 def las(image: Image) -> Floats:
-    r"""Local activity spectrum: a joint histogram of the activity in four directions. Compared by l1.
+    r"""Local activity spectrum: a joint histogram of the activity in four directions. Distance: l1.
 
     .. math:: g = |f_{-} - f| + |f - f_{+}|
 
-    for the neighbors of a pixel on each of the two diagonals, the row and the column; each g is cut at 25, 50 and 75
-    into 4 levels. The cuts are those of the program of the comparative study (see the module); it also counts pixels at
-    the edge of the image, with black around it, which moves NDCG@10 on Brodatz from 0.847 to 0.850.
+    for the neighbors of a pixel on each of the two diagonals, the row and the column; each g is quantized at 25, 50 and
+    75 into 4 levels. The thresholds follow the program of the comparative study (see the module); that program also
+    counts pixels at the image edge, padded with black, which changes NDCG@10 on Brodatz from 0.847 to 0.850.
 
     Returns
     -------
     float32 array of shape (256,)
-        Adds up to 1 from 3 x 3 pixels up.
+        Sums to 1 for images of at least 3 x 3 pixels.
 
     References
     ----------
@@ -128,26 +129,26 @@ def las(image: Image) -> Floats:
     for y, x in AXES:
         activity = np.abs(_neighbor(gray, (y, x)) - center) + np.abs(_neighbor(gray, (-y, -x)) - center)
         spectrum = spectrum * 4 + np.digitize(activity, ACTIVITY_EDGES)
-    return shares(spectrum, 4**4)
+    return histogram(spectrum, 4**4)
 
 
 def htd(image: Image) -> Floats:
-    r"""Homogeneous texture (MPEG-7): energy in 30 channels of the spectrum, and its deviation. Compared by l1.
+    r"""Homogeneous texture (MPEG-7): energies of 30 channels of the spectrum and their deviations. Distance: l1.
 
     A channel is a Gaussian in polar frequencies, around :math:`\omega_s = 0.75 \cdot 2^{-s}` (1 is the highest
     frequency along an axis), s = 0 to 4, and :math:`\theta_r = 30° r`, r = 0 to 5, at half height where it
-    meets the next. With F the Fourier transform of n pixels, over the grid of frequencies:
+    meets the next. With F the Fourier transform of n pixels, over the frequency grid:
 
     .. math:: e = \log_{10}(1 + \mathrm{mean}\, G^2 |F|^2 / n), \quad d = \log_{10}(1 + \mathrm{std}\, G^2 |F|^2 / n)
 
-    The standard sums over a polar grid; means over the plain grid make images of different sizes comparable. Its two
-    further numbers, mean and deviation of the gray levels, are left out (the first as in its intensity-invariant
+    The standard sums over a polar grid; means over the Cartesian grid make images of different sizes comparable. Its
+    two other values, the mean and deviation of the gray levels, are omitted (the first as in its intensity-invariant
     matching), and so is the division by deviations over a collection.
 
     Returns
     -------
     float32 array of shape (60,)
-        30 energies by scale and orientation, then 30 deviations; 0 for an image of one gray level.
+        30 energies by scale and orientation, then 30 deviations; 0 for a uniform image.
 
     References
     ----------
@@ -159,15 +160,15 @@ def htd(image: Image) -> Floats:
     --------
     >>> stripes = np.zeros((8, 8, 3), np.uint8)
     >>> stripes[:, ::2] = 255
-    >>> htd(stripes)[:30].reshape(5, 6).argmax().tolist()  # the finest scale, across
+    >>> htd(stripes)[:30].reshape(5, 6).argmax().tolist()  # finest scale, horizontal
     0
     """
     gray = luma(image).astype(np.float64)
-    # Without the mean, which is at frequency 0 and would leave rounding errors elsewhere.
+    # The mean belongs to frequency 0 and would leave rounding errors elsewhere.
     power = np.abs(np.fft.fft2(gray - gray.mean())).ravel() ** 2 / gray.size
     radial, angular = _channels(*gray.shape)
     filtered = radial * power
-    # A channel is a product, so its sums over the grid are products too; einsum, for the same bits on any machine.
+    # A channel is a product, so its sums over the grid are matrix products; einsum gives the same bits on any machine.
     mean = np.einsum("sn,rn->sr", filtered, angular).ravel() / gray.size
     square = np.einsum("sn,rn->sr", filtered**2, angular**2).ravel() / gray.size
     deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
@@ -176,17 +177,16 @@ def htd(image: Image) -> Floats:
 
 
 def qcch(image: Image) -> Floats:
-    """Quantized compound change histogram: how much averages change across a pixel, in 40 bins. Compared by l1.
+    """Quantized compound change histogram: how much local means change across a pixel, in 40 bins. Distance: l1.
 
     The change in a direction is the difference between the means of the 3 x 3 pixels one step to either side; the
-    mean over four directions (row, column, diagonals) is put into bins that grow from 1 to 10 gray levels wide
-    (`CHANGE_EDGES`), the last being open. Steps and bins are those of the program of the comparative study (see the
-    module).
+    mean over four directions (row, column, diagonals) is quantized into bins of 1 to 10 gray levels (`CHANGE_EDGES`);
+    the last bin is open. Steps and bins follow the program of the comparative study (see the module).
 
     Returns
     -------
     float32 array of shape (40,)
-        Adds up to 1 from 5 x 5 pixels up.
+        Sums to 1 for images of at least 5 x 5 pixels.
 
     References
     ----------
@@ -202,12 +202,12 @@ def qcch(image: Image) -> Floats:
     rows = gray[:-2] + gray[1:-1] + gray[2:]
     sums = rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]  # of 3 x 3
     changes = [np.abs(_neighbor(sums, (y, x)) - _neighbor(sums, (-y, -x))) for y, x in AXES]
-    edges = np.array(CHANGE_EDGES) * (9 * len(AXES))  # whole numbers, as the sums are: no rounding
-    return shares(np.digitize(np.sum(changes, axis=0), edges, right=True), len(CHANGE_EDGES) + 1)
+    edges = np.array(CHANGE_EDGES) * (9 * len(AXES))  # integers, as the sums are: no rounding
+    return histogram(np.digitize(np.sum(changes, axis=0), edges, right=True), len(CHANGE_EDGES) + 1)
 
 
-def _neighbor(pixels: Whole, shift: tuple[int, int]) -> Whole:
-    """Return what stands at the shift from each pixel that has all 8 neighbors: empty below 3 x 3."""
+def _neighbor(pixels: Ints, shift: tuple[int, int]) -> Ints:
+    """Return the shifted neighbor of each pixel that has all 8 neighbors; empty below 3 x 3."""
     height, width = pixels.shape
     y, x = shift
     return pixels[1 + y : max(height - 1, 1) + y, 1 + x : max(width - 1, 1) + x]
@@ -215,20 +215,19 @@ def _neighbor(pixels: Whole, shift: tuple[int, int]) -> Whole:
 
 @lru_cache(maxsize=4)
 def _channels(height: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the squared filters of `htd` on the grid of `fft2`: what depends on the radius, and on the angle."""
+    """Return the squared filters of `htd` on the grid of `fft2`: the radial and the angular factors."""
     y, x = np.meshgrid(2 * np.fft.fftfreq(height), 2 * np.fft.fftfreq(width), indexing="ij")
     octave = 0.5 ** np.arange(SCALES)[:, None]
-    beside = (np.hypot(y, x).ravel() - 0.75 * octave) / (0.25 * octave)
-    turn = np.pi / ORIENTATIONS
-    away = (np.arctan2(y, x).ravel() - turn * np.arange(ORIENTATIONS)[:, None] + np.pi / 2) % np.pi - np.pi / 2
-    radial, angular = 0.25 ** (beside**2), 0.25 ** ((away / (turn / 2)) ** 2)  # a half, squared, where they meet
+    off_radius = (np.hypot(y, x).ravel() - 0.75 * octave) / (0.25 * octave)
+    step = np.pi / ORIENTATIONS
+    off_angle = (np.arctan2(y, x).ravel() - step * np.arange(ORIENTATIONS)[:, None] + np.pi / 2) % np.pi - np.pi / 2
+    radial, angular = 0.25 ** (off_radius**2), 0.25 ** ((off_angle / (step / 2)) ** 2)  # 1/2 squared where they meet
     for table in (radial, angular):
-        table.setflags(write=False)  # it is shared
+        table.setflags(write=False)  # cached, so shared
     return radial, angular
 
 
-#: Name -> descriptor and how to compare it: "l1" is a metric of `Ranks.from_vectors`, "match" one of `distances`.
-#: All take RGB.
+#: Name -> descriptor and distance: "l1" is a metric of `Ranks.from_vectors`, "match" is in `distances`.
 TEXTURE: dict[str, tuple[Descriptor, str]] = {
     "lbp": (lbp, "l1"),
     "lbp_match": (lbp, "match"),

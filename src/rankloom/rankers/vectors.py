@@ -1,4 +1,4 @@
-"""Embeddings and other feature vectors, ranked by nearness: exact, by blocks."""
+"""Nearest neighbors of embeddings and other feature vectors: exact, in blocks."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Ranks
 from rankloom.threads import Progress
 
-#: What finds the nearest vectors.
+#: Implementation of the search.
 Engine = Literal["numpy", "faiss"]
 
-BLOCK = 1024  # queries that faiss is asked at a time
+BLOCK = 1024  # queries per call of faiss
 
 
 @register_ranker("vectors")
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Nearest vectors of one part of the collection, a matrix.
+    """Nearest neighbors by one part of the collection, a matrix.
 
     Attributes
     ----------
@@ -34,10 +34,10 @@ class Vectors:
         Name of the matrix in the collection.
     metric : {"cosine", "dot", "l1", "l2"}
     path : str, optional
-        A matrix in a .npy file instead, such as embeddings made elsewhere: a row for each item, in their order.
+        A .npy file with the matrix instead, such as your own embeddings: a row for each item, in their order.
     engine : {"numpy", "faiss"}
-        Both are exact and compare every pair. faiss (extra ``faiss``; cosine, dot and l2) is quicker on large matrices,
-        but computes in float32: vectors that are equal to rounding may change places.
+        Both are exact and compare every pair. faiss (extra ``faiss``; cosine, dot and l2) is faster on large matrices,
+        but computes in float32: vectors that are equal up to rounding may swap positions.
 
     Examples
     --------
@@ -54,23 +54,23 @@ class Vectors:
 
     def __post_init__(self) -> None:
         if self.path is not None:
-            object.__setattr__(self, "part", "ids")  # the items are only counted
+            object.__setattr__(self, "part", "ids")  # only the number of items matters
         if self.engine not in get_args(Engine):
             raise UnknownNameError("engine", self.engine, get_args(Engine))
         if self.engine == "faiss" and self.metric not in ("cosine", "dot", "l2"):
-            raise InputError(f"faiss compares by cosine, dot or l2; got {self.metric!r}. Use engine=numpy.")
+            raise InputError(f"faiss supports cosine, dot and l2; got {self.metric!r}. Use engine=numpy.")
 
     def fit(
         self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> FittedVectors:
-        """Take the vectors of the items."""
+        """Return the ranker with the vectors of the items."""
         vectors = np.asarray(items) if self.path is None else read_matrix(self.path, len(items))
         return FittedVectors(vectors, self.metric, self.engine, self.path)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedVectors:
-    """Vectors of a collection, to rank by."""
+    """The vectors of a collection."""
 
     vectors: NDArray[Any]
     metric: str
@@ -81,33 +81,33 @@ class FittedVectors:
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
         """Rank the items for each of them, or for the vectors of external queries."""
-        asked = None if queries is None else np.asarray(queries)
-        if asked is not None and self.path is not None and asked.dtype.kind == "U":  # names, as of the items
-            raise InputError(f"{self.path} has no vectors of external queries; give a file of their lists.")
+        rows = None if queries is None else np.asarray(queries)
+        if rows is not None and self.path is not None and rows.dtype.kind == "U":  # ids, as for the items
+            raise InputError(f"{self.path} has no vectors of external queries; give a file with their lists.")
         if self.engine == "faiss":
-            return _by_faiss(self.vectors, asked, self.metric, whole_number("depth", depth), progress)
-        return Ranks.from_vectors(self.vectors, self.metric, depth, queries=asked)
+            return _by_faiss(self.vectors, rows, self.metric, whole_number("depth", depth), progress)
+        return Ranks.from_vectors(self.vectors, self.metric, depth, queries=rows)
 
 
 def _by_faiss(
     vectors: NDArray[Any], queries: NDArray[Any] | None, metric: str, depth: int, progress: Progress | None
 ) -> Ranks:
-    """Rank by faiss; equal scores in the order of numbers, an item first among its equals, as everywhere."""
+    """Rank with faiss; ties are ordered by number, the item itself first."""
     try:
         import faiss
     except ImportError:
         raise MissingExtraError("The engine faiss", "faiss-cpu", "faiss") from None
     items = _single(vectors, metric)
-    asked = items if queries is None else _single(queries, metric)
-    if asked.shape[1] != items.shape[1]:
-        raise InputError(f"queries must be as long as vectors; got {asked.shape[1]} and {items.shape[1]} dimensions.")
+    rows = items if queries is None else _single(queries, metric)
+    if rows.shape[1] != items.shape[1]:
+        raise InputError(f"queries must be as long as vectors; got {rows.shape[1]} and {items.shape[1]} dimensions.")
     index = (faiss.IndexFlatL2 if metric == "l2" else faiss.IndexFlatIP)(items.shape[1])
     index.add(items)
     depth = min(depth, len(items))
-    found = np.empty((len(asked), depth), np.int32)
-    scores = np.empty((len(asked), depth), np.float32)
-    for start in range(0, len(asked), BLOCK):
-        values, numbers = index.search(asked[start : start + BLOCK], depth)
+    found = np.empty((len(rows), depth), np.int32)
+    scores = np.empty((len(rows), depth), np.float32)
+    for start in range(0, len(rows), BLOCK):
+        values, numbers = index.search(rows[start : start + BLOCK], depth)
         values = -np.sqrt(np.maximum(values, 0)) if metric == "l2" else values
         own = np.arange(start, start + len(numbers))[:, None] if queries is None else np.full((len(numbers), 1), -1)
         if queries is None:
@@ -116,7 +116,7 @@ def _by_faiss(
         found[start : start + BLOCK] = np.take_along_axis(numbers, order, axis=1)
         scores[start : start + BLOCK] = np.take_along_axis(values, order, axis=1)
         if progress:
-            progress("Nearest vectors", start + len(numbers), len(asked))
+            progress("searching vectors", start + len(numbers), len(rows))
     return Ranks(found, scores, len(items))
 
 
@@ -127,7 +127,7 @@ def _put_own(
     rows: NDArray[np.float32],
     metric: str,
 ) -> None:
-    """Put an item in its list where others of its score, to rounding, have taken all places."""
+    """Insert an item into its own list if others with the same score, up to rounding, have filled it."""
     last = values[:, -1]
     score = np.zeros(len(own), np.float32) if metric == "l2" else np.einsum("ij,ij->i", rows, rows)
     slack = rows.shape[1] * np.finfo(np.float32).eps * score
@@ -137,9 +137,9 @@ def _put_own(
 
 
 def _single(vectors: NDArray[Any], metric: str) -> NDArray[np.float32]:
-    """Return vectors as faiss takes them; of length 1 for the cosine, but for zeros."""
+    """Return vectors as faiss needs them; for the cosine, scaled to length 1 unless they are zero."""
     if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.number) or not np.isfinite(vectors).all():
-        raise InputError(f"Vectors must be a matrix of finite numbers; got {vectors.dtype} of shape {vectors.shape}.")
+        raise InputError(f"Vectors must be a matrix of finite numbers; got {vectors.dtype} with shape {vectors.shape}.")
     if metric == "cosine":
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(lengths > 0, lengths, 1)

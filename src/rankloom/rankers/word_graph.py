@@ -1,14 +1,14 @@
 r"""Texts as graphs of words: the normalized-frequency graph, compared by maximum common subgraph.
 
-A text's vertices are its stems, without stop words; an edge leads from a word to the one that follows it in the same
-sentence. A vertex weighs how often the word is there, divided by the most frequent word's number; an edge how often the
-one follows the other, divided by the most frequent edge's number. All words of a text are kept.
+The vertices of a text are its stems, without stop words; an edge leads from each word to the next word of the sentence.
+The weight of a vertex is the frequency of its word, divided by that of the most frequent word; the weight of an edge is
+its frequency, divided by that of the most frequent edge. No word is pruned.
 
-Labels are unique, so the maximum common subgraph of two such graphs is what they share: its size is the sum over shared
-vertices and edges of the smaller weight, and the size of a graph the sum of all its weights. So a graph is a sparse
-vector, and graphs are ranked as vectors are.
+Labels are unique, so the maximum common subgraph of two graphs is their intersection: its size is the sum over shared
+vertices and edges of the smaller weight, and the size of a graph is the sum of its weights. So a graph is a sparse
+vector, and graphs are ranked as vectors.
 
-``idf=True`` multiplies each weight with :math:`\ln(n / n_t)`, as in `bag_of_words.py`; the book does not.
+``idf=True`` multiplies each weight by :math:`\ln(n / n_t)`, as in `bag_of_words.py`; the book does not.
 
 References
 ----------
@@ -31,14 +31,13 @@ if TYPE_CHECKING:
 
 
 def gnf_wgu(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | None = None) -> TermModel:
-    r"""Graphs of words by weighted graph union.
+    r"""Similarity of word graphs by weighted graph union.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, (|a| + |b| - |\mathrm{mcs}(a, b)|)
 
     Notes
     -----
-    A word of an external query that the collection does not have counts nowhere, not in the size of the query
-    either.
+    Words of an external query that are not in the collection are ignored, in the size of the query too.
 
     References
     ----------
@@ -46,7 +45,7 @@ def gnf_wgu(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
 
     Examples
     --------
-    Both share two words of weight 1 each; each has an edge of its own.
+    They share two words of weight 1; each has an edge that the other lacks.
 
     >>> gnf_wgu(["Heart failure.", "Failure, heart."]).rank().scores
     array([[1. , 0.5],
@@ -56,14 +55,13 @@ def gnf_wgu(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
 
 
 def gnf_mcs(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | None = None) -> TermModel:
-    r"""Graphs of words by maximum common subgraph.
+    r"""Similarity of word graphs by maximum common subgraph.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, \max(|a|, |b|)
 
     Notes
     -----
-    A word of an external query that the collection does not have counts nowhere, not in the size of the query
-    either.
+    Words of an external query that are not in the collection are ignored, in the size of the query too.
 
     References
     ----------
@@ -78,24 +76,24 @@ def gnf_mcs(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
     return _model(texts, idf, tokenizer, "larger")
 
 
-#: The rankers of this module by name: ``RANKERS[name](texts).rank()``.
+#: Rankers of this module by name: ``RANKERS[name](texts).rank()``.
 RANKERS: Mapping[str, Callable[..., TermModel]] = {"gnf-mcs": gnf_mcs, "gnf-wgu": gnf_wgu}
 
 
 def _model(texts: Sequence[str], idf: bool, tokenizer: Tokenizer | None, share: str) -> TermModel:
     space, counts = TermSpace.fit(check_texts(texts, "texts"), "words and pairs", tokenizer, within="sentence")
-    rare = weighing("tf-idf" if idf else "tf", counts)
+    scale = weighing("tf-idf" if idf else "tf", counts)
     n_words = len(space.vocabulary.numbers)
 
     def weigh(rows: csr_matrix) -> csr_matrix:
-        return rare(normalized(rows, n_words))
+        return scale(normalized(rows, n_words))
 
-    known = weigh(counts)
-    return TermModel(known, known, lambda queries: weigh(space.counts(queries)), sums, "minimum", share)
+    weighted = weigh(counts)
+    return TermModel(weighted, weighted, lambda queries: weigh(space.counts(queries)), sums, "minimum", share)
 
 
 def normalized(counts: csr_matrix, n_words: int) -> csr_matrix:
-    """Return the counts of words (the first columns) and of pairs, each divided by the largest of its kind and row."""
+    """Return the counts of words (the first columns) and of pairs, each divided by the row's maximum of its kind."""
     texts = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     kinds = 2 * texts + (counts.indices >= n_words)
     largest = np.zeros(2 * counts.shape[0])

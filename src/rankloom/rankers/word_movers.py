@@ -1,4 +1,4 @@
-"""The word mover's distance: what it costs to carry the words of one text to those of another."""
+"""The word mover's distance: the cost of moving the words of one text to those of another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rankloom.threads import Progress, run_blocks
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-BLOCK = 16  # queries
+BLOCK = 16  # queries per block
 
 
 def wmd(
@@ -33,33 +33,33 @@ def wmd(
     exact: int = 10,
     tokenizer: Tokenizer | None = None,
 ) -> MoverModel:
-    r"""Word mover's distance: the least cost of carrying one text's words to the other's.
+    r"""Word mover's distance: the minimum cost of moving one text's words to the other's.
 
     .. math:: \mathrm{WMD}(a, b) = \min_{T \ge 0} \sum_{ij} T_{ij} \lVert x_i - x_j \rVert_2 \quad
         \text{with } \textstyle\sum_j T_{ij} = a_i,\ \sum_i T_{ij} = b_j
 
-    where :math:`a_i` is the share of word i in text a and :math:`x_i` its vector. Words without a vector are left out;
-    a text that keeps none is in no list but its own. The score is the distance turned round, :math:`-\mathrm{WMD}`.
+    where :math:`a_i` is the relative frequency of word i in text a and :math:`x_i` its vector. Words without a vector
+    are ignored; a text without any is only in its own list. The score is the negated distance, :math:`-\mathrm{WMD}`.
 
-    Solving this for all pairs takes too long. Two lower bounds choose whom to solve it for: the distance of the
-    centroids, and the relaxed distance, in which each word goes to the nearest of the other text. All texts are
-    sorted by the larger of centroid distance and the cost of *their* words; the first `relaxed` of them again, with
+    Solving this for all pairs takes too long. Two lower bounds select the texts to solve it for: the distance of the
+    centroids, and the relaxed distance, where each word moves to the nearest word of the other text. All texts are
+    sorted by the larger of the centroid distance and the cost of *their* words; the first `relaxed` of them again, with
     the cost of the *query's* words too; the first `exact` of these by the distance itself. The others follow in the
-    order of their bounds, with a score that is never above that of the text before.
+    order of their bounds, with a score no higher than that of the text before.
 
     Parameters
     ----------
     texts : sequence of str
         The collection.
     vectors : path, WordVectors or (words, matrix), optional
-        A file of word vectors, see `read_vectors`, or the vectors themselves. Without them they are learned from the
+        A file of word vectors, see `read_vectors`, or the vectors themselves. By default they are learned from the
         collection, see `learn_vectors`.
     dimensions : int
-        Of learned vectors.
+        Length of learned vectors.
     relaxed, exact : int
-        For how many texts of each query the second bound and the distance are computed.
+        Number of texts per query for which the second bound and the distance are computed.
     tokenizer : Tokenizer, optional
-        What makes words of texts; by default they are not stemmed, and stop words are left out.
+        By default without stemming and stop words.
 
     References
     ----------
@@ -78,18 +78,18 @@ def wmd(
     vocabulary, tokens = Vocabulary.fit(texts, tokenizer or Tokenizer(stem=False))
     words = list(vocabulary.numbers)
     learned = vectors is None
-    found = learn_vectors(vocabulary, tokens, dimensions=dimensions) if learned else _given(vectors, words)
+    found = learn_vectors(vocabulary, tokens, dimensions=dimensions) if learned else _vectors_of(vectors, words)
     return MoverModel.of(
         vocabulary, vocabulary.word_counts(tokens), found.of(words), whole_number("relaxed", relaxed, 0),
         whole_number("exact", exact, 0),
     )  # fmt: skip
 
 
-#: The rankers of this module by name: ``RANKERS[name](texts).rank()``.
+#: Rankers of this module by name: ``RANKERS[name](texts).rank()``.
 RANKERS: Mapping[str, Callable[..., MoverModel]] = {"wmd": wmd}
 
 
-def _given(vectors: Any, words: list[str]) -> WordVectors:
+def _vectors_of(vectors: Any, words: list[str]) -> WordVectors:
     if isinstance(vectors, WordVectors):
         return vectors
     if isinstance(vectors, str | os.PathLike):
@@ -101,27 +101,27 @@ def _given(vectors: Any, words: list[str]) -> WordVectors:
 
 @dataclass(frozen=True, eq=False)
 class MoverModel:
-    """A collection as clouds of word vectors, ranked by the word mover's distance; see `wmd`."""
+    """A collection as weighted word vectors, ranked by the word mover's distance; see `wmd`."""
 
     vocabulary: Vocabulary
-    kept: NDArray[np.intp]  # the words of the vocabulary that have a vector
+    words: NDArray[np.intp]  # the words of the vocabulary with a vector
     points: Floats  # their vectors
-    texts: csr_matrix  # share of each of these words in each text
+    texts: csr_matrix  # relative frequency of each of these words in each text
     centers: Floats
     relaxed: int
     exact: int
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, counts: csr_matrix, points: Floats, relaxed: int, exact: int) -> MoverModel:
-        """Return the model of texts given as counts, with a vector (or NaN) for each word."""
-        kept = np.flatnonzero(~np.isnan(points).any(axis=1))
-        shares = _shares(counts, kept)
-        points = np.ascontiguousarray(points[kept])
-        return cls(vocabulary, kept, points, shares, shares @ points, relaxed, exact)
+        """Return the model of texts given as word counts, with a vector (or NaN) for each word."""
+        words = np.flatnonzero(~np.isnan(points).any(axis=1))
+        shares = _shares(counts, words)
+        points = np.ascontiguousarray(points[words])
+        return cls(vocabulary, words, points, shares, shares @ points, relaxed, exact)
 
     @property
     def n_items(self) -> int:
-        """How many texts."""
+        """Number of texts."""
         return int(self.texts.shape[0])
 
     def rank(
@@ -134,7 +134,7 @@ class MoverModel:
         progress: Progress | None = None,
     ) -> Ranks:
         """Rank the collection for each of its texts, or for external queries; as in `TermModel.rank`."""
-        _transport()  # say at once when it is not there
+        _transport()  # fail early if the package is missing
         rows, depth = self._rows(queries), min(whole_number("depth", depth), self.n_items)
         search = self._search
         items = np.full((rows.shape[0], depth), PAD, np.int32)
@@ -146,7 +146,7 @@ class MoverModel:
                 items[q, : len(found)] = found
                 scores[q, : len(found)] = 0 - costs
 
-        run_blocks(work, len(items), stage="moving words", block=block, threads=threads, progress=progress)
+        run_blocks(work, len(items), stage="ranking texts", block=block, threads=threads, progress=progress)
         return Ranks.trusted(items, scores, self.n_items)
 
     @cached_property
@@ -157,15 +157,15 @@ class MoverModel:
         if queries is None:
             return self.texts
         tokens = self.vocabulary.tokens(check_texts(queries, "queries"))
-        return _shares(self.vocabulary.word_counts(tokens), self.kept)
+        return _shares(self.vocabulary.word_counts(tokens), self.words)
 
     def distance(self, query: tuple[NDArray[Any], Floats], text: int) -> float:
-        """Return the word mover's distance of a query, as words and shares, and a text."""
+        """Return the word mover's distance between a query, as words and shares, and a text."""
         from scipy.spatial.distance import cdist
 
         words, shares = query
         others, weights = _row(self.texts, text)
-        # Bits must not depend on which of the two is the query.
+        # The bits must not depend on which of the two is the query.
         if (len(words), words.tolist()) > (len(others), others.tolist()):
             words, shares, others, weights = others, weights, words, shares
         ground = cdist(self.points[words], self.points[others])
@@ -173,11 +173,11 @@ class MoverModel:
 
 
 class _Search:
-    """What the search for the texts nearest to a query needs of a model, made once."""
+    """Nearest-text search over a model, with precomputed matrices."""
 
     def __init__(self, model: MoverModel) -> None:
         self.model = model
-        # |x - y|^2 = |x|^2 - 2 xy + |y|^2 as one product of longer vectors.
+        # |x - y|^2 = |x|^2 - 2 xy + |y|^2 as one product of extended vectors.
         lengths, one = (model.points**2).sum(axis=1, keepdims=True), np.ones((len(model.points), 1))
         self.left = np.hstack([lengths, -2.0 * model.points, one]).astype(np.float32)
         self.right = np.ascontiguousarray(np.hstack([one, model.points, lengths]).astype(np.float32).T)
@@ -187,7 +187,7 @@ class _Search:
     def nearest(
         self, query: tuple[NDArray[Any], Floats], own: int | None, depth: int
     ) -> tuple[NDArray[np.intp], Floats]:
-        """Return the `depth` nearest texts and their costs, which never fall."""
+        """Return the `depth` nearest texts and their costs, non-decreasing."""
         words, shares = query
         if not len(words):
             alone = np.array([] if own is None else [own], np.intp)
@@ -195,68 +195,68 @@ class _Search:
         squares = self.squares(words)
         costs = self.bound(squares, words, shares)
         items = _best(costs, own, max(depth, self.model.relaxed, self.model.exact))
-        self.again(items[: self.model.relaxed], costs, own, lambda some: self.query_side(squares, shares, some, costs))
-        self.again(items[: self.model.exact], costs, own, lambda some: self.exactly(query, some, own))
+        self.resort(items[: self.model.relaxed], costs, own, lambda some: self.query_side(squares, shares, some, costs))
+        self.resort(items[: self.model.exact], costs, own, lambda some: self.distances(query, some, own))
         return items[:depth], np.maximum.accumulate(costs[items[:depth]])
 
     def squares(self, words: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the squared distances of the query's words from all words; rounding may leave them below 0."""
+        """Return the squared distances of the query's words to all words; rounding may make them negative."""
         squares: NDArray[np.float32] = self.left[words] @ self.right
         squares[np.arange(len(words)), words] = 0.0
         return squares
 
     def bound(self, squares: NDArray[np.float32], words: NDArray[Any], shares: Floats) -> Floats:
-        """Return for each text the larger of centroid distance and the cost of its words; inf for an empty one."""
+        """Return for each text the larger of the centroid distance and the cost of its words; inf if it is empty."""
         nearest = np.sqrt(np.maximum(squares.min(axis=0), 0.0).astype(np.float64))
-        apart = self.centers - (shares @ self.model.points[words]).astype(np.float32)
-        centroid = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        offsets = self.centers - (shares @ self.model.points[words]).astype(np.float32)
+        centroid = np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
         bounds: Floats = np.where(self.empty, np.inf, np.maximum(self.model.texts @ nearest, centroid))
         return bounds
 
     def query_side(
         self, squares: NDArray[np.float32], shares: Floats, items: NDArray[np.intp], costs: Floats
     ) -> Floats:
-        """Return the larger of the bound so far and the cost of the query's words."""
+        """Return the larger of the current bound and the cost of the query's words."""
         from rankloom._kernels.movers import query_side
 
         texts, other = self.model.texts, np.empty(len(items))
         query_side(squares, shares, texts.indptr, texts.indices, items, other)
         return np.maximum(costs[items], other)
 
-    def exactly(self, query: tuple[NDArray[Any], Floats], items: NDArray[np.intp], own: int | None) -> Floats:
-        """Return the distances themselves."""
+    def distances(self, query: tuple[NDArray[Any], Floats], items: NDArray[np.intp], own: int | None) -> Floats:
+        """Return the exact distances."""
         return np.array([0.0 if item == own else self.model.distance(query, item) for item in items.tolist()])
 
     @staticmethod
-    def again(items: NDArray[np.intp], costs: Floats, own: int | None, better: Callable[..., Floats]) -> None:
-        """Sort these items again (in place) by a better cost, rounded to float32 so that equals are equal."""
+    def resort(items: NDArray[np.intp], costs: Floats, own: int | None, cost: Callable[..., Floats]) -> None:
+        """Sort these items again, in place, by a better cost, rounded to float32 so that ties are exact."""
         items.sort()
-        costs[items] = better(items).astype(np.float32)
-        items[:] = items[_sorted(costs[items], None if own is None else _place(items, own))]
+        costs[items] = cost(items).astype(np.float32)
+        items[:] = items[_sorted(costs[items], None if own is None else _index(items, own))]
 
 
 def _best(costs: Floats, own: int | None, wanted: int) -> NDArray[np.intp]:
-    """Return the `wanted` first of `_sorted` whose cost is finite, without sorting them all."""
+    """Return the first `wanted` items of `_sorted` with a finite cost, without sorting all."""
     limit = np.partition(costs, wanted - 1)[wanted - 1] if wanted < len(costs) else np.inf
     items = np.flatnonzero((costs <= limit) & np.isfinite(costs))
-    return items[_sorted(costs[items], None if own is None else _place(items, own))][:wanted]
+    return items[_sorted(costs[items], None if own is None else _index(items, own))][:wanted]
 
 
 def _sorted(costs: Floats, own: int | None) -> NDArray[np.intp]:
-    """Return numbers by rising cost, `own` first among equals, then by number."""
+    """Return indices by increasing cost; among ties `own` first, then by number."""
     later = np.ones(len(costs), bool)
     if own is not None:
         later[own] = False
     return np.lexsort((later, costs))
 
 
-def _place(items: NDArray[np.intp], own: int) -> int | None:
-    places = np.flatnonzero(items == own)
-    return int(places[0]) if len(places) else None
+def _index(items: NDArray[np.intp], own: int) -> int | None:
+    found = np.flatnonzero(items == own)
+    return int(found[0]) if len(found) else None
 
 
-def _shares(counts: csr_matrix, kept: NDArray[np.intp]) -> csr_matrix:
-    counts = counts[:, kept].tocsr()
+def _shares(counts: csr_matrix, words: NDArray[np.intp]) -> csr_matrix:
+    counts = counts[:, words].tocsr()
     counts.sort_indices()
     return scaled(counts, sums(counts))
 

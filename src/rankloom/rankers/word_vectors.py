@@ -1,4 +1,4 @@
-"""Vectors of words: read from a file, or learned from the collection itself."""
+"""Word vectors: read from a file, or learned from the collection itself."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rankloom.rankers.terms import Tokens, Vocabulary
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-WINDOW = 5  # words to each side that are near a word, in its sentence
-DENSE = 500  # words, up to which a matrix is decomposed as a whole
+WINDOW = 5  # context words on each side, in the same sentence
+MAX_DENSE = 500  # words up to which the SVD is dense
 
 Floats = NDArray[np.float64]
 
@@ -38,13 +38,13 @@ class WordVectors:
         self.numbers = {word: number for number, word in enumerate(words)}
         if len(self.numbers) != len(self.matrix):
             raise InputError(
-                f"Each word must have one vector; got {len(self.numbers)} different words and {len(self.matrix)} rows."
+                f"Each word must have one vector; got {len(self.numbers)} distinct words and {len(self.matrix)} rows."
             )
         if not np.isfinite(self.matrix).all():
-            raise InputError("Word vectors must be finite; leave out the words that have none.")
+            raise InputError("Word vectors must be finite; omit words without a vector.")
 
     def of(self, words: Sequence[str]) -> Floats:
-        """Return the vectors of these words, NaN for one that has none."""
+        """Return the vectors of these words; NaN for words without a vector."""
         rows = np.array([self.numbers.get(word, -1) for word in words], np.intp)
         vectors = np.full((len(rows), self.matrix.shape[1]), np.nan)
         vectors[rows >= 0] = self.matrix[rows[rows >= 0]]
@@ -52,11 +52,11 @@ class WordVectors:
 
 
 def read_vectors(path: FilePath, words: Collection[str] | None = None) -> WordVectors:
-    """Read word vectors, of some words only or of all.
+    """Read word vectors, of the given words or of all.
 
-    Text (GloVe's .txt, word2vec's and fastText's .vec, also .gz): a line for each word, the word and its numbers,
-    split by spaces; a first line of two whole numbers (how many, how long) is passed over. An .npz file has arrays
-    `words` and `vectors`.
+    Text (GloVe .txt, word2vec and fastText .vec, also .gz): on each line, a word and its numbers, separated by spaces;
+    a first line with two integers (number of words, length of the vectors) is skipped. An .npz file has arrays `words`
+    and `vectors`.
     """
     if Path(path).suffix == ".npz":
         return _read_arrays(path)
@@ -68,8 +68,8 @@ def _read_arrays(path: FilePath) -> WordVectors:
         try:
             with np.load(file, allow_pickle=False) as archive:
                 arrays = dict(archive)
-        except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on wrong bytes
-            raise InputError(f"{path} is not a whole .npz file: {str(error).rstrip('.')}.") from None
+        except Exception as error:  # zipfile, zlib and numpy raise many types on bad bytes
+            raise InputError(f"{path} is not a valid .npz file: {str(error).rstrip('.')}.") from None
     if {"words", "vectors"} - arrays.keys():
         raise InputError(f"{path}: expected arrays 'words' and 'vectors'; got {', '.join(arrays)}.")
     return WordVectors([str(word) for word in arrays["words"]], arrays["vectors"])
@@ -81,7 +81,7 @@ def _read_lines(path: FilePath, wanted: set[str] | None) -> WordVectors:
     for number, line in numbered_lines(path):
         word, *rest = line.decode().rstrip().split(" ")
         if number == 1 and word.isdigit() and len(rest) == 1:
-            continue  # how many words, and how long their vectors are
+            continue  # number of words, length of the vectors
         length = length or len(rest)
         if not rest or len(rest) != length:
             numbers = f"{length} numbers" if length else "its numbers"
@@ -92,49 +92,46 @@ def _read_lines(path: FilePath, wanted: set[str] | None) -> WordVectors:
             except ValueError:
                 raise InputError(f"{path}:{number}: expected numbers after {word!r}; got {rest[0]!r}, ...") from None
     if not found:
-        raise InputError(f"{path}: has no vector of any word asked for; is it of this language, in lower case?")
+        raise InputError(f"{path} has no vector for any of the words; is it for this language, in lower case?")
     return WordVectors(list(found), np.stack(list(found.values())))
 
 
 def learn_vectors(
     vocabulary: Vocabulary, tokens: Tokens, *, dimensions: int = 100, window: int = WINDOW
 ) -> WordVectors:
-    r"""Vectors of words from the words near them: PPMI, then a truncated SVD.
+    r"""Learn word vectors from co-occurrences: PPMI, then a truncated SVD.
 
     .. math:: M_{ij} = \max\left(0, \log \frac{n_{ij}\, n}{n_i\, n_j}\right),\quad
         M \approx U \Sigma V^T,\quad x_i = U_i \sqrt{\Sigma}
 
-    where :math:`n_{ij}` counts how often i and j are within `window` words of each other in a sentence. The sign of
-    each column is such that its largest number is positive, so the same texts give the same vectors.
+    where :math:`n_{ij}` counts how often i and j are within `window` words of each other in a sentence. Each column is
+    signed so that its largest absolute value is positive: the same texts give the same vectors.
 
     Raises
     ------
     InputError
-        Where M is 0: no two words are near each other, as in texts of one word.
+        If M is 0: no two words co-occur, as in texts of one word.
 
     References
     ----------
     Levy, Goldberg, Dagan (2015), Improving distributional similarity, doi:10.1162/tacl_a_00134
     """
-    ppmi = _ppmi(_near(tokens, len(vocabulary.numbers), whole_number("window", window)))
+    ppmi = _ppmi(_cooccurrences(tokens, len(vocabulary.numbers), whole_number("window", window)))
     if len(vocabulary.numbers) and not ppmi.nnz:
-        raise InputError(
-            "No vectors of words can be learned: no words stand near each other more often than by chance. Give "
-            "vectors=FILE."
-        )
+        raise InputError("Cannot learn word vectors: no words co-occur more often than by chance. Give vectors=FILE.")
     u, s = _decompose(ppmi, min(whole_number("dimensions", dimensions), len(vocabulary.numbers)))
     if len(u):
         u = u * np.where(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])] < 0, -1.0, 1.0)
     return WordVectors(list(vocabulary.numbers), u * np.sqrt(s))
 
 
-def _near(tokens: Tokens, n_words: int, window: int) -> csr_matrix:
+def _cooccurrences(tokens: Tokens, n_words: int, window: int) -> csr_matrix:
     from scipy.sparse import coo_matrix, csr_matrix
 
     counts = csr_matrix((n_words, n_words))
     for step in range(1, window + 1):
-        kept = tokens.sentences[:-step] == tokens.sentences[step:]
-        pair = tokens.words[:-step][kept], tokens.words[step:][kept]
+        together = tokens.sentences[:-step] == tokens.sentences[step:]
+        pair = tokens.words[:-step][together], tokens.words[step:][together]
         counts = counts + coo_matrix((np.ones(len(pair[0])), pair), counts.shape).tocsr()
     return (counts + counts.T).tocsr()
 
@@ -149,13 +146,13 @@ def _ppmi(counts: csr_matrix) -> csr_matrix:
 
 
 def _decompose(matrix: csr_matrix, k: int) -> tuple[Floats, Floats]:
-    """Return the k first left singular vectors and their values, largest first."""
+    """Return the first k left singular vectors and their singular values, largest first."""
     n = matrix.shape[0]
-    if n <= DENSE or k >= n:
+    if n <= MAX_DENSE or k >= n:
         u, s, _ = np.linalg.svd(matrix.toarray(), full_matrices=False)
         return u[:, :k], s[:k]
     from scipy.sparse.linalg import svds
 
-    u, s, _ = svds(matrix, k=k, v0=np.ones(n))  # a start of our own: the default is drawn at random
+    u, s, _ = svds(matrix, k=k, v0=np.ones(n))  # fixed start: the default is random
     order = np.argsort(-s, kind="stable")
     return u[:, order], s[order]
