@@ -21,7 +21,7 @@ def digits(first: int | None = None) -> Collection:
     Parameters
     ----------
     first : int, optional
-        Keep only the first so many.
+        Number of items to keep; all by default.
 
     References
     ----------

@@ -28,7 +28,7 @@ def emoji(first: int | None = None) -> Collection:
     Parameters
     ----------
     first : int, optional
-        Keep only the first so many.
+        Number of items to keep; all by default.
 
     References
     ----------

@@ -24,7 +24,10 @@ from rankloom.version import __version__
 
 Vectors = NDArray[Any]
 FORMAT = 2  # of cached vectors
-MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, with at most 1 nonzero in so many, l1 skips zeros
+MIN_SPARSE_LENGTH, SPARSITY = (
+    1024,
+    8,
+)  # from this length, if fewer than 1 in SPARSITY values are nonzero, l1 skips zeros
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ class _Work:
 
     def digest(self, collection: Collection, part: str) -> _PartDigest | None:
         """Return the digest of a part of items and queries; None if lists are not cached."""
-        if self.cache.folder is None or part == "ids":  # ids do not tell what is in a file of lists
+        if self.cache.folder is None or part == "ids":  # ids say nothing about the content of a run file
             return None
         try:
             stamps = _stamps(collection, part)  # before the content is read
