@@ -33,7 +33,7 @@ def loaded_by(code):
         "import rankloom",
         "from rankloom.fusion_graph.index import FusionIndex",
         "from rankloom.fusion_graph import compare, draw, graph, normalize, weave",
-        "import rankloom.threads, rankloom.io.folder",
+        "import rankloom.threads, rankloom.io.array_folder",
         "import rankloom.evaluation, rankloom.evaluation.selection",
         "import rankloom.datasets, rankloom.rankers, rankloom.datasets.images",
         "from rankloom.rankers import bag_of_words, word_graph, word_movers, sentences",

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from brute import random_collection
 from rankloom import Ids, IndexFileError, InputError, Ranks
 from rankloom.fusion_graph.index import FORMATS, FusionIndex
-from rankloom.io.folder import META
+from rankloom.io.array_folder import META
 from strategies import collections
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "index-v1"

@@ -48,7 +48,7 @@ def correlate(
 
 
 def _draw(path: Path, title: str, names: Sequence[str], matrix: Any) -> None:
-    from rankloom.io.atomic import atomic_write
+    from rankloom.io.atomic_file import atomic_write
     from rankloom.report.plots import heat_map
 
     with atomic_write(path) as file:

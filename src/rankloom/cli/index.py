@@ -39,7 +39,7 @@ def index(
     rankloom index a-items.run b-items.run -o shop.loom
     """
     from rankloom.fusion_graph.index import KIND, FusionIndex
-    from rankloom.io.folder import check_folder
+    from rankloom.io.array_folder import check_folder
 
     check_folder(output, KIND)
     with progress_bars() as progress:

@@ -64,7 +64,7 @@ def rank(
     rankloom rank soccer --path data/soccer --ranker bic --ranker acc -o ranks
     """
     from rankloom.io import write_ranks
-    from rankloom.io.atomic import make_folder
+    from rankloom.io.atomic_file import make_folder
     from rankloom.rankers import rank_collection
     from rankloom.registry import Call
 
@@ -115,7 +115,7 @@ def _check_labels(collection: "Collection") -> None:
 
 
 def _write_labels(path: Path, collection: "Collection") -> None:
-    from rankloom.io.atomic import atomic_write
+    from rankloom.io.atomic_file import atomic_write
 
     if collection.labels is None:
         path.unlink(missing_ok=True)  # from another collection

@@ -10,7 +10,7 @@ from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import SUFFIXES, ImageFile
 from rankloom.datasets.layout import list_files
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.lines import FilePath
+from rankloom.io.text_file import FilePath
 from rankloom.ranks import Ids
 
 #: The kind of files to read from a folder.

@@ -11,7 +11,7 @@ from rankloom.datasets.images import SUFFIXES, ImageFile
 from rankloom.datasets.layout import check_classes, check_count, find_folder, images_folder, list_files
 from rankloom.errors import InputError
 from rankloom.io import read_labels
-from rankloom.io.lines import FilePath
+from rankloom.io.text_file import FilePath
 from rankloom.ranks import Ids
 
 BLOCK = 160  # pixels: an image of 640 x 640 has 4 x 4 blocks

@@ -8,7 +8,7 @@ from typing import cast
 from rankloom.datasets.collection import Collection, Queries, register_collection
 from rankloom.errors import InputError
 from rankloom.io import read_labels, read_qrels
-from rankloom.io.lines import FilePath
+from rankloom.io.text_file import FilePath
 from rankloom.ranks import Ids
 
 

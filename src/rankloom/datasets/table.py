@@ -11,7 +11,7 @@ from typing import Any
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.lines import FilePath, numbered_lines, opened, shown
+from rankloom.io.text_file import FilePath, numbered_lines, opened, shown
 from rankloom.ranks import Ids
 
 MAX_FIELD = (1 << 31) - 1  # characters in a field of a CSV file; Python's default limit is 131,072

@@ -12,7 +12,7 @@ from rankloom.datasets.collection import Collection, Queries, register_collectio
 from rankloom.datasets.layout import check_classes, check_count, find_folder
 from rankloom.errors import InputError
 from rankloom.io import read_qrels
-from rankloom.io.lines import FilePath, numbered_lines, opened, shown
+from rankloom.io.text_file import FilePath, numbered_lines, opened, shown
 from rankloom.ranks import Ids
 
 OHSUMED = "ohsumed_single_label_18302.jsonl"

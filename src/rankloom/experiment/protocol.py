@@ -31,7 +31,7 @@ from rankloom.experiment.selections import apply_selections
 from rankloom.experiment.spec import Experiment
 from rankloom.experiment.step_cache import StepCache, StepError, make_steps_folder
 from rankloom.fusion_graph.index import FusionIndex
-from rankloom.io.atomic import atomic_write
+from rankloom.io.atomic_file import atomic_write
 from rankloom.io.cache import Cache
 from rankloom.ranks import PAD, Ranks
 from rankloom.registry import Call

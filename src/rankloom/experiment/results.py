@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError, whole_number
 from rankloom.experiment.spec import Experiment
-from rankloom.io.atomic import atomic_write
-from rankloom.io.lines import numbered_lines
+from rankloom.io.atomic_file import atomic_write
+from rankloom.io.text_file import numbered_lines
 
 Floats = NDArray[np.float64]
 #: Measure -> its value for each query.

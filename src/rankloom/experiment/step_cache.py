@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rankloom.errors import InputError, RankloomError
 from rankloom.experiment.results import TIMED, Record, from_json, to_json
 from rankloom.experiment.spec import digest
-from rankloom.io.atomic import atomic_write, make_folder
+from rankloom.io.atomic_file import atomic_write, make_folder
 from rankloom.version import __version__
 
 R = TypeVar("R", bound=Record)

@@ -25,7 +25,7 @@ from rankloom.fusion_graph.compare import COMPARATORS, mcs, wgu
 from rankloom.fusion_graph.graph import Explanation, FusionGraph, check_graph_norm, explain
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.fusion_graph.weave import WEIGHTINGS, Order, check_arrays, measure, postings, weave
-from rankloom.io.folder import open_folder, save_folder
+from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.threads import Progress, Scratch, run_blocks

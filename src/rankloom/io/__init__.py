@@ -1,6 +1,6 @@
 """Files and data frames to Ranks and back: TREC runs and judgments, UDLF text, NumPy arrays, pandas, polars."""
 
-from rankloom.io.atomic import atomic_write, check_target
+from rankloom.io.atomic_file import atomic_write, check_target
 from rankloom.io.formats import FORMATS, Format, format_of, read_ranks, write_ranks
 from rankloom.io.frames import from_frame, to_pandas, to_polars
 from rankloom.io.labels import read_labels

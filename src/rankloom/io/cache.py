@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.io.atomic import atomic_write, make_folder
+from rankloom.io.atomic_file import atomic_write, make_folder
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankloom.io.lines import FilePath
 from rankloom.io.npz import read_npz, write_npz
+from rankloom.io.text_file import FilePath
 from rankloom.io.trec import read_run, write_run
 from rankloom.io.udlf import read_udlf_ranks, write_udlf_ranks
 from rankloom.ranks import Ranks

@@ -1,7 +1,7 @@
 """Classes of items: lines of ``item<TAB>class``."""
 
 from rankloom.errors import InputError
-from rankloom.io.lines import FilePath, numbered_lines, shown
+from rankloom.io.text_file import FilePath, numbered_lines, shown
 
 
 def read_labels(path: FilePath) -> dict[str, str]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.io.atomic import atomic_write
-from rankloom.io.lines import FilePath, opened
+from rankloom.io.atomic_file import atomic_write
+from rankloom.io.text_file import FilePath, opened
 from rankloom.ranks import Ids, Ranks
 
 FORMAT = 1

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.io.atomic import atomic_write
-from rankloom.io.lines import FilePath, check_written, is_number, numbered_lines, shown, unknown_item, whole_number
+from rankloom.io.atomic_file import atomic_write
 from rankloom.io.rows import Duplicates, Rows, check_duplicates_policy, ranks_of
+from rankloom.io.text_file import FilePath, check_written, is_number, numbered_lines, shown, unknown_item, whole_number
 from rankloom.ranks import PAD, Ids, Ranks
 
 RUN_COLUMNS = "query Q0 item rank score tag"

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rankloom._kernels.nearest import nearest
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.atomic import atomic_write
-from rankloom.io.lines import FLOAT32_MAX, FilePath, check_written, is_number, numbered_lines, shown, unknown_item
+from rankloom.io.atomic_file import atomic_write
+from rankloom.io.text_file import FLOAT32_MAX, FilePath, check_written, is_number, numbered_lines, shown, unknown_item
 from rankloom.ranks import MAX_ITEMS, PAD, Ids, Ranks
 
 #: How a file of ranked lists says which item it means.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io import read_ranks
 from rankloom.io.cache import Cache
-from rankloom.io.lines import FilePath
+from rankloom.io.text_file import FilePath
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.threads import Progress

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError, MissingExtraError, UnknownNameError, whole_number
 from rankloom.io.cache import Cache
-from rankloom.io.lines import FilePath
+from rankloom.io.text_file import FilePath
 from rankloom.rankers.precomputed import read_matrix
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Ranks

@@ -217,7 +217,7 @@ class _Search:
         self, squares: NDArray[np.float32], shares: Floats, items: NDArray[np.intp], costs: Floats
     ) -> Floats:
         """Return the larger of the current bound and the cost of the query's words."""
-        from rankloom._kernels.movers import query_side
+        from rankloom._kernels.word_mover import query_side
 
         texts, other = self.model.texts, np.empty(len(items))
         query_side(squares, shares, texts.indptr, texts.indices, items, other)

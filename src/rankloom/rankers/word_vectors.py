@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import table
 from rankloom.errors import InputError, whole_number
-from rankloom.io.lines import FilePath, numbered_lines, opened
+from rankloom.io.text_file import FilePath, numbered_lines, opened
 from rankloom.rankers.terms import Tokens, Vocabulary
 
 if TYPE_CHECKING:

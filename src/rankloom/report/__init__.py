@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from rankloom.experiment.results import Results
-from rankloom.io.atomic import atomic_write, make_folder
+from rankloom.io.atomic_file import atomic_write, make_folder
 from rankloom.report.formats import FORMATS
 from rankloom.report.page import to_html
 from rankloom.report.sections import sections

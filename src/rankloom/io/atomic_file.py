@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TextIO, cast, overload
 
 from rankloom.errors import InputError
-from rankloom.io.lines import FilePath
+from rankloom.io.text_file import FilePath
 
 GZIP_LEVEL = 6  # 9 takes three times as long for a percent or two
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from rankloom import IndexFileError, InputError
-from rankloom.io import folder
-from rankloom.io.folder import META, SMALL, open_folder, save_folder
+from rankloom.io import array_folder as folder
+from rankloom.io.array_folder import META, SMALL, open_folder, save_folder
 
 KIND = "box"
 WHAT = {"kind": KIND, "format": 2, "note": "é"}
@@ -241,7 +241,7 @@ DYING = """
 import os, shutil, signal, sys
 from pathlib import Path
 import numpy as np
-from rankloom.io import folder
+from rankloom.io import array_folder as folder
 
 path, value, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 steps = 0
