@@ -1,4 +1,4 @@
-"""Search by tests/oracle.py brought to the shape of ours, and random collections to search."""
+"""Brute-force search with tests/oracle.py, assertions on results, and random collections."""
 
 import os
 
@@ -8,12 +8,12 @@ import pytest
 import oracle
 from rankloom import PAD, Ranks
 
-CLOSE = 2e-6  # weights are kept in float32
-JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"  # kernels in plain Python are slow: smaller cases then
+CLOSE = 2e-6  # weights are stored in float32
+JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"  # kernels are slow in plain Python: use smaller cases
 
 
 def plain(ranks):
-    """Rows of ranks as lists of numbers."""
+    """Return the rows of ranks as lists of numbers."""
     return [[item for item in row if item != PAD] for row in ranks.items.tolist()]
 
 
@@ -29,14 +29,14 @@ def padded(rows, n_items, scores=None):
 
 
 def random_collection(seed, *, n=30, m=2, depth=6, hubs=0, ragged=True):
-    """Lists over a line of points, so that neighbors list each other; hubs are in nearly every list."""
+    """Return lists of neighboring points on a line, so that neighbors list each other; hubs are in nearly all lists."""
     random = np.random.default_rng(seed)
     rankers = []
     for _ in range(m):
-        place = random.random(n)
+        points = random.random(n)
         rows = []
         for i in range(n):
-            near = np.argsort(np.abs(place - place[i]) + 0.05 * random.random(n))[:depth].tolist()
+            near = np.argsort(np.abs(points - points[i]) + 0.05 * random.random(n))[:depth].tolist()
             for hub in range(hubs):
                 if hub not in near and near and random.random() < 0.9:
                     near[int(random.integers(len(near)))] = hub
@@ -45,8 +45,8 @@ def random_collection(seed, *, n=30, m=2, depth=6, hubs=0, ragged=True):
     return rankers
 
 
-def assert_answers(out, expected, k):
-    """`out` holds the k best of `expected`, one {item: similarity} for each row, up to ties of rounding."""
+def assert_results(out, expected, k):
+    """Assert that `out` has the k best of `expected`, a {item: similarity} for each row, up to rounding."""
     assert len(out) == len(expected)
     for row, scores, want in zip(out.items.tolist(), out.scores.tolist(), expected, strict=True):
         found = [item for item in row if item != PAD]
@@ -59,7 +59,7 @@ def assert_answers(out, expected, k):
 
 
 def assert_documented_order(out, own=None):
-    """Best first; among equals the query itself (`own[row]`), then the smaller number."""
+    """Assert that items are sorted by score; ties: the query itself (`own[row]`), then the smaller number."""
     for q, (row, scores) in enumerate(zip(out.items.tolist(), out.scores.tolist(), strict=True)):
         keys = [
             (-score, own is None or item != own[q], item)
@@ -69,8 +69,8 @@ def assert_documented_order(out, own=None):
         assert keys == sorted(keys)
 
 
-def outside(collection, queries, index_settings, virtual):
-    """{item: similarity} of external queries; `collection` and `queries` are Ranks, one for each ranker."""
+def external(collection, queries, index_settings, virtual):
+    """Return {item: similarity} for each external query; `collection` and `queries` have Ranks for each ranker."""
     s = index_settings
     lists = [
         oracle.repositioned(plain(r), s.cutoff, s.depth) if s.reposition else plain(r.head(s.cutoff))
@@ -78,24 +78,24 @@ def outside(collection, queries, index_settings, virtual):
     ]
     n = collection[0].n_items
     graphs = [oracle.graph([ranker[i] for ranker in lists], lists, s.graph_norm) for i in range(n)]
-    answers = []
+    results = []
     for q in range(len(queries[0])):
-        asked = [
-            virtually(r, own, q, s.depth) if virtual else plain(r)[q]
+        query_lists = [
+            reposition_virtually(r, own, q, s.depth) if virtual else plain(r)[q]
             for r, own in zip(queries, collection, strict=True)
         ]
-        graph = oracle.graph([ranked[: s.cutoff] for ranked in asked], lists, s.graph_norm)
-        answers.append(
+        graph = oracle.graph([ranked[: s.cutoff] for ranked in query_lists], lists, s.graph_norm)
+        results.append(
             {
                 j: oracle.similarity(graph, graphs[j], s.comparator)
                 for j in range(n)
                 if oracle.share_a_vertex(graph, graphs[j])
             }
         )
-    return answers
+    return results
 
 
-def virtually(query, own, row, depth):
+def reposition_virtually(query, own, row, depth):
     listed = plain(query)[row][:depth]
     scores = query.scores[row].tolist()[: len(listed)]
     theirs = [values[: len(ranked[:depth])] for values, ranked in zip(own.scores.tolist(), plain(own), strict=True)]

@@ -1,4 +1,4 @@
-"""The command line in process: run a command, and expect one sentence where its input is wrong."""
+"""Running commands in process, and checking the error message of one that fails."""
 
 from typer.testing import CliRunner
 
@@ -10,7 +10,7 @@ def run(*arguments):
 
 
 def sentence(result):
-    """The one sentence of a command that was given something wrong."""
+    """Return the one-line error message of a failed command."""
     assert result.exit_code == 1, result.output
     assert result.stdout == ""
     assert len(result.stderr.strip().splitlines()) == 1

@@ -1,31 +1,31 @@
-"""The fusion-graph method, slow and plain: dicts and lists, written from the paper, sharing no code with rankloom.
+"""A simple and slow reference implementation of the fusion-graph method, written from the paper; no code of rankloom.
 
 Dourado, Pedronette, Torres: Unsupervised Graph-based Rank Aggregation for Improved Retrieval (2019). A ranker is
-a list of lists: ranker[i] is item i's list, best first, items by number.
+a list of lists: ranker[i] is item i's list of item numbers, best first.
 """
 
 
 def position(ranked, item):
-    """Place of `item`, from 1; one past the end where it is not listed."""
+    """Return the position of `item`, from 1; one past the end if it is not listed."""
     return ranked.index(item) + 1 if item in ranked else len(ranked) + 1
 
 
 def repositioned(ranker, cutoff, depth=1000):
-    """Equation 1, a stable sort, the cut."""
+    """Apply Equation 1 and cut the lists."""
     lists = [ranked[:depth] for ranked in ranker]
     return [eq1(ranked, [position(lists[j], i) for j in ranked])[:cutoff] for i, ranked in enumerate(lists)]
 
 
 def eq1(ranked, reciprocal):
-    def delta(place):
-        mine, other = place + 1, reciprocal[place]
+    def delta(index):
+        mine, other = index + 1, reciprocal[index]
         return mine + other + max(mine, other)
 
-    return [ranked[place] for place in sorted(range(len(ranked)), key=delta)]
+    return [ranked[index] for index in sorted(range(len(ranked)), key=delta)]
 
 
 def virtual_positions(listed, scores, own_scores):
-    """Where an external query would stand in the list of each item it lists."""
+    """Return the position that an external query would take in the list of each item it lists."""
     return [1 + sum(s > mine for s in own_scores[j]) for j, mine in zip(listed, scores, strict=True)]
 
 
@@ -33,11 +33,11 @@ def rescaled(ranked):
     """1.0 for the first to 0.1 for the last, in equal steps: {item: score}."""
     if len(ranked) == 1:
         return {ranked[0]: 1.0}
-    return {item: 1.0 - 0.9 * place / (len(ranked) - 1) for place, item in enumerate(ranked)}
+    return {item: 1.0 - 0.9 * index / (len(ranked) - 1) for index, item in enumerate(ranked)}
 
 
 def raw_graph(query_lists, collection):
-    """Algorithm 1 without its last line. `collection[r][A]` is the normalized list of item A by ranker r."""
+    """Algorithm 1 without its last line; `collection[r][A]` is the normalized list of item A by ranker r."""
     vertices, edges = {}, {}
     for ranked in query_lists:
         for a, weight in rescaled(ranked).items() if ranked else ():
@@ -56,14 +56,14 @@ def normalized(weights, graph_norm):
         return {}
     high = max(weights.values())
     low = min(weights.values()) if graph_norm == "minmax" else 0.0
-    if high - low < 1e-12:  # all equal: left as they are
+    if high - low < 1e-12:  # all equal: unchanged
         return dict(weights)
     return {key: (weight - low) / (high - low) for key, weight in weights.items()}
 
 
 def graph(query_lists, collection, graph_norm="max"):
     vertices, edges = raw_graph(query_lists, collection)
-    return {**normalized(vertices, graph_norm), **normalized(edges, graph_norm)}  # edges have pairs as keys
+    return {**normalized(vertices, graph_norm), **normalized(edges, graph_norm)}  # the keys of edges are pairs
 
 
 def similarity(a, b, comparator="wgu"):
@@ -79,7 +79,7 @@ def share_a_vertex(a, b):
 
 
 def search(rankers, cutoff=10, reposition=True, graph_norm="max", comparator="wgu", depth=1000):
-    """For each item {other: similarity} of all the items whose graphs share a vertex with its own."""
+    """Return, for each item, {other: similarity} of all items whose graphs share a vertex with its own."""
     if reposition:
         lists = [repositioned(ranker, cutoff, depth) for ranker in rankers]
     else:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rankloom import PAD, Ranks
 
-#: Few values, so that ties are common; all of them exact in float32.
+#: Few values, so that ties are common; all are exact in float32.
 SCORES = st.integers(-8, 8).map(lambda n: n / 4)
 SIZES = st.integers(0, 12)
 ROWS = st.integers(0, 6)
@@ -26,8 +26,8 @@ def _ranks(rows: list[list[int]], scores: list[list[float]] | None, n_items: int
 
 @st.composite
 def _lists(draw, n_items: int, min_length: int, max_length: int | None) -> list[int]:
-    longest = n_items if max_length is None else min(max_length, n_items)
-    length = draw(st.integers(min(min_length, longest), longest))
+    limit = n_items if max_length is None else min(max_length, n_items)
+    length = draw(st.integers(min(min_length, limit), limit))
     return draw(st.permutations(range(n_items)))[:length]
 
 
@@ -66,8 +66,8 @@ def collections(
 ) -> list[Ranks]:
     """Collection ranks of m rankers over the same items.
 
-    Row i normally begins with item i; in some it stands elsewhere or is absent. Lists are of different lengths,
-    some empty.
+    Row i usually begins with item i; in some rows it is elsewhere or absent. Lists have different lengths, some are
+    empty.
     """
     n = n_items if isinstance(n_items, int) else draw(n_items)
     rankers = m if isinstance(m, int) else draw(m)

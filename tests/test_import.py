@@ -1,4 +1,4 @@
-"""Importing rankloom is quick: what takes long to load is loaded when first used."""
+"""Importing rankloom is fast: slow dependencies are imported on first use."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ SLOW = (
 
 
 def loaded_by(code):
-    """Return which of the slow modules a fresh process has after running `code`."""
+    """Return the slow modules that are loaded in a new process after running `code`."""
     show = f"{code}\nimport sys\nprint(*(name for name in {SLOW} if name in sys.modules))"
     return subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True).stdout.split()
 
@@ -45,7 +45,7 @@ def test_importing_loads_nothing_slow(code):
     assert loaded_by(code) == []
 
 
-def test_building_an_index_loads_numba_and_neither_scipy_stats_nor_pandas():
+def test_building_an_index_loads_numba_but_not_scipy_stats_or_pandas():
     code = "from rankloom import FusionIndex, Ranks\nFusionIndex.build([Ranks([[0]])]).search()"
     loaded = loaded_by(code)
     assert "numba" in loaded

@@ -11,20 +11,20 @@ from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
 from rankloom import ranks as ranks_module
 from strategies import collections, ranks
 
-# What a Ranks is
+# Construction
 
 
-def test_ranks_hold_items_scores_and_size():
+def test_ranks_have_items_scores_and_size():
     r = Ranks([[0, 2, 1], [1, 0, -1]], [[3, 2, 1], [5, 5, 99]])
     assert (r.n_queries, r.depth, r.n_items, len(r)) == (2, 3, 3, 2)
     assert r.items.dtype == np.int32
     assert r.scores.dtype == np.float32
-    assert r.scores.tolist() == [[3, 2, 1], [5, 5, 0]]  # 0 where there is padding
+    assert r.scores.tolist() == [[3, 2, 1], [5, 5, 0]]  # 0 at padding
     assert r.lengths().tolist() == [3, 2]
     assert r.lengths().dtype == np.int32
 
 
-def test_n_items_is_one_more_than_the_largest_number_unless_given():
+def test_n_items_defaults_to_one_more_than_the_largest_number():
     assert Ranks([[0, 4]]).n_items == 5
     assert Ranks([[0, 4]], n_items=9).n_items == 9
     assert Ranks([[0]], item_ids=Ids(["a", "b"])).n_items == 2
@@ -32,7 +32,7 @@ def test_n_items_is_one_more_than_the_largest_number_unless_given():
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.uint8, np.uint32, np.uint64])
-def test_any_whole_number_type_will_do(dtype):
+def test_any_integer_dtype_is_accepted(dtype):
     assert Ranks(np.array([[2, 0, 1]], dtype)).items.tolist() == [[2, 0, 1]]
 
 
@@ -47,7 +47,7 @@ def test_ranks_are_read_only():
 
 
 @pytest.mark.parametrize("make", [Ranks, Ranks.trusted])
-def test_the_arrays_given_are_neither_changed_nor_frozen(make):
+def test_the_input_arrays_are_neither_changed_nor_frozen(make):
     items = np.array([[1, 0, -1]], np.int32)
     scores = np.array([[2, 1, 0]], np.float32)
     make(items, scores, 2)
@@ -63,7 +63,7 @@ def test_padding_scores_are_zeroed_in_the_copy_only():
     assert np.isnan(scores[0, 1])
 
 
-def test_later_changes_of_the_arrays_given_do_not_matter():
+def test_later_changes_of_the_input_arrays_have_no_effect():
     items = np.array([[1, 0]], np.int32)
     r = Ranks(items)
     items[:] = 7
@@ -78,7 +78,7 @@ def test_copies_are_equal_and_read_only_too(r):
         assert again.scores is None or not again.scores.flags.writeable
 
 
-def test_names_survive_pickling():
+def test_ids_survive_pickling():
     r = Ranks.from_dict({"q": ["a", "b"]})
     again = pickle.loads(pickle.dumps(r))  # noqa: S301  # our own bytes
     assert again.to_dict() == {"q": {"a": 1.0, "b": 0.5}}
@@ -92,7 +92,7 @@ def assert_same(a: Ranks, b: Ranks) -> None:
     assert (a.n_items, a.item_ids, a.query_ids) == (b.n_items, b.item_ids, b.query_ids)
 
 
-# What is empty
+# Empty ranks
 
 
 def test_a_list_may_be_empty():
@@ -120,7 +120,7 @@ def test_a_collection_may_have_no_items():
     assert Ranks(np.empty((0, 0)), n_items=0).as_collection().n_queries == 0
 
 
-# What is wrong
+# Invalid input
 
 WRONG_ITEMS = {
     "twice": ([[1, 0, -1], [2, 0, 2]], r"^Row 1 lists item 2 twice; give each item once\.$"),
@@ -129,7 +129,7 @@ WRONG_ITEMS = {
     "int64 that wraps": ([[0, 2**32]], "got 4294967296"),
     "uint64": (np.array([[0, 2**63 + 5]], np.uint64), "got 9223372036854775813"),
     "very negative": ([[0, -(2**62)]], "item number -4611686018427387904"),
-    "floats": ([[0.0, 1.0]], r"^items must be of whole numbers; got float64\.$"),
+    "floats": ([[0.0, 1.0]], r"^items must be whole numbers; got float64\.$"),
     "booleans": ([[True, False]], "whole numbers; got bool"),
     "strings": ([["a", "b"]], "whole numbers; got <U1"),
     "beyond int64": ([[0, 2**70]], "whole numbers; got object"),
@@ -139,14 +139,14 @@ WRONG_ITEMS = {
     "ragged": ([[0, 1], [2]], r"got rows of different lengths\. Pad the short ones"),
     "padding in the middle": (
         [[0, 1, 2], [0, -1, 1]],
-        "^Row 1 goes on after its padding; -1 may stand only at the end",
+        "^Row 1 has items after its padding; -1 may only end a row",
     ),
-    "padding at the front": ([[-1, 0]], "^Row 0 goes on after its padding"),
+    "padding at the front": ([[-1, 0]], "^Row 0 has items after its padding"),
 }
 
 
 @pytest.mark.parametrize(("items", "message"), WRONG_ITEMS.values(), ids=WRONG_ITEMS)
-def test_items_that_cannot_be_a_ranking_are_errors(items, message):
+def test_invalid_items_are_errors(items, message):
     with pytest.raises(InputError, match=message):
         Ranks(items)
 
@@ -155,26 +155,26 @@ WRONG_SCORES = {
     "NaN": ([[1.0, np.nan]], r"^Row 0 has the score nan; scores must be finite in float32\.$"),
     "infinity": ([[np.inf, 1.0]], "Row 0 has the score inf"),
     "beyond float32": ([[1e39, 1.0]], "Row 0 has the score inf; scores must be finite in float32"),
-    "rising": ([[0.1, 0.2]], r"^The scores of row 0 rise along the list; .*from_distances"),
-    "of another shape": ([[0.5]], r"^items and scores must be of one shape; got \(1, 2\) and \(1, 1\)\.$"),
+    "rising": ([[0.1, 0.2]], r"^The scores of row 0 increase along the list; .*from_distances"),
+    "of another shape": ([[0.5]], r"^items and scores must have the same shape; got \(1, 2\) and \(1, 1\)\.$"),
     "1-d": ([0.5, 0.1], "scores must be a 2-d array"),
     "ragged": ([[0.5, 0.1], [0.2]], "scores must be a 2-d array; got rows of different lengths"),
-    "strings": ([["a", "b"]], "scores must be of real numbers; got <U1"),
-    "complex": ([[1j, 0]], "scores must be of real numbers; got complex128"),
+    "strings": ([["a", "b"]], "scores must be real numbers; got <U1"),
+    "complex": ([[1j, 0]], "scores must be real numbers; got complex128"),
 }
 
 
 @pytest.mark.parametrize(("scores", "message"), WRONG_SCORES.values(), ids=WRONG_SCORES)
-def test_scores_that_cannot_be_are_errors(scores, message):
+def test_invalid_scores_are_errors(scores, message):
     with pytest.raises(InputError, match=message):
         Ranks([[0, 1]], scores)
 
 
-def test_booleans_as_scores_count_as_one_and_zero():
+def test_boolean_scores_count_as_one_and_zero():
     assert Ranks([[0, 1]], [[True, False]]).scores.tolist() == [[1, 0]]
 
 
-def test_scores_equal_in_float32_do_not_rise():
+def test_scores_equal_in_float32_do_not_increase():
     assert Ranks([[0, 1]], [[1.0, 1.0 + 1e-12]]).scores.tolist() == [[1, 1]]
 
 
@@ -196,7 +196,7 @@ WRONG_SIZES = {
 
 
 @pytest.mark.parametrize(("options", "message"), WRONG_SIZES.values(), ids=WRONG_SIZES)
-def test_sizes_that_do_not_fit_are_errors(options, message):
+def test_inconsistent_sizes_are_errors(options, message):
     with pytest.raises(InputError, match=message):
         Ranks([[0, 1], [3, 2]], **options)
 
@@ -204,23 +204,23 @@ def test_sizes_that_do_not_fit_are_errors(options, message):
 def test_the_row_of_an_error_is_right_beyond_the_first_block_of_checks(monkeypatch):
     monkeypatch.setattr(ranks_module, "CHECK_CELLS", 4)
     items = np.tile(np.arange(2), (9, 1))
-    for wrong, message in (([1, 1], "Row 7 lists item 1 twice"), ([-1, 1], "Row 7 goes on after its padding")):
+    for wrong, message in (([1, 1], "Row 7 lists item 1 twice"), ([-1, 1], "Row 7 has items after its padding")):
         items[7] = wrong
         with pytest.raises(InputError, match=message):
             Ranks(items)
 
 
-# From dicts and back
+# Dicts
 
 
-def test_from_dict_sorts_by_score_and_keeps_the_order_of_equals():
+def test_from_dict_sorts_by_score_and_keeps_the_order_of_ties():
     r = Ranks.from_dict({"q1": {"a": 1, "b": 3, "c": 1}, "q2": {"b": 0.5}})
     assert r.to_dict() == {"q1": {"b": 3, "a": 1, "c": 1}, "q2": {"b": 0.5}}
     assert list(r.to_dict()["q1"]) == ["b", "a", "c"]
     assert list(r.item_ids) == ["a", "b", "c"]
 
 
-def test_from_dict_takes_lists_without_scores_of_different_lengths():
+def test_from_dict_accepts_lists_of_different_lengths_without_scores():
     r = Ranks.from_dict({"q1": ["a", "b"], "q2": [], "q3": ["c"]})
     assert r.scores is None
     assert r.items.tolist() == [[0, 1], [-1, -1], [2, -1]]
@@ -231,24 +231,24 @@ def test_from_dict_may_be_empty():
     assert (Ranks.from_dict({}).n_queries, Ranks.from_dict({}).n_items) == (0, 0)
 
 
-def test_from_dict_with_item_ids_numbers_by_them():
+def test_from_dict_uses_the_numbering_of_item_ids():
     r = Ranks.from_dict({"q": ["b"]}, item_ids=Ids(["a", "b", "c"]))
     assert (r.items.tolist(), r.n_items) == ([[1]], 3)
 
 
 WRONG_DICTS = {
-    "mixed": ({"q1": {"a": 1.0}, "q2": ["a"]}, {}, "Some queries have scores and some have not"),
+    "mixed": ({"q1": {"a": 1.0}, "q2": ["a"]}, {}, "Only some queries have scores"),
     "an item twice": ({"q1": ["a", "a"]}, {}, "Row 0 lists item 0 twice"),
     "a string as a list": ({"q1": "abc"}, {}, "The list of query 'q1' must be a list or a dict; got str"),
     "a set, which has no order": ({"q1": {"a", "b"}}, {}, "must be a list or a dict; got set"),
     "NaN": ({"q1": {"a": np.nan}}, {}, "Row 0 has the score nan"),
     "an unknown item": ({"q1": ["dg"]}, {"item_ids": Ids(["dog"])}, r"Unknown item 'dg'; .* Did you mean 'dog'\?"),
-    "an item of no collection": ({"q1": ["a"]}, {"item_ids": Ids([])}, "Unknown item 'a'; there are none"),
+    "an empty collection": ({"q1": ["a"]}, {"item_ids": Ids([])}, "Unknown item 'a'; there are none"),
 }
 
 
 @pytest.mark.parametrize(("lists", "options", "message"), WRONG_DICTS.values(), ids=WRONG_DICTS)
-def test_dicts_that_cannot_be_ranks_are_errors(lists, options, message):
+def test_invalid_dicts_are_errors(lists, options, message):
     with pytest.raises(InputError, match=message):
         Ranks.from_dict(lists, **options)
 
@@ -257,12 +257,12 @@ def test_dicts_that_cannot_be_ranks_are_errors(lists, options, message):
 def test_to_dict_and_from_dict_are_inverse(r):
     ids = Ids(map(str, range(r.n_items)))
     again = Ranks.from_dict(r.to_dict(), item_ids=ids)
-    longest = int(r.lengths().max(initial=0))
-    np.testing.assert_array_equal(again.items, r.items[:, :longest])
-    np.testing.assert_array_equal(again.scores, r.scores[:, :longest])
+    depth = int(r.lengths().max(initial=0))
+    np.testing.assert_array_equal(again.items, r.items[:, :depth])
+    np.testing.assert_array_equal(again.scores, r.scores[:, :depth])
 
 
-# Parts of ranks
+# Selections
 
 
 @given(ranks(), st.integers(1, 14))
@@ -275,7 +275,7 @@ def test_head_cuts_every_list(r, depth):
 
 
 @pytest.mark.parametrize("depth", [0, -1, 1.5])
-def test_a_depth_below_one_is_an_error_everywhere(depth):
+def test_depth_must_be_a_positive_whole_number(depth):
     calls = (
         lambda: Ranks([[0, 1]]).head(depth),
         lambda: Ranks.from_distances([[0.0, 1.0]], depth),
@@ -287,35 +287,35 @@ def test_a_depth_below_one_is_an_error_everywhere(depth):
             call()
 
 
-def test_rows_come_in_the_order_asked():
+def test_rows_are_returned_in_the_order_given():
     r = Ranks([[0], [1], [2]], [[3], [2], [1]], query_ids=Ids(["x", "y", "z"]))
-    picked = r.rows([2, 0])
-    assert picked.to_dict() == {"z": {"2": 1}, "x": {"0": 3}}
+    selected = r.rows([2, 0])
+    assert selected.to_dict() == {"z": {"2": 1}, "x": {"0": 3}}
     assert r.rows(slice(1, None)).items.tolist() == [[1], [2]]
     assert r.rows(np.array([True, False, True])).items.tolist() == [[0], [2]]
     assert r.rows([]).n_queries == 0
 
 
 @pytest.mark.parametrize("numbers", [[3], [-1], [0, -2], [0.5]])
-def test_rows_that_are_not_there_are_errors(numbers):
+def test_nonexistent_rows_are_errors(numbers):
     with pytest.raises(InputError, match="from 0"):
         Ranks([[0], [1], [2]]).rows(numbers)
 
 
-def test_a_named_row_cannot_be_taken_twice():
+def test_a_row_with_an_id_cannot_be_selected_twice():
     with pytest.raises(InputError, match="'x' is given twice"):
         Ranks([[0]], query_ids=Ids(["x"])).rows([0, 0])
 
 
-def test_names_are_numbers_where_there_are_none():
+def test_ids_default_to_numbers():
     r = Ranks([[0, 1]])
     assert (r.item_id(1), r.query_id(0)) == ("1", "0")
 
 
-# Names
+# Ids
 
 
-def test_renumbered_ranks_hold_the_same_names():
+def test_renumbering_keeps_the_ids():
     r = Ranks.from_dict({"q": {"a": 2.0, "b": 1.0}})
     wider = r.renumbered(Ids(["z", "b", "a"]))
     assert wider.items.tolist() == [[2, 1]]
@@ -328,58 +328,58 @@ def test_renumbering_keeps_padding():
     assert r.renumbered(Ids(["b", "a"])).items.tolist() == [[1, 0], [PAD, PAD]]
 
 
-def test_renumbering_to_the_same_names_changes_nothing():
+def test_renumbering_to_the_same_ids_changes_nothing():
     r = Ranks.from_dict({"q": ["a", "b"]})
     assert r.renumbered(Ids(["a", "b"])) is r
 
 
-def test_an_item_that_the_new_numbering_lacks_is_an_error():
+def test_an_item_missing_from_the_new_numbering_is_an_error():
     with pytest.raises(UnknownNameError, match="Unknown item 'b'; choose from a"):
         Ranks.from_dict({"q": ["a", "b"]}).renumbered(Ids(["a"]))
 
 
-def test_items_without_names_cannot_be_renumbered():
-    with pytest.raises(InputError, match="item numbers only; give item_ids"):
+def test_items_without_ids_cannot_be_renumbered():
+    with pytest.raises(InputError, match="no item ids, only numbers; construct them with item_ids"):
         Ranks([[0]]).renumbered(Ids(["a"]))
 
 
-def test_as_collection_puts_each_list_at_its_item():
+def test_as_collection_matches_rows_to_items():
     r = Ranks.from_dict({"b": ["b", "a"], "a": ["a", "b"]})  # numbered b, a
-    named = Ranks(r.items, None, item_ids=r.item_ids.union(Ids(["c"])), query_ids=Ids(["a", "b"]))
-    collection = named.as_collection()
+    wider = Ranks(r.items, None, item_ids=r.item_ids.union(Ids(["c"])), query_ids=Ids(["a", "b"]))
+    collection = wider.as_collection()
     assert [collection.item_id(i) for i in range(3)] == ["a", "b", "c"]  # rows keep their order
     assert list(collection.query_ids) == ["a", "b", "c"]
     assert {q: list(row) for q, row in collection.to_dict().items()} == {"a": ["b", "a"], "b": ["a", "b"], "c": []}
 
 
-def test_as_collection_makes_a_query_in_no_list_an_item():
+def test_as_collection_adds_a_query_in_no_list_as_an_item():
     r = Ranks.from_dict({"x": {"a": 1.0}, "a": {"a": 2.0}}).as_collection()
     assert r.n_items == r.n_queries == 2
     assert r.to_dict() == {"a": {"a": 2.0}, "x": {"a": 1.0}}
 
 
 @given(collections(m=1))
-def test_collection_ranks_without_names_are_one_already(given_ranks):
+def test_as_collection_returns_collection_ranks_without_ids_unchanged(given_ranks):
     assert given_ranks[0].as_collection() is given_ranks[0]
 
 
-def test_without_names_a_collection_needs_a_row_for_each_item():
+def test_a_collection_without_ids_needs_a_row_for_each_item():
     with pytest.raises(InputError, match="got 1 rows and 2 items"):
         Ranks([[0, 1]]).as_collection()
 
 
 @given(ranks(n_queries=st.integers(1, 5)), st.data())
-def test_spread_takes_rows_and_leaves_gaps_empty(r, data):
+def test_spread_selects_rows_and_fills_gaps_with_empty_lists(r, data):
     numbers = np.array(data.draw(st.lists(st.integers(-1, r.n_queries - 1), max_size=6)), np.intp)
     out = r.spread(numbers, None)
     for row, number in zip(out.items, numbers, strict=True):
         assert row.tolist() == ([PAD] * r.depth if number == PAD else r.items[number].tolist())
 
 
-# From matrices (vectors are in test_knn.py)
+# Matrices (for vectors see _kernels/test_nearest.py)
 
 
-def test_distances_are_ranked_smallest_first_and_turned_round():
+def test_distances_are_ranked_smallest_first_and_negated():
     r = Ranks.from_distances([[2.0, 0.0, 1.0]], depth=2)
     assert r.items.tolist() == [[1, 2]]
     assert r.scores.tolist() == [[0.0, -1.0]]
@@ -393,12 +393,12 @@ def test_similarities_are_ranked_largest_first():
     assert r.scores.tolist() == [[1.0, 0.25, 0.0]]
 
 
-def test_in_a_square_matrix_the_item_itself_is_first_among_equals():
+def test_in_a_square_matrix_the_item_itself_wins_ties():
     assert Ranks.from_distances(np.zeros((3, 3))).items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
     assert Ranks.from_distances(np.zeros((2, 3))).items.tolist() == [[0, 1, 2], [0, 1, 2]]
 
 
-def test_a_boolean_matrix_is_one_of_zeros_and_ones():
+def test_a_boolean_matrix_counts_as_zeros_and_ones():
     r = Ranks.from_similarities(np.eye(3, dtype=bool))
     assert r.items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
     assert r.scores.tolist() == [[1, 0, 0]] * 3
@@ -423,18 +423,18 @@ WRONG_MATRICES = {
 
 
 @pytest.mark.parametrize(("matrix", "message"), WRONG_MATRICES.values(), ids=WRONG_MATRICES)
-def test_matrices_that_cannot_be_ranked_are_errors(matrix, message):
+def test_invalid_matrices_are_errors(matrix, message):
     with pytest.raises(InputError, match=message):
         Ranks.from_distances(matrix, depth=1)
 
 
-def test_the_ids_of_a_matrix_must_fit_it():
+def test_the_ids_must_match_the_matrix():
     with pytest.raises(InputError, match="got 2 and 1"):
         Ranks.from_distances([[0.0, 1.0]], item_ids=Ids(["a"]))
 
 
 @given(st.data(), st.integers(1, 7))
-def test_a_matrix_is_ranked_as_sorting_does(data, depth):
+def test_ranking_a_matrix_equals_sorting_it(data, depth):
     n, width = data.draw(st.tuples(st.integers(1, 6), st.integers(1, 6)))
     costs = np.array([data.draw(st.lists(st.integers(-3, 3), min_size=width, max_size=width)) for _ in range(n)])
     r = Ranks.from_distances(costs, depth)

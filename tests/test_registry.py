@@ -2,9 +2,11 @@ from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.registry import Registry, file_options, load_plugin
+from rankloom.registry import Call, Registry, file_options, load_plugin, parse_value, show_value
 
 GROUP = "rankloom.test_shapes"
 
@@ -28,19 +30,19 @@ def test_a_registered_name_is_found(shapes):
     assert len(shapes) == 1
 
 
-def test_register_gives_back_what_it_decorates():
+def test_register_returns_what_it_decorates():
     def area():
         return 1
 
     assert Registry("function", group=GROUP).register("area")(area) is area
 
 
-def test_an_unknown_name_is_an_error_with_the_nearest(shapes):
+def test_an_unknown_name_is_an_error_that_suggests_the_nearest(shapes):
     with pytest.raises(UnknownNameError, match=r"Unknown shape 'sqare'; choose from square\. Did you mean 'square'\?"):
         shapes["sqare"]
 
 
-def test_it_is_a_mapping_also_where_a_name_is_missing(shapes):
+def test_a_registry_is_a_mapping(shapes):
     assert shapes.get("circle") is None
     assert shapes.get("circle", 0) == 0
     assert dict(shapes) == {"square": 4}
@@ -51,20 +53,20 @@ def test_a_name_registered_twice_is_an_error(shapes):
         shapes.register("square")(5)
 
 
-def test_plug_ins_join(shapes, monkeypatch):
+def test_plug_ins_are_registered(shapes, monkeypatch):
     plug_in(monkeypatch, tau="math:tau")
     assert sorted(shapes) == ["square", "tau"]
     assert shapes["tau"] > 6
 
 
-def test_a_broken_plug_in_is_left_out_with_a_warning(shapes, monkeypatch):
+def test_a_broken_plug_in_is_skipped_with_a_warning(shapes, monkeypatch):
     plug_in(monkeypatch, broken="no_such_module:x", tau="math:tau")
     with pytest.warns(UserWarning, match=r"Skipped the plug-in 'broken' \(no_such_module:x\): No module"):
         assert sorted(shapes) == ["square", "tau"]
     assert "broken" not in shapes
 
 
-def test_a_plug_in_cannot_take_a_known_name(shapes, monkeypatch):
+def test_a_plug_in_cannot_replace_an_entry(shapes, monkeypatch):
     plug_in(monkeypatch, square="math:tau")
     with pytest.warns(UserWarning, match="'square' is registered twice"):
         assert shapes["square"] == 4
@@ -77,7 +79,7 @@ def test_plug_ins_are_loaded_once(shapes, monkeypatch):
     assert calls == [GROUP]
 
 
-def test_an_option_annotated_as_a_path_takes_the_name_of_a_file():
+def test_an_option_annotated_as_a_path_must_be_the_path_of_a_file():
     from rankloom.datasets import COLLECTIONS
     from rankloom.rankers import RANKERS
 
@@ -90,32 +92,32 @@ def test_an_option_annotated_as_a_path_takes_the_name_of_a_file():
     found = {name: file_options(RANKERS[name]) for name in ("file", "matrix", "wmd", "vectors")}
     assert found == {"file": ["path", "items"], "matrix": ["path"], "wmd": ["vectors"], "vectors": ["path"]}
     for value in (2024, True, ("a", "b")):
-        with pytest.raises(InputError, match="qrels of the collection 'files' must be the name of a file; got"):
+        with pytest.raises(InputError, match="qrels of the collection 'files' must be the path of a file; got"):
             COLLECTIONS.make("files", qrels=value)
 
 
 @pytest.mark.parametrize(
-    ("registry", "name", "options", "why"),
+    ("registry", "name", "options", "message"),
     [
         ("rankers", "okapi", {"k1": "abc"}, "k1 of the ranker 'okapi' must be a finite number; got 'abc'"),
         ("rankers", "okapi", {"k1": float("nan")}, "k1 .* must be a finite number; got nan"),
         ("rankers", "okapi", {"b": True}, "b .* must be a finite number; got True"),
         ("rankers", "gnf-wgu", {"idf": "maybe"}, "idf .* must be yes or no; got 'maybe'"),
         ("rankers", "bic", {"longest_side": 2.5}, "longest_side .* must be a whole number or none; got 2.5"),
-        ("rankers", "bow-cosine", {"weights": 3}, 'must be a text; got 3. Put it in quotes: weights="3"'),
+        ("rankers", "bow-cosine", {"weights": 3}, 'must be text; got 3. Put it in quotes: weights="3"'),
         ("datasets", "soccer", {"check": "maybe"}, "check of the collection 'soccer' must be yes or no; got 'maybe'"),
-        ("datasets", "table", {"path": "t.csv", "label": 7}, "must be a text or none; got 7. Put it in quotes"),
+        ("datasets", "table", {"path": "t.csv", "label": 7}, "must be text or none; got 7. Put it in quotes"),
     ],
 )
-def test_a_value_of_the_wrong_type_is_refused(registry, name, options, why):
+def test_a_value_of_the_wrong_type_is_an_error(registry, name, options, message):
     from rankloom.datasets import COLLECTIONS
     from rankloom.rankers import RANKERS
 
-    with pytest.raises(InputError, match=why):
+    with pytest.raises(InputError, match=message):
         (RANKERS if registry == "rankers" else COLLECTIONS).make(name, **options)
 
 
-def test_a_whole_number_will_do_for_any_and_other_types_are_the_makers_own():
+def test_whole_numbers_are_accepted_as_floats_and_other_types_are_not_checked():
     boxes = Registry("box", group=GROUP)
 
     def box(side: float = 1.0, sizes: "list[int] | None" = None, free=0):
@@ -125,7 +127,7 @@ def test_a_whole_number_will_do_for_any_and_other_types_are_the_makers_own():
     assert boxes.make("box", side=np.int64(2), sizes=(1, 2), free="y") == (2, (1, 2), "y")
 
 
-def test_make_reads_a_spelling_and_more_options_win_over_it():
+def test_options_of_make_override_those_of_the_spelling():
     boxes = Registry("box", group=GROUP)
     boxes.register("box")(lambda *, side=1, lid=False: (side, lid))
     assert boxes.make("box(side=2)", side=3, lid=True) == (3, True)
@@ -142,16 +144,86 @@ def test_a_plug_in_file_is_run_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "why"),
+    ("name", "text", "message"),
     [
         ("none.py", None, "There is no plug-in file"),
-        ("notes.txt", "x = 1", "A plug-in is a Python file whose name ends in .py"),
+        ("notes.txt", "x = 1", "A plug-in must be a Python file \\(.py\\)"),
         ("broken.py", "1 / 0", "failed: ZeroDivisionError"),
         ("typo.py", "def", "failed: SyntaxError"),
     ],
 )
-def test_a_plug_in_file_that_cannot_be_run_is_one_sentence(tmp_path, name, text, why):
+def test_a_plug_in_file_that_fails_is_an_error(tmp_path, name, text, message):
     if text is not None:
         (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=why):
+    with pytest.raises(InputError, match=message):
         load_plugin(tmp_path / name)
+
+
+# Spelling
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(),
+    st.text('\\",()[]= a1_.'),
+    st.sampled_from(["1_000", "inf", "-inf", "nan", "1e999", "٣", "9" * 5000, "yes", "a\\"]),
+)
+VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=3).map(tuple))
+NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True)
+
+
+@given(NAMES, st.dictionaries(NAMES, VALUES, max_size=4))
+def test_a_spelling_parses_back(name, options):
+    call = Call.of(name, options)
+    assert Call.parse(str(call)) == call
+
+
+@given(SCALARS)
+def test_a_value_keeps_its_type(value):
+    again = parse_value(show_value(value))
+    assert (again, type(again)) == (value, type(value))
+
+
+def test_options_are_sorted_so_that_equal_calls_are_equal():
+    assert Call.parse("f(b=1, a=2)") == Call.parse("f(a=2,b=1)")
+    assert hash(Call.parse("f(w=[1, 2])")) == hash(Call.of("f", {"w": [1, 2]}))
+
+
+def test_commas_in_brackets_and_quotes_do_not_separate():
+    call = Call.parse('file(path="a, (b).run", weights=[1, 2])')
+    assert dict(call.options) == {"path": "a, (b).run", "weights": (1, 2)}
+
+
+@pytest.mark.parametrize("text", ["", "(a=1)", "f(", "f(a=1", "f)", "f(a)", "f(=1)", "f(a=1, a=2)", "f(1a=2)", "f g"])
+def test_the_error_for_an_invalid_spelling_shows_it(text):
+    with pytest.raises(InputError, match=r"got|twice|Got"):
+        Call.parse(text)
+
+
+def test_a_trailing_backslash_is_escaped():
+    call = Call.of("f", {"a": "a b\\", "z": 1})
+    assert str(call) == r'f(a="a b\\", z=1)'
+    assert Call.parse(str(call)) == call
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a(b=1)(c=2)", 'a(b="x)', "a(b=[1)", "a(b=[1))", "a(b=(1])", 'a(b="x"y)', "f(a=" + "[" * 3000 + "]" * 3000 + ")"],
+)
+def test_brackets_and_quotes_must_be_balanced(text):
+    with pytest.raises(InputError, match=r"Unmatched|Unclosed|Quote text|more than 20 deep"):
+        Call.parse(text)
+
+
+def test_number_syntax_is_stricter_than_pythons():
+    assert [parse_value(text) for text in ("2019_01", "٣", "1e999", "nan")] == ["2019_01", "٣", "1e999", "nan"]
+    assert [parse_value(text) for text in ("+7", "-.5", "1e3", "inf")] == [7, -0.5, 1000.0, float("inf")]
+    with pytest.raises(InputError, match="cannot be NaN"):
+        Call.of("f", {"a": (1, float("nan"))})
+
+
+def test_a_lone_surrogate_is_an_error():
+    with pytest.raises(InputError, match="Quote text as in"):
+        Call.parse(r'f(a="\ud800")')

@@ -1,5 +1,3 @@
-"""Blocks of rows on threads."""
-
 import threading
 import time
 
@@ -24,18 +22,18 @@ def test_blocks_cover_every_row_once(n, block, threads):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_progress_rises_to_the_whole(threads):
-    told = []
+def test_progress_is_reported_up_to_the_total(threads):
+    calls = []
     run_blocks(
-        lambda start, stop: None, 10, stage="Work", block=3, threads=threads, progress=lambda *what: told.append(what)
+        lambda start, stop: None, 10, stage="Work", block=3, threads=threads, progress=lambda *call: calls.append(call)
     )
-    assert [stage for stage, _, _ in told] == ["Work"] * 4
-    assert [done for _, done, _ in told] == [3, 6, 9, 10]
-    assert {total for _, _, total in told} == {10}
+    assert [stage for stage, _, _ in calls] == ["Work"] * 4
+    assert [done for _, done, _ in calls] == [3, 6, 9, 10]
+    assert {total for _, _, total in calls} == {10}
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_error_in_a_block_comes_out_and_the_rest_is_not_started(threads):
+def test_an_error_in_a_block_propagates_and_cancels_the_rest(threads):
     started = []
 
     def work(start, stop):
@@ -49,8 +47,8 @@ def test_an_error_in_a_block_comes_out_and_the_rest_is_not_started(threads):
     assert len(started) < 1000
 
 
-def test_an_error_in_progress_comes_out():
-    def stop(*what):
+def test_an_error_in_the_progress_callback_propagates():
+    def stop(*call):
         raise KeyboardInterrupt
 
     for threads in (1, 2):
@@ -58,14 +56,14 @@ def test_an_error_in_progress_comes_out():
             run_blocks(lambda start, stop: None, 100, stage="Work", block=1, threads=threads, progress=stop)
 
 
-def test_threads_are_at_least_one():
+def test_there_must_be_at_least_one_thread():
     assert n_threads(None) >= 1
     assert n_threads(3) == 3
     with pytest.raises(InputError, match=r"threads must be a whole number, at least 1; got 0\."):
         n_threads(0)
 
 
-def test_scratch_is_lent_to_one_at_a_time_and_used_again():
+def test_scratch_arrays_are_exclusive_and_reused():
     scratch = Scratch(3)
     with scratch.borrowed() as first, scratch.borrowed() as second:
         assert first is not second
@@ -74,7 +72,7 @@ def test_scratch_is_lent_to_one_at_a_time_and_used_again():
         assert again is first or again is second
 
 
-def test_scratch_that_an_error_left_dirty_is_not_used_again():
+def test_a_scratch_array_is_not_reused_after_an_error():
     scratch = Scratch(3)
 
     def spoil():
@@ -88,7 +86,7 @@ def test_scratch_that_an_error_left_dirty_is_not_used_again():
         assert array.tolist() == [0, 0, 0]
 
 
-def test_scratch_can_be_borrowed_by_many_threads():
+def test_scratch_is_thread_safe():
     scratch, wrong = Scratch(50), []
 
     def use():

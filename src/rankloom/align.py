@@ -1,4 +1,4 @@
-"""The ranks of several rankers brought to one numbering of items and of queries."""
+"""Alignment of several rankers to one numbering of items and one of queries."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
@@ -8,30 +8,30 @@ import numpy as np
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ids, Ranks
 
-#: What to do with a query that some rankers have no list for.
+#: How to treat a query that some rankers have no list for.
 Missing = Literal["error", "drop", "empty"]
 
 
 class AlignedRanks(list[Ranks]):
-    """Ranks over one numbering of items and one of queries, as `align` returns them; to align them again is free."""
+    """Ranks over one numbering of items and one of queries, as returned by `align`; aligning them again is free."""
 
 
 class CollectionRanks(AlignedRanks):
-    """Aligned ranks in which row i is item i's list, as `align_collection` returns them."""
+    """Aligned ranks in which row i is item i's list, as returned by `align_collection`."""
 
 
 def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> AlignedRanks:
     """Return the ranks of several rankers over one numbering of items and one of queries.
 
-    Ranks with names are matched by name: items are the union, in the order first met, and so are queries.
-    Ranks without names must agree in `n_items` and in the number of rows. Where only some have names, these
-    must agree among themselves, and the others are taken to be in their order.
+    Ranks with ids are matched by id: the items are the union, in order of appearance, and so are the queries.
+    Ranks without ids must agree in `n_items` and in the number of rows. If only some have ids, those ids must be
+    equal, and the other ranks are assumed to be in the same order.
 
     Parameters
     ----------
     missing : {"error", "drop", "empty"}
-        A query that some ranker has no list for: an error that names it, left out, or an empty list there.
-        To drop every query is an error.
+        How to treat a query that some ranker has no list for: raise an error, drop the query, or use an empty list.
+        Dropping every query is an error.
 
     Examples
     --------
@@ -48,10 +48,9 @@ def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> AlignedRanks
 
 
 def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
-    """Return collection ranks of several rankers over one numbering: row i is item i's list by each.
+    """Return the collection ranks of several rankers over one numbering: row i of each is item i's list.
 
-    Rows are matched to items by name (`Ranks.as_collection`). An item that a ranker has no list for has an empty
-    one there.
+    Rows are matched to items by id (`Ranks.as_collection`). An item that a ranker has no list for gets an empty one.
     """
     if isinstance(ranks, CollectionRanks):
         return ranks
@@ -60,7 +59,7 @@ def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
 
 
 def check_ranks(ranks: Sequence[Ranks]) -> None:
-    """Raise where `ranks` is not a sequence of Ranks, one for each ranker."""
+    """Raise InputError if `ranks` is not a non-empty sequence of Ranks."""
     if not isinstance(ranks, Iterable) or isinstance(ranks, Ranks) or not all(isinstance(r, Ranks) for r in ranks):
         raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
     if not ranks:
@@ -68,56 +67,58 @@ def check_ranks(ranks: Sequence[Ranks]) -> None:
 
 
 def _aligned_items(ranks: Sequence[Ranks]) -> list[Ranks]:
-    named = [r.item_ids for r in ranks if r.item_ids is not None]
-    if len(named) < len(ranks):
-        _check_same({r.n_items for r in ranks}, named, "items")
-        return [_named(r, named[0], r.query_ids) for r in ranks] if named else list(ranks)
-    common = named[0]
-    for other in named[1:]:
+    known = [r.item_ids for r in ranks if r.item_ids is not None]
+    if len(known) < len(ranks):
+        _check_same({r.n_items for r in ranks}, known, "items")
+        return [_with_ids(r, known[0], r.query_ids) for r in ranks] if known else list(ranks)
+    common = known[0]
+    for other in known[1:]:
         common = common.union(other)
     return [r.renumbered(common) for r in ranks]
 
 
 def _aligned_queries(ranks: list[Ranks], missing: Missing) -> list[Ranks]:
-    named = [r.query_ids for r in ranks if r.query_ids is not None]
-    if len(named) < len(ranks):
-        _check_same({r.n_queries for r in ranks}, named, "queries")
-        return [_named(r, r.item_ids, named[0]) for r in ranks] if named else ranks
-    if all(ids == named[0] for ids in named):
+    known = [r.query_ids for r in ranks if r.query_ids is not None]
+    if len(known) < len(ranks):
+        _check_same({r.n_queries for r in ranks}, known, "queries")
+        return [_with_ids(r, r.item_ids, known[0]) for r in ranks] if known else ranks
+    if all(ids == known[0] for ids in known):
         return ranks
-    queries = Ids(_common_names(named, missing))
+    queries = Ids(_common_queries(known, missing))
     return [
-        r.spread(np.array([ids.number(name) if name in ids else PAD for name in queries], np.intp), queries)
-        for r, ids in zip(ranks, named, strict=True)
+        r.spread(np.array([ids.number(query) if query in ids else PAD for query in queries], np.intp), queries)
+        for r, ids in zip(ranks, known, strict=True)
     ]
 
 
-def _named(ranks: Ranks, item_ids: Ids | None, query_ids: Ids | None) -> Ranks:
+def _with_ids(ranks: Ranks, item_ids: Ids | None, query_ids: Ids | None) -> Ranks:
     return Ranks.trusted(ranks.items, ranks.scores, ranks.n_items, item_ids=item_ids, query_ids=query_ids)
 
 
-def _check_same(counts: set[int], named: Sequence[Ids], what: str) -> None:
-    """Rows or items without names can be matched only if all are as many and in one order."""
+def _check_same(counts: set[int], known: Sequence[Ids], what: str) -> None:
+    """Raise InputError unless rows or items without ids can be matched by number."""
     ids = "item_ids" if what == "items" else "query_ids"
     if len(counts) > 1:
         shown = ", ".join(map(str, sorted(counts)))
-        raise InputError(f"The ranks are of different numbers of {what}: {shown}. Give {ids} to all, to match by name.")
-    if any(other != named[0] for other in named[1:]):
-        raise InputError(f"Some ranks name their {what} differently and some not at all. Give {ids} to all.")
+        raise InputError(
+            f"The ranks have different numbers of {what}: {shown}. Give {ids} to all of them, to match by id."
+        )
+    if any(other != known[0] for other in known[1:]):
+        raise InputError(f"Some ranks have different {ids} and some have none. Give {ids} to all of them.")
 
 
-def _common_names(named: Sequence[Ids], missing: Missing) -> list[str]:
-    names = list(dict.fromkeys(name for ids in named for name in ids))
-    gaps = [(name, ranker) for name in names for ranker, ids in enumerate(named, 1) if name not in ids]
+def _common_queries(known: Sequence[Ids], missing: Missing) -> list[str]:
+    queries = list(dict.fromkeys(query for ids in known for query in ids))
+    gaps = [(query, ranker) for query in queries for ranker, ids in enumerate(known, 1) if query not in ids]
     if missing == "empty" or not gaps:
-        return names
+        return queries
     if missing == "error":
         raise InputError(
-            f"Query {gaps[0][0]!r} has no list from ranker {gaps[0][1]} ({len(gaps)} such gaps). "
-            "Choose missing='drop' to leave such queries out, or missing='empty' to fuse what there is."
+            f"Query {gaps[0][0]!r} has no list from ranker {gaps[0][1]} (missing lists: {len(gaps)}). "
+            "Choose missing='drop' to leave such queries out, or missing='empty' to fuse the lists there are."
         )
-    gone = {name for name, _ in gaps}
-    kept = [name for name in names if name not in gone]
-    if not kept:
-        raise InputError(f"No query has a list from every ranker; {names[0]!r} is one of {len(names)} that have not.")
-    return kept
+    dropped = {query for query, _ in gaps}
+    common = [query for query in queries if query not in dropped]
+    if not common:
+        raise InputError(f"No query has a list from every ranker; the first of {len(queries)} is {queries[0]!r}.")
+    return common

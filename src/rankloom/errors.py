@@ -1,12 +1,12 @@
-"""What can go wrong, in one small tree.
+"""The exceptions of rankloom, and the checks of options that raise them.
 
 ::
 
     RankloomError
-    ├── InputError (also a ValueError)   something given is wrong; the message says what to do
-    │   └── UnknownNameError (also a KeyError)  a name that no registry or collection has
-    ├── IndexFileError (also an OSError) an index on disk cannot be used as it is
-    └── MissingExtraError (also an ImportError)  an optional package is not installed
+    ├── InputError (also a ValueError)              invalid input; the message says how to fix it
+    │   └── UnknownNameError (also a KeyError)      a name or id that does not exist
+    ├── IndexFileError (also an OSError)            an index on disk that cannot be used
+    └── MissingExtraError (also an ImportError)     an optional package that is not installed
 """
 
 import difflib
@@ -17,19 +17,19 @@ from typing import SupportsIndex
 
 
 class RankloomError(Exception):
-    """Base of every error that rankloom raises on purpose."""
+    """Base class of all exceptions that rankloom raises."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # By the message alone: some of these are made from other arguments, which a worker process cannot send.
+        # Pickle the message only: some subclasses take other arguments, which `args` does not hold.
         return _restored, (type(self), str(self))
 
 
 class InputError(RankloomError, ValueError):
-    """Something given is wrong: the message says what was got and what to do."""
+    """Invalid input: the message says what was given and what to do."""
 
 
 class UnknownNameError(InputError, KeyError):
-    """A name that is not among the known ones, with the nearest known one.
+    """A name or id that is not among the known ones; the message suggests the nearest.
 
     Examples
     --------
@@ -44,11 +44,11 @@ class UnknownNameError(InputError, KeyError):
         super().__init__(f"Unknown {kind} {name!r}; {advice}.{_hint(str(name), choices)}")
 
     def __str__(self) -> str:
-        return str(self.args[0])  # a KeyError would put it in quotes
+        return str(self.args[0])  # KeyError would add quotes
 
 
 def whole_number(name: str, value: object, minimum: int = 1) -> int:
-    """Return `value` as an int, or raise where it is not a whole number, at least `minimum`.
+    """Return `value` as an int; raise InputError if it is not a whole number of at least `minimum`.
 
     Examples
     --------
@@ -62,52 +62,52 @@ def whole_number(name: str, value: object, minimum: int = 1) -> int:
 
 
 def check_whole(**options: int) -> None:
-    """Raise for an option that is not a whole number, at least 1."""
+    """Raise InputError if an option is not a whole number of at least 1."""
     for name, value in options.items():
         whole_number(name, value)
 
 
 def check_between(low: float, high: float, **options: float) -> None:
-    """Raise for an option that is not strictly between two numbers."""
+    """Raise InputError if an option is not strictly between `low` and `high`."""
     for name, value in options.items():
         if not isinstance(value, Real) or not low < value < high:
             raise InputError(f"{name} must be above {low:g} and below {high:g}; got {value!r}.")
 
 
 def check_range(low: float, high: float, **options: float) -> None:
-    """Raise for an option that is not a number from `low` to `high`."""
+    """Raise InputError if an option is not a number from `low` to `high`."""
     for name, value in options.items():
         if not isinstance(value, Real) or not low <= value <= high:
             raise InputError(f"{name} must be from {low:g} to {high:g}; got {value!r}.")
 
 
 def check_choice(kind: str, value: object, choices: Iterable[str]) -> None:
-    """Raise for a name that is not among the choices."""
+    """Raise UnknownNameError if `value` is not one of the choices."""
     known = list(choices)
     if value not in known:
         raise UnknownNameError(kind, value, known)
 
 
 class IndexFileError(RankloomError, OSError):
-    """An index on disk is damaged, incomplete or of another format."""
+    """An index on disk is damaged, incomplete or of an unsupported format."""
 
 
 class MissingExtraError(RankloomError, ImportError):
-    """An optional package is needed and not installed."""
+    """A required optional package is not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs {package}: pip install 'rankloom[{extra}]'.")
 
 
 def _hint(name: str, choices: list[str]) -> str:
-    if len(choices) > 10_000:  # comparing takes too long
+    if len(choices) > 10_000:  # too slow
         return ""
     near = difflib.get_close_matches(name, choices, n=1) or difflib.get_close_matches(name.casefold(), choices, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _restored(kind: type[RankloomError], message: str) -> RankloomError:
-    """Make an error again from its message alone."""
+    """Return an error unpickled from its message."""
     error = kind.__new__(kind, message)
     error.args = (message,)
     return error

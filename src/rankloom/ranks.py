@@ -1,4 +1,4 @@
-"""Ranked lists as two arrays, and the numbering of outside names: what every other module speaks."""
+"""The core data structures: ranked lists as arrays (`Ranks`) and the numbering of ids (`Ids`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rankloom.errors import InputError, UnknownNameError, whole_number
 
 PAD = -1  # fills a row after its last item
 MAX_ITEMS = int(np.iinfo(np.int32).max)
-CHECK_CELLS = 1 << 22  # of a table checked at a time, so that the checks need little memory
+CHECK_CELLS = 1 << 22  # cells checked at a time, to bound the memory of the checks
 
 
 class Ids:
-    """Outside names (document ids, file names) numbered 0..n-1 in the order given; none may be given twice.
+    """Unique ids (of documents, files, queries) numbered 0..n-1 in the order given.
 
     Examples
     --------
@@ -28,80 +28,80 @@ class Ids:
     (1, 'd7', 2)
     """
 
-    __slots__ = ("_names", "_numbers")
+    __slots__ = ("_ids", "_numbers")
 
-    def __init__(self, names: Iterable[str]) -> None:
-        if isinstance(names, str):
-            raise InputError(f"Ids are several names; got one string, {names!r}. Put it in a list.")
-        self._names = tuple(names)
-        odd = [name for name in self._names if not isinstance(name, str)]
-        if odd:
-            raise InputError(f"Ids must be strings; got {odd[0]!r}. Use str() on each.")
-        self._numbers = {name: number for number, name in enumerate(self._names)}
-        if len(self._numbers) < len(self._names):
-            twice = next(name for i, name in enumerate(self._names) if self._numbers[name] != i)
-            raise InputError(f"Ids must differ; {twice!r} is given twice.")
+    def __init__(self, ids: Iterable[str]) -> None:
+        if isinstance(ids, str):
+            raise InputError(f"Ids must be a list of strings; got the string {ids!r}. Put it in a list.")
+        self._ids = tuple(ids)
+        wrong = [one for one in self._ids if not isinstance(one, str)]
+        if wrong:
+            raise InputError(f"Ids must be strings; got {wrong[0]!r}. Use str() on each.")
+        self._numbers = {one: number for number, one in enumerate(self._ids)}
+        if len(self._numbers) < len(self._ids):
+            twice = next(one for i, one in enumerate(self._ids) if self._numbers[one] != i)
+            raise InputError(f"Ids must be unique; {twice!r} is given twice.")
 
-    def number(self, name: str, kind: str = "id") -> int:
-        """Return the number of `name`; an unknown one is an error that names the nearest known."""
+    def number(self, id: str, kind: str = "id") -> int:
+        """Return the number of `id`; the error for an unknown id suggests the nearest known one."""
         try:
-            return self._numbers[name]
+            return self._numbers[id]
         except KeyError:
-            raise UnknownNameError(kind, name, self._numbers) from None
+            raise UnknownNameError(kind, id, self._numbers) from None
 
-    def numbers(self, names: Iterable[str], kind: str = "id") -> NDArray[np.int32]:
-        """Return the numbers of several names."""
-        return np.fromiter((self.number(name, kind) for name in names), np.int32)
+    def numbers(self, ids: Iterable[str], kind: str = "id") -> NDArray[np.int32]:
+        """Return the numbers of several ids."""
+        return np.fromiter((self.number(one, kind) for one in ids), np.int32)
 
     def union(self, other: Ids) -> Ids:
-        """Return these names, then those of `other` that are new."""
-        return self if other == self else Ids(dict.fromkeys([*self._names, *other._names]))
+        """Return these ids, followed by the new ones of `other`."""
+        return self if other == self else Ids(dict.fromkeys([*self._ids, *other._ids]))
 
     def __getitem__(self, number: int) -> str:
-        if not 0 <= number < len(self._names):  # PAD, too, is nobody's number
+        if not 0 <= number < len(self._ids):  # no negative indexing: -1 is PAD
             raise InputError(f"There is no id with the number {number}; there are {len(self)}, from 0.")
-        return self._names[number]
+        return self._ids[number]
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._ids)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._ids)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._numbers
+    def __contains__(self, id: object) -> bool:
+        return id in self._numbers
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Ids) and self._names == other._names)
+        return self is other or (isinstance(other, Ids) and self._ids == other._ids)
 
     def __hash__(self) -> int:
-        return hash(self._names)
+        return hash(self._ids)
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self._names[:3])) + (", ..." if len(self) > 3 else "")
+        shown = ", ".join(map(repr, self._ids[:3])) + (", ..." if len(self) > 3 else "")
         return f"Ids([{shown}], n={len(self)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ranks:
-    """Ranked lists, one row for each query, best item first; checked when made, read-only afterwards.
+    """Ranked lists, one row for each query, best item first; validated on construction, then read-only.
 
-    The arrays given are copied. What cannot be a ranking is an `InputError` that says where: an item twice in a
-    row, floats or booleans as items, numbers below -1 or not below `n_items`, items after padding, scores that
-    are not finite in float32, that rise, or that are of another shape. No rows, no items and rows of padding
-    alone (empty lists) are fine.
+    The arrays are copied. Invalid input raises an `InputError` that names the row: an item twice in a row, floats
+    or booleans as items, numbers below -1 or not below `n_items`, items after padding, scores that are not finite
+    in float32, that increase along a row, or that have another shape. No rows, no items and rows of padding only
+    (empty lists) are valid.
 
     Attributes
     ----------
     items : int32 array of shape (n_queries, depth)
-        Item numbers in [0, n_items), none twice in a row; a short row ends in PAD (-1).
+        Item numbers in [0, n_items), unique within a row; a short row is padded with PAD (-1).
     scores : float32 array of shape (n_queries, depth), or None
         Finite, higher is better, non-increasing along a row; 0 where `items` is PAD.
         None where only the order is known.
     n_items : int
-        Size of the collection; by default one more than the largest number, or as many as `item_ids`.
+        Size of the collection; by default the number of `item_ids`, or one more than the largest item number.
     item_ids, query_ids : Ids or None
-        Outside names of the items and of the rows; may be given as any sequence of different strings.
+        Ids of the items and of the rows; any sequence of unique strings is accepted.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Ranks:
 
     items: NDArray[np.int32]
     scores: NDArray[np.float32] | None = None
-    n_items: int = None  # type: ignore[assignment]  # an int once made
+    n_items: int = None  # type: ignore[assignment]  # an int once constructed
     item_ids: Ids | None = field(default=None, kw_only=True)
     query_ids: Ids | None = field(default=None, kw_only=True)
 
@@ -138,7 +138,7 @@ class Ranks:
         item_ids: Ids | None = None,
         query_ids: Ids | None = None,
     ) -> Ranks:
-        """Ranks from arrays that are known to be right: nothing is checked or copied."""
+        """Return ranks from arrays known to be valid, without checks or copies."""
         ranks = object.__new__(cls)
         _fill(ranks, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
         return ranks
@@ -147,11 +147,11 @@ class Ranks:
     def from_distances(
         cls, distances: ArrayLike, depth: int = 1000, *, item_ids: Ids | None = None, query_ids: Ids | None = None
     ) -> Ranks:
-        """Rank the columns of a matrix of distances, one row for each query, smallest first.
+        """Rank the columns of a distance matrix, one row for each query, smallest first.
 
-        Equal distances come in the order of item numbers; in a square matrix row i is item i,
-        which comes first among equals. Scores are the distances turned round. A NaN or an infinity is an error.
-        The matrix is read by blocks of rows, so it may be a memory map larger than memory.
+        Ties are broken by item number; in a square matrix row i is item i, which wins ties in its own row.
+        Scores are the negated distances. A NaN or an infinity is an error.
+        The matrix is read in blocks of rows, so it may be a memory map larger than memory.
 
         Examples
         --------
@@ -165,7 +165,7 @@ class Ranks:
     def from_similarities(
         cls, similarities: ArrayLike, depth: int = 1000, *, item_ids: Ids | None = None, query_ids: Ids | None = None
     ) -> Ranks:
-        """Rank the columns of a matrix of similarities, largest first; the rest as in `from_distances`."""
+        """Rank the columns of a similarity matrix, largest first; otherwise as `from_distances`."""
         items, cost = matrix_neighbors(similarities, whole_number("depth", depth), -1.0)
         return cls(items, 0 - cost, np.shape(similarities)[1], item_ids=item_ids, query_ids=query_ids)
 
@@ -180,18 +180,18 @@ class Ranks:
         item_ids: Ids | None = None,
         query_ids: Ids | None = None,
     ) -> Ranks:
-        """Rank vectors by nearness: exact, by blocks, never holding an n x n array.
+        """Rank vectors by an exact nearest-neighbor search, in blocks that never hold an n x n array.
 
         Parameters
         ----------
         vectors : array of shape (n_items, d)
-            Finite numbers; equal costs come in the order of item numbers.
+            Finite numbers; ties are broken by item number.
         metric : {"cosine", "dot", "l1", "l2"}
-            Cosines count to 12 places, so that vectors of one direction are equal; a zero vector's are 0.
+            Cosines are rounded to 12 decimals, so that parallel vectors tie; those of a zero vector are 0.
         depth : int
-            Length of the lists; shorter where the collection is smaller.
+            Length of the lists, at most the size of the collection.
         queries : array of shape (n_queries, d), optional
-            External queries; without them each vector is a query (and first among equals).
+            External queries; by default each vector is a query (and wins ties in its own list).
 
         Examples
         --------
@@ -207,10 +207,10 @@ class Ranks:
     def from_dict(
         cls, lists: Mapping[str, Mapping[str, float] | Sequence[str]], *, item_ids: Ids | None = None
     ) -> Ranks:
-        """Make ranks from ``{query: {item: score}}`` or ``{query: [best item, next, ...]}``.
+        """Return ranks from ``{query: {item: score}}`` or ``{query: [best item, next, ...]}``.
 
-        Items are sorted by score, highest first; equal scores keep the order of the dict.
-        Items are numbered as first met, unless `item_ids` gives the collection; then an item not in it is an error.
+        Items are sorted by score, highest first; ties keep the order of the dict.
+        Items are numbered in order of appearance, or as in `item_ids`, which must then contain all of them.
 
         Examples
         --------
@@ -218,12 +218,13 @@ class Ranks:
         >>> ranks.to_dict()
         {'q1': {'b': 0.8999999761581421, 'a': 0.20000000298023224}}
         """
-        odd = next((query for query, row in lists.items() if isinstance(row, str | Set)), None)
-        if odd is not None:
-            raise InputError(f"The list of query {odd!r} must be a list or a dict; got {type(lists[odd]).__name__}.")
+        wrong = next((query for query, row in lists.items() if isinstance(row, str | Set)), None)
+        if wrong is not None:
+            kind = type(lists[wrong]).__name__
+            raise InputError(f"The list of query {wrong!r} must be a list or a dict; got {kind}.")
         scored = [isinstance(row, Mapping) for row in lists.values()]
         if len(set(scored)) > 1:
-            raise InputError("Some queries have scores and some have not; give scores for all or for none.")
+            raise InputError("Only some queries have scores; give scores for all or for none.")
         ids = Ids(dict.fromkeys(item for row in lists.values() for item in row)) if item_ids is None else item_ids
         depth = max(map(len, lists.values()), default=0)
         items = np.full((len(lists), depth), PAD, np.int32)
@@ -238,7 +239,7 @@ class Ranks:
         return cls(items, scores, len(ids), item_ids=ids, query_ids=Ids(lists))  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """Return ``{query: {item: score}}``; where there are no scores, 1 / position stands for them."""
+        """Return ``{query: {item: score}}``; without scores, 1 / position is used."""
         scores = self.scores
         if scores is None:
             scores = np.broadcast_to(1.0 / np.arange(1, self.depth + 1, dtype=np.float32), self.items.shape)
@@ -251,12 +252,12 @@ class Ranks:
 
     @property
     def n_queries(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return len(self.items)
 
     @property
     def depth(self) -> int:
-        """How many columns: the length of the longest list, or more."""
+        """Number of columns: at least the length of the longest list."""
         return int(self.items.shape[1])
 
     def lengths(self) -> NDArray[np.int32]:
@@ -273,7 +274,7 @@ class Ranks:
         )
 
     def rows(self, numbers: Sequence[int] | NDArray[np.integer] | slice) -> Ranks:
-        """Return some of the lists, in the order of `numbers` (from 0), of a mask or of a slice."""
+        """Return the lists that row numbers (from 0), a mask or a slice select, in that order."""
         if np.ndim(numbers) != 1 and not isinstance(numbers, slice):  # type: ignore[arg-type]
             raise InputError(f"Give a list of row numbers, such as [3]; got {numbers!r}.")
         try:
@@ -287,45 +288,45 @@ class Ranks:
         return Ranks.trusted(self.items[picked], scores, self.n_items, item_ids=self.item_ids, query_ids=ids)
 
     def item_id(self, number: int) -> str:
-        """Return the outside name of an item; its number where it has none."""
+        """Return the id of an item, or its number as a string if the items have no ids."""
         return str(number) if self.item_ids is None else self.item_ids[number]
 
     def query_id(self, number: int) -> str:
-        """Return the outside name of a row; its number where it has none."""
+        """Return the id of a row, or its number as a string if the rows have no ids."""
         return str(number) if self.query_ids is None else self.query_ids[number]
 
     def renumbered(self, item_ids: Ids) -> Ranks:
-        """Return the same lists over the numbering `item_ids`; every item listed must be in it."""
+        """Return the same lists numbered by `item_ids`, which must contain every listed item."""
         if self.item_ids is None:
-            raise InputError("These ranks have item numbers only; give item_ids when making them.")
+            raise InputError("These ranks have no item ids, only numbers; construct them with item_ids.")
         if item_ids == self.item_ids:
             return self
         used = np.unique(self.items[self.items != PAD])
-        new = np.full(self.n_items + 1, PAD, np.int32)  # the last entry serves PAD
+        new = np.full(self.n_items + 1, PAD, np.int32)  # the last element maps PAD to itself
         new[used] = item_ids.numbers((self.item_ids[i] for i in used.tolist()), "item")
         return Ranks.trusted(new[self.items], self.scores, len(item_ids), item_ids=item_ids, query_ids=self.query_ids)
 
     def as_collection(self) -> Ranks:
         """Return collection ranks: row i is the list of item i.
 
-        Rows are matched to items by name. An item without a list of its own gets an empty one; a query that
-        is in no list becomes an item. Where rows or items have no names, row i must be item i already, and takes
-        the other's name.
+        Rows are matched to items by id. An item without a list gets an empty one; a query that no list contains
+        becomes an item. If the rows or the items have no ids, row i must already be item i, and both get the same
+        ids.
         """
         if self.query_ids is None or self.item_ids is None:
             if self.n_queries != self.n_items:
                 raise InputError(
                     f"Collection ranks have a row for each item; got {self.n_queries} rows and {self.n_items} items."
                 )
-            names = self.query_ids if self.item_ids is None else self.item_ids
-            if names is None:
+            ids = self.query_ids if self.item_ids is None else self.item_ids
+            if ids is None:
                 return self
-            return Ranks.trusted(self.items, self.scores, self.n_items, item_ids=names, query_ids=names)
-        if len(self.query_ids) and len(self.item_ids) and not any(name in self.item_ids for name in self.query_ids):
+            return Ranks.trusted(self.items, self.scores, self.n_items, item_ids=ids, query_ids=ids)
+        if len(self.query_ids) and len(self.item_ids) and not any(query in self.item_ids for query in self.query_ids):
             raise InputError(
-                f"No query ({self.query_ids[0]!r}, ...) is an item: these are lists of external queries, not the "
-                "lists of a collection's own items, which are needed here. Give those (fg takes them beside the "
-                "queries, as its collection), or use a method that works on queries alone, such as rrf."
+                f"No query ({self.query_ids[0]!r}, ...) is an item: these are lists of external queries, but the lists "
+                "of the items of a collection are needed. Give those (fg takes them as its collection, along with the "
+                "queries), or use a method that needs only the queries, such as rrf."
             )
         ids = self.query_ids.union(self.item_ids)  # rows keep their order
         if ids == self.query_ids:
@@ -335,7 +336,7 @@ class Ranks:
         return self.renumbered(ids).spread(rows, ids)
 
     def spread(self, numbers: NDArray[np.integer], query_ids: Ids | None) -> Ranks:
-        """Return rows by number, an empty list where the number is PAD."""
+        """Return rows by number, with an empty list wherever the number is PAD."""
         items = np.vstack([self.items, np.full((1, self.depth), PAD, np.int32)])[numbers]
         scores = self.scores
         if scores is not None:
@@ -346,9 +347,9 @@ class Ranks:
         return self.n_queries
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Through `trusted`, so that a copy or an unpickled one is read-only too.
-        make = partial(Ranks.trusted, item_ids=self.item_ids, query_ids=self.query_ids)
-        return make, (self.items, self.scores, self.n_items)
+        # Go through `trusted`, so that copies and unpickled ranks are read-only too.
+        create = partial(Ranks.trusted, item_ids=self.item_ids, query_ids=self.query_ids)
+        return create, (self.items, self.scores, self.n_items)
 
     def __repr__(self) -> str:
         scores = "no" if self.scores is None else "yes"
@@ -356,7 +357,7 @@ class Ranks:
 
 
 def stack_lists(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Return the lists of several rankers as one array of shape (rankers, rows, longest), padded."""
+    """Return the lists of several rankers as one padded array of shape (rankers, rows, max depth)."""
     width = max(one.shape[1] for one in lists)
     out = np.full((len(lists), len(lists[0]), width), PAD, np.int32)
     for ranker, one in enumerate(lists):
@@ -373,7 +374,7 @@ def _checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:
 
 
 def _fill(ranks: Ranks, **fields: object) -> None:
-    """Set the fields of a frozen Ranks, the arrays read-only (as views: the caller's stay as they are)."""
+    """Set the fields of a frozen Ranks; arrays as read-only views, so that the caller's stay writable."""
     for name, value in fields.items():
         if isinstance(value, np.ndarray):
             value = value.view()
@@ -382,8 +383,6 @@ def _fill(ranks: Ranks, **fields: object) -> None:
 
 
 def _checked_ids(given: Ids | Iterable[str] | None) -> Ids | None:
-    if isinstance(given, str):
-        raise InputError(f"Ids are a sequence of names; got the one name {given!r}.")
     return given if given is None or isinstance(given, Ids) else Ids(given)
 
 
@@ -416,7 +415,7 @@ def _check_rows(items: NDArray[np.int32]) -> None:
         rows = items[start : start + block]
         gap = (rows[:, :-1] == PAD) & (rows[:, 1:] != PAD)
         if gap.any():
-            raise InputError(f"Row {start + _first(gap)} goes on after its padding; -1 may stand only at the end.")
+            raise InputError(f"Row {start + _first(gap)} has items after its padding; -1 may only end a row.")
         ordered = np.sort(rows, axis=1)
         twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != PAD)
         if twice.any():
@@ -428,7 +427,7 @@ def _check_rows(items: NDArray[np.int32]) -> None:
 def _checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.float32]:
     scores = table(given, "scores")
     if scores.shape != items.shape:
-        raise InputError(f"items and scores must be of one shape; got {items.shape} and {scores.shape}.")
+        raise InputError(f"items and scores must have the same shape; got {items.shape} and {scores.shape}.")
     with np.errstate(over="ignore"):
         scores = np.array(scores, np.float32, order="C")
     scores[items == PAD] = 0
@@ -439,12 +438,12 @@ def _checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.fl
     rises = (scores[:, 1:] > scores[:, :-1]) & (items[:, 1:] != PAD)
     if rises.any():
         raise InputError(
-            f"The scores of row {_first(rises)} rise along the list; give the best item first "
-            "(for distances, use Ranks.from_distances or turn them round)."
+            f"The scores of row {_first(rises)} increase along the list; give the best item first "
+            "(for distances, use Ranks.from_distances or negate them)."
         )
     return scores
 
 
 def _first(wrong: NDArray[np.bool_]) -> int:
-    """Return the first row with anything wrong."""
+    """Return the number of the first row that has a True."""
     return int(wrong.any(1).argmax())

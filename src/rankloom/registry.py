@@ -1,4 +1,4 @@
-"""Registries of named things, plug-ins, and the one spelling of a name with options: ``rrf(constant=20)``."""
+"""Registries of named entries, plug-ins, and the spelling of a name with options: ``rrf(constant=20)``."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Named things of one kind; plug-ins join through the entry-point group `group`.
+    """Named entries of one kind; plug-ins register through the entry-point group `group`.
 
-    An entry that is callable is a maker: `make` turns a spelling such as ``bic(longest_side=512)`` into what the maker
-    returns for these options. Plug-ins load when a name is first looked up. One that fails to load, or whose name is
-    taken, is skipped with a warning: it must not stop the others.
+    A callable entry is a factory: `make` calls it with the options of a spelling such as ``rrf(constant=20)``.
+    Plug-ins are loaded on the first lookup. A plug-in that fails to load, or whose name is taken, is skipped with a
+    warning, so that it does not affect the others.
 
     Examples
     --------
@@ -49,49 +49,49 @@ class Registry(Mapping[str, T], Generic[T]):
         self._plugins_loaded = False
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that registers a thing as `name`."""
+        """Return a decorator that registers its argument as `name`."""
 
-        def add(thing: T) -> T:
+        def add(entry: T) -> T:
             if name in self._known:
-                raise InputError(f"The {self.kind} {name!r} is registered twice; give the second another name.")
-            self._known[name] = thing
-            return thing
+                raise InputError(f"The {self.kind} {name!r} is registered twice; choose another name for one of them.")
+            self._known[name] = entry
+            return entry
 
         return add
 
     def make(self, spelled: str | Call, **options: Any) -> Any:
-        """Return what a spelling stands for: the entry of that name, called with the options.
+        """Call the entry that a spelling names with its options, and return the result.
 
         Parameters
         ----------
         spelled : str or Call
             A name, or a name with options as in ``rrf(constant=20)``.
         **options
-            More options; one that is spelled too wins over the spelling.
+            Further options; they override those of the spelling.
 
         Raises
         ------
         InputError
-            For a name or an option that does not exist, a required option that is missing, or a value that is not of
-            the type the option is annotated with (bool, int, float, str, a path, or None).
+            If a name or an option does not exist, a required option is missing, or a value does not have the type
+            that the option is annotated with (bool, int, float, str, a path, or None).
         """
         call = self.checked(spelled, **options)
-        maker: Any = self[call.name]
-        return maker(**dict(call.options), **options)
+        factory: Any = self[call.name]
+        return factory(**dict(call.options), **options)
 
     def checked(self, spelled: str | Call, **options: Any) -> Call:
-        """Return the call that a spelling stands for, with its options checked but nothing made."""
+        """Return the call that a spelling describes, with its options checked but without calling it."""
         call = Call.parse(spelled) if isinstance(spelled, str) else spelled
         if not isinstance(call, Call):
             raise InputError(f"The {self.kind} must be a name, or a name with options; got {spelled!r}.")
-        kept = Call(call.name, tuple(pair for pair in call.options if pair[0] not in options))
-        _check_options(self.kind, call.name, self[call.name], {**dict(kept.options), **options})
-        return kept
+        remaining = Call(call.name, tuple(pair for pair in call.options if pair[0] not in options))
+        _check_options(self.kind, call.name, self[call.name], {**dict(remaining.options), **options})
+        return remaining
 
     def _all(self) -> dict[str, T]:
         if not self._plugins_loaded:
             self._plugins_loaded = True
-            from importlib.metadata import entry_points  # slow to import, and seldom needed
+            from importlib.metadata import entry_points  # slow to import
 
             for point in entry_points(group=self.group):
                 self._load(point)
@@ -100,7 +100,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def _load(self, point: EntryPoint) -> None:
         try:
             self.register(point.name)(point.load())
-        except Exception as error:  # whatever the plug-in's own code raises
+        except Exception as error:  # the plug-in may raise anything
             warnings.warn(f"Skipped the plug-in {point.name!r} ({point.value}): {error}", stacklevel=4)
 
     def __getitem__(self, name: str) -> T:
@@ -123,15 +123,14 @@ class Registry(Mapping[str, T], Generic[T]):
 
 
 def load_plugin(path: str | Path) -> None:
-    """Run a Python file that registers methods, rankers, measures or anything else that has a registry.
+    """Run a Python file that registers methods, rankers, measures or other plug-ins.
 
-    The file is run as it is, with all that this process may do: load only files that you trust. A file that was loaded
-    before is not run again.
+    The file runs with all the rights of this process: load only files that you trust. A file runs only once.
 
     Raises
     ------
     InputError
-        Where the file can't be read, or fails while it runs.
+        If the file cannot be read, or fails while it runs.
     """
     import zlib
     from importlib.util import module_from_spec, spec_from_file_location
@@ -139,9 +138,9 @@ def load_plugin(path: str | Path) -> None:
 
     file = Path(path).expanduser().absolute()
     if not file.is_file():
-        raise InputError(f"There is no plug-in file {path}; give a Python file.")
+        raise InputError(f"There is no plug-in file {path}; give the path of a Python file.")
     if file.suffix != ".py":
-        raise InputError(f"A plug-in is a Python file whose name ends in .py; got {path}.")
+        raise InputError(f"A plug-in must be a Python file (.py); got {path}.")
     name = f"rankloom_plugin_{file.stem}_{zlib.crc32(str(file).encode()):08x}"
     spec = spec_from_file_location(name, file)
     if name in modules or spec is None or spec.loader is None:
@@ -149,35 +148,36 @@ def load_plugin(path: str | Path) -> None:
     modules[name] = module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever the plug-in's own code raises
+    except Exception as error:  # the plug-in may raise anything
         del modules[name]
         raise InputError(f"The plug-in {path} failed: {type(error).__name__}: {error}") from error
 
 
-def _check_options(kind: str, name: str, maker: Any, options: Mapping[str, Any]) -> None:
+def _check_options(kind: str, name: str, factory: Any, options: Mapping[str, Any]) -> None:
     import inspect
 
-    known = inspect.signature(maker).parameters
+    known = inspect.signature(factory).parameters
     for option in options:
         if option not in known:
             hint = str(UnknownNameError("option", option, known)).partition(".")[2]
             has = ", ".join(known) or "none"
             raise InputError(f"The {kind} {name!r} has no option {option!r}; it has {has}.{hint}")
-    missing = [key for key, one in known.items() if one.default is one.empty and key not in options]
+    missing = [key for key, parameter in known.items() if parameter.default is parameter.empty and key not in options]
     if missing:
         raise InputError(f"The {kind} {name!r} needs the option {missing[0]!r}: {name}({missing[0]}=...).")
-    files = file_options(maker)
+    files = file_options(factory)
     for option, value in options.items():
-        wanted = "the name of a file" if option in files else _annotation(known[option])
+        wanted = FILE if option in files else _annotation(known[option])
         if not _fits(value, wanted):
-            asked = " or ".join(TYPE_NAMES.get(one, one) for one in wanted.split(" | "))
-            quoted = type(value) in (int, float) and ("file" in wanted or "str" in wanted)
-            advice = f' Put it in quotes: {option}="{value}".' if quoted else ""
-            raise InputError(f"{option} of the {kind} {name!r} must be {asked}; got {value!r}.{advice}")
+            expected = " or ".join(TYPE_NAMES.get(one, one) for one in wanted.split(" | "))
+            unquoted = type(value) in (int, float) and (wanted == FILE or "str" in wanted)
+            advice = f' Put it in quotes: {option}="{value}".' if unquoted else ""
+            raise InputError(f"{option} of the {kind} {name!r} must be {expected}; got {value!r}.{advice}")
 
 
-#: What error messages call the types that options are annotated with.
-TYPE_NAMES = {"bool": "yes or no", "int": "a whole number", "float": "a finite number", "str": "a text", "None": "none"}
+FILE = "the path of a file"
+#: The types of options in error messages.
+TYPE_NAMES = {"bool": "yes or no", "int": "a whole number", "float": "a finite number", "str": "text", "None": "none"}
 
 
 def _annotation(parameter: Parameter) -> str:
@@ -190,8 +190,8 @@ def _annotation(parameter: Parameter) -> str:
 
 
 def _fits(value: Any, wanted: str) -> bool:
-    """Return True if a value is of an annotated type; types not in `TYPE_NAMES` are left to the maker."""
-    if wanted == "the name of a file":
+    """Return True if a value has an annotated type; types not in `TYPE_NAMES` are left to the factory."""
+    if wanted == FILE:
         return not isinstance(value, bool | int | float | list | tuple)
     kinds = wanted.split(" | ")
     if not TYPE_NAMES.keys() >= set(kinds):
@@ -203,8 +203,8 @@ def _fits(value: Any, wanted: str) -> bool:
     return isinstance(value, Real) and "float" in kinds and math.isfinite(value)
 
 
-def file_options(maker: Callable[..., Any]) -> list[str]:
-    """Return the options of a maker that name a file or a folder: those annotated as a path.
+def file_options(factory: Callable[..., Any]) -> list[str]:
+    """Return the options that are annotated as a path.
 
     Examples
     --------
@@ -214,28 +214,28 @@ def file_options(maker: Callable[..., Any]) -> list[str]:
     """
     import inspect
 
-    known = inspect.signature(maker).parameters
-    return [name for name, one in known.items() if "Path" in _annotation(one)]
+    known = inspect.signature(factory).parameters
+    return [name for name, parameter in known.items() if "Path" in _annotation(parameter)]
 
 
 WORDS = {"none": None, "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 BARE = re.compile(r"[^\s,()=\[\]\"]+")  # text that needs no quotes
-WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # as typed: Python's own 1_000 is a text, such as 2019_01 in a path
+WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # no underscores: 2019_01 is text
 REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf")
 BRACKETS = {")": "(", "]": "["}
-MAX_NESTING = 20  # brackets within brackets
+MAX_NESTING = 20  # of brackets
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A name with options; `str` of it parses back.
+    """A name with options; its `str` parses back to an equal call.
 
     Attributes
     ----------
     name : str
     options : tuple of (str, value)
-        Sorted by name; a value is a number, a text, True, False, None or a tuple of such.
+        Sorted by name; a value is a number, a string, True, False, None or a tuple of these.
 
     Examples
     --------
@@ -258,7 +258,7 @@ class Call:
 
     @classmethod
     def parse(cls, text: str) -> Call:
-        """Return the call written as ``name`` or ``name(option=value, ...)``."""
+        """Return the call spelled ``name`` or ``name(option=value, ...)``."""
         name, bracket, rest = text.strip().partition("(")
         name, rest = name.strip(), rest.rstrip()
         if not BARE.fullmatch(name) or (bracket and not rest.endswith(")")):
@@ -279,7 +279,7 @@ class Call:
 
 
 def parse_value(text: str) -> Any:
-    """Return what a value as typed stands for: a number, yes or no, none, a list in brackets, else text.
+    """Parse a typed value: a number, yes or no, none, a list in brackets, else text.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def parse_value(text: str) -> Any:
 
 
 def show_value(value: Any) -> str:
-    """Return a value as it is typed; `parse_value` of it gives the value back."""
+    """Return a value as the user types it; the inverse of `parse_value`."""
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     if isinstance(value, list | tuple):
@@ -311,44 +311,44 @@ def show_value(value: Any) -> str:
 
 
 def split(text: str) -> Iterator[str]:
-    """Yield the parts between commas, but not those inside brackets or quotes.
+    """Split a text at its commas, except those inside brackets or quotes.
 
     Raises
     ------
     InputError
-        For brackets or quotes that are not closed, or closed before they are opened.
+        If brackets or quotes are not balanced.
     """
     start = 0
-    for place in _commas(text):
-        yield text[start:place].strip()
-        start = place + 1
+    for comma in _commas(text):
+        yield text[start:comma].strip()
+        start = comma + 1
     if text[start:].strip():
         yield text[start:].strip()
 
 
 def _commas(text: str) -> Iterator[int]:
-    """Yield the places of the commas outside of brackets and quotes."""
+    """Yield the positions of the commas outside brackets and quotes."""
     opened: list[str] = []
     quoted = escaped = False
-    for place, letter in enumerate(text):
+    for position, character in enumerate(text):
         if quoted:
-            quoted, escaped = letter != '"' or escaped, letter == "\\" and not escaped
-        elif letter == '"':
+            quoted, escaped = character != '"' or escaped, character == "\\" and not escaped
+        elif character == '"':
             quoted = True
-        elif letter in "([":
-            opened.append(letter)
-        elif letter in BRACKETS and (not opened or opened.pop() != BRACKETS[letter]):
-            raise InputError(f"A bracket {letter} closes nothing.")
-        elif letter == "," and not opened:
-            yield place
+        elif character in "([":
+            opened.append(character)
+        elif character in BRACKETS and (not opened or opened.pop() != BRACKETS[character]):
+            raise InputError(f"Unmatched {character!r}.")
+        elif character == "," and not opened:
+            yield position
         if len(opened) > MAX_NESTING:
-            raise InputError(f"Brackets are {MAX_NESTING} deep at most.")
+            raise InputError(f"Brackets are nested more than {MAX_NESTING} deep.")
     if quoted or opened:
-        raise InputError(f"A {'quotation mark' if quoted else 'bracket ' + opened[-1]} is not closed.")
+        raise InputError(f"Unclosed {'quotation mark' if quoted else repr(opened[-1])}.")
 
 
 def _split_in(whole: str, text: str) -> Iterator[str]:
-    """Yield the parts as `split` does; an error shows the whole that they are of."""
+    """Split as `split` does, with the whole spelling in the error message."""
     try:
         yield from split(text)
     except InputError as error:
@@ -359,8 +359,8 @@ def _quoted(text: str) -> str:
     try:
         value = json.loads(text)
         value.encode()
-    except ValueError:  # of JSON, or a half of a surrogate pair, which no file can have
-        raise InputError(f'Write a text in quotes as in "a b", with \\" and \\\\ inside; got {_short(text)}.') from None
+    except ValueError:  # invalid JSON, or a lone surrogate, which UTF-8 cannot encode
+        raise InputError(f'Quote text as in "a b", with \\" and \\\\ inside; got {_short(text)}.') from None
     return str(value)
 
 
@@ -370,5 +370,5 @@ def _short(text: str) -> str:
 
 def _frozen(value: Any) -> Any:
     if isinstance(value, float) and value != value:
-        raise InputError("NaN is no value of an option; got NaN.")
+        raise InputError("The value of an option cannot be NaN.")
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

@@ -1,7 +1,6 @@
-"""Blocks of rows on the threads of this machine.
+"""Blocks of rows processed by a thread pool.
 
-A block is worked on alone and writes to rows of its own, so the result has the same bits for any number of
-threads and any block size.
+Each block writes only its own rows, so the result is bit-identical for any number of threads and any block size.
 """
 
 import os
@@ -15,16 +14,16 @@ from numpy.typing import NDArray
 
 from rankloom.errors import whole_number
 
-BLOCK = 4096  # rows: long enough to hide the call, short enough to move a progress bar
+BLOCK = 4096  # rows: large enough to amortize the call, small enough to update a progress bar
 MIN_BLOCK = 64  # rows
-MAX_BLOCKS = 64  # each has scratch of the size of the collection
+MAX_BLOCKS = 64  # each needs scratch arrays of the size of the collection
 
-#: Told what is being done, how much of it is done and how much there is.
+#: Called with the stage, the number of rows done and the total.
 Progress = Callable[[str, int, int], None]
 
 
 def n_threads(threads: int | None) -> int:
-    """Return how many threads to use: as many as asked for, or as this process may use."""
+    """Return the number of threads to use: `threads`, or by default all CPUs available to this process."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return whole_number("threads", threads)
@@ -39,14 +38,14 @@ def run_blocks(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Call ``work(start, stop)`` for blocks that cover 0 to n.
+    """Call ``work(start, stop)`` for blocks that cover rows 0 to n.
 
     Parameters
     ----------
     work : callable
-        Must let go of the interpreter lock (a `nogil` kernel) for threads to help.
+        Must release the GIL (a `nogil` kernel) to benefit from threads.
     stage : str
-        What `progress` is told is being done.
+        The stage reported to `progress`.
     """
     starts = range(0, n, block)
     workers = min(n_threads(threads), len(starts))
@@ -65,18 +64,18 @@ def run_blocks(
                     progress(stage, min(done * block, n), n)
         finally:
             for future in futures:
-                future.cancel()  # after an error or an interrupt, do not start the rest
+                future.cancel()  # after an error or an interrupt, skip the remaining blocks
 
 
 class Run(Protocol):
-    """Runs ``work(start, stop)`` for blocks of at least `min_block` rows that cover 0 to n, as a named stage."""
+    """A function that calls ``work(start, stop)`` for blocks of at least `min_block` rows that cover rows 0 to n."""
 
     def __call__(self, work: Callable[[int, int], None], n: int, stage: str, min_block: int | None = None) -> None:
-        """Run."""
+        """Run all blocks."""
 
 
 def runner(threads: int | None, progress: Progress | None) -> Run:
-    """Return what runs ``work(start, stop)`` over n rows, in blocks that keep every thread busy."""
+    """Return a function that runs work over n rows, in blocks small enough to keep every thread busy."""
 
     def run(work: Callable[[int, int], None], n: int, stage: str, min_block: int | None = None) -> None:
         block = max(min_block or MIN_BLOCK, -(-n // MAX_BLOCKS))
@@ -86,10 +85,10 @@ def runner(threads: int | None, progress: Progress | None) -> Run:
 
 
 class Scratch:
-    """Arrays of `size` numbers, zeros at first, lent to one block at a time as the last one left them.
+    """A pool of uint32 arrays of length `size`, initially zero, each used by one block at a time and not cleared.
 
-    A search touches few entries of them. Kept between calls, they cost nothing to make again: the time of
-    one query does not depend on the size of the collection.
+    A search touches few elements. Reusing the arrays between calls saves allocating them, so that the time of one
+    query does not depend on the size of the collection.
     """
 
     def __init__(self, size: int) -> None:
@@ -98,10 +97,10 @@ class Scratch:
 
     @contextmanager
     def borrowed(self) -> Iterator[NDArray[np.uint32]]:
-        """Lend an array that nobody else has now."""
+        """Yield an array that no other block is using."""
         try:
             array = self._free.pop()
         except IndexError:
             array = np.zeros(self._size, np.uint32)
         yield array
-        self._free.append(array)  # not after an error: it may not be as it should
+        self._free.append(array)  # not after an error, which may leave it in an invalid state
