@@ -81,7 +81,7 @@ def test_invalid_input_is_one_sentence(item_runs, query_runs, tmp_path):
         ((tmp_path / "none.run", "--method", "fg"), "There is no file"),
         ((*query_runs, "--method", "fg"), external),
         ((*item_runs, "--collection", *query_runs, "--method", "fg"), external),
-        ((*query_runs, "--collection", item_runs[0], "--method", "fg"), "The index is of 1 rankers"),
+        ((*query_runs, "--collection", item_runs[0], "--method", "fg"), "The index has 1 rankers"),
         ((*query_runs, "--method", "rrf", "--collection", *item_runs), "leave --collection out"),
         ((item_runs[0], query_runs[0], "--method", "rrf"), "has no list from ranker 2"),
     ]

@@ -155,7 +155,7 @@ def test_a_folder_with_other_files_is_rejected(spec, tmp_path):
     with pytest.raises(InputError, match="choose a new folder"):
         run(spec, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
-    with pytest.raises(InputError, match="Cannot make the folder"):
+    with pytest.raises(InputError, match="Cannot create the folder"):
         run(spec, tmp_path / "thesis.doc" / "r")
 
 

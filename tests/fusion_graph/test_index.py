@@ -513,7 +513,7 @@ def test_counts_must_be_whole_numbers(option, value):
         ({"queries": TWO, "items": [0]}, "Give external queries or items of the collection, not both."),
         (
             {"queries": TWO[:1]},
-            "The index is of 2 rankers, and queries need the ranks of each, in the same order; got 1.",
+            "The index has 2 rankers, and queries need the ranks of each, in the same order; got 1.",
         ),
         (
             {"queries": [Ranks([[4]])] * 2},

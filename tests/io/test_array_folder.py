@@ -1,4 +1,4 @@
-"""Arrays in a folder: written whole or not at all, opened only as they were saved."""
+"""Folders of arrays: saved atomically, and opened only if unchanged."""
 
 import errno
 import json
@@ -18,7 +18,7 @@ from rankloom.io import array_folder as folder
 from rankloom.io.array_folder import META, SMALL, open_folder, save_folder
 
 KIND = "box"
-WHAT = {"kind": KIND, "format": 2, "note": "é"}
+METADATA = {"kind": KIND, "format": 2, "note": "é"}
 ARRAYS = {"a": np.arange(5, dtype=np.int32), "b": np.zeros((3, 2)), "none": np.empty(0, np.float32)}
 
 
@@ -38,8 +38,8 @@ def names(path):
     return sorted(found.name for found in path.iterdir())
 
 
-def test_what_is_saved_is_opened(tmp_path):
-    save_folder(tmp_path / "x", ARRAYS, WHAT)
+def test_saved_arrays_are_opened(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, METADATA)
     assert_holds(tmp_path / "x", ARRAYS)
     assert opened(tmp_path / "x")[1]["note"] == "é"
     assert names(tmp_path) == ["x"]
@@ -48,7 +48,7 @@ def test_what_is_saved_is_opened(tmp_path):
 
 def test_arrays_are_opened_read_only_and_large_ones_mapped(tmp_path):
     large = {"large": np.arange(SMALL, dtype=np.int32), "small": np.arange(3)}
-    save_folder(tmp_path / "x", large, WHAT)
+    save_folder(tmp_path / "x", large, METADATA)
     for verify in (True, False):
         got, _ = opened(tmp_path / "x", verify=verify)
         assert not got["large"].flags.writeable
@@ -56,103 +56,103 @@ def test_arrays_are_opened_read_only_and_large_ones_mapped(tmp_path):
         assert isinstance(got["large"].base, np.memmap)
 
 
-def test_arrays_of_any_layout_are_saved_by_rows(tmp_path):
-    turned = {"t": np.arange(6 * SMALL).reshape(6, SMALL).T, "every_other": np.arange(20)[::2]}
-    save_folder(tmp_path / "x", turned, WHAT)
-    assert_holds(tmp_path / "x", turned)
+def test_arrays_of_any_layout_are_saved_in_row_order(tmp_path):
+    arrays = {"t": np.arange(6 * SMALL).reshape(6, SMALL).T, "every_other": np.arange(20)[::2]}
+    save_folder(tmp_path / "x", arrays, METADATA)
+    assert_holds(tmp_path / "x", arrays)
 
 
-def test_objects_are_not_saved(tmp_path):
+def test_object_arrays_are_rejected(tmp_path):
     with pytest.raises(ValueError, match="Object arrays cannot be saved"):
-        save_folder(tmp_path / "x", {"o": np.array([{}], object)}, WHAT)
+        save_folder(tmp_path / "x", {"o": np.array([{}], object)}, METADATA)
     assert names(tmp_path) == []
 
 
 def test_a_second_save_replaces_the_first(tmp_path):
-    save_folder(tmp_path / "x", ARRAYS, WHAT)
-    save_folder(tmp_path / "x", {"c": np.ones(2)}, WHAT)
+    save_folder(tmp_path / "x", ARRAYS, METADATA)
+    save_folder(tmp_path / "x", {"c": np.ones(2)}, METADATA)
     assert_holds(tmp_path / "x", {"c": np.ones(2)})
     assert names(tmp_path) == ["x"]
     assert names(tmp_path / "x") == ["c.npy", META]
 
 
-def test_a_second_save_works_where_names_cannot_change_places(tmp_path, monkeypatch):
+def test_a_second_save_works_without_an_atomic_exchange(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "_exchange", lambda a, b: False)
     test_a_second_save_replaces_the_first(tmp_path)
 
 
 def test_mapped_arrays_outlive_their_folder(tmp_path):
-    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, WHAT)
+    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, METADATA)
     before, _ = opened(tmp_path / "x")
-    save_folder(tmp_path / "x", {"a": np.zeros(SMALL, int)}, WHAT)
+    save_folder(tmp_path / "x", {"a": np.zeros(SMALL, int)}, METADATA)
     np.testing.assert_array_equal(before["a"], np.arange(SMALL))
 
 
-def test_an_opened_folder_can_be_saved_over_itself(tmp_path):
-    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, WHAT)
-    save_folder(tmp_path / "x", opened(tmp_path / "x")[0], WHAT)
+def test_an_opened_folder_can_be_saved_to_the_same_path(tmp_path):
+    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, METADATA)
+    save_folder(tmp_path / "x", opened(tmp_path / "x")[0], METADATA)
     assert_holds(tmp_path / "x", {"a": np.arange(SMALL)})
 
 
-def test_a_link_is_followed_and_stays_a_link(tmp_path):
-    save_folder(tmp_path / "real", ARRAYS, WHAT)
+def test_a_symbolic_link_is_followed(tmp_path):
+    save_folder(tmp_path / "real", ARRAYS, METADATA)
     (tmp_path / "link").symlink_to("real")
-    save_folder(tmp_path / "link", {"c": np.ones(2)}, WHAT)
+    save_folder(tmp_path / "link", {"c": np.ones(2)}, METADATA)
     assert names(tmp_path) == ["link", "real"]
     assert (tmp_path / "link").is_symlink()
     assert_holds(tmp_path / "real", {"c": np.ones(2)})
 
 
-def test_the_working_folder_can_be_named_by_a_dot(tmp_path, monkeypatch):
-    save_folder(tmp_path / "x", ARRAYS, WHAT)
+def test_the_working_folder_can_be_saved_to(tmp_path, monkeypatch):
+    save_folder(tmp_path / "x", ARRAYS, METADATA)
     monkeypatch.chdir(tmp_path / "x")
-    save_folder(folder.Path("."), {"c": np.ones(2)}, WHAT)
+    save_folder(folder.Path("."), {"c": np.ones(2)}, METADATA)
     assert_holds(tmp_path / "x", {"c": np.ones(2)})
 
 
-# -- what must not be overwritten -----------------------------------------------------------------------------
+# -- what is never overwritten --------------------------------------------------------------------------------
 
 
-def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path):
+def test_a_foreign_folder_is_not_replaced(tmp_path):
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match=r"x exists and is not a box; choose another name, or remove it first\."):
-        save_folder(tmp_path / "x", ARRAYS, WHAT)
+    with pytest.raises(InputError, match=r"x exists and is not a box; choose another path, or remove it first\."):
+        save_folder(tmp_path / "x", ARRAYS, METADATA)
     assert (tmp_path / "x" / "thesis.tex").read_text() == "years of work"
     assert names(tmp_path) == ["x"]
 
 
 @pytest.mark.parametrize("text", ['{"kind": "another program\'s"}', "{}", "[]", "not JSON", "", "[" * 100_000])
-def test_a_folder_with_a_meta_that_is_not_ours_is_not_replaced(tmp_path, text):
+def test_a_folder_with_foreign_metadata_is_not_replaced(tmp_path, text):
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / META).write_text(text)
     with pytest.raises(InputError, match="exists and is not a box"):
-        save_folder(tmp_path / "x", ARRAYS, WHAT)
+        save_folder(tmp_path / "x", ARRAYS, METADATA)
     assert (tmp_path / "x" / META).read_text() == text
     with pytest.raises(IndexFileError, match=META):
         opened(tmp_path / "x")
 
 
-def test_a_file_in_the_way_is_not_replaced(tmp_path):
+def test_a_file_is_not_replaced(tmp_path):
     (tmp_path / "x").write_text("mine")
     with pytest.raises(InputError, match="exists and is not a box"):
-        save_folder(tmp_path / "x", ARRAYS, WHAT)
+        save_folder(tmp_path / "x", ARRAYS, METADATA)
     assert (tmp_path / "x").read_text() == "mine"
     with pytest.raises(IndexFileError, match="There is no index at"):
         opened(tmp_path / "x")
 
 
-def test_a_parent_that_is_not_there_is_named(tmp_path):
+def test_a_missing_parent_is_an_error(tmp_path):
     with pytest.raises(
-        InputError, match=r"Can't write an index at .*x: the folder .*nowhere does not exist; make it first\."
+        InputError, match=r"Cannot write an index at .*x: the folder .*nowhere does not exist; create it first\."
     ):
-        save_folder(tmp_path / "nowhere" / "x", ARRAYS, WHAT)
+        save_folder(tmp_path / "nowhere" / "x", ARRAYS, METADATA)
 
 
-def test_a_parent_that_cannot_be_written_to_is_an_error(tmp_path, monkeypatch):
+def test_a_parent_that_is_not_writable_is_an_error(tmp_path, monkeypatch):
     parent = tmp_path / "locked"
     parent.mkdir()
-    if os.geteuid() == 0:  # root may write everywhere: let the system say no in its place
+    if os.geteuid() == 0:  # root may write everywhere: simulate the refusal
 
         def refuse(self, *args, **kwargs):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
@@ -160,20 +160,20 @@ def test_a_parent_that_cannot_be_written_to_is_an_error(tmp_path, monkeypatch):
         monkeypatch.setattr(folder.Path, "mkdir", refuse)
     else:
         parent.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    with pytest.raises(InputError, match=r"Can't write an index at .*x: Permission denied\."):
-        save_folder(parent / "x", ARRAYS, WHAT)
+    with pytest.raises(InputError, match=r"Cannot write an index at .*x: Permission denied\."):
+        save_folder(parent / "x", ARRAYS, METADATA)
     parent.chmod(stat.S_IRWXU)
     assert names(parent) == []
 
 
-# -- a save that fails ------------------------------------------------------------------------------------------
+# -- failed saves -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("there", [True, False])
 @pytest.mark.parametrize("files", [0, 1, 2])
-def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, there, files):
+def test_a_full_disk_leaves_the_old_folder(tmp_path, monkeypatch, there, files):
     if there:
-        save_folder(tmp_path / "x", ARRAYS, WHAT)
+        save_folder(tmp_path / "x", ARRAYS, METADATA)
     write, written = np.lib.format.write_array, []
 
     def fill_up(stream, array, *args, **options):
@@ -184,59 +184,59 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, there, files):
         write(stream, array, *args, **options)
 
     monkeypatch.setattr(np.lib.format, "write_array", fill_up)
-    with pytest.raises(IndexFileError, match=r"Can't write an index at .*x: No space left on device\."):
-        save_folder(tmp_path / "x", {name: array + 1 for name, array in ARRAYS.items()}, WHAT)
+    with pytest.raises(IndexFileError, match=r"Cannot write an index at .*x: No space left on device\."):
+        save_folder(tmp_path / "x", {name: array + 1 for name, array in ARRAYS.items()}, METADATA)
     assert names(tmp_path) == (["x"] if there else [])
     if there:
         assert_holds(tmp_path / "x", ARRAYS)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_an_interrupt_leaves_what_was_there(tmp_path, monkeypatch, error):
-    save_folder(tmp_path / "x", ARRAYS, WHAT)
+def test_an_interrupt_leaves_the_old_folder(tmp_path, monkeypatch, error):
+    save_folder(tmp_path / "x", ARRAYS, METADATA)
 
     def stop(*args, **options):
         raise error
 
     monkeypatch.setattr(os, "fsync", stop)
     with pytest.raises(error):
-        save_folder(tmp_path / "x", {"c": np.ones(2)}, WHAT)
+        save_folder(tmp_path / "x", {"c": np.ones(2)}, METADATA)
     assert names(tmp_path) == ["x"]
     assert_holds(tmp_path / "x", ARRAYS)
 
 
-def left_behind(path, end=".aside"):
-    """Make what a save that was killed leaves beside `path`."""
-    beside = path.parent / f".{path.name}.0123456789abcdef{end}"
-    beside.mkdir()
-    (beside / "a.npy").write_bytes(b"half")
-    return beside
+def leftover(path, suffix=folder.NEW):
+    """Create the temporary folder that a killed save to `path` leaves."""
+    temporary = path.parent / f".{path.name}.0123456789abcdef{suffix}"
+    temporary.mkdir()
+    (temporary / "a.npy").write_bytes(b"half")
+    return temporary
 
 
-def test_what_killed_saves_left_is_removed_by_the_next(tmp_path):
-    path = tmp_path / "x [1].loom"  # a name that is a pattern, too
-    save_folder(path, ARRAYS, WHAT)
-    left_behind(path)
-    left_behind(path, end=".old")
-    save_folder(path, ARRAYS, WHAT)
+def test_the_next_save_removes_leftovers_of_killed_saves(tmp_path):
+    path = tmp_path / "x [1].loom"  # also a valid pattern
+    save_folder(path, ARRAYS, METADATA)
+    leftover(path)
+    leftover(path, folder.OLD)
+    save_folder(path, ARRAYS, METADATA)
     assert names(tmp_path) == ["x [1].loom"]
 
 
-def test_what_belongs_to_others_is_left(tmp_path):
+def test_other_folders_are_not_removed(tmp_path):
     path = tmp_path / "x"
-    kept = [
-        left_behind(path),  # a save that is going on: its process holds the lock
-        left_behind(tmp_path / "x.7"),  # of a neighbor whose name goes on where ours ends
-        left_behind(tmp_path / "y"),
-        tmp_path / ".x.notes.aside",
+    others = [
+        leftover(path),  # of a save in progress: its process holds the lock
+        leftover(tmp_path / "x.7"),  # of a path of which ours is a prefix
+        leftover(tmp_path / "y"),
+        tmp_path / f".x.notes{folder.NEW}",
     ]
-    kept[-1].mkdir()
-    with folder._locked(kept[0]):
-        save_folder(path, ARRAYS, WHAT)
-    assert names(tmp_path) == sorted([*(beside.name for beside in kept), "x"])
+    others[-1].mkdir()
+    with folder._locked(others[0]):
+        save_folder(path, ARRAYS, METADATA)
+    assert names(tmp_path) == sorted([*(other.name for other in others), "x"])
 
 
-# Kills itself at the step asked for: before or after a sync, an exchange of names, a rename, a removal.
+# Kills itself at a given step: before or after a sync, an exchange, a rename, a removal.
 DYING = """
 import os, shutil, signal, sys
 from pathlib import Path
@@ -267,20 +267,20 @@ folder.save_folder(path, {name: np.full(3, value) for name in "ab"}, {"kind": "b
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 @pytest.mark.parametrize("steps", ["exchange", "two renames"])
 @pytest.mark.parametrize("there", [True, False])
-def test_a_save_killed_at_any_step_leaves_the_old_or_the_new(tmp_path, there, steps):
+def test_a_save_killed_at_any_step_leaves_the_old_folder_or_the_new(tmp_path, there, steps):
     path = tmp_path / "x"
     states = [{name: np.full(3, value) for name in "ab"} for value in (1, 2)]
     codes = []
     while 0 not in codes:
         if there:
-            save_folder(path, states[0], WHAT)
+            save_folder(path, states[0], METADATA)
         elif path.exists():
             shutil.rmtree(path)
         codes.append(subprocess.run([sys.executable, "-c", DYING, path, "2", str(len(codes) + 1), steps]).returncode)
         if there or path.exists():
             values = {int(value) for array in opened(path)[0].values() for value in array}
             assert values in ({1}, {2})
-        save_folder(path, states[1], WHAT)
+        save_folder(path, states[1], METADATA)
         assert_holds(path, states[1])
         assert names(tmp_path) == ["x"]
     assert set(codes[:-1]) == {-signal.SIGKILL}
@@ -290,42 +290,42 @@ def test_a_save_killed_at_any_step_leaves_the_old_or_the_new(tmp_path, there, st
 # -- opening ----------------------------------------------------------------------------------------------------
 
 
-def test_no_folder_says_how_to_make_one(tmp_path):
-    with pytest.raises(IndexFileError, match=r"There is no index at .*nowhere; make one with 'rankloom index'\."):
+def test_a_missing_folder_is_an_error(tmp_path):
+    with pytest.raises(IndexFileError, match=r"There is no index at .*nowhere; build one with 'rankloom index'\."):
         opened(tmp_path / "nowhere")
 
 
-def test_a_folder_of_another_kind_is_not_opened(tmp_path):
-    save_folder(tmp_path / "x", ARRAYS, {**WHAT, "kind": "crate"})
+def test_a_folder_of_another_kind_is_an_error(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, {**METADATA, "kind": "crate"})
     with pytest.raises(IndexFileError, match=r"x is not a box: meta\.json says 'crate'\."):
         opened(tmp_path / "x")
 
 
 @pytest.mark.parametrize("number", [0, 3, None, "2", [2]])
-def test_a_format_that_is_not_known_is_not_opened(tmp_path, number):
-    save_folder(tmp_path / "x", ARRAYS, {**WHAT, "format": number})
+def test_an_unknown_format_is_an_error(tmp_path, number):
+    save_folder(tmp_path / "x", ARRAYS, {**METADATA, "format": number})
     with pytest.raises(IndexFileError) as caught:
         opened(tmp_path / "x")
     assert f"has format {number}; this version reads 1 to 2. Rebuild it with 'rankloom index'" in str(caught.value)
 
 
-def test_a_meta_that_was_edited_is_not_opened(tmp_path):
-    save_folder(tmp_path / "x", ARRAYS, WHAT)
+def test_modified_metadata_is_an_error(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, METADATA)
     meta = json.loads((tmp_path / "x" / META).read_text(encoding="utf-8"))
     (tmp_path / "x" / META).write_text(json.dumps({**meta, "note": "e"}), encoding="utf-8")
-    with pytest.raises(IndexFileError, match=r"meta\.json was altered after it was saved; build the index again\."):
+    with pytest.raises(IndexFileError, match=r"meta\.json was modified after it was saved; build the index again\."):
         opened(tmp_path / "x")
 
 
-def test_a_meta_that_cannot_be_read_is_named(tmp_path):
+def test_unreadable_metadata_is_an_error(tmp_path):
     (tmp_path / "x" / META).mkdir(parents=True)
-    with pytest.raises(IndexFileError, match=r"Can't read .*meta\.json: Is a directory\."):
+    with pytest.raises(IndexFileError, match=r"Cannot read .*meta\.json: Is a directory\."):
         opened(tmp_path / "x")
 
 
-def test_a_damaged_header_does_no_harm_even_unverified(tmp_path):
-    """Type and shape are in the meta, which has a checksum of its own."""
-    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, WHAT)
+def test_a_damaged_header_is_harmless_even_unverified(tmp_path):
+    """Type and shape are in the metadata, which has its own checksum."""
+    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, METADATA)
     file = tmp_path / "x" / "a.npy"
     whole = file.read_bytes()
     for position in range(128):
@@ -334,31 +334,31 @@ def test_a_damaged_header_does_no_harm_even_unverified(tmp_path):
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, -1])
-def test_a_file_of_another_size_is_not_opened_even_unverified(tmp_path, length):
-    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, WHAT)
+def test_a_file_of_another_size_is_an_error_even_unverified(tmp_path, length):
+    save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, METADATA)
     file = tmp_path / "x" / "a.npy"
     file.write_bytes(file.read_bytes()[:length])
-    with pytest.raises(IndexFileError, match=r"a\.npy is damaged: it is not what was saved; build the index again\."):
+    with pytest.raises(IndexFileError, match=r"a\.npy is damaged: it has changed since it was saved; build the index"):
         opened(tmp_path / "x", verify=False)
 
 
-def test_the_files_are_what_numpy_reads(tmp_path):
-    save_folder(tmp_path / "x", ARRAYS, WHAT)
+def test_numpy_can_load_the_files(tmp_path):
+    save_folder(tmp_path / "x", ARRAYS, METADATA)
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(np.load(tmp_path / "x" / f"{name}.npy", allow_pickle=False), array)
 
 
-def test_opening_while_another_thread_saves_gives_one_whole_folder(tmp_path):
-    """Both have files of the same sizes, so a mixture of the two would open."""
+def test_opening_during_a_save_in_another_thread_is_consistent(tmp_path):
+    """The files of both states have the same sizes, so a mixture would open."""
     path = tmp_path / "x"
     states = [{name: np.full(SMALL, value) for name in "abcdef"} for value in (1, 2)]
-    save_folder(path, states[0], WHAT)
+    save_folder(path, states[0], METADATA)
     stop = threading.Event()
 
     def save():
         while not stop.is_set():
             for state in states:
-                save_folder(path, state, WHAT)
+                save_folder(path, state, METADATA)
 
     saver = threading.Thread(target=save)
     saver.start()

@@ -20,14 +20,14 @@ def test_text_is_written_as_utf8_with_line_feeds(tmp_path):
     assert names(tmp_path) == ["a.txt"]
 
 
-def test_bytes_are_written_as_they_are(tmp_path):
+def test_bytes_are_written_unchanged(tmp_path):
     with atomic_write(str(tmp_path / "a.bin"), "wb") as file:
         file.write(b"\x00\r\n\xff")
     assert (tmp_path / "a.bin").read_bytes() == b"\x00\r\n\xff"
 
 
 @pytest.mark.parametrize(("mode", "content"), [("w", "text"), ("wb", b"text")])
-def test_a_name_in_gz_is_packed_and_the_bytes_do_not_depend_on_name_or_time(tmp_path, mode, content, monkeypatch):
+def test_gz_files_are_compressed_and_do_not_depend_on_name_or_time(tmp_path, mode, content, monkeypatch):
     for name, now in (("a.gz", 1.0), ("b.gz", 2e9)):
         monkeypatch.setattr("time.time", lambda now=now: now)
         with atomic_write(tmp_path / name, mode) as file:
@@ -38,7 +38,7 @@ def test_a_name_in_gz_is_packed_and_the_bytes_do_not_depend_on_name_or_time(tmp_
 
 @pytest.mark.parametrize("name", ["a.txt", "a.gz"])
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
-def test_a_failed_write_leaves_the_old_file_whole_and_nothing_else(tmp_path, name, error):
+def test_a_failed_write_leaves_only_the_old_file(tmp_path, name, error):
     (tmp_path / name).write_text("old")
 
     def fail():
@@ -52,14 +52,14 @@ def test_a_failed_write_leaves_the_old_file_whole_and_nothing_else(tmp_path, nam
     assert names(tmp_path) == [name]
 
 
-def test_nothing_is_at_the_path_before_the_block_ends(tmp_path):
+def test_the_file_appears_when_the_block_ends(tmp_path):
     with atomic_write(tmp_path / "a.txt") as file:
         file.write("x")
         assert not (tmp_path / "a.txt").exists()
         assert all(name.startswith(".") for name in names(tmp_path))
 
 
-def test_the_old_files_permissions_are_kept(tmp_path):
+def test_the_permissions_of_the_old_file_are_preserved(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     path.chmod(0o640)
@@ -69,7 +69,7 @@ def test_the_old_files_permissions_are_kept(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_link_stays_a_link_to_the_new_content(tmp_path):
+def test_a_symbolic_link_is_followed(tmp_path):
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
     with atomic_write(tmp_path / "link.txt") as file:
@@ -78,37 +78,37 @@ def test_a_link_stays_a_link_to_the_new_content(tmp_path):
     assert (tmp_path / "real.txt").read_text() == "new"
 
 
-def refused(path):
+def error_of(path):
     with pytest.raises(InputError) as caught, atomic_write(path):
         pytest.fail("the block must not be entered")
     return str(caught.value)
 
 
-def test_a_missing_folder_is_named(tmp_path):
+def test_a_missing_folder_is_an_error(tmp_path):
     path = tmp_path / "no" / "a.txt"
-    assert refused(path) == f"Cannot write {path}: the folder {path.parent} does not exist; make it first."
+    assert error_of(path) == f"Cannot write {path}: the folder {path.parent} does not exist; create it first."
 
 
-def test_a_folder_and_a_device_are_refused(tmp_path):
-    assert refused(tmp_path) == f"Cannot write {tmp_path}: it is a folder; give the name of a file."
+def test_folders_and_devices_are_errors(tmp_path):
+    assert error_of(tmp_path) == f"Cannot write {tmp_path}: it is a folder; give the path of a file."
     if Path(os.devnull).exists():
-        assert "not a regular file" in refused(os.devnull)
+        assert "not a regular file" in error_of(os.devnull)
 
 
-def test_a_file_in_the_place_of_the_folder_is_one_sentence(tmp_path):
+def test_a_file_instead_of_the_folder_is_an_error(tmp_path):
     (tmp_path / "a").write_text("")
-    assert refused(tmp_path / "a" / "b.txt").startswith(f"Cannot write {tmp_path / 'a' / 'b.txt'}: ")
+    assert error_of(tmp_path / "a" / "b.txt").startswith(f"Cannot write {tmp_path / 'a' / 'b.txt'}: ")
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_permission_is_one_sentence(tmp_path):
+def test_a_folder_without_permission_is_an_error(tmp_path):
     tmp_path.chmod(0o500)
-    message = refused(tmp_path / "a.txt")
+    message = error_of(tmp_path / "a.txt")
     tmp_path.chmod(0o700)
     assert message == f"Cannot write {tmp_path / 'a.txt'}: Permission denied."
 
 
-def test_a_full_disk_is_one_sentence_and_the_old_file_stays(tmp_path, monkeypatch):
+def test_a_full_disk_is_an_error_and_the_old_file_stays(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 

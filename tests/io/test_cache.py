@@ -8,14 +8,14 @@ from rankloom.io.cache import Cache, digest_bytes
 KEY = "ab" * 16
 
 
-def test_what_is_saved_is_found_again(tmp_path):
+def test_saved_arrays_are_loaded(tmp_path):
     Cache(tmp_path / "deep" / "er").save(KEY, {"x": np.arange(3), "y": np.zeros((2, 2))})
     found = Cache(tmp_path / "deep" / "er").load(KEY)
     assert found["x"].tolist() == [0, 1, 2]
     assert found["y"].shape == (2, 2)
 
 
-def test_a_damaged_file_counts_as_not_there(tmp_path):
+def test_a_damaged_file_is_a_miss(tmp_path):
     cache = Cache(tmp_path)
     cache.save(KEY, {"x": np.arange(3)})
     path = next(tmp_path.rglob("*.npz"))
@@ -23,22 +23,22 @@ def test_a_damaged_file_counts_as_not_there(tmp_path):
     assert cache.load(KEY) is None
 
 
-def test_no_folder_keeps_nothing():
+def test_a_cache_without_a_folder_is_disabled():
     cache = Cache(None)
     cache.save(KEY, {"x": np.arange(3)})
     assert cache.load(KEY) is None
 
 
-def test_a_folder_that_cannot_be_made_is_told_of_once_and_nothing_is_kept(tmp_path):
+def test_a_folder_that_cannot_be_created_causes_one_warning(tmp_path):
     (tmp_path / "file").write_text("")
-    told = []
-    cache = Cache(tmp_path / "file" / "x", tell=told.append)
+    messages = []
+    cache = Cache(tmp_path / "file" / "x", warn=messages.append)
     for key in (KEY, "cd" * 16):
         cache.save(key, {"x": np.arange(3)})
         assert cache.load(key) is None
-    assert len(told) == 1
-    assert "Nothing is kept; choose another cache with --cache" in told[0]
-    with pytest.warns(UserWarning, match="Nothing is kept"):
+    assert len(messages) == 1
+    assert messages[0].startswith("Cannot create the folder")
+    with pytest.warns(UserWarning, match="Nothing is cached"):
         Cache(tmp_path / "file" / "x").save(KEY, {})
 
 
@@ -50,5 +50,5 @@ def test_the_standard_folder_follows_the_environment(monkeypatch):
     assert Cache.standard().folder == Path("/own")
 
 
-def test_parts_do_not_run_together():
+def test_a_digest_depends_on_the_division_into_parts():
     assert digest_bytes(b"ab", b"c") != digest_bytes(b"a", b"bc")

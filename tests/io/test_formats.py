@@ -9,7 +9,7 @@ RANKS = Ranks([[0, 1], [1, 0]], [[2, 1], [4, 3]], item_ids=IDS, query_ids=IDS)
 
 
 @pytest.mark.parametrize("name", ["x.npz", "x.NPZ", "x.trec", "x.run.gz", "x", "x.txt"])
-def test_the_format_is_told_by_the_name(tmp_path, name):
+def test_the_file_name_determines_the_format(tmp_path, name):
     write_ranks(RANKS, tmp_path / name)
     starts_as_zip = (tmp_path / name).read_bytes().startswith(b"PK")
     assert starts_as_zip == name.lower().endswith(".npz")
@@ -17,24 +17,24 @@ def test_the_format_is_told_by_the_name(tmp_path, name):
 
 
 @pytest.mark.parametrize("format", ["trec", "npz", "udlf"])
-def test_a_format_asked_for_goes_before_the_name(tmp_path, format):
+def test_an_explicit_format_overrides_the_file_name(tmp_path, format):
     write_ranks(RANKS, str(tmp_path / "x.npz"), format=format)
     back = read_ranks(str(tmp_path / "x.npz"), format=format)
     assert back.items.tolist() == RANKS.items.tolist()
 
 
-def test_an_unknown_format_is_told_with_the_nearest(tmp_path):
+def test_an_unknown_format_is_an_error_that_suggests_the_nearest(tmp_path):
     for use in (lambda: read_ranks(tmp_path / "x", format="trek"), lambda: write_ranks(RANKS, "x", format="trek")):
         with pytest.raises(UnknownNameError, match=r"Unknown format 'trek'; choose from .*Did you mean 'trec'\?"):
             use()
 
 
-def test_a_missing_file_is_one_sentence_in_every_format(tmp_path):
+def test_a_missing_file_is_an_error_in_every_format(tmp_path):
     for name in FORMATS:
         with pytest.raises(InputError, match="There is no file"):
             read_ranks(tmp_path / "no", format=name)
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     assert rankloom.io.__all__ == sorted(rankloom.io.__all__, key=lambda name: (name.lower() == name, name))
     assert all(hasattr(rankloom.io, name) for name in rankloom.io.__all__)

@@ -25,7 +25,7 @@ def frame_of(library, queries, items, scores):
 
 
 @both
-def test_rows_in_any_order_become_lists_by_score(library):
+def test_rows_in_any_order_are_sorted_by_score(library):
     frame = frame_of(library, ["b", "a", "b"], ["x", "y", "y"], [1.0, 2.0, 3.0])
     ranks = from_frame(frame)
     assert ranks.to_dict() == {"b": {"y": 3.0, "x": 1.0}, "a": {"y": 2.0}}
@@ -33,18 +33,18 @@ def test_rows_in_any_order_become_lists_by_score(library):
 
 
 @both
-def test_equal_scores_keep_the_order_of_the_frame(library):
+def test_ties_keep_the_order_of_the_frame(library):
     frame = frame_of(library, ["q"] * 3, ["c", "a", "b"], [1, 1, 1])
     assert list(from_frame(frame).to_dict()["q"]) == ["c", "a", "b"]
 
 
 @both
-def test_whole_numbers_become_names(library):
+def test_whole_numbers_become_ids(library):
     assert from_frame(frame_of(library, [7, 7], [10, 2], [1, 2])).to_dict() == {"7": {"2": 2.0, "10": 1.0}}
 
 
 @both
-def test_columns_can_have_other_names_and_scores_be_absent(library):
+def test_column_names_can_be_chosen_and_scores_omitted(library):
     frame = library.DataFrame({"qid": ["q", "q"], "doc": ["b", "a"]})
     ranks = from_frame(frame, query="qid", item="doc", score=None)
     assert ranks.scores is None
@@ -52,7 +52,7 @@ def test_columns_can_have_other_names_and_scores_be_absent(library):
 
 
 @both
-def test_item_ids_give_the_collection_and_another_item_is_an_error(library):
+def test_items_must_be_in_item_ids(library):
     frame = frame_of(library, ["q"], ["b"], [1])
     assert from_frame(frame, item_ids=Ids(["a", "b", "c"])).items.tolist() == [[1]]
     assert error_of(frame, item_ids=Ids(["a"])) == "Unknown item 'b'; choose from a."
@@ -65,7 +65,7 @@ def test_a_frame_without_rows_gives_ranks_without_rows(library):
 
 @both
 @pytest.mark.parametrize("column", ["query", "item", "score"])
-def test_a_null_is_told_with_its_row(library, column):
+def test_the_error_for_a_null_names_its_row(library, column):
     values = {"query": ["q", "r"], "item": ["a", "b"], "score": [1.0, 2.0]}
     values[column][1] = None
     message = error_of(library.DataFrame(values))
@@ -75,13 +75,13 @@ def test_a_null_is_told_with_its_row(library, column):
 
 @both
 @pytest.mark.parametrize("score", [np.nan, np.inf, 1e39])
-def test_a_score_that_is_not_finite_in_float32_is_told_with_its_row(library, score):
+def test_the_error_for_a_score_that_is_not_finite_in_float32_names_its_row(library, score):
     message = error_of(frame_of(library, ["q", "q"], ["a", "b"], [1.0, score]))
     assert message == (f"Row 1 of the frame: the score must be a finite number that float32 can hold; got {score}.")
 
 
 @both
-def test_ids_and_scores_of_other_kinds_are_errors(library):
+def test_ids_and_scores_of_other_types_are_errors(library):
     rule = "an id must be a string or a whole number"
     assert error_of(frame_of(library, [1.5], ["a"], [1])) == f"Row 0 of the frame has 1.5 in column 'query'; {rule}."
     assert error_of(frame_of(library, ["q"], [True], [1])) == f"Row 0 of the frame has True in column 'item'; {rule}."
@@ -91,7 +91,7 @@ def test_ids_and_scores_of_other_kinds_are_errors(library):
 
 
 @both
-def test_an_item_listed_twice_is_told_with_both_rows_or_the_better_kept(library):
+def test_an_item_listed_twice_is_an_error_unless_duplicates_is_first(library):
     frame = frame_of(library, ["q", "r", "q"], ["a", "a", "a"], [1, 2, 3])
     assert error_of(frame).startswith(
         "Row 2 of the frame: query 'q' lists item 'a' a second time (first: Row 0 of the frame); "
@@ -100,29 +100,29 @@ def test_an_item_listed_twice_is_told_with_both_rows_or_the_better_kept(library)
 
 
 @both
-def test_a_missing_column_is_told_with_the_nearest(library):
+def test_a_missing_column_is_an_error_that_suggests_the_nearest(library):
     frame = library.DataFrame({"query": ["q"], "item": ["a"], "scores": [1.0]})
     with pytest.raises(UnknownNameError, match=r"Unknown column 'score'; .* Did you mean 'scores'"):
         from_frame(frame)
 
 
-def test_two_columns_of_one_name_are_an_error():
+def test_columns_with_the_same_name_are_an_error():
     frame = pd.DataFrame([["q", "a", "b", 1.0]], columns=["query", "item", "item", "score"])
     assert error_of(frame) == "The frame has 2 columns 'item'; rename all but one."
 
 
 @pytest.mark.parametrize("thing", [{"query": ["q"]}, pl.LazyFrame({"query": ["q"]}), pd.Series([1])])
-def test_what_is_no_frame_is_an_error(thing):
-    assert error_of(thing) == f"A pandas or polars DataFrame is needed; got {type(thing).__name__}."
+def test_anything_but_a_dataframe_is_an_error(thing):
+    assert error_of(thing) == f"Expected a pandas or polars DataFrame; got {type(thing).__name__}."
 
 
-def test_missing_values_of_pandas_own_are_errors():
+def test_missing_values_of_pandas_are_errors():
     assert error_of(frame_of(pd, pd.array(["q", pd.NA], "string"), ["a", "b"], [1, 2])).startswith("Row 1 ")
     assert error_of(frame_of(pd, ["q", "q"], pd.array([1, pd.NA], "Int64"), [1, 2])).startswith("Row 1 ")
     assert error_of(frame_of(pd, ["q", "q"], ["a", "b"], pd.array([1, pd.NA], "Int64"))).startswith("Row 1 ")
 
 
-def test_categories_are_read_as_what_they_stand_for():
+def test_categorical_columns_are_accepted():
     frame = frame_of(pd, pd.Categorical(["q"]), pd.Categorical(["a"]), [1])
     assert from_frame(frame).to_dict() == {"q": {"a": 1.0}}
 
@@ -151,7 +151,7 @@ def test_ranks_without_scores_or_rows_are_frames_too(convert):
         st.text(), st.dictionaries(st.text(), st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1)
     )
 )
-def test_frames_made_are_read_back(lists):
+def test_frames_are_converted_back(lists):
     ranks = Ranks.from_dict(lists)
     for convert in (to_pandas, to_polars):
         if lists:  # a frame without results has no score column
@@ -159,14 +159,14 @@ def test_frames_made_are_read_back(lists):
 
 
 @pytest.mark.parametrize(("convert", "package"), [(to_pandas, "pandas"), (to_polars, "polars")])
-def test_a_library_that_is_not_installed_is_told_with_the_way_to_get_it(monkeypatch, convert, package):
+def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch, convert, package):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError) as caught:
         convert(Ranks([[0]]))
     assert str(caught.value) == f"{convert.__name__} needs {package}: pip install 'rankloom[frames]'."
 
 
-def test_importing_io_loads_no_frame_library_and_no_compiler():
+def test_importing_io_loads_neither_frame_libraries_nor_numba():
     code = "import sys, rankloom.io; print({'numba', 'scipy', 'pandas', 'polars'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "set()"

@@ -24,7 +24,7 @@ def same(a, b):
     return np.array_equal(a.items, b.items) and scores and ids and a.n_items == b.n_items
 
 
-def test_ids_are_bytes_end_to_end_and_starts():
+def test_ids_are_packed_as_bytes_and_starts():
     blob, ptr = pack_ids(Ids(["ab", "", "é"]))
     assert blob.tobytes() == b"ab\xc3\xa9"
     assert ptr.tolist() == [0, 2, 2, 4]
@@ -32,11 +32,11 @@ def test_ids_are_bytes_end_to_end_and_starts():
 
 
 @given(st.lists(st.text(), unique=True))
-def test_ids_packed_are_unpacked(names):
-    assert unpack_ids(*pack_ids(names)) == Ids(names)
+def test_packed_ids_are_unpacked(ids):
+    assert unpack_ids(*pack_ids(ids)) == Ids(ids)
 
 
-def test_half_a_surrogate_pair_cannot_be_packed():
+def test_a_lone_surrogate_cannot_be_packed():
     assert "cannot be written as UTF-8" in error_of(pack_ids, ["\ud800"])
 
 
@@ -51,11 +51,11 @@ def test_half_a_surrogate_pair_cannot_be_packed():
         (b"aa", [0, 1, 2], "given twice"),
     ],
 )
-def test_packed_ids_that_do_not_fit_are_refused(blob, ptr, message):
+def test_inconsistent_packed_ids_are_errors(blob, ptr, message):
     assert message in error_of(unpack_ids, np.frombuffer(blob, np.uint8), np.array(ptr, np.int64))
 
 
-def test_packed_ids_of_other_types_are_refused():
+def test_packed_ids_of_other_types_are_errors():
     assert "1-d array" in error_of(unpack_ids, np.zeros(2, np.int8), np.array([0, 2]))
     assert "1-d array" in error_of(unpack_ids, np.zeros(2, np.uint8), np.array([[0, 2]]))
 
@@ -67,25 +67,24 @@ def any_ranks(draw):
     depth = max(map(len, rows), default=0)
     items = np.array([row + [-1] * (depth - len(row)) for row in rows], np.int32).reshape(len(rows), depth)
     scores = -np.sort(np.arange(items.size, dtype=np.float32).reshape(items.shape), axis=1)
-    names = st.booleans()
     return Ranks(
         items,
         scores if draw(st.booleans()) else None,
         n,
-        item_ids=Ids(f"ü {i}" for i in range(n)) if draw(names) else None,
-        query_ids=Ids(f"q\n{i}" for i in range(len(rows))) if draw(names) else None,
+        item_ids=Ids(f"ü {i}" for i in range(n)) if draw(st.booleans()) else None,
+        query_ids=Ids(f"q\n{i}" for i in range(len(rows))) if draw(st.booleans()) else None,
     )
 
 
 @settings(deadline=None)
 @given(any_ranks())
-def test_ranks_written_are_read_back(ranks):
+def test_written_ranks_are_read_back(ranks):
     with tempfile.TemporaryDirectory() as folder:
         write_npz(ranks, Path(folder, "a.npz"))
         assert same(read_npz(Path(folder, "a.npz")), ranks)
 
 
-def test_the_file_has_exactly_the_name_given_and_the_same_bytes_each_time(tmp_path):
+def test_no_suffix_is_added_and_the_bytes_are_reproducible(tmp_path):
     for name in ("a", "b"):
         write_npz(Ranks([[1, 0]], item_ids=Ids(["x", "y"])), tmp_path / name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
@@ -96,27 +95,27 @@ def test_the_file_has_exactly_the_name_given_and_the_same_bytes_each_time(tmp_pa
     ("change", "message"),
     [
         ({"format": 2}, "its format is 2; this version reads 1."),
-        ({"format": [1, 1]}, "holds no right ranks"),
+        ({"format": [1, 1]}, "contains invalid ranks"),
         ({"n_items": "two"}, "n_items must be a whole number"),
         ({"n_items": 1}, "Row 0 lists item 1"),
         ({"items": [[0, 0]]}, "lists item 0 twice"),
         ({"items": [[-2, 0]]}, "numbers start at 0"),
-        ({"items": [0, 1]}, "holds no right ranks"),
+        ({"items": [0, 1]}, "contains invalid ranks"),
         ({"scores": [[1.0, np.nan]]}, "finite"),
-        ({"scores": [[1.0]]}, "one shape"),
+        ({"scores": [[1.0]]}, "same shape"),
         ({"item_ids": np.frombuffer(b"a", np.uint8)}, "item_ids_ptr is missing."),
         ({"item_ids": np.frombuffer(b"a", np.uint8), "item_ids_ptr": [0, 1]}, "number of item_ids"),
     ],
 )
-def test_arrays_that_make_no_ranks_are_told_with_the_file(tmp_path, change, message):
+def test_the_error_for_invalid_arrays_names_the_file(tmp_path, change, message):
     path = tmp_path / "a.npz"
     np.savez(path, **(RIGHT | change))
     text = error_of(read_npz, path)
-    assert text.startswith(f"{path} holds no right ranks: ")
+    assert text.startswith(f"{path} contains invalid ranks: ")
     assert message in text
 
 
-def test_foreign_files_are_refused(tmp_path):
+def test_foreign_files_are_errors(tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, x=[1])
     assert error_of(read_npz, path).startswith(f"{path} is not a file of ranks")
@@ -124,22 +123,22 @@ def test_foreign_files_are_refused(tmp_path):
     assert "damaged" in error_of(read_npz, path)
     for data in (b"", b"q Q0 a 1 1 t\n", b"\x93NUMPY\x01\x00", b"PK\x03\x04"):
         path.write_bytes(data)
-        assert error_of(read_npz, path) == f"{path} is damaged, or not an .npz file; write it anew."
+        assert error_of(read_npz, path) == f"{path} is damaged, or not an .npz file; write it again."
     with path.open("wb") as file:
         np.save(file, np.zeros(3))
     assert "not an .npz file" in error_of(read_npz, path)
 
 
-def test_file_problems_are_one_sentence(tmp_path):
+def test_file_problems_are_input_errors(tmp_path):
     missing = tmp_path / "no.npz"
-    assert error_of(read_npz, missing) == f"There is no file {missing}; check the name."
+    assert error_of(read_npz, missing) == f"There is no file {missing}; check the path."
     assert error_of(read_npz, tmp_path) == f"{tmp_path} is a folder; give a file."
     assert "does not exist" in error_of(write_npz, Ranks([[0]]), tmp_path / "no" / "a.npz")
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.data())
-def test_a_damaged_file_is_an_input_error_or_read_right(data):
+def test_a_damaged_file_is_an_input_error_or_read_correctly(data):
     ranks = Ranks([[1, 0], [0, -1]], [[2, 1], [3, 0]], item_ids=Ids(["x", "y"]))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.npz")
@@ -153,5 +152,5 @@ def test_a_damaged_file_is_an_input_error_or_read_right(data):
         except InputError as error:
             assert str(error).startswith(str(path))  # noqa: PT017
         else:
-            # names of members are not under a checksum: an optional array may go missing, none goes wrong
+            # The names of zip members have no checksum: an optional array may be lost, but none is wrong.
             assert np.array_equal(read.items, ranks.items)

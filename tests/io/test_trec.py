@@ -35,7 +35,7 @@ def error_of(read, *args, **options):
 
 
 @pytest.mark.parametrize("name", ["a.trec", "a.trec.gz"])
-def test_a_run_is_read_by_score_whatever_the_order_of_its_lines(tmp_path, name):
+def test_a_run_is_sorted_by_score_whatever_the_order_of_its_lines(tmp_path, name):
     path = file_of(
         tmp_path, "q2 Q0 d1 1 0.5 t\nq1 Q0 d3 1 2 t\nq2 Q0 d2 2 0.75 t\n\n  \nq1\tQ0\td1  2\t1e1\tt\r\n", name
     )
@@ -45,12 +45,12 @@ def test_a_run_is_read_by_score_whatever_the_order_of_its_lines(tmp_path, name):
     assert ranks.scores.dtype == np.float32
 
 
-def test_equal_scores_come_by_the_rank_column_then_by_line(tmp_path):
+def test_ties_are_broken_by_the_rank_column_then_by_line(tmp_path):
     path = file_of(tmp_path, "q Q0 a 3 1 t\nq Q0 b 1 1 t\nq Q0 c 3 1 t\nq Q0 d 0 1 t\n")
     assert lists(read_run(path)) == {"q": ["d", "b", "a", "c"]}
 
 
-def test_scores_that_float32_cannot_tell_apart_keep_their_order(tmp_path):
+def test_scores_that_become_equal_in_float32_keep_their_order(tmp_path):
     path = file_of(tmp_path, "q Q0 a 1 0.50000000001 t\nq Q0 b 2 0.50000000003 t\nq Q0 c 3 0.50000000002 t\n")
     ranks = read_run(path)
     assert lists(ranks) == {"q": ["b", "c", "a"]}
@@ -63,16 +63,16 @@ def test_lists_of_different_lengths_are_padded(tmp_path):
     assert ranks.scores.tolist() == [[2, 1], [5, 0]]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_query(tmp_path):
+def test_a_byte_order_mark_is_skipped(tmp_path):
     assert list(read_run(file_of(tmp_path, b"\xef\xbb\xbfq Q0 a 1 2 t")).query_ids) == ["q"]
 
 
-def test_only_ascii_white_space_parts_columns(tmp_path):
+def test_only_ascii_whitespace_separates_columns(tmp_path):
     ranks = read_run(file_of(tmp_path, "q\u00a01 Q0 caf\u00e9\u2003x 1 2 t\n"))
     assert lists(ranks) == {"q\u00a01": ["caf\u00e9\u2003x"]}
 
 
-def test_item_ids_give_the_numbering_and_the_size_of_the_collection(tmp_path):
+def test_item_ids_determine_the_numbering_and_the_size_of_the_collection(tmp_path):
     ids = Ids(["z", "b", "a"])
     ranks = read_run(file_of(tmp_path, "q Q0 a 1 2 t\nq Q0 b 2 1 t\n"), item_ids=ids)
     assert ranks.items.tolist() == [[2, 1]]
@@ -80,10 +80,10 @@ def test_item_ids_give_the_numbering_and_the_size_of_the_collection(tmp_path):
     assert ranks.item_ids is ids
 
 
-def test_the_result_is_right_by_the_checks_of_ranks_itself(tmp_path):
-    made = read_run(file_of(tmp_path, "q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq2 Q0 b 1 -5 t\n"))
-    again = Ranks(made.items, made.scores, made.n_items, item_ids=made.item_ids, query_ids=made.query_ids)
-    assert again.to_dict() == made.to_dict()
+def test_the_result_passes_the_checks_of_ranks(tmp_path):
+    read = read_run(file_of(tmp_path, "q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq2 Q0 b 1 -5 t\n"))
+    checked = Ranks(read.items, read.scores, read.n_items, item_ids=read.item_ids, query_ids=read.query_ids)
+    assert checked.to_dict() == read.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -105,20 +105,20 @@ def test_the_result_is_right_by_the_checks_of_ranks_itself(tmp_path):
         (b"q Q0 b 1 1 \xe9", "byte 0xe9 is not UTF-8; save the file as UTF-8."),
     ],
 )
-def test_a_wrong_line_is_told_with_its_number(tmp_path, line, message):
+def test_the_error_for_an_invalid_line_has_its_number(tmp_path, line, message):
     path = file_of(tmp_path, b"q Q0 a 1 9 t\n\n" + (line if isinstance(line, bytes) else line.encode()) + b"\n")
     assert error_of(read_run, path) == f"{path}:3: {message}"
 
 
-def test_an_item_listed_twice_is_told_with_both_lines(tmp_path):
+def test_the_error_for_an_item_listed_twice_has_both_lines(tmp_path):
     path = file_of(tmp_path, "q Q0 a 1 9 t\nr Q0 a 1 9 t\n\nq Q0 b 2 8 t\nq Q0 a 3 10 t\n")
     assert error_of(read_run, path) == (
         f"{path}:5: query 'q' lists item 'a' a second time (first: {path}:1); "
-        "give each item once, or say duplicates='first' to keep the better-ranked."
+        "give each item once, or use duplicates='first' to keep the better-ranked."
     )
 
 
-def test_of_an_item_listed_twice_the_better_ranked_can_be_kept(tmp_path):
+def test_duplicates_first_keeps_the_better_ranked_line(tmp_path):
     path = file_of(tmp_path, "q Q0 a 1 1 t\nq Q0 b 2 2 t\nq Q0 a 3 3 t\nr Q0 a 1 9 t\n")
     assert read_run(path, duplicates="first").to_dict() == {"q": {"a": 3.0, "b": 2.0}, "r": {"a": 9.0}}
 
@@ -129,7 +129,7 @@ def test_an_unknown_duplicates_policy_is_an_error(tmp_path):
         read_run(path, duplicates="frist")
 
 
-def test_an_item_of_another_collection_is_told_with_its_line(tmp_path):
+def test_the_error_for_an_unknown_item_has_its_line(tmp_path):
     path = file_of(tmp_path, "q Q0 doc1 1 9 t\nq Q0 doc9 1 9 t\n")
     message = error_of(read_run, path, item_ids=Ids(["doc1", "img2"]))
     assert message == f"{path}:2: unknown item 'doc9'; choose from doc1, img2. Did you mean 'doc1'?"
@@ -143,20 +143,20 @@ def test_an_empty_file_is_an_error(tmp_path, read, text):
 
 
 @pytest.mark.parametrize("read", [read_run, read_qrels])
-def test_file_problems_are_one_sentence(tmp_path, read):
+def test_file_problems_are_input_errors(tmp_path, read):
     missing = tmp_path / "no.trec"
-    assert error_of(read, missing) == f"There is no file {missing}; check the name."
+    assert error_of(read, missing) == f"There is no file {missing}; check the path."
     assert error_of(read, tmp_path) == f"{tmp_path} is a folder; give a file."
     plain = tmp_path / "plain.gz"
     plain.write_text("q Q0 a 1 1 t\n")
-    assert error_of(read, plain).startswith(f"{plain} is not a whole gzip file: ")
+    assert error_of(read, plain).startswith(f"{plain} is not a valid gzip file: ")
     cut = file_of(tmp_path, os.urandom(5000).hex(), "cut.gz")
     cut.write_bytes(cut.read_bytes()[:1000])
-    assert error_of(read, cut).startswith(f"{cut} is not a whole gzip file: ")
+    assert error_of(read, cut).startswith(f"{cut} is not a valid gzip file: ")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read anything")
-def test_a_file_without_permission_is_one_sentence(tmp_path):
+def test_a_file_without_permission_is_an_error(tmp_path):
     path = file_of(tmp_path, "q Q0 a 1 1 t\n")
     path.chmod(0)
     assert error_of(read_run, path) == f"Cannot read {path}: Permission denied."
@@ -176,13 +176,13 @@ def test_several_runs_share_one_numbering_of_items(tmp_path):
 # writing runs
 
 
-def test_a_run_is_written_with_ranks_from_1_and_short_scores(tmp_path):
+def test_a_run_is_written_with_positions_and_short_scores(tmp_path):
     ranks = Ranks([[1, 0], [0, -1]], [[0.1, 0.1], [1e-7, 0]], item_ids=Ids(["a", "b"]), query_ids=Ids(["q", "r"]))
     write_run(ranks, tmp_path / "out.trec", tag="mine")
     assert (tmp_path / "out.trec").read_text() == "q Q0 b 1 0.1 mine\nq Q0 a 2 0.1 mine\nr Q0 a 1 1e-07 mine\n"
 
 
-def test_without_scores_one_over_the_rank_is_written(tmp_path):
+def test_without_scores_the_reciprocal_position_is_written(tmp_path):
     write_run(Ranks([[1, 0, 2]]), tmp_path / "out.trec")
     assert (tmp_path / "out.trec").read_text().split()[4::6] == ["1.0", "0.5", "0.33333334"]
     assert lists(read_run(tmp_path / "out.trec")) == {"0": ["1", "0", "2"]}
@@ -193,7 +193,7 @@ def test_an_empty_list_has_no_line(tmp_path):
     assert lists(read_run(tmp_path / "out.trec")) == {"1": ["0"]}
 
 
-def test_a_score_that_would_be_rounded_twice_comes_back_the_same(tmp_path):
+def test_a_score_prone_to_double_rounding_is_read_back(tmp_path):
     # float32(float64("7.038531e-26")) is the next number above the one that has these digits
     score = np.array([[0x15AE43FD]], np.uint32).view(np.float32)
     write_run(Ranks([[0]], score), tmp_path / "out.trec")
@@ -202,7 +202,7 @@ def test_a_score_that_would_be_rounded_twice_comes_back_the_same(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "a b", "a\t", "\n", "\ufeffa", "\ud800"])
 @pytest.mark.parametrize("what", ["item id", "query id", "tag"])
-def test_a_name_that_would_not_come_back_is_refused_and_the_old_file_stays(tmp_path, name, what):
+def test_an_id_that_a_run_cannot_hold_is_an_error_and_the_old_file_stays(tmp_path, name, what):
     path = tmp_path / "out.trec"
     path.write_text("old")
     ids = {
@@ -214,24 +214,24 @@ def test_a_name_that_would_not_come_back_is_refused_and_the_old_file_stays(tmp_p
     assert path.read_text() == "old"
 
 
-def test_a_packed_run_is_the_same_bytes_each_time(tmp_path):
+def test_a_compressed_run_is_reproducible(tmp_path):
     for name in ("a.gz", "b.gz"):
         write_run(Ranks([[0, 1]]), tmp_path / name)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-def test_a_run_to_a_missing_folder_is_one_sentence(tmp_path):
-    assert error_of(write_run, Ranks([[0]]), tmp_path / "no" / "a.trec").endswith("does not exist; make it first.")
+def test_writing_to_a_missing_folder_is_an_error(tmp_path):
+    assert error_of(write_run, Ranks([[0]]), tmp_path / "no" / "a.trec").endswith("does not exist; create it first.")
 
 
-names = st.text(min_size=1, max_size=5).filter(lambda s: s.encode().split() == [s.encode()] and s[0] != "\ufeff")
+ids = st.text(min_size=1, max_size=5).filter(lambda s: s.encode().split() == [s.encode()] and s[0] != "\ufeff")
 finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
 @st.composite
-def named_ranks(draw):
-    items = draw(st.lists(names, min_size=1, max_size=6, unique=True))
-    queries = draw(st.lists(names, min_size=1, max_size=4, unique=True))
+def ranks_with_ids(draw):
+    items = draw(st.lists(ids, min_size=1, max_size=6, unique=True))
+    queries = draw(st.lists(ids, min_size=1, max_size=4, unique=True))
     rows = [
         draw(st.lists(st.sampled_from(range(len(items))), min_size=1, unique=True, max_size=len(items)))
         for _ in queries
@@ -245,8 +245,8 @@ def named_ranks(draw):
 
 
 @settings(deadline=None)
-@given(named_ranks(), st.sampled_from(["a.trec", "a.trec.gz"]))
-def test_what_is_written_is_read_back(ranks, name):
+@given(ranks_with_ids(), st.sampled_from(["a.trec", "a.trec.gz"]))
+def test_written_runs_are_read_back(ranks, name):
     with tempfile.TemporaryDirectory() as folder:
         write_run(ranks, Path(folder, name))
         back = read_run(Path(folder, name), item_ids=ranks.item_ids)
@@ -258,7 +258,7 @@ def test_what_is_written_is_read_back(ranks, name):
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=1))
-def test_order_and_duplicates_are_as_a_plain_sort_says(rows):
+def test_order_and_duplicates_agree_with_a_plain_sort(rows):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.trec")
         path.write_text("".join(f"q{q} Q0 d{d} {rank} {score} t\n" for q, d, rank, score in rows))
@@ -288,15 +288,15 @@ def test_judgments_are_read_with_negative_grades(tmp_path, name):
         (b"1 0 \xe9 1", "byte 0xe9 is not UTF-8; save the file as UTF-8."),
     ],
 )
-def test_a_wrong_judgment_is_told_with_its_line(tmp_path, line, message):
+def test_the_error_for_an_invalid_judgment_has_its_line(tmp_path, line, message):
     path = file_of(tmp_path, b"1 0 a 1\n" + (line if isinstance(line, bytes) else line.encode()))
     assert error_of(read_qrels, path) == f"{path}:2: {message}"
 
 
-def test_an_item_judged_twice_is_told_with_both_lines(tmp_path):
+def test_the_error_for_an_item_judged_twice_has_both_lines(tmp_path):
     path = file_of(tmp_path, "2 0 a 1\n1 0 a 1\n\n1 0 a 1\n")
     assert error_of(read_qrels, path) == (
-        f"{path}:4: item 'a' is judged a second time for query '1' (first: {path}:2); keep one of the two."
+        f"{path}:4: item 'a' is judged a second time for query '1' (first: {path}:2); remove one of the two."
     )
 
 

@@ -30,25 +30,25 @@ def error_of(read, *args, **options):
 
 
 @pytest.mark.parametrize("name", ["lists.txt", "lists.txt.gz"])
-def test_line_i_is_the_list_of_item_i_padded_where_short(tmp_path, name):
+def test_line_i_is_the_list_of_item_i_and_short_lists_are_padded(tmp_path, name):
     ranks = read_udlf_ranks(file_of(tmp_path, "0 2 1 \n1\n2 0\n\n", name))  # UDLF ends lines in a space
     assert ranks.items.tolist() == [[0, 2, 1], [1, -1, -1], [2, 0, -1]]
     assert (ranks.scores, ranks.n_items, ranks.item_ids) == (None, 3, None)
 
 
-def test_names_are_numbered_by_the_list_file(tmp_path):
-    names = file_of(tmp_path, "b.png\na.png\n", "list.txt")
-    ranks = read_udlf_ranks(file_of(tmp_path, "b.png a.png\na.png b.png\n"), kind="names", list_file=names)
+def test_ids_are_numbered_by_the_list_file(tmp_path):
+    ids = file_of(tmp_path, "b.png\na.png\n", "list.txt")
+    ranks = read_udlf_ranks(file_of(tmp_path, "b.png a.png\na.png b.png\n"), kind="names", list_file=ids)
     assert ranks.items.tolist() == [[0, 1], [1, 0]]
     assert list(ranks.item_ids) == list(ranks.query_ids) == ["b.png", "a.png"]
 
 
-def test_numbers_get_names_from_a_list_file_too(tmp_path):
-    names = file_of(tmp_path, "b\n\na\n", "list.txt")
-    assert list(read_udlf_ranks(file_of(tmp_path, "0\n1\n"), list_file=names).to_dict()) == ["b", "a"]
+def test_lists_of_numbers_get_ids_from_a_list_file(tmp_path):
+    ids = file_of(tmp_path, "b\n\na\n", "list.txt")
+    assert list(read_udlf_ranks(file_of(tmp_path, "0\n1\n"), list_file=ids).to_dict()) == ["b", "a"]
 
 
-def test_depth_cuts_the_lists_and_leaves_the_rest_unread(tmp_path):
+def test_depth_cuts_the_lists_without_checking_the_rest(tmp_path):
     assert read_udlf_ranks(file_of(tmp_path, "0 1 1\n1 0 0\n"), depth=2).items.tolist() == [[0, 1], [1, 0]]
 
 
@@ -63,24 +63,24 @@ def test_depth_cuts_the_lists_and_leaves_the_rest_unread(tmp_path):
         (f"0 {'9' * 5000}\n", f"1: expected item numbers from 0, got '{'9' * 80}...'."),
         ("0 1\n1 2\n", "2: there is no item 2; 2 lines are the lists of items 0 to 1."),
         ("0 1\n1 0 1\n", "2: item '1' is listed twice; give each item once."),
-        ("0 1\n\n1 0\n", "2: the list is empty; every item needs a list, at least itself."),
+        ("0 1\n\n1 0\n", "2: the list is empty; every item must list at least itself."),
     ],
 )
-def test_a_wrong_list_is_told_with_its_line(tmp_path, text, message):
+def test_the_error_for_an_invalid_list_has_its_line(tmp_path, text, message):
     path = file_of(tmp_path, text)
     assert error_of(read_udlf_ranks, path) == f"{path}:{message}"
 
 
-def test_an_unknown_name_is_told_with_its_line(tmp_path):
-    names, path = file_of(tmp_path, "cat\ndog\n", "list.txt"), file_of(tmp_path, "cat dog\ndog cta\n")
-    message = error_of(read_udlf_ranks, path, kind="names", list_file=names)
-    assert message == f"{path}:2: unknown item 'cta'; choose from cat, dog. Did you mean 'cat'?"
-
-
-def test_names_listed_twice_are_told_with_their_line(tmp_path):
-    names, path = file_of(tmp_path, "cat\ndog\n", "list.txt"), file_of(tmp_path, "cat dog\ndog dog\n")
-    message = error_of(read_udlf_ranks, path, kind="names", list_file=names)
-    assert message == f"{path}:2: item 'dog' is listed twice; give each item once."
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ("dog cta", "unknown item 'cta'; choose from cat, dog. Did you mean 'cat'?"),
+        ("dog dog", "item 'dog' is listed twice; give each item once."),
+    ],
+)
+def test_the_error_for_an_invalid_list_of_ids_has_its_line(tmp_path, second, message):
+    ids, path = file_of(tmp_path, "cat\ndog\n", "list.txt"), file_of(tmp_path, f"cat dog\n{second}\n")
+    assert error_of(read_udlf_ranks, path, kind="names", list_file=ids) == f"{path}:2: {message}"
 
 
 def test_names_need_a_list_file(tmp_path):
@@ -90,29 +90,29 @@ def test_names_need_a_list_file(tmp_path):
 
 @pytest.mark.parametrize("read", [read_udlf_ranks, read_udlf_matrix])
 def test_a_list_file_of_another_collection_is_an_error(tmp_path, read):
-    names, path = file_of(tmp_path, "a\nb\nc\n", "list.txt"), file_of(tmp_path, "0 1\n1 0\n")
+    ids, path = file_of(tmp_path, "a\nb\nc\n", "list.txt"), file_of(tmp_path, "0 1\n1 0\n")
     what = "lists" if read is read_udlf_ranks else "columns"
-    expected = f"{path} has 2 {what}, but {names} names 3 items; they must be of one set."
-    assert error_of(read, path, list_file=names) == expected
+    expected = f"{path} has 2 {what}, but {ids} has 3 items; both must be of one collection."
+    assert error_of(read, path, list_file=ids) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\nb c\n", ":2: expected one name without white space, got 'b c'."),
-        ("a\nb\n\na\n", "4: 'a' is named a second time (first: "),
-        ("\n", " is empty; it names the items, one a line."),
+        ("a\nb c\n", ":2: expected one id without whitespace, got 'b c'."),
+        ("a\nb\n\na\n", "4: 'a' occurs a second time (first: "),
+        ("\n", " is empty; it must have the ids of the items, one a line."),
     ],
 )
-def test_a_wrong_list_file_is_told_with_its_line(tmp_path, text, message):
-    names, path = file_of(tmp_path, text, "list.txt"), file_of(tmp_path, "0\n")
-    assert message in error_of(read_udlf_ranks, path, list_file=names)
+def test_the_error_for_an_invalid_list_file_has_its_line(tmp_path, text, message):
+    ids, path = file_of(tmp_path, text, "list.txt"), file_of(tmp_path, "0\n")
+    assert message in error_of(read_udlf_ranks, path, list_file=ids)
 
 
 @pytest.mark.parametrize("read", [read_udlf_ranks, read_udlf_matrix])
-def test_file_problems_and_wrong_options_are_one_sentence(tmp_path, read):
+def test_file_problems_and_invalid_options_are_input_errors(tmp_path, read):
     missing = tmp_path / "no.txt"
-    assert error_of(read, missing) == f"There is no file {missing}; check the name."
+    assert error_of(read, missing) == f"There is no file {missing}; check the path."
     assert error_of(read, tmp_path) == f"{tmp_path} is a folder; give a file."
     for blank in ("", " \n", "\ufeff"):
         path = file_of(tmp_path, blank)
@@ -123,7 +123,7 @@ def test_file_problems_and_wrong_options_are_one_sentence(tmp_path, read):
         read(path, kind="number")
 
 
-def test_lists_are_written_by_number_and_by_name_with_the_list_file(tmp_path):
+def test_lists_are_written_by_number_and_by_id_with_the_list_file(tmp_path):
     ids = Ids(["a", "b"])
     ranks = Ranks([[0, 1], [1, -1]], item_ids=ids, query_ids=ids)
     write_udlf_ranks(ranks, tmp_path / "numbers.txt")
@@ -141,14 +141,14 @@ def test_rows_are_written_in_the_order_of_the_items(tmp_path):
     assert {query: next(iter(row)) for query, row in back.to_dict().items()} == {"a": "a", "b": "b"}
 
 
-def test_what_udlf_files_cannot_hold_is_refused(tmp_path):
+def test_ranks_that_udlf_files_cannot_hold_are_errors(tmp_path):
     path = tmp_path / "lists.txt"
     assert "Item '1' has an empty list" in error_of(write_udlf_ranks, Ranks([[0, 1], [-1, -1]]), path)
     assert "a row for each item" in error_of(write_udlf_ranks, Ranks([[0, 1]]), path)
     ids = Ids(["a b"])
     spaced = Ranks([[0]], item_ids=ids, query_ids=ids)
-    assert "white space" in error_of(write_udlf_ranks, spaced, path, kind="names")
-    assert "white space" in error_of(write_udlf_ranks, spaced, path, list_file=tmp_path / "list.txt")
+    assert "whitespace" in error_of(write_udlf_ranks, spaced, path, kind="names")
+    assert "whitespace" in error_of(write_udlf_ranks, spaced, path, list_file=tmp_path / "list.txt")
     with pytest.raises(UnknownNameError, match="Did you mean 'names'"):
         write_udlf_ranks(spaced, path, kind="name")
     assert list(tmp_path.iterdir()) == []
@@ -166,11 +166,11 @@ def collections(draw):
 
 @settings(deadline=None)
 @given(collections(), st.sampled_from(["numbers", "names"]), st.sampled_from(["a.txt", "a.txt.gz"]))
-def test_lists_written_are_read_back(ranks, kind, name):
+def test_written_lists_are_read_back(ranks, kind, name):
     with tempfile.TemporaryDirectory() as folder:
-        path, names = Path(folder, name), Path(folder, "list.txt")
-        write_udlf_ranks(ranks, path, kind=kind, list_file=names)
-        back = read_udlf_ranks(path, kind=kind, list_file=names)
+        path, ids = Path(folder, name), Path(folder, "list.txt")
+        write_udlf_ranks(ranks, path, kind=kind, list_file=ids)
+        back = read_udlf_ranks(path, kind=kind, list_file=ids)
     assert back.items.tolist() == ranks.items.tolist()
     assert back.item_ids == back.query_ids == ranks.item_ids
 
@@ -179,7 +179,7 @@ def test_lists_written_are_read_back(ranks, kind, name):
 
 
 @pytest.mark.parametrize("name", ["matrix.txt", "matrix.txt.gz"])
-def test_distances_and_similarities_are_ranked_each_its_way(tmp_path, name):
+def test_distances_are_ranked_ascending_and_similarities_descending(tmp_path, name):
     path = file_of(tmp_path, "0 2 1 \n2 0 4e0\n\n1 4 0\n\n", name)
     near = read_udlf_matrix(path)
     assert near.items.tolist() == [[0, 2, 1], [1, 0, 2], [2, 0, 1]]
@@ -189,7 +189,7 @@ def test_distances_and_similarities_are_ranked_each_its_way(tmp_path, name):
     assert alike.scores.tolist() == [[2], [4], [4]]
 
 
-def test_equal_distances_come_by_number_after_the_item_itself(tmp_path):
+def test_ties_are_broken_by_number_after_the_item_itself(tmp_path):
     assert read_udlf_matrix(file_of(tmp_path, "0 0 0\n0 0 0\n0 0 0\n")).items.tolist() == [
         [0, 1, 2],
         [1, 0, 2],
@@ -197,9 +197,9 @@ def test_equal_distances_come_by_number_after_the_item_itself(tmp_path):
     ]
 
 
-def test_a_matrix_gets_names_from_the_list_file(tmp_path):
-    names = file_of(tmp_path, "a\nb\n", "list.txt")
-    ranks = read_udlf_matrix(file_of(tmp_path, "0 1\n1 0\n"), list_file=names)
+def test_a_matrix_gets_ids_from_the_list_file(tmp_path):
+    ids = file_of(tmp_path, "a\nb\n", "list.txt")
+    ranks = read_udlf_matrix(file_of(tmp_path, "0 1\n1 0\n"), list_file=ids)
     assert ranks.to_dict() == {"a": {"a": 0.0, "b": -1.0}, "b": {"b": 0.0, "a": -1.0}}
 
 
@@ -220,7 +220,7 @@ def test_a_matrix_gets_names_from_the_list_file(tmp_path):
         ),
     ],
 )
-def test_a_wrong_matrix_is_told_with_its_line(tmp_path, text, message):
+def test_the_error_for_an_invalid_matrix_has_its_line(tmp_path, text, message):
     path = file_of(tmp_path, text)
     assert error_of(read_udlf_matrix, path) == f"{path}{message}"
 
@@ -232,7 +232,7 @@ def test_a_wrong_matrix_is_told_with_its_line(tmp_path, text, message):
     ),
     st.integers(1, 7),
 )
-def test_a_matrix_in_a_file_is_ranked_as_one_in_memory(matrix, depth):
+def test_a_matrix_in_a_file_is_ranked_like_one_in_memory(matrix, depth):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "m.txt")
         np.savetxt(path, matrix)
@@ -246,7 +246,7 @@ def test_a_matrix_in_a_file_is_ranked_as_one_in_memory(matrix, depth):
         assert got.scores.tolist() == expected.scores.tolist()
 
 
-def test_blocks_of_lines_do_not_change_the_ranks(tmp_path, monkeypatch):
+def test_the_block_size_does_not_change_the_ranks(tmp_path, monkeypatch):
     matrix = np.random.default_rng(0).integers(0, 5, (7, 7))
     np.savetxt(tmp_path / "m.txt", matrix)
     monkeypatch.setattr("rankloom._kernels.nearest.BLOCK_BYTES", 2 * 7 * 8)
@@ -254,11 +254,11 @@ def test_blocks_of_lines_do_not_change_the_ranks(tmp_path, monkeypatch):
     assert read_udlf_matrix(tmp_path / "m.txt").items.tolist() == expected.items.tolist()
 
 
-# files of UDLF itself
+# reference files
 
 
 @needs_digits
-def test_the_lists_given_to_udlf_are_read_as_their_arrays():
+def test_reference_lists_equal_their_arrays():
     arrays = np.load(DIGITS / "inputs.npz")
     for ranker in ("pix", "hog", "proj"):
         ranks = read_udlf_ranks(DIGITS / f"{ranker}_rk.txt.gz", list_file=DIGITS / "list.txt")
@@ -267,7 +267,7 @@ def test_the_lists_given_to_udlf_are_read_as_their_arrays():
 
 
 @needs_digits
-def test_distances_as_text_give_the_lists_given_to_udlf(tmp_path):
+def test_reference_distances_give_the_reference_lists(tmp_path):
     arrays = np.load(DIGITS / "inputs.npz")
     np.savetxt(tmp_path / "m.txt", arrays["pix_dist"])
     assert np.array_equal(read_udlf_matrix(tmp_path / "m.txt").items, arrays["pix_rk"])

@@ -80,8 +80,8 @@ def test_a_malformed_file_is_named_with_its_line(tmp_path, lines, message):
 def test_damaged_archives_are_rejected(tmp_path):
     np.savez(tmp_path / "whole.npz", words=np.array(["hot"]), vectors=np.eye(1))
     for name, content, why in (
-        ("cut.txt.gz", gzip.compress(b"hot 1 2\n" * 99)[:-12], "cut.txt.gz is not a whole gzip file"),
-        ("plain.txt.gz", b"hot 1 2\n", "plain.txt.gz is not a whole gzip file"),
+        ("cut.txt.gz", gzip.compress(b"hot 1 2\n" * 99)[:-12], "cut.txt.gz is not a valid gzip file"),
+        ("plain.txt.gz", b"hot 1 2\n", "plain.txt.gz is not a valid gzip file"),
         ("cut.npz", (tmp_path / "whole.npz").read_bytes()[:-30], "cut.npz is not a valid .npz file"),
         ("junk.npz", b"junk", "junk.npz is not a valid .npz file"),
     ):

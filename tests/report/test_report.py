@@ -160,7 +160,7 @@ def test_error_without_jinja_says_what_to_install_and_nothing_is_written(tmp_pat
 
 def test_output_folder_must_not_be_a_file(tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(InputError, match="Cannot make the folder"):
+    with pytest.raises(InputError, match="Cannot create the folder"):
         render(results(), tmp_path / "taken")
 
 

@@ -153,7 +153,8 @@ def open_cache(folder: Path | None, no_cache: bool) -> "Cache":
     from rankloom.io.cache import Cache
 
     chosen = None if no_cache else folder or Cache.standard().folder
-    return Cache(chosen, tell=lambda message: typer.echo(f"Warning: {message}", err=True))
+    hint = "Choose another folder with --cache, or use --no-cache."
+    return Cache(chosen, warn=lambda message: typer.echo(f"Warning: {message} {hint}", err=True))
 
 
 def read_collection(spelling: str, path: str | None) -> "Collection":

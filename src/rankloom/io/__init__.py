@@ -1,4 +1,4 @@
-"""Files and data frames to Ranks and back: TREC runs and judgments, UDLF text, NumPy arrays, pandas, polars."""
+"""Readers and writers of Ranks: TREC runs and judgments, UDLF text, NumPy arrays, pandas, polars."""
 
 from rankloom.io.atomic_file import atomic_write, check_target
 from rankloom.io.formats import FORMATS, Format, format_of, read_ranks, write_ranks

@@ -1,11 +1,11 @@
-"""Arrays in a folder: one `.npy` for each and a `meta.json`, written whole or not at all.
+"""A folder of arrays, one `.npy` file each, with a `meta.json`; replaced as a whole or not at all.
 
-A save writes into a hidden folder beside the target, `meta.json` last, and renames it into place; a target that
-is there already changes places with the new folder in one step where the system can do that (Linux), else in two.
-A process killed at any moment leaves the old folder or the new one, never a mixture; killed between the two steps,
-the old one is put back by the next `open_folder` or `save_folder`. What was left beside is removed by the next save.
+A save writes a hidden temporary folder next to the target, `meta.json` last, and renames it into place. An existing
+target is exchanged with the new folder, in one atomic step if the system supports it (Linux), else in two renames.
+A process killed at any moment leaves the old folder or the new one, never a mixture; if it is killed between the two
+renames, the next `open_folder` or `save_folder` restores the old one. The next save removes leftover folders.
 
-Checksums guard against damage, not against a person who can write to the folder: they are kept in it.
+The checksums are stored in the folder: they detect damage, not tampering.
 """
 
 import ctypes
@@ -34,66 +34,73 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 META = "meta.json"
-OLD = ".old"  # ends the name of a folder that is being replaced
-SMALL = 4096  # bytes
+OLD, NEW = ".old", ".aside"  # suffixes of the temporary folders
+SMALL = 4096  # bytes; smaller files are read, not mapped
 
 Array = NDArray[Any]
 
 
 def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-    """Write arrays and what is to be known of them to the folder `path`, replacing what is there.
+    """Write arrays and their metadata to the folder `path`, replacing a folder of the same kind.
 
-    A folder that is not one of ours is not replaced. A link is followed, and stays a link.
+    Anything else at `path` is an error. A symbolic link is followed, and remains a link.
     """
     check_folder(path, meta["kind"])
     target = path.resolve()
     try:
-        _remove_left_behind(target)
-        aside = target.parent / f".{target.name}.{uuid.uuid4().hex[:16]}.aside"
-        aside.mkdir()
+        _remove_leftovers(target)
+        new = target.parent / f".{target.name}.{uuid.uuid4().hex[:16]}{NEW}"
+        new.mkdir()
     except OSError as error:
-        raise InputError(f"Can't write an index at {path}: {error.strerror}.") from None
+        raise InputError(f"Cannot write an index at {path}: {error.strerror}.") from None
     try:
-        with _locked(aside):
-            _write(aside, arrays, meta)
-            _put_in_place(aside, target)
-            _sync_names(target.parent)
+        with _locked(new):
+            _write(new, arrays, meta)
+            _move_into_place(new, target)
+            _sync_folder(target.parent)
     except OSError as error:
-        raise IndexFileError(f"Can't write an index at {path}: {error.strerror or error}.") from None
+        raise IndexFileError(f"Cannot write an index at {path}: {error.strerror or error}.") from None
     finally:
-        shutil.rmtree(aside, ignore_errors=True)  # the old folder, or what an error left
+        shutil.rmtree(new, ignore_errors=True)  # holds the old folder now, or what an error left
 
 
 def check_folder(path: Path, kind: str) -> None:
-    """Raise where a folder of that kind can't be saved at `path`: something else is there, or nothing to put it in."""
+    """Raise InputError if `path` holds anything but a folder of this kind, or its parent does not exist."""
     try:
-        _put_back(path.resolve())
+        _restore_old(path.resolve())
         empty = path.is_dir() and not any(path.iterdir())
         if path.exists() and not empty and not _is_a(path, kind):
-            raise InputError(f"{path} exists and is not a {kind}; choose another name, or remove it first.")
+            raise InputError(f"{path} exists and is not a {kind}; choose another path, or remove it first.")
         if not path.resolve().parent.is_dir():
-            raise InputError(f"Can't write an index at {path}: the folder {path.parent} does not exist; make it first.")
+            raise InputError(
+                f"Cannot write an index at {path}: the folder {path.parent} does not exist; create it first."
+            )
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"Can't write an index at {path}: {getattr(error, 'strerror', None) or error}.") from None
+        raise InputError(f"Cannot write an index at {path}: {getattr(error, 'strerror', None) or error}.") from None
 
 
 def open_folder(
     path: Path, *, kind: str, formats: range, verify: bool = True
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the arrays of a folder, memory-mapped, and its meta; raise where anything is not as it was saved.
+    """Return the memory-mapped arrays of a folder and its metadata.
 
     Parameters
     ----------
     kind, formats
-        What the folder must say it is, and the format numbers that can be read.
+        The kind of folder to expect, and the format numbers that can be read.
     verify : bool
-        Compare the checksum of every byte. Without it only names and sizes are looked at.
+        Compare the checksums of all files; otherwise only their names and sizes are checked.
+
+    Raises
+    ------
+    IndexFileError
+        If the folder does not exist, is of another kind or format, or has changed since it was saved.
     """
     with suppress(OSError):
-        _put_back(path.resolve())
-    while True:  # until no other process has replaced the folder meanwhile
+        _restore_old(path.resolve())
+    while True:  # repeat if another process replaced the folder in the meantime
         with _opened_meta(path) as stream:
             try:
                 opened = _open(path, stream.read(), kind, formats, verify)
@@ -115,7 +122,7 @@ def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> t
             "Rebuild it with 'rankloom index', or install a newer rankloom."
         )
     if meta.pop("checksum", None) != _meta_checksum(meta):
-        raise IndexFileError(f"{path / META} was altered after it was saved; build the index again.")
+        raise IndexFileError(f"{path / META} was modified after it was saved; build the index again.")
     files: dict[str, dict[str, Any]] = meta["files"]
     with ThreadPoolExecutor() as pool:
         arrays = pool.map(lambda name: _open_array(path / f"{name}.npy", files[name], verify), files)
@@ -138,32 +145,32 @@ def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -
         json.dump(whole, text, indent=1)
         text.flush()
         os.fsync(text.fileno())
-    _sync_names(folder)
+    _sync_folder(folder)
 
 
-def _sync_names(folder: Path) -> None:
-    """Have the names in a folder outlive a power cut, where the system lets a folder be opened."""
+def _sync_folder(folder: Path) -> None:
+    """Flush a folder's directory entries to disk, on systems that can open a folder."""
     if os.name == "posix":
-        number = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(number)
+            os.fsync(descriptor)
         finally:
-            os.close(number)
+            os.close(descriptor)
 
 
-def _put_in_place(aside: Path, path: Path) -> None:
-    """Rename `aside` to `path`; what was there is at `aside` afterwards."""
+def _move_into_place(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; if the two can be exchanged, the old folder is at `new` afterwards."""
     if not path.exists():
-        aside.rename(path)
-    elif not _exchange(aside, path):
-        old = aside.with_name(aside.name.removesuffix(".aside") + OLD)
+        new.rename(path)
+    elif not _exchange(new, path):
+        old = new.with_name(new.name.removesuffix(NEW) + OLD)
         path.rename(old)
-        aside.rename(path)
+        new.rename(path)
         shutil.rmtree(old, ignore_errors=True)
 
 
 def _exchange(a: Path, b: Path) -> bool:
-    """Let two names change places in one step, where the system can (Linux: renameat2)."""
+    """Swap two paths atomically; return False if the system cannot (only Linux can, by renameat2)."""
     if not sys.platform.startswith("linux"):
         return False
     at_fdcwd, exchange = -100, 2
@@ -174,42 +181,42 @@ def _exchange(a: Path, b: Path) -> bool:
     return bool(rename(at_fdcwd, os.fsencode(a), at_fdcwd, os.fsencode(b), exchange) == 0)
 
 
-def _left_behind(path: Path, ending: str) -> list[Path]:
-    """Folders beside `path` that a save made and nobody has locked: its process no longer runs."""
-    name = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{16}" + re.escape(ending))
-    beside = [folder for folder in path.parent.iterdir() if name.fullmatch(folder.name)]
-    return [folder for folder in beside if _nobody_has(folder)]
+def _leftovers(path: Path, suffix: str) -> list[Path]:
+    """Return the temporary folders of saves to `path` whose processes have ended: they are not locked."""
+    name = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{16}" + re.escape(suffix))
+    temporary = [folder for folder in path.parent.iterdir() if name.fullmatch(folder.name)]
+    return [folder for folder in temporary if _is_unlocked(folder)]
 
 
-def _remove_left_behind(path: Path) -> None:
-    for folder in (*_left_behind(path, ".aside"), *_left_behind(path, OLD)):
+def _remove_leftovers(path: Path) -> None:
+    for folder in (*_leftovers(path, NEW), *_leftovers(path, OLD)):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _put_back(path: Path) -> None:
-    """Give an old folder its name again if its save was killed between the two steps of replacing it."""
+def _restore_old(path: Path) -> None:
+    """Restore the old folder if a save was killed between its two renames."""
     if path.parent.is_dir() and not path.exists():
-        for old in _left_behind(path, OLD)[:1]:
+        for old in _leftovers(path, OLD)[:1]:
             old.rename(path)
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold a lock on a folder: the system lets go of it when the process ends, however it ends."""
+    """Hold a lock on a folder; the system releases it however the process ends."""
     if fcntl is None:
         yield
         return
-    number = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
-        os.close(number)
+        os.close(descriptor)
 
 
-def _nobody_has(folder: Path) -> bool:
+def _is_unlocked(folder: Path) -> bool:
     if fcntl is None:
-        return False  # can't be told, so nothing is removed
+        return False  # unknown: remove nothing
     try:
         with _locked(folder):
             return True
@@ -229,13 +236,13 @@ def _opened_meta(path: Path) -> BinaryIO:
     try:
         return (path / META).open("rb")
     except (FileNotFoundError, NotADirectoryError):
-        raise IndexFileError(f"There is no index at {path}; make one with 'rankloom index'.") from None
-    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
-        raise IndexFileError(f"Can't read {path / META}: {getattr(error, 'strerror', None) or error}.") from None
+        raise IndexFileError(f"There is no index at {path}; build one with 'rankloom index'.") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise IndexFileError(f"Cannot read {path / META}: {getattr(error, 'strerror', None) or error}.") from None
 
 
 def _is_at(stream: BinaryIO, file: Path) -> bool:
-    """Whether an open file is still the one of that name."""
+    """Return True if an open file is still the one at this path."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), file.stat())
     except OSError:
@@ -269,12 +276,12 @@ def _open_array(file: Path, about: Mapping[str, Any], verify: bool) -> Array:
             raise ValueError
         if verify and hashlib.file_digest(stream, "sha256").hexdigest() != about["sha256"]:
             raise ValueError
-        # The file that was checked is the one mapped, even if another one has its name by now.
+        # Map the file that was checked, even if another file has replaced it by now.
         return _array(stream, np.dtype(about["dtype"]), tuple(about["shape"]), about["bytes"])
 
 
 def _array(stream: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...], size: int) -> Array:
-    """Map the entries at the end of a file; a small file is read, as one without entries can't be mapped."""
+    """Map the data at the end of a file; read a small file, as an empty array cannot be mapped."""
     start = size - dtype.itemsize * math.prod(shape)
     if size > SMALL:
         return np.asarray(np.memmap(stream, dtype, "r", start, shape))
@@ -290,6 +297,6 @@ def _reading(file: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise IndexFileError(f"{file} is missing; build the index again.") from None
     except OSError as error:
-        raise IndexFileError(f"Can't read {file}: {error.strerror}.") from None
+        raise IndexFileError(f"Cannot read {file}: {error.strerror}.") from None
     except ValueError:
-        raise IndexFileError(f"{file} is damaged: it is not what was saved; build the index again.") from None
+        raise IndexFileError(f"{file} is damaged: it has changed since it was saved; build the index again.") from None

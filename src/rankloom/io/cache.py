@@ -1,4 +1,4 @@
-"""Arrays kept between runs, found again by what they were made from."""
+"""A cache of arrays on disk, keyed by digests of their inputs."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def _warn(message: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A folder of .npz files named by digests of their origin; None keeps nothing.
+    """A folder of .npz files, each named by its key.
 
     Attributes
     ----------
     folder : Path or None
-    tell : callable
-        Told once, in a sentence, where nothing can be written to the folder; by default that is a warning.
+        None disables the cache.
+    warn : callable
+        Called with a message the first time that the folder cannot be written to; by default it issues a warning.
 
     Examples
     --------
@@ -45,47 +46,47 @@ class Cache:
     """
 
     folder: Path | None
-    tell: Callable[[str], None] = field(default=_warn, compare=False, repr=False, kw_only=True)
-    _told: list[str] = field(default_factory=list, init=False, compare=False, repr=False)
+    warn: Callable[[str], None] = field(default=_warn, compare=False, repr=False, kw_only=True)
+    _warnings: list[str] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @classmethod
     def standard(cls) -> Cache:
-        """Return the cache of this user: in ``$RANKLOOM_CACHE``, else where caches are kept."""
+        """Return the user's cache: in ``$RANKLOOM_CACHE``, else in the user's cache folder."""
         given = os.environ.get("RANKLOOM_CACHE")
         home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
         return cls(Path(given) if given else Path(home).expanduser() / "rankloom")
 
     def load(self, key: str) -> Arrays | None:
-        """Return the arrays kept under a key; None where there are none, or the file is damaged."""
+        """Return the arrays cached under a key; None if there are none or the file is damaged."""
         path = self._path(key)
         if path is None or not path.is_file():
             return None
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 return dict(archive)
-        except Exception:  # zipfile, zlib and numpy raise a dozen kinds on wrong bytes; it is made again
+        except Exception:  # zipfile, zlib and numpy raise a dozen types for damaged files; treat them all as a miss
             return None
 
     def save(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep arrays under a key; where they cannot be written, the work goes on and is not kept."""
+        """Cache arrays under a key; if they cannot be written, warn once and go on without."""
         path = self._path(key)
         if path is None:
             return
         try:
             make_folder(path.parent)
             with atomic_write(path, "wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes allow_pickle for a name of ours
+                np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub checks them against allow_pickle
         except InputError as error:
-            if not self._told:
-                self._told.append(str(error))
-                self.tell(f"{error} Nothing is kept; choose another cache with --cache, or --no-cache.")
+            if not self._warnings:
+                self._warnings.append(str(error))
+                self.warn(f"{error} Nothing is cached.")
 
     def _path(self, key: str) -> Path | None:
         return None if self.folder is None else self.folder / key[:2] / f"{key}.npz"
 
 
 def digest_bytes(*parts: bytes | memoryview) -> str:
-    """Return 32 hexadecimal digits that stand for some bytes, each part apart from the next."""
+    """Return a digest of 32 hexadecimal digits; how the bytes are divided into parts matters."""
     state = hashlib.sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))

@@ -1,4 +1,4 @@
-"""Any file of ranks, the format told by its name."""
+"""Reading and writing ranks in any format, chosen by the file name."""
 
 import os
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from rankloom.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one kind of file is read and written, and the endings of its names."""
+    """The reader and the writer of a file format, and its file name suffixes."""
 
     read: Callable[[FilePath], Ranks]
     write: Callable[[Ranks, FilePath], None]
     endings: tuple[str, ...] = ()
 
 
-#: Formats of files by name; a plug-in adds one through the entry-point group ``rankloom.formats``.
+#: File formats by name; a plug-in adds one through the entry-point group ``rankloom.formats``.
 FORMATS = Registry[Format]("format", group="rankloom.formats")
 FORMATS.register("trec")(Format(read_run, write_run, (".trec", ".run")))
 FORMATS.register("npz")(Format(read_npz, write_npz, (".npz",)))
@@ -37,13 +37,13 @@ def read_ranks(path: FilePath, *, format: str | None = None) -> Ranks:
     ----------
     path : str or path
     format : str, optional
-        A name in `FORMATS`: "trec", "npz" or "udlf" (lists of numbers). By default as the name of the file ends,
-        a last ``.gz`` apart: ``.npz`` is npz, anything else trec.
+        A name in `FORMATS`: "trec", "npz" or "udlf" (lists of numbers). By default the suffix of the file decides,
+        ignoring a final ``.gz``: ``.npz`` is npz, anything else trec.
 
     Raises
     ------
     InputError
-        For an unknown format, and as the format's own reader does.
+        If the format is unknown, or its reader raises one.
 
     Examples
     --------
@@ -60,17 +60,17 @@ def read_ranks(path: FilePath, *, format: str | None = None) -> Ranks:
 
 
 def write_ranks(ranks: Ranks, path: FilePath, *, format: str | None = None) -> None:
-    """Write ranks to a file; the format is chosen as by `read_ranks`.
+    """Write ranks to a file; the format is chosen as in `read_ranks`.
 
     Raises
     ------
     InputError
-        For an unknown format, and as the format's own writer does.
+        If the format is unknown, or its writer raises one.
     """
     FORMATS[format or format_of(path)].write(ranks, path)
 
 
 def format_of(path: FilePath) -> str:
-    """Return the name of the format that a file's name tells."""
+    """Return the name of the format that the suffix of a file implies."""
     name = os.fspath(path).lower().removesuffix(".gz")
     return next((known for known, form in FORMATS.items() if name.endswith(form.endings)), DEFAULT)

@@ -1,4 +1,4 @@
-"""Ranks from and to pandas and polars data frames; neither is loaded before it is needed."""
+"""Ranks from and to pandas and polars data frames; both libraries are imported only when needed."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def from_frame(
     item_ids: Ids | None = None,
     duplicates: Duplicates = "error",
 ) -> Ranks:
-    """Make ranks from a pandas or polars frame with a row for each result.
+    """Return ranks from a pandas or polars frame with a row for each result.
 
-    The order of a list is by score, highest first; equal scores come as in the frame. Queries come in the order
-    first met; the rows of a query need not be together.
+    A list is sorted by score, highest first; ties keep the order of the frame. Queries come in order of appearance;
+    the rows of a query need not be contiguous.
 
     Parameters
     ----------
     frame : pandas.DataFrame or polars.DataFrame
     query, item : str
-        Columns of ids: strings, or whole numbers that become strings.
+        Columns of ids: strings, or whole numbers, which become strings.
     score : str or None
-        Column of scores, higher is better. None: the rows of a query are in order already, and the ranks
-        have no scores.
+        Column of scores, higher is better. None if the rows of a query are already sorted; the ranks then have no
+        scores.
     item_ids : Ids, optional
-        The collection. Without it, the items of the frame are, in the order first met.
+        The collection; by default the items of the frame, in order of appearance.
     duplicates : {"error", "first"}
-        An item that a query lists twice: an error, or its better-ranked row is kept.
+        How to treat an item that a query lists twice: raise an error, or use the better-ranked row.
 
     Returns
     -------
@@ -52,9 +52,9 @@ def from_frame(
     Raises
     ------
     InputError
-        For something that is no such frame, a column that is missing, an id that is null or neither string nor
-        whole number, a score that is null, NaN, infinite or no number, an item that is not in `item_ids` or
-        that a query lists twice. A frame without rows gives ranks without rows.
+        If `frame` is not a DataFrame, a column is missing, an id is null or neither a string nor a whole number, a
+        score is not a finite number, or an item is not in `item_ids` or listed twice by a query. A frame without
+        rows gives ranks without rows.
 
     Examples
     --------
@@ -64,8 +64,8 @@ def from_frame(
     {'q1': {'2': 0.75, '7': 0.5}}
     """
     _check_frame(frame)
-    queries = _names(_column(frame, query), query)
-    items = _names(_column(frame, item), item)
+    queries = _id_column(_column(frame, query), query)
+    items = _id_column(_column(frame, item), item)
     query_ids = Ids(dict.fromkeys(queries))
     ids = Ids(dict.fromkeys(items)) if item_ids is None else item_ids
     rows = Rows(
@@ -79,10 +79,10 @@ def from_frame(
 
 
 def _check_frame(frame: object) -> None:
-    """Refuse what is no data frame; told by name, so that neither library is loaded."""
+    """Raise InputError if `frame` is not a DataFrame; compares names, so that neither library is imported."""
     names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(frame).__mro__}
     if not names & {("pandas", "DataFrame"), ("polars", "DataFrame")}:
-        raise InputError(f"A pandas or polars DataFrame is needed; got {type(frame).__name__}.")
+        raise InputError(f"Expected a pandas or polars DataFrame; got {type(frame).__name__}.")
 
 
 def _column(frame: Any, name: str) -> list[Any]:
@@ -95,7 +95,7 @@ def _column(frame: Any, name: str) -> list[Any]:
     return values
 
 
-def _names(values: list[Any], column: str) -> list[str]:
+def _id_column(values: list[Any], column: str) -> list[str]:
     _check_kinds(values, column, (str, Integral), "an id must be a string or a whole number")
     return list(map(str, values))
 
@@ -106,7 +106,7 @@ def _scores(values: list[Any], column: str) -> NDArray[np.float64]:
 
 
 def _check_kinds(values: list[Any], column: str, right: tuple[type, ...], rule: str) -> None:
-    kinds = set(map(type, values))  # a look at each kind, not at each of a million values
+    kinds = set(map(type, values))  # checks each type once, not each of a million values
     wrong = {kind for kind in kinds if not issubclass(kind, right) or issubclass(kind, (bool, np.bool_))}
     if wrong:
         row = next(i for i, value in enumerate(values) if type(value) in wrong)
@@ -119,13 +119,13 @@ def to_pandas(ranks: Ranks) -> pandas.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns query, item (strings), rank (from 1), and score where the ranks have scores.
+        Columns query, item (strings), rank (the position, from 1), and score if the ranks have scores.
         An empty list has no rows.
 
     Raises
     ------
     MissingExtraError
-        Where pandas is not installed.
+        If pandas is not installed.
 
     Examples
     --------
@@ -142,12 +142,12 @@ def to_pandas(ranks: Ranks) -> pandas.DataFrame:
 
 
 def to_polars(ranks: Ranks) -> polars.DataFrame:
-    """Return ranks as a polars frame: the same columns as `to_pandas`.
+    """Return ranks as a polars frame with the same columns as `to_pandas`.
 
     Raises
     ------
     MissingExtraError
-        Where polars is not installed.
+        If polars is not installed.
 
     Examples
     --------
@@ -163,13 +163,13 @@ def to_polars(ranks: Ranks) -> polars.DataFrame:
 
 
 def _columns(ranks: Ranks) -> dict[str, Any]:
-    there = ranks.items != PAD
-    rows, places = np.nonzero(there)
+    listed = ranks.items != PAD
+    rows, indexes = np.nonzero(listed)
     columns: dict[str, Any] = {
         "query": list(map(ranks.query_id, rows.tolist())),
-        "item": list(map(ranks.item_id, ranks.items[there].tolist())),
-        "rank": places + 1,
+        "item": list(map(ranks.item_id, ranks.items[listed].tolist())),
+        "rank": indexes + 1,
     }
     if ranks.scores is not None:
-        columns["score"] = ranks.scores[there]
+        columns["score"] = ranks.scores[listed]
     return columns

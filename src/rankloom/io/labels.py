@@ -1,17 +1,17 @@
-"""Classes of items: lines of ``item<TAB>class``."""
+"""Class labels of items: lines of ``item<TAB>class``."""
 
 from rankloom.errors import InputError
 from rankloom.io.text_file import FilePath, numbered_lines, shown
 
 
 def read_labels(path: FilePath) -> dict[str, str]:
-    """Read the class of each item: two columns parted by a tab, or by white space where there is no tab.
+    """Read the class of each item: two columns separated by a tab, or by whitespace if a line has no tab.
 
     Raises
     ------
     InputError
-        For a file that is missing, unreadable, empty or not UTF-8; for a line that has not 2 columns, and an item
-        that is given twice. The message starts with file and line.
+        If the file is missing, unreadable, empty or not UTF-8, a line does not have 2 columns, or an item occurs
+        twice. The message starts with file and line.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def read_labels(path: FilePath) -> dict[str, str]:
         if len(fields) != 2 or not all(fields):
             raise InputError(f"{path}:{number}: expected 2 columns 'item<TAB>class', got {len(fields)}: {shown(line)}.")
         if fields[0] in labels:
-            raise InputError(f"{path}:{number}: item {fields[0]!r} has a class already; keep one of the two lines.")
+            raise InputError(f"{path}:{number}: item {fields[0]!r} already has a class; remove one of the two lines.")
         labels[fields[0]] = fields[1]
     if not labels:
         raise InputError(f"{path} is empty; labels are lines of 'item<TAB>class'.")

@@ -1,4 +1,4 @@
-"""Ranks as one file of NumPy arrays: fast, exact, and safe to open (nothing in it is run)."""
+"""Ranks as a file of NumPy arrays: fast, exact, and safe to open (no pickled objects)."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -18,18 +18,18 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def pack_ids(ids: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return names as arrays: their UTF-8 bytes end to end, and where each starts.
+    """Return ids as arrays: their concatenated UTF-8 bytes, and the start of each.
 
     Returns
     -------
     blob : uint8 array
     ptr : int64 array of shape (n + 1,)
-        Name i is ``blob[ptr[i]:ptr[i + 1]]``.
+        Id i is ``blob[ptr[i]:ptr[i + 1]]``.
 
     Raises
     ------
     InputError
-        For a name that UTF-8 cannot hold (half of a surrogate pair).
+        If an id cannot be encoded as UTF-8 (a lone surrogate).
 
     Examples
     --------
@@ -37,26 +37,26 @@ def pack_ids(ids: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     >>> blob.tobytes(), ptr.tolist()
     (b'd7\\xc3\\xa9', [0, 2, 4])
     """
-    encoded = [_utf8(name) for name in ids]
+    encoded = [_utf8(one) for one in ids]
     ptr = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(name) for name in encoded], out=ptr[1:])
+    np.cumsum([len(one) for one in encoded], out=ptr[1:])
     return np.frombuffer(b"".join(encoded), np.uint8), ptr
 
 
-def _utf8(name: str) -> bytes:
+def _utf8(text: str) -> bytes:
     try:
-        return name.encode()
+        return text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"The id {name!r} cannot be written as UTF-8.") from None
+        raise InputError(f"The id {text!r} cannot be written as UTF-8.") from None
 
 
 def unpack_ids(blob: NDArray[np.uint8], ptr: NDArray[np.int64]) -> Ids:
-    """Return the names that `pack_ids` packed.
+    """Return the ids that `pack_ids` packed.
 
     Raises
     ------
     InputError
-        Where the arrays do not fit together, are not UTF-8, or hold a name twice.
+        If the arrays do not match, are not UTF-8, or contain an id twice.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def unpack_ids(blob: NDArray[np.uint8], ptr: NDArray[np.int64]) -> Ids:
     ['d7', 'd2']
     """
     if (blob.dtype.str[1:], ptr.dtype.str[1:]) != ("u1", "i8") or (blob.ndim, ptr.ndim) != (1, 1):
-        raise InputError("Packed ids are a 1-d array of bytes and a 1-d array of 64-bit starts.")
+        raise InputError("Packed ids must be a 1-d array of bytes and a 1-d array of 64-bit starts.")
     if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():
         raise InputError(f"The starts of packed ids must rise from 0 to {len(blob)}, the length of the bytes.")
     data, starts = blob.tobytes(), ptr.tolist()
@@ -75,15 +75,15 @@ def unpack_ids(blob: NDArray[np.uint8], ptr: NDArray[np.int64]) -> Ids:
 
 
 def write_npz(ranks: Ranks, path: FilePath) -> None:
-    """Write ranks as NumPy arrays, with their scores and names, to a file named exactly `path`.
+    """Write ranks with their scores and ids as NumPy arrays; no suffix is added to `path`.
 
-    The arrays: ``format`` (the number 1), ``items``, ``n_items``, and where there are any ``scores``,
-    ``item_ids``, ``item_ids_ptr``, ``query_ids``, ``query_ids_ptr`` (see `pack_ids`).
+    The arrays are ``format`` (the number 1), ``items``, ``n_items``, and if present ``scores``, ``item_ids``,
+    ``item_ids_ptr``, ``query_ids``, ``query_ids_ptr`` (see `pack_ids`).
 
     Raises
     ------
     InputError
-        Where `path` cannot be written, or a name is not UTF-8.
+        If `path` cannot be written, or an id cannot be encoded as UTF-8.
 
     Examples
     --------
@@ -100,25 +100,25 @@ def write_npz(ranks: Ranks, path: FilePath) -> None:
         if ids is not None:
             arrays[name], arrays[f"{name}_ptr"] = pack_ids(ids)
     with atomic_write(path, "wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes allow_pickle for a name of ours
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub checks them against allow_pickle
 
 
 def read_npz(path: FilePath) -> Ranks:
-    """Read ranks that `write_npz` wrote; checked as any others, and nothing in the file is run.
+    """Read ranks written by `write_npz`; they are validated, and nothing is unpickled.
 
     Raises
     ------
     InputError
-        For a file that is missing, a folder, unreadable, damaged, of another kind or of a later format, and
-        for arrays that make no ranks (a number too large, NaN, an item twice in a row, ...).
+        If the file is missing, a folder, unreadable, damaged, of another kind or of a later format, or its arrays
+        are not valid ranks (a number too large, NaN, an item twice in a row, ...).
     """
     arrays = _load(path)
     if "format" not in arrays or "items" not in arrays or "n_items" not in arrays:
         raise InputError(f"{path} is not a file of ranks; write one with rankloom.write_ranks.")
     try:
         return _ranks(arrays)
-    except ValueError as error:  # an InputError, or an array that is no single number
-        raise InputError(f"{path} holds no right ranks: {error}") from None
+    except ValueError as error:  # an InputError, or an array where a scalar is expected
+        raise InputError(f"{path} contains invalid ranks: {error}") from None
 
 
 def _load(path: FilePath) -> Arrays:
@@ -126,8 +126,8 @@ def _load(path: FilePath) -> Arrays:
         try:
             with np.load(file, allow_pickle=False) as archive:
                 return dict(archive)
-        except Exception:  # zipfile, zlib and numpy raise a dozen kinds on wrong bytes
-            raise InputError(f"{path} is damaged, or not an .npz file; write it anew.") from None
+        except Exception:  # zipfile, zlib and numpy raise a dozen types for damaged files
+            raise InputError(f"{path} is damaged, or not an .npz file; write it again.") from None
 
 
 def _ranks(arrays: Arrays) -> Ranks:

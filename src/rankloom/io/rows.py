@@ -1,22 +1,22 @@
-"""Rows of (query, item, score) in any order made into Ranks: what run files and data frames have in common."""
+"""Rows of (query, item, score) in any order, as read from run files and data frames, and their conversion to Ranks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ids, Ranks
 
-#: What to do with an item that a query lists twice.
+#: How to treat an item that a query lists twice.
 Duplicates = Literal["error", "first"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Results as read, one entry for each.
+    """Results as read, one element each.
 
     Attributes
     ----------
@@ -25,30 +25,30 @@ class Rows:
     scores : float64 array of shape (n_rows,)
         Higher is better.
     positions : int array of shape (n_rows,), or None
-        Which of two equal scores comes first: the smaller position, then the earlier row.
-    place : row -> str
-        Where a row stands in its source; starts a message.
+        Breaks ties: the smaller position comes first, then the earlier row.
+    location : row -> str
+        Location of a row in its source, for error messages.
     """
 
     queries: NDArray[np.integer[Any]]
     items: NDArray[np.integer[Any]]
     scores: NDArray[np.float64]
     positions: NDArray[np.integer[Any]] | None
-    place: Callable[[int], str]
+    location: Callable[[int], str]
 
 
 def ranks_of(
     rows: Rows, *, query_ids: Ids, item_ids: Ids, duplicates: Duplicates = "error", has_scores: bool = True
 ) -> Ranks:
-    """Sort rows into ranked lists: by score, highest first, then by position, then as they came.
+    """Sort rows into ranked lists: by score, highest first, then by position, then in the given order.
 
-    Scores are compared in float64 and kept in float32, so two that become equal are still in order.
+    Scores are compared in float64 and stored in float32, so the order is right even if they become equal.
 
     Raises
     ------
     InputError
-        For a score that is NaN, infinite or beyond float32, and for an item listed twice by a query
-        (unless `duplicates` is "first": the better-ranked one is kept).
+        If a score is NaN, infinite or beyond float32, or a query lists an item twice and `duplicates` is not "first",
+        which uses the better-ranked row.
     """
     check_duplicates_policy(duplicates)
     _check_scores(rows)
@@ -60,14 +60,13 @@ def ranks_of(
             raise _listed_twice(rows, query_ids, item_ids)
         order = order[np.sort(first)]
     items, scores = _rectangles(rows, order, len(query_ids))
-    # every check of Ranks is made above, with the place in the source in its message
+    # All checks of Ranks were made above, with the location in the source in the message.
     return Ranks.trusted(items, scores if has_scores else None, len(item_ids), item_ids=item_ids, query_ids=query_ids)
 
 
 def check_duplicates_policy(duplicates: str) -> None:
-    """Refuse a policy that is not one of `Duplicates`."""
-    if duplicates not in ("error", "first"):
-        raise UnknownNameError("duplicates policy", duplicates, ("error", "first"))
+    """Raise UnknownNameError if `duplicates` is not one of `Duplicates`."""
+    check_choice("duplicates policy", duplicates, get_args(Duplicates))
 
 
 def _check_scores(rows: Rows) -> None:
@@ -76,13 +75,13 @@ def _check_scores(rows: Rows) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(
-            f"{rows.place(row)}: the score must be a finite number that float32 can hold; got {rows.scores[row]}."
+            f"{rows.location(row)}: the score must be a finite number that float32 can hold; got {rows.scores[row]}."
         )
 
 
 def _order(rows: Rows) -> NDArray[np.intp]:
     keys = [-rows.scores, rows.queries] if rows.positions is None else [rows.positions, -rows.scores, rows.queries]
-    return np.lexsort(keys)  # stable: what is equal in all of them stays as it came
+    return np.lexsort(keys)  # stable
 
 
 def _listed_twice(rows: Rows, query_ids: Ids, item_ids: Ids) -> InputError:
@@ -93,8 +92,8 @@ def _listed_twice(rows: Rows, query_ids: Ids, item_ids: Ids) -> InputError:
     first = int((pairs == pairs[second]).argmax())
     query, item = query_ids[int(rows.queries[second])], item_ids[int(rows.items[second])]
     return InputError(
-        f"{rows.place(second)}: query {query!r} lists item {item!r} a second time (first: {rows.place(first)}); "
-        "give each item once, or say duplicates='first' to keep the better-ranked."
+        f"{rows.location(second)}: query {query!r} lists item {item!r} a second time (first: {rows.location(first)}); "
+        "give each item once, or use duplicates='first' to keep the better-ranked."
     )
 
 

@@ -11,41 +11,41 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.rows import Duplicates, Rows, check_duplicates_policy, ranks_of
-from rankloom.io.text_file import FilePath, check_written, is_number, numbered_lines, shown, unknown_item, whole_number
+from rankloom.io.text_file import FilePath, check_field, is_float32, numbered_lines, parse_int, shown, unknown_item
 from rankloom.ranks import PAD, Ids, Ranks
 
 RUN_COLUMNS = "query Q0 item rank score tag"
 QREL_COLUMNS = "query iteration item grade"
-UNDERSCORE = ord("_")  # Python takes 1_000 for a number
+UNDERSCORE = ord("_")  # Python accepts 1_000 as a number
 
 
 class Numbering(dict[bytes, int]):
-    """Names numbered 0, 1, ... as they are first asked for."""
+    """Ids numbered 0, 1, ... in order of first lookup."""
 
-    def __missing__(self, name: bytes) -> int:
-        self[name] = number = len(self)
+    def __missing__(self, key: bytes) -> int:
+        self[key] = number = len(self)
         return number
 
     def ids(self) -> Ids:
-        """Return the names met so far."""
+        """Return the ids seen so far."""
         return Ids(map(bytes.decode, self))
 
 
 def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplicates = "error") -> Ranks:
-    """Read a TREC run file: lines of ``query Q0 item rank score tag``, parted by white space.
+    """Read a TREC run file: lines of ``query Q0 item rank score tag``, separated by whitespace.
 
-    The order of a list is by score, highest first; equal scores by the rank column, smallest first; then by
-    line. (Scores are compared as written, in float64, though Ranks keep float32.) Queries come in the order
-    first met; the lines of a query need not be together. The second and the last column are not used.
-    The file is UTF-8, packed if its name ends in ``.gz``, and read line by line.
+    A list is sorted by score, highest first; ties by the rank column, smallest first, then by line. (Scores are
+    compared in float64, though Ranks store float32.) Queries come in order of appearance; the lines of a query need
+    not be contiguous. The second and the last column are ignored.
+    The file is UTF-8, compressed if its name ends in ``.gz``, and read line by line.
 
     Parameters
     ----------
     path : str or path
     item_ids : Ids, optional
-        The collection. Without it, the items of the file are, in the order first met.
+        The collection; by default the items of the file, in order of appearance.
     duplicates : {"error", "first"}
-        An item that a query lists twice: an error, or its better-ranked line is kept.
+        How to treat an item that a query lists twice: raise an error, or use the better-ranked line.
 
     Returns
     -------
@@ -55,9 +55,9 @@ def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplica
     Raises
     ------
     InputError
-        For a file that is missing, a folder, unreadable, empty or not UTF-8; for a line that has not
-        6 columns, a score that is not a finite number, a rank that is not a whole number from 0, an item that
-        is not in `item_ids` or is there twice. The message starts with file and line.
+        If the file is missing, a folder, unreadable, empty or not UTF-8, a line does not have 6 columns, a score is
+        not a finite number, a rank is not a whole number from 0, or an item is not in `item_ids` or listed twice.
+        The message starts with file and line.
 
     Examples
     --------
@@ -73,10 +73,10 @@ def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplica
 def read_runs(
     paths: Sequence[FilePath], *, item_ids: Ids | None = None, duplicates: Duplicates = "error"
 ) -> list[Ranks]:
-    """Read the run files of several rankers over one numbering of items; each as by `read_run`.
+    """Read the run files of several rankers over one numbering of items; each as in `read_run`.
 
-    Without `item_ids`, the collection is the union of the files' items, in the order first met. Each run has
-    the queries of its own file; `rankloom.align` brings them together.
+    By default the collection is the union of the files' items, in order of appearance. Each run has the queries of
+    its own file; `rankloom.align` aligns them.
     """
     if not paths:
         raise InputError("There are no run files to read; give one for each ranker.")
@@ -87,7 +87,7 @@ def _read_runs(paths: Sequence[FilePath], item_ids: Ids | None, duplicates: Dupl
     check_duplicates_policy(duplicates)
     numbers: dict[bytes, int] = Numbering()
     if item_ids is not None:
-        numbers = {name.encode(): number for number, name in enumerate(item_ids)}
+        numbers = {item.encode(): number for number, item in enumerate(item_ids)}
     read = [_read_rows(path, numbers) for path in paths]
     ids = item_ids if item_ids is not None else Ids(map(bytes.decode, numbers))
     return [ranks_of(rows, query_ids=queries, item_ids=ids, duplicates=duplicates) for rows, queries in read]
@@ -95,7 +95,7 @@ def _read_runs(paths: Sequence[FilePath], item_ids: Ids | None, duplicates: Dupl
 
 def _read_rows(path: FilePath, item_numbers: dict[bytes, int]) -> tuple[Rows, Ids]:
     query_numbers = Numbering()
-    # 32 bytes a line, where lists of Python numbers would take five times that
+    # 32 bytes a line; lists of Python numbers would take five times as much
     queries, items, ranks, scores, lines = array("i"), array("i"), array("q"), array("d"), array("q")
     for number, line in numbered_lines(path):
         fields = line.split()
@@ -125,35 +125,35 @@ def _wrong_columns(path: FilePath, number: int, line: bytes, columns: str) -> In
     return InputError(f"{path}:{number}: expected {expected} columns, got {got}: {shown(line)}.")
 
 
-def _wrong_field(place: str, item: bytes, rank: bytes, score: bytes, known: dict[bytes, int]) -> InputError:
-    """Say which field of a line is wrong; the reader only knows that one is."""
-    if not rank.isdigit() or len(rank) > 18:  # 19 digits may not go into 64 bits
-        return InputError(f"{place}: the rank must be a whole number from 0; got {shown(rank)}.")
-    if not is_number(score):
-        return InputError(f"{place}: the score must be a finite number; got {shown(score)}.")
-    return unknown_item(place, item, known)
+def _wrong_field(location: str, item: bytes, rank: bytes, score: bytes, known: dict[bytes, int]) -> InputError:
+    """Return the error for the invalid field of a line."""
+    if not rank.isdigit() or len(rank) > 18:  # 19 digits may not fit into 64 bits
+        return InputError(f"{location}: the rank must be a whole number from 0; got {shown(rank)}.")
+    if not is_float32(score):
+        return InputError(f"{location}: the score must be a finite number; got {shown(score)}.")
+    return unknown_item(location, item, known)
 
 
 def write_run(ranks: Ranks, path: FilePath, *, tag: str = "rankloom") -> None:
-    """Write a TREC run file, packed if its name ends in ``.gz``.
+    """Write a TREC run file, compressed if its name ends in ``.gz``.
 
-    The rank column counts from 1. Scores are written with as few digits as give back the same float32;
-    where there are none, 1 / rank is written. So `read_run` gives the same lists, in the same order.
-    A query whose list is empty has no line, and is not there when read back.
+    The rank column is the position, from 1. Scores are written with as few digits as give the same float32 back;
+    without scores, 1 / rank is written. So `read_run` gives the same lists, in the same order.
+    A query with an empty list has no line, and is lost when the file is read.
 
     Parameters
     ----------
     ranks : Ranks
-        Items and queries without names are written as their numbers.
+        Items and queries without ids are written as their numbers.
     path : str or path
-        Replaced only when all is written.
+        Replaced only after everything is written.
     tag : str
         The last column: the name of the run.
 
     Raises
     ------
     InputError
-        For a name or a tag that is empty or has white space, and where `path` cannot be written.
+        If an id or the tag is empty or contains whitespace, or `path` cannot be written.
 
     Examples
     --------
@@ -164,17 +164,17 @@ def write_run(ranks: Ranks, path: FilePath, *, tag: str = "rankloom") -> None:
     0 Q0 2 1 0.75 rankloom
     0 Q0 0 2 0.1 rankloom
     """
-    check_written("tag", tag)
+    check_field("tag", tag)
     for item in np.unique(ranks.items[ranks.items != PAD]).tolist():
-        check_written("item id", ranks.item_id(item))
+        check_field("item id", ranks.item_id(item))
     with atomic_write(path, "w") as file:
         for query in np.flatnonzero(ranks.lengths()).tolist():
-            check_written("query id", ranks.query_id(query))
+            check_field("query id", ranks.query_id(query))
             file.writelines(_run_lines(ranks, query, tag))
 
 
 def _run_lines(ranks: Ranks, query: int, tag: str) -> Iterator[str]:
-    name = ranks.query_id(query)
+    query_id = ranks.query_id(query)
     items = ranks.items[query]
     items = items[items != PAD]
     if ranks.scores is None:
@@ -182,22 +182,22 @@ def _run_lines(ranks: Ranks, query: int, tag: str) -> Iterator[str]:
     else:
         scores = ranks.scores[query, : len(items)]
     for rank, (item, score) in enumerate(zip(items.tolist(), _texts(scores), strict=True), 1):
-        yield f"{name} Q0 {ranks.item_id(item)} {rank} {score} {tag}\n"
+        yield f"{query_id} Q0 {ranks.item_id(item)} {rank} {score} {tag}\n"
 
 
 def _texts(scores: NDArray[np.float32]) -> list[str]:
-    """Shortest decimals that give back the same float32."""
+    """Return the shortest decimals that give the same float32 back."""
     texts = scores.astype("U")
-    # Readers go through float64, and rounding twice is not rounding once: 7.038531e-26 comes back another number.
+    # Readers go through float64, and double rounding can change the number, as it does for 7.038531e-26.
     wrong = texts.astype(np.float64).astype(np.float32) != scores
     texts[wrong] = scores[wrong].astype(np.float64).astype("U")
     return list(map(str, texts.tolist()))
 
 
 def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
-    """Read TREC relevance judgments: lines of ``query iteration item grade``, parted by white space.
+    """Read TREC relevance judgments: lines of ``query iteration item grade``, separated by whitespace.
 
-    Grades are whole numbers; 0 and below mean not relevant, as in TREC. The second column is not used.
+    Grades are whole numbers; 0 and below mean not relevant, as in TREC. The second column is ignored.
 
     Returns
     -------
@@ -207,9 +207,8 @@ def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
     Raises
     ------
     InputError
-        For a file that is missing, a folder, unreadable, empty or not UTF-8; for a line that has not 4 columns,
-        a grade that is not a whole number, and an item judged twice for a query. The message starts with
-        file and line.
+        If the file is missing, a folder, unreadable, empty or not UTF-8, a line does not have 4 columns, a grade is
+        not a whole number, or an item is judged twice for a query. The message starts with file and line.
 
     Examples
     --------
@@ -226,7 +225,7 @@ def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
             first = next(n for n, q, i, _ in _judgments(path) if (q, i) == (query, item))
             raise InputError(
                 f"{path}:{number}: item {item!r} is judged a second time for query {query!r} "
-                f"(first: {path}:{first}); keep one of the two."
+                f"(first: {path}:{first}); remove one of the two."
             )
         judged[item] = grade
     if not qrels:
@@ -243,6 +242,6 @@ def _judgments(path: FilePath) -> Iterator[tuple[int, str, str, int]]:
             continue
         query, _, item, grade = fields
         try:
-            yield number, query.decode(), item.decode(), whole_number(grade)
+            yield number, query.decode(), item.decode(), parse_int(grade)
         except ValueError:
             raise InputError(f"{path}:{number}: the grade must be a whole number; got {shown(grade)}.") from None

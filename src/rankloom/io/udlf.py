@@ -1,7 +1,7 @@
-"""Text files of UDLF, the framework of unsupervised distance learning: ranked lists and matrices.
+"""Text files of UDLF, the Unsupervised Distance Learning Framework: ranked lists and matrices.
 
-A collection of n items has a *list file* that names them, one a line; line i of every other file belongs to item i.
-Ranked lists hold item numbers from 0 (UDLF's ``RK NUM``) or names (``RK STR``), best first, parted by white space.
+A collection of n items has a *list file* of their ids, one a line; line i of every other file belongs to item i.
+Ranked lists hold item numbers from 0 (UDLF's ``RK NUM``) or ids (``RK STR``), best first, separated by whitespace.
 Matrices hold n lines of n distances (``MATRIX DIST``) or similarities (``MATRIX SIM``).
 
 References
@@ -12,20 +12,20 @@ doi:10.1145/3078971.3079017
 
 from array import array
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels.nearest import nearest
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, check_choice
 from rankloom.io.atomic_file import atomic_write
-from rankloom.io.text_file import FLOAT32_MAX, FilePath, check_written, is_number, numbered_lines, shown, unknown_item
+from rankloom.io.text_file import FLOAT32_MAX, FilePath, check_field, is_float32, numbered_lines, shown, unknown_item
 from rankloom.ranks import MAX_ITEMS, PAD, Ids, Ranks
 
-#: How a file of ranked lists says which item it means.
+#: How a file of ranked lists identifies items.
 ListKind = Literal["numbers", "names"]
-#: What the numbers of a matrix are.
+#: What a matrix contains.
 MatrixKind = Literal["distances", "similarities"]
 
 SQUARE = "a matrix of n items has n lines of n numbers"
@@ -36,17 +36,17 @@ def read_udlf_ranks(
 ) -> Ranks:
     """Read ranked lists as UDLF writes them: line i is the list of item i, best first.
 
-    Lists may differ in length. Blank lines at the end are ignored; the file is packed if its name ends in ``.gz``.
+    Lists may differ in length. Blank lines at the end are ignored; the file is compressed if its name ends in ``.gz``.
 
     Parameters
     ----------
     path : str or path
     kind : {"numbers", "names"}
-        Items as numbers from 0, or as names of `list_file`.
+        Items as numbers from 0, or as the ids of `list_file`.
     list_file : str or path, optional
-        Names of the items, one a line; needed for names. With it the ranks have `item_ids` and `query_ids`.
+        Ids of the items, one a line; required for names. With it the ranks have `item_ids` and `query_ids`.
     depth : int, optional
-        Items read of each list; what follows is not looked at.
+        Number of items to read of each list; the rest is not checked.
 
     Returns
     -------
@@ -56,10 +56,10 @@ def read_udlf_ranks(
     Raises
     ------
     InputError
-        For a file that is missing, a folder, unreadable, empty or not UTF-8; for a blank line between others
-        (UDLF knows no empty list), an item listed twice on a line, a number that is not whole, below 0 or
-        not below the number of items, an unknown name; where the list file names more or fewer items than there
-        are lines; for names without a list file. The message starts with file and line.
+        If a file is missing, a folder, unreadable, empty or not UTF-8, a line is blank (UDLF has no empty lists), an
+        item is listed twice on a line, a number is not whole or out of range, an id is unknown, the numbers of lines
+        and of items in the list file differ, or names are given without a list file. The message starts with file and
+        line.
 
     Examples
     --------
@@ -70,22 +70,17 @@ def read_udlf_ranks(
     array([[ 0,  1],
            [ 1, -1]], dtype=int32)
     """
-    _check_choice("kind of lists", kind, ("numbers", "names"))
+    check_choice("kind of lists", kind, get_args(ListKind))
     _check_depth(depth)
     if kind == "names" and list_file is None:
-        raise InputError("Lists of names need list_file, the file that names the items in order.")
+        raise InputError("Lists of names need list_file, the file of the item ids.")
     ids = None if list_file is None else _read_list_file(list_file)
-    known = _numbers_by_name(ids) if kind == "names" and ids is not None else None
+    known = _numbers_by_id(ids) if kind == "names" and ids is not None else None
     items, lines = _read_lists(path, known, depth)
     if ids is not None:
         _check_count(path, len(items), "lists", list_file, len(ids))
-    _check_largest(path, items, lines)
+    _check_item_numbers(path, items, lines)
     return Ranks.trusted(items, None, len(items), item_ids=ids, query_ids=ids)
-
-
-def _check_choice(kind: str, name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        raise UnknownNameError(kind, name, known)
 
 
 def _check_depth(depth: int | None) -> None:
@@ -95,7 +90,9 @@ def _check_depth(depth: int | None) -> None:
 
 def _check_count(path: FilePath, count: int, what: str, list_file: FilePath | None, n_items: int) -> None:
     if count != n_items:
-        raise InputError(f"{path} has {count} {what}, but {list_file} names {n_items} items; they must be of one set.")
+        raise InputError(
+            f"{path} has {count} {what}, but {list_file} has {n_items} items; both must be of one collection."
+        )
 
 
 def _read_list_file(path: FilePath) -> Ids:
@@ -103,30 +100,30 @@ def _read_list_file(path: FilePath) -> Ids:
     for number, line in numbered_lines(path):
         fields = line.split()
         if len(fields) > 1:
-            raise InputError(f"{path}:{number}: expected one name without white space, got {shown(line)}.")
-        for name in map(bytes.decode, fields):
-            if name in lines:
-                raise InputError(f"{path}:{number}: {name!r} is named a second time (first: {path}:{lines[name]}).")
-            lines[name] = number
+            raise InputError(f"{path}:{number}: expected one id without whitespace, got {shown(line)}.")
+        for item in map(bytes.decode, fields):
+            if item in lines:
+                raise InputError(f"{path}:{number}: {item!r} occurs a second time (first: {path}:{lines[item]}).")
+            lines[item] = number
     if not lines:
-        raise InputError(f"{path} is empty; it names the items, one a line.")
+        raise InputError(f"{path} is empty; it must have the ids of the items, one a line.")
     return Ids(lines)
 
 
-def _numbers_by_name(ids: Ids) -> dict[bytes, int]:
-    return {name.encode(): number for number, name in enumerate(ids)}
+def _numbers_by_id(ids: Ids) -> dict[bytes, int]:
+    return {item.encode(): number for number, item in enumerate(ids)}
 
 
 def _read_lists(
     path: FilePath, known: dict[bytes, int] | None, depth: int | None
 ) -> tuple[NDArray[np.int32], list[int]]:
-    """Return padded lists and the line of each."""
+    """Return the padded lists and the line number of each."""
     flat, lengths, lines = array("i"), [], []
-    for number, line in _lines_before_the_end(path):
-        place = f"{path}:{number}"
-        row = _numbers(place, line, depth) if known is None else _named(place, line, depth, known)
+    for number, line in _list_lines(path):
+        location = f"{path}:{number}"
+        row = _parse_numbers(location, line, depth) if known is None else _parse_ids(location, line, depth, known)
         if len(set(row)) < len(row):
-            raise _listed_twice(place, line, row)
+            raise _listed_twice(location, line, row)
         flat.extend(row)
         lengths.append(len(row))
         lines.append(number)
@@ -137,43 +134,43 @@ def _read_lists(
     return items, lines
 
 
-def _lines_before_the_end(path: FilePath) -> Iterator[tuple[int, bytes]]:
-    """Yield lines up to the last that is not blank; a blank one before it is an error."""
+def _list_lines(path: FilePath) -> Iterator[tuple[int, bytes]]:
+    """Yield the numbered lines without trailing blank ones; raise InputError if any other is blank."""
     blank = 0
     for number, line in numbered_lines(path):
         if not line.strip():
             blank = blank or number
         elif blank:
-            raise InputError(f"{path}:{blank}: the list is empty; every item needs a list, at least itself.")
+            raise InputError(f"{path}:{blank}: the list is empty; every item must list at least itself.")
         else:
             yield number, line
 
 
-def _numbers(place: str, line: bytes, depth: int | None) -> list[int]:
+def _parse_numbers(location: str, line: bytes, depth: int | None) -> list[int]:
     fields = line.split()[:depth]
     try:
         row = list(map(int, fields))
     except ValueError:
         row = [PAD]
-    if b"_" in line or min(row) < 0 or max(row) >= MAX_ITEMS:  # Python takes 1_000 for a number
+    if b"_" in line or min(row) < 0 or max(row) >= MAX_ITEMS:  # Python accepts 1_000 as a number
         wrong = next(field for field in line.split() if not field.isdigit() or len(field) > 9)
-        raise InputError(f"{place}: expected item numbers from 0, got {shown(wrong)}.")
+        raise InputError(f"{location}: expected item numbers from 0, got {shown(wrong)}.")
     return row
 
 
-def _named(place: str, line: bytes, depth: int | None, known: dict[bytes, int]) -> list[int]:
+def _parse_ids(location: str, line: bytes, depth: int | None, known: dict[bytes, int]) -> list[int]:
     try:
-        return [known[name] for name in line.split()[:depth]]
+        return [known[item] for item in line.split()[:depth]]
     except KeyError as error:
-        raise unknown_item(place, error.args[0], known) from None
+        raise unknown_item(location, error.args[0], known) from None
 
 
-def _listed_twice(place: str, line: bytes, row: list[int]) -> InputError:
+def _listed_twice(location: str, line: bytes, row: list[int]) -> InputError:
     twice = next(i for i, item in enumerate(row) if item in row[:i])
-    return InputError(f"{place}: item {shown(line.split()[twice])} is listed twice; give each item once.")
+    return InputError(f"{location}: item {shown(line.split()[twice])} is listed twice; give each item once.")
 
 
-def _check_largest(path: FilePath, items: NDArray[np.int32], lines: list[int]) -> None:
+def _check_item_numbers(path: FilePath, items: NDArray[np.int32], lines: list[int]) -> None:
     too_large = items.max(axis=1) >= len(items)
     if too_large.any():
         row = int(too_large.argmax())
@@ -188,24 +185,23 @@ def write_udlf_ranks(
 ) -> None:
     """Write ranked lists for UDLF: line i is the list of item i, best first; scores are not written.
 
-    UDLF reads the same number of items from every line, so set its list length L to no more than the shortest.
+    UDLF reads the same number of items from every line, so its list length L must not exceed the shortest list.
 
     Parameters
     ----------
     ranks : Ranks
-        Collection ranks; with names, rows are brought to the order of the items first.
+        Collection ranks; with ids, rows are first brought to the order of the items.
     path : str or path
-        Packed if the name ends in ``.gz``.
+        Compressed if the name ends in ``.gz``.
     kind : {"numbers", "names"}
-        Items as numbers from 0, or as names.
+        Items as numbers from 0, or as ids.
     list_file : str or path, optional
-        Where to write the names of the items, one a line, as UDLF wants them too.
+        Where to write the ids of the items, one a line, which UDLF also needs.
 
     Raises
     ------
     InputError
-        Where there is not a list for each item or one is empty, for a name that is empty or has white space,
-        and where a file cannot be written.
+        If an item has no list or an empty one, an id is empty or contains whitespace, or a file cannot be written.
 
     Examples
     --------
@@ -215,20 +211,20 @@ def write_udlf_ranks(
     >>> path.read_text()
     '0 1\\n1\\n'
     """
-    _check_choice("kind of lists", kind, ("numbers", "names"))
+    check_choice("kind of lists", kind, get_args(ListKind))
     ranks = ranks.as_collection()
     _check_no_empty_list(ranks)
-    name = str if kind == "numbers" else ranks.item_id
+    show = str if kind == "numbers" else ranks.item_id
     if kind == "names" or list_file is not None:
-        names = [ranks.item_id(item) for item in range(ranks.n_items)]
-        for one in names:
-            check_written("item id", one)
+        ids = [ranks.item_id(item) for item in range(ranks.n_items)]
+        for one in ids:
+            check_field("item id", one)
     if list_file is not None:
         with atomic_write(list_file, "w") as file:
-            file.writelines(f"{one}\n" for one in names)
+            file.writelines(f"{one}\n" for one in ids)
     with atomic_write(path, "w") as file:
         for row in ranks.items:
-            file.write(" ".join(map(name, row[row != PAD].tolist())) + "\n")
+            file.write(" ".join(map(show, row[row != PAD].tolist())) + "\n")
 
 
 def _check_no_empty_list(ranks: Ranks) -> None:
@@ -236,7 +232,7 @@ def _check_no_empty_list(ranks: Ranks) -> None:
     if len(empty):
         raise InputError(
             f"Item {ranks.item_id(int(empty[0]))!r} has an empty list, which UDLF files cannot hold; "
-            "give every item a list, at least itself."
+            "every item must list at least itself."
         )
 
 
@@ -247,11 +243,11 @@ def read_udlf_matrix(
     list_file: FilePath | None = None,
     depth: int = 1000,
 ) -> Ranks:
-    """Rank a collection by a matrix as UDLF reads it: n lines of n numbers, line i for item i.
+    """Rank a collection by a UDLF matrix: n lines of n numbers, line i for item i.
 
-    Equal numbers come in the order of items, item i itself before the others in row i. (UDLF puts it first
-    whatever its number.) Blank lines are ignored; the file is packed if its name ends in ``.gz``. It is read
-    by blocks of lines, never held whole. For writing one, ``numpy.savetxt(path, matrix)`` does.
+    Ties are broken by item number, but item i wins ties in row i. (UDLF puts it first whatever its distance.) Blank
+    lines are ignored; the file is compressed if its name ends in ``.gz``. It is read in blocks of lines, never as a
+    whole. To write one, use ``numpy.savetxt(path, matrix)``.
 
     Parameters
     ----------
@@ -259,21 +255,20 @@ def read_udlf_matrix(
     kind : {"distances", "similarities"}
         Whether the smallest or the largest number of a line is best.
     list_file : str or path, optional
-        Names of the items, one a line; with it the ranks have `item_ids` and `query_ids`.
+        Ids of the items, one a line; with it the ranks have `item_ids` and `query_ids`.
     depth : int
-        Length of the lists; shorter where the collection is smaller.
+        Length of the lists, at most the size of the collection.
 
     Returns
     -------
     Ranks
-        Collection ranks; the scores are the similarities, or the distances turned round.
+        Collection ranks; the scores are the similarities, or the negated distances.
 
     Raises
     ------
     InputError
-        For a file that is missing, a folder, unreadable, empty or not UTF-8; for a line that has more or
-        fewer numbers than the first, a number that is NaN, infinite or beyond float32; where there are more or
-        fewer lines than numbers on a line, or the list file names more or fewer items.
+        If a file is missing, a folder, unreadable, empty or not UTF-8, the matrix is not square, a number is NaN,
+        infinite or beyond float32, or the list file has another number of items.
 
     Examples
     --------
@@ -285,7 +280,7 @@ def read_udlf_matrix(
            [1, 0],
            [2, 0]], dtype=int32)
     """
-    _check_choice("kind of matrix", kind, ("distances", "similarities"))
+    check_choice("kind of matrix", kind, get_args(MatrixKind))
     _check_depth(depth)
     ids = None if list_file is None else _read_list_file(list_file)
     n_items = _width(path)
@@ -311,7 +306,7 @@ def _width(path: FilePath) -> int:
 
 
 def _matrix_rows(path: FilePath, n_items: int) -> Iterator[NDArray[np.float64]]:
-    """Yield the rows of a square matrix, or raise where it is not one."""
+    """Yield the rows of a matrix; raise InputError if it is not square."""
     count = 0
     for number, line in numbered_lines(path):
         if not line.strip():
@@ -319,20 +314,20 @@ def _matrix_rows(path: FilePath, n_items: int) -> Iterator[NDArray[np.float64]]:
         count += 1
         if count > n_items:
             raise InputError(f"{path}:{number}: there are more lines than the {n_items} numbers on each; {SQUARE}.")
-        yield _floats(f"{path}:{number}", line, n_items)
+        yield _parse_floats(f"{path}:{number}", line, n_items)
     if count < n_items:
         raise InputError(f"{path} has {count} lines of {n_items} numbers; {SQUARE}.")
 
 
-def _floats(place: str, line: bytes, n_items: int) -> NDArray[np.float64]:
+def _parse_floats(location: str, line: bytes, n_items: int) -> NDArray[np.float64]:
     fields = line.split()
     if len(fields) != n_items:
-        raise InputError(f"{place}: expected {n_items} numbers, as on the first line, got {len(fields)}.")
+        raise InputError(f"{location}: expected {n_items} numbers, as on the first line, got {len(fields)}.")
     try:
         row = np.fromiter(map(float, fields), np.float64, n_items)
     except ValueError:
         row = np.full(n_items, np.nan)
-    if b"_" in line or not (np.abs(row) <= FLOAT32_MAX).all():  # also where a NaN is
-        column, wrong = next((i, field) for i, field in enumerate(fields, 1) if not is_number(field))
-        raise InputError(f"{place}: column {column} must be a finite number; got {shown(wrong)}.")
+    if b"_" in line or not (np.abs(row) <= FLOAT32_MAX).all():  # False for NaN, too
+        column, wrong = next((i, field) for i, field in enumerate(fields, 1) if not is_float32(field))
+        raise InputError(f"{location}: column {column} must be a finite number; got {shown(wrong)}.")
     return row
