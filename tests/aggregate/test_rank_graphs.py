@@ -183,7 +183,7 @@ def test_components_are_networkxs(leads_to, data):
 def test_the_sort_is_stable(keys, wanted):
     order, spare = np.empty((2, len(keys)), np.int64)
     expected = sorted(range(len(keys)), key=keys.__getitem__)
-    sorting.sort_rising(np.array(keys, np.float64), len(keys), order, spare)
+    sorting.sort_ascending(np.array(keys, np.float64), len(keys), order, spare)
     assert order.tolist() == expected
     sorting.sort_smallest(np.array(keys, np.float64), len(keys), wanted, order, spare)
     assert order[:wanted].tolist() == expected[:wanted]

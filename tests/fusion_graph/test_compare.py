@@ -1,4 +1,4 @@
-"""Comparators, from sizes."""
+"""Comparators of fusion graphs."""
 
 import json
 
@@ -16,7 +16,7 @@ def similarity(name, *sizes):
     return COMPARATORS[name].similarity(*sizes)
 
 
-def test_by_hand():
+def test_comparators_by_hand():
     assert wgu(1.0, 2.0, 3.0) == 1 / (2 + 3 - 1)
     assert mcs(1.0, 2.0, 3.0) == 1 / 3
     assert similarity("wgu", 1.0, 2.0, 3.0) == wgu(1.0, 2.0, 3.0)
@@ -24,13 +24,13 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("name", COMPARATORS)
-def test_nothing_in_common_is_0_even_for_empty_graphs(name):
+def test_graphs_without_common_parts_have_similarity_0(name):
     assert similarity(name, 0.0, 0.0, 0.0) == 0
     assert similarity(name, 0.0, 1.0, 0.0) == 0
 
 
 @given(SIZES, SIZES, st.floats(0, 1))
-def test_both_are_symmetric_in_0_to_1_and_wgu_is_the_smaller(a, b, share):
+def test_both_are_symmetric_and_in_0_to_1_and_wgu_is_at_most_mcs(a, b, share):
     common = min(a, b) * share
     for name in COMPARATORS:
         assert 0 <= similarity(name, common, a, b) <= 1
@@ -39,19 +39,19 @@ def test_both_are_symmetric_in_0_to_1_and_wgu_is_the_smaller(a, b, share):
 
 
 @given(SIZES)
-def test_equal_graphs_are_1(size):
+def test_equal_graphs_have_similarity_1(size):
     for name in COMPARATORS:
         assert similarity(name, size, size, size) == 1
 
 
-def test_an_unknown_name_gets_the_nearest():
+def test_an_unknown_comparator_is_an_error_that_suggests_the_nearest():
     with pytest.raises(UnknownNameError) as caught:
         similarity("wgo", 1.0, 1.0, 1.0)
     assert str(caught.value) == "Unknown comparator 'wgo'; choose from mcs, wgu. Did you mean 'wgu'?"
 
 
 @pytest.mark.parametrize("name", ["wgu", "mcs"])
-def test_the_papers_comparators_keep_the_promises(name):
+def test_the_comparators_of_the_paper_fulfill_the_contract(name):
     check_comparator(name)
 
 
@@ -61,19 +61,19 @@ def test_the_papers_comparators_keep_the_promises(name):
         (lambda common, a, b: common / a if common else 0.0, "depends on the order of the graphs"),
         (lambda common, a, b: 2 * common / (a + b - common) if common else 0.0, r"not in \[0, 1\]"),
         (lambda common, a, b: 0.5 * common / max(a, b) if common else 0.0, "for equal graphs"),
-        (lambda common, a, b: 1.0, "where nothing is shared"),
+        (lambda common, a, b: 1.0, "if nothing is shared"),
         (lambda common, a, b: json.loads("1"), "must be plain arithmetic that numba compiles"),
     ],
 )
-def test_check_comparator_says_which_promise_is_broken(function, why, monkeypatch):
+def test_check_comparator_reports_the_violation(function, why, monkeypatch):
     monkeypatch.setattr(COMPARATORS, "_known", dict(COMPARATORS))
     register_comparator("broken")(function)
     with pytest.raises(AssertionError, match=why):
         check_comparator("broken")
 
 
-def test_check_comparator_finds_a_bound_that_does_not_hold(monkeypatch):
+def test_check_comparator_detects_an_invalid_bound(monkeypatch):
     monkeypatch.setattr(COMPARATORS, "_known", dict(COMPARATORS))
-    register_comparator("tight", bound=lambda common, a, least: 0.0)(wgu)
+    register_comparator("tight", bound=lambda common, a, min_b: 0.0)(wgu)
     with pytest.raises(AssertionError, match="above its bound"):
         check_comparator("tight")

@@ -20,16 +20,16 @@ def test_every_vertex_and_edge_is_drawn():
     assert len(elements(svg, "path")) == len(GRAPH.sources)
 
 
-def test_names_are_escaped():
+def test_ids_are_escaped():
     assert any("<a> 1.00" in (text.text or "") for text in elements(drawn(), "text"))
 
 
-def test_images_are_put_into_vertices():
+def test_images_are_drawn_in_vertices():
     images = elements(drawn(images={int(GRAPH.items[0]): "data:image/png;base64,AA=="}), "image")
     assert [image.get("href") for image in images] == ["data:image/png;base64,AA=="]
 
 
-def test_the_same_graph_is_drawn_alike():
+def test_drawings_are_deterministic():
     assert GRAPH.to_svg() == GRAPH.to_svg()
 
 

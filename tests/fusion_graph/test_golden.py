@@ -1,4 +1,4 @@
-"""The authors' own program, case by case; see tests/golden/fg/README.md for where the numbers come from."""
+"""Comparison with the authors' program; tests/golden/fg/README.md has the provenance of the reference results."""
 
 import json
 from pathlib import Path
@@ -15,11 +15,11 @@ HERE = Path(__file__).parents[1] / "golden" / "fg"
 SMALL = ("tiny", "chain", "short", "orphan")
 LARGE = ("digits300", "m1_L5", "m7_L5", "noself", "ties")
 VARIANTS = {"rerank2_max": (True, "max"), "rerank2": (True, "minmax"), "rerank0": (False, "minmax")}
-CLOSE = 1e-5  # the program's weights pass through text and float32
+CLOSE = 1e-5  # the weights of the program went through text and float32
 
 
 class Case:
-    """A golden case and variant, and our index of the same lists."""
+    """The reference results of a case and variant, and our index of the same lists."""
 
     def __init__(self, folder, variant):
         params = json.loads((folder / "params.json").read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ class Case:
         )
 
     def theirs(self, query):
-        """Raw and normalized weights of a graph: by item for vertices, by (source, target) for edges."""
+        """Return the raw and normalized weights of a graph, by item for vertices and (source, target) for edges."""
         g = self.graphs
         v, e = g["v_query"] == query, g["e_query"] == query
         ends = list(zip(g["e_src"][e].tolist(), g["e_dst"][e].tolist(), strict=True))
@@ -46,7 +46,7 @@ class Case:
         return dict(zip(keys, raw, strict=True)), dict(zip(keys, weight, strict=True))
 
     def same_sets(self):
-        """Which pairs of graphs the program calls equal for having the same vertices and edges."""
+        """Return a mask of the pairs of graphs with the same vertices and edges, which the program treats as equal."""
         g = self.graphs
         sets = [
             (
@@ -68,14 +68,14 @@ def case(request):
 
 
 def matrix(ranks):
-    """Similarities as a full matrix; 0 for what is not returned."""
+    """Return the similarities as a full matrix, 0 for items that are not returned."""
     full = np.zeros((len(ranks), ranks.n_items))
-    rows, places = np.nonzero(ranks.items != PAD)
-    full[rows, ranks.items[rows, places]] = ranks.scores[rows, places]
+    listed = ranks.items != PAD
+    full[np.nonzero(listed)[0], ranks.items[listed]] = ranks.scores[listed]
     return full
 
 
-def test_normalized_lists_are_the_programs(case):
+def test_normalized_lists_equal_the_programs(case):
     for number, ranks in enumerate(case.ranks):
         ours = rescale((reposition(ranks) if case.reposition else ranks).head(case.cutoff))
         theirs = {name: values[case.lists["ranker"] == number] for name, values in case.lists.items()}
@@ -88,12 +88,12 @@ def test_normalized_lists_are_the_programs(case):
         assert (items[:, ours.depth :] == PAD).all()
 
 
-def test_cutting_while_repositioning_is_cutting_afterwards(case):
+def test_cutting_while_repositioning_equals_cutting_afterwards(case):
     for ranks in case.ranks:
         np.testing.assert_array_equal(reposition(ranks, case.cutoff).items, reposition(ranks).head(case.cutoff).items)
 
 
-def test_explicit_graphs_are_the_programs(case):
+def test_explicit_graphs_equal_the_programs(case):
     for query in range(case.n):
         graph = case.index.graph(query)
         raw, weight = case.theirs(query)
@@ -105,7 +105,7 @@ def test_explicit_graphs_are_the_programs(case):
 
 
 @pytest.mark.parametrize("comparator", ["wgu", "mcs"])
-def test_similarities_are_the_programs(case, comparator):
+def test_similarities_equal_the_programs(case, comparator):
     ours = matrix(case.index.search(k=case.n, comparator=comparator))
     compared = ~case.same_sets()
     theirs = case.fused[f"{comparator.upper()}_sim"]
@@ -113,7 +113,7 @@ def test_similarities_are_the_programs(case, comparator):
 
 
 @pytest.mark.parametrize("comparator", ["wgu", "mcs"])
-def test_pairs_that_the_program_calls_equal_are_the_oracles(case, comparator):
+def test_pairs_that_the_program_treats_as_equal_agree_with_the_oracle(case, comparator):
     lists = [(reposition(ranks) if case.reposition else ranks).head(case.cutoff).items.tolist() for ranks in case.ranks]
     lists = [[[item for item in row if item != PAD] for row in ranker] for ranker in lists]
     ours = matrix(case.index.search(k=case.n, comparator=comparator))
@@ -126,13 +126,13 @@ def test_pairs_that_the_program_calls_equal_are_the_oracles(case, comparator):
 
 
 @pytest.mark.parametrize("comparator", ["wgu", "mcs"])
-def test_ranks_are_the_programs_up_to_ties(case, comparator):
-    """At each place of our list stands an item as similar, by the program, as the one it puts there."""
+def test_ranks_equal_the_programs_up_to_ties(case, comparator):
+    """By the program, our item at each position is as similar as its own."""
     theirs = case.fused[f"{comparator.upper()}_sim"].astype(np.float64)
     out = case.index.search(k=case.n, comparator=comparator)
-    left_out = case.same_sets()
+    excluded = case.same_sets()
     for query, row in enumerate(out.items):
-        compared = ~left_out[query]
+        compared = ~excluded[query]
         ours = theirs[query, [item for item in row if item != PAD and compared[item]]]
         best = np.sort(theirs[query, compared])[::-1]
         np.testing.assert_allclose(ours, best[: ours.size], rtol=0, atol=2 * CLOSE)
@@ -140,7 +140,7 @@ def test_ranks_are_the_programs_up_to_ties(case, comparator):
 
 
 @pytest.mark.parametrize("comparator", ["wgu", "mcs"])
-def test_explanations_add_up(case, comparator):
+def test_contributions_sum_to_the_similarity(case, comparator):
     out = case.index.search(k=4, comparator=comparator)
     for query in range(0, case.n, 1 + case.n // 10):
         for item, score in zip(out.items[query].tolist(), out.scores[query].tolist(), strict=True):
@@ -160,7 +160,7 @@ def test_explanations_add_up(case, comparator):
         ("rerank0", "wgu", 0.9655),
     ],
 )
-def test_ndcg_of_digits_is_the_programs(shared, variant, comparator, ndcg):
+def test_ndcg_of_digits_equals_the_programs(shared, variant, comparator, ndcg):
     from rankloom.evaluation import evaluate
 
     case = Case(shared / "golden" / "fg" / "digits300", variant)
@@ -169,7 +169,7 @@ def test_ndcg_of_digits_is_the_programs(shared, variant, comparator, ndcg):
 
 
 @pytest.mark.parametrize(("ranker", "ndcg"), [(0, 0.9550), (1, 0.8697), (2, 0.8318)])
-def test_ndcg_of_the_rankers_of_digits_is_the_programs(shared, ranker, ndcg):
+def test_ndcg_of_the_rankers_of_digits_equals_the_programs(shared, ranker, ndcg):
     from rankloom.evaluation import evaluate
 
     case = Case(shared / "golden" / "fg" / "digits300", "rerank0")

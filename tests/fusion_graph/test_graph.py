@@ -1,4 +1,4 @@
-"""One graph made explicit: its weights, its exports, and explanations."""
+"""Explicit fusion graphs: weights, exports and explanations."""
 
 import builtins
 import json
@@ -21,7 +21,7 @@ from strategies import collections
 PAIR = [Ranks([[0, 1], [1, 0]])]
 
 
-def test_weights_before_and_after_normalization():
+def test_raw_and_normalized_weights_by_hand():
     graph = FusionIndex.build(PAIR).graph(0)
     assert graph.items.tolist() == [0, 1]
     assert graph.raw_vertices == pytest.approx([1, 0.1])
@@ -32,13 +32,13 @@ def test_weights_before_and_after_normalization():
     assert graph.size == pytest.approx(1 + 0.1 + 1 + 0.5)
 
 
-def test_min_max_weights():
+def test_minmax_weights_by_hand():
     graph = FusionIndex.build(PAIR, graph_norm="minmax").graph(0)
     assert graph.vertices.tolist() == [1, 0]
     assert graph.edges.tolist() == [1, 0]
 
 
-def test_normalized_leaves_nothing_and_equals_alone():
+def test_minmax_does_not_change_equal_weights():
     assert normalized(np.array([]), "max").size == 0
     assert normalized(np.array([]), "minmax").size == 0
     assert normalized(np.array([0.3, 0.3]), "minmax").tolist() == [0.3, 0.3]
@@ -48,7 +48,7 @@ def test_normalized_leaves_nothing_and_equals_alone():
 
 @settings(max_examples=100)
 @given(collections(), st.integers(1, 5), st.booleans(), st.sampled_from(["max", "minmax"]))
-def test_explicit_graphs_are_the_oracles(rankers, cutoff, reposition, graph_norm):
+def test_explicit_graphs_equal_the_oracles(rankers, cutoff, reposition, graph_norm):
     index = FusionIndex.build(rankers, cutoff=cutoff, reposition=reposition, graph_norm=graph_norm)
     lists = [
         oracle.repositioned(plain(r), cutoff) if reposition else [row[:cutoff] for row in plain(r)] for r in rankers
@@ -61,22 +61,22 @@ def test_explicit_graphs_are_the_oracles(rankers, cutoff, reposition, graph_norm
         assert graph.size == pytest.approx(sum(expected.values()), abs=1e-5)
 
 
-def named(*names):
-    ids = Ids(names)
+def graph_of(*item_ids):
+    ids = Ids(item_ids)
     return FusionIndex.build([Ranks([[0, 1], [1, 0]], item_ids=ids, query_ids=ids)]).graph(0)
 
 
-def test_to_networkx_keeps_weights_and_names():
+def test_to_networkx_has_weights_and_labels():
     networkx = pytest.importorskip("networkx")
-    graph = named("apple", "pear").to_networkx()
+    graph = graph_of("apple", "pear").to_networkx()
     assert isinstance(graph, networkx.DiGraph)
-    assert graph.id == "apple"
+    assert graph.name == "apple"
     assert graph.nodes[1] == {"label": "pear", "weight": pytest.approx(0.1), "raw": pytest.approx(0.1)}
     assert graph.edges[1, 0] == {"weight": pytest.approx(0.5), "raw": pytest.approx(0.05)}
     assert sorted(graph.edges) == [(0, 1), (1, 0)]
 
 
-def test_to_networkx_without_networkx_says_how_to_get_it(monkeypatch):
+def test_to_networkx_without_networkx_says_how_to_install_it(monkeypatch):
     real = builtins.__import__
 
     def without(name, *args, **options):
@@ -88,17 +88,17 @@ def test_to_networkx_without_networkx_says_how_to_get_it(monkeypatch):
     with pytest.raises(
         MissingExtraError, match=re.escape("to_networkx() needs networkx: pip install 'rankloom[graph]'")
     ):
-        named("apple", "pear").to_networkx()
+        graph_of("apple", "pear").to_networkx()
 
 
-def test_to_json_comes_back():
-    graph = named("äpfel", 'p"ear')
+def test_to_json_is_lossless():
+    graph = graph_of("äpfel", 'p"ear')
     back = json.loads(graph.to_json())
     assert back == graph.to_dict()
     assert "äpfel" in graph.to_json()
     assert back["size"] == pytest.approx(graph.size)
     again = FusionGraph(
-        back["name"],
+        back["id"],
         np.array([v["item"] for v in back["vertices"]], np.int32),
         np.array([v["raw"] for v in back["vertices"]]),
         np.array([e["source"] for e in back["edges"]], np.int32),
@@ -114,7 +114,7 @@ TOKEN = re.compile(r'\s+|"(?:[^"\\]|\\.)*"|->|[A-Za-z_]\w*|-?\d+(?:\.\d+)?(?:e[-
 
 
 def dot_tokens(text):
-    """Tokens of DOT, by its grammar for names, numbers and quoted strings; an error where it is none of them."""
+    """Return the tokens of a DOT text by its grammar; fail if it is not valid."""
     tokens, at = [], 0
     while at < len(text):
         token = TOKEN.match(text, at)
@@ -136,29 +136,29 @@ def test_to_dot_by_hand():
 
 
 @given(st.text(min_size=1, alphabet=st.characters(codec="utf-8")))
-def test_to_dot_quotes_any_name(name):
-    tokens = dot_tokens(named(name, "other " + name).to_dot())
+def test_to_dot_quotes_any_id(item):
+    tokens = dot_tokens(graph_of(item, "other " + item).to_dot())
     assert tokens[0] == "digraph"
     assert tokens[2] == "{"
     assert tokens[-1] == "}"
     strings = [token for token in tokens if token.startswith('"')]
     assert len(strings) == 3
     escaped = strings[0][1:-1]
-    plain_name = re.sub(r"\\(.)", lambda escape: {"n": "\n"}.get(escape[1], escape[1]), escaped)
-    assert plain_name == name
+    unescaped = re.sub(r"\\(.)", lambda escape: {"n": "\n"}.get(escape[1], escape[1]), escaped)
+    assert unescaped == item
     for left, right in ("{}", "[]"):
         assert tokens.count(left) == tokens.count(right)
     assert tokens.count("->") == 2
 
 
-def test_an_empty_graph_is_exported_too():
+def test_an_empty_graph_can_be_exported():
     graph = FusionIndex.build([Ranks([[-1], [1]])]).graph(0)
     assert graph.to_dot() == 'digraph "0" {\n}\n'
     assert json.loads(graph.to_json())["vertices"] == []
     assert graph.size == 0
 
 
-def test_an_explanation_by_hand():
+def test_explanation_by_hand():
     """Shared: vertices min(1, .1) twice, edges min(1, .5) twice: 1.2 of 2.6 + 2.6 - 1.2 = 4."""
     index = FusionIndex.build(PAIR)
     why = index.explain(0, 1)
@@ -171,19 +171,19 @@ def test_an_explanation_by_hand():
     assert index.explain(0, 1, comparator="mcs").similarity == pytest.approx(1.2 / 2.6)
 
 
-def test_an_explanation_reads_well_and_is_plain_data():
+def test_an_explanation_has_a_text_and_a_plain_data_form():
     index = FusionIndex.build([Ranks([[(i + j) % 5 for j in range(5)] for i in range(5)])])
     why = index.explain(0, 1)
     lines = str(why).splitlines()
     assert lines[0] == f"0 ~ 1: wgu similarity {why.similarity:.4f}"
     assert lines[-1] == f"  ... and {len(why.parts) - 10} smaller parts"
     assert len(lines) == 12
-    plain_values = why.to_dict()
-    assert json.loads(json.dumps(plain_values)) == plain_values
-    assert len(plain_values["parts"]) == len(why.parts)
+    data = why.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert len(data["parts"]) == len(why.parts)
 
 
-def test_nothing_shared_is_nothing_to_explain():
+def test_an_explanation_without_shared_parts_is_empty():
     index = FusionIndex.build([Ranks([[0], [1]])])
     assert explain(index.graph(0), index.graph(1), "wgu").parts == ()
     assert index.explain(0, 1).similarity == 0

@@ -1,4 +1,4 @@
-"""FusionIndex: the method by hand, against the oracle, its laws, and what it says when given nonsense."""
+"""FusionIndex: cases by hand, comparison with the oracle, properties, and error messages."""
 
 from types import FunctionType
 
@@ -12,9 +12,9 @@ import rankloom.threads as threads_module
 from brute import (
     CLOSE,
     JIT,
-    assert_answers,
     assert_documented_order,
-    outside,
+    assert_results,
+    external,
     padded,
     plain,
     random_collection,
@@ -32,15 +32,15 @@ METHODS = [(norm, comparator) for norm in ("max", "minmax") for comparator in ("
 
 
 def matrix(out):
-    """Similarities as a full matrix; NaN for what is not returned."""
+    """Return the similarities as a full matrix, NaN for items that are not returned."""
     full = np.full((len(out), out.n_items), np.nan)
-    rows, places = np.nonzero(out.items != PAD)
-    full[rows, out.items[rows, places]] = out.scores[rows, places]
+    listed = out.items != PAD
+    full[np.nonzero(listed)[0], out.items[listed]] = out.scores[listed]
     return full
 
 
 def assert_same(a, b):
-    """Two answers, or two indexes, bit for bit."""
+    """Assert that two results, or two indexes, are bit-identical."""
     if isinstance(a, FusionIndex):
         assert a.settings == b.settings
         assert a._arrays.keys() == b._arrays.keys()
@@ -91,11 +91,11 @@ def test_three_items_and_two_rankers_by_hand_with_mcs():
     )
 
 
-def test_min_max_by_hand():
+def test_minmax_by_hand():
     """One ranker, 0: [0, 1], 1: [1, 0]: vertices 1 and .1 become 1 and 0, edges .1 and .05 become 1 and 0.
 
-    The two graphs have their large vertex and their large edge in different places: nothing is in common, and
-    yet they share vertices, so both are returned.
+    The heavy vertex and the heavy edge of one graph weigh 0 in the other: the common size is 0, but as the graphs
+    share vertices, both are returned.
     """
     out = FusionIndex.build([Ranks([[0, 1], [1, 0]])], cutoff=2, graph_norm="minmax").search()
     assert out.items.tolist() == [[0, 1], [1, 0]]
@@ -109,8 +109,8 @@ def test_a_list_of_one_gives_a_graph_of_one_vertex():
 
 
 @pytest.mark.parametrize("cutoff", range(2, 12))
-def test_min_max_leaves_weights_alone_that_are_equal_but_for_rounding(cutoff):
-    """Two lists, one the other turned round: each vertex weighs 1.1, though .325 + .775 is not 1 + .1 in floats."""
+def test_minmax_does_not_change_weights_that_are_equal_up_to_rounding(cutoff):
+    """Two lists, one the reverse of the other: each vertex weighs 1.1, though .325 + .775 != 1 + .1 in floats."""
     rows = [np.roll(np.arange(cutoff), -i).tolist() for i in range(cutoff)]
     lists = [rows, [row[::-1] for row in rows]]
     index = FusionIndex.build(
@@ -118,7 +118,7 @@ def test_min_max_leaves_weights_alone_that_are_equal_but_for_rounding(cutoff):
     )
     assert index.graph(0).vertices == pytest.approx(np.full(cutoff, 1.1))
     expected = oracle.search(lists, cutoff, reposition=False, graph_norm="minmax")
-    assert_answers(index.search(k=cutoff), expected, cutoff)
+    assert_results(index.search(k=cutoff), expected, cutoff)
 
 
 # -- against the oracle -----------------------------------------------------------------------------------------
@@ -126,55 +126,55 @@ def test_min_max_leaves_weights_alone_that_are_equal_but_for_rounding(cutoff):
 
 @settings(max_examples=300 if JIT else 60)
 @given(collections(), CUTOFFS, st.integers(0, 4), st.booleans(), NORMS, COMPARATORS, st.integers(1, 12))
-def test_search_is_brute_force(rankers, cutoff, deeper, reposition, graph_norm, comparator, k):
+def test_search_equals_brute_force(rankers, cutoff, deeper, reposition, graph_norm, comparator, k):
     how = {"depth": cutoff + deeper, "reposition": reposition, "graph_norm": graph_norm, "comparator": comparator}
     out = FusionIndex.build(rankers, cutoff=cutoff, **how).search(k=k)
-    assert_answers(out, oracle.search([plain(r) for r in rankers], cutoff, **how), k)
+    assert_results(out, oracle.search([plain(r) for r in rankers], cutoff, **how), k)
     assert_documented_order(out, range(len(out)))
 
 
 @settings(max_examples=40 if JIT else 5)
 @given(SEEDS, st.integers(0, 2), st.integers(1, 3), CUTOFFS, st.booleans(), NORMS, COMPARATORS)
-def test_search_is_brute_force_with_hubs(seed, hubs, m, cutoff, reposition, graph_norm, comparator):
+def test_search_equals_brute_force_with_hubs(seed, hubs, m, cutoff, reposition, graph_norm, comparator):
     rankers = random_collection(seed, n=40, m=m, hubs=hubs)
     how = {"reposition": reposition, "graph_norm": graph_norm, "comparator": comparator}
     index = FusionIndex.build(rankers, cutoff=cutoff, **how)
     expected = oracle.search([plain(r) for r in rankers], cutoff, **how)
     for k in (1, 3, 10, 100):
-        assert_answers(index.search(k=k), expected, k)
+        assert_results(index.search(k=k), expected, k)
 
 
 @pytest.mark.parametrize(("graph_norm", "comparator"), METHODS)
 @pytest.mark.parametrize("hubs", [0, 1, 3])
-def test_fewer_answers_are_the_first_of_more(graph_norm, comparator, hubs):
-    """The walk stops early for a small k, and never for all: ties included, what it left out was worse."""
+def test_a_smaller_k_gives_a_prefix(graph_norm, comparator, hubs):
+    """The scan stops early for a small k, and never for all: what it skipped was worse, including ties."""
     n = 400 if JIT else 40
     rankers = random_collection(hubs, n=n, m=3, depth=12, hubs=hubs)
     index = FusionIndex.build(rankers, cutoff=8, graph_norm=graph_norm, comparator=comparator)
-    everything = index.search(k=n)
-    assert_documented_order(everything, range(n))
+    complete = index.search(k=n)
+    assert_documented_order(complete, range(n))
     for k in (1, 2, 5, 10, 50):
-        assert_same(index.search(k=k), everything.head(k))
+        assert_same(index.search(k=k), complete.head(k))
 
 
-def test_fewer_answers_are_the_first_of_more_where_all_are_tied():
+def test_a_smaller_k_gives_a_prefix_with_many_ties():
     lists = np.array([[i, i - i % 20, 100] for i in range(100)] + [[100, 0, 1]])
     lists = padded([list(dict.fromkeys(row)) for row in lists.tolist()], 101)
     index = FusionIndex.build([lists, lists], cutoff=3, reposition=False)
-    everything = index.search(k=101)
-    assert_documented_order(everything, range(101))
+    complete = index.search(k=101)
+    assert_documented_order(complete, range(101))
     for k in (1, 3, 25):
-        assert_same(index.search(k=k), everything.head(k))
+        assert_same(index.search(k=k), complete.head(k))
 
 
-def test_an_item_in_no_list_is_found_only_by_what_lists_the_same():
-    rankers = [Ranks([[0, 1], [1, 0], [0, 1], [3, PAD]])]  # nobody lists item 2, not even itself
+def test_an_item_in_no_list_is_found_by_items_with_the_same_list():
+    rankers = [Ranks([[0, 1], [1, 0], [0, 1], [3, PAD]])]  # no list has item 2, not even its own
     out = FusionIndex.build(rankers, reposition=False).search(k=4)
     assert out.items.tolist() == [[0, 2, 1, PAD], [1, 0, 2, PAD], [2, 0, 1, PAD], [3, PAD, PAD, PAD]]
     assert out.scores[2].tolist()[:2] == [1, 1]
 
 
-def test_duplicates_come_in_the_documented_order():
+def test_duplicate_items_are_in_the_documented_order():
     points = np.repeat(np.array([[0.0], [1.0], [5.0], [9.0]]), 3, axis=0)
     rankers = [Ranks.from_vectors(points, "l2"), Ranks.from_vectors(points**2, "l1")]
     for reposition in (True, False):
@@ -186,12 +186,12 @@ def test_duplicates_come_in_the_documented_order():
     assert (FusionIndex.build([Ranks([[0, 1, 2]] * 3)], reposition=False).search(k=1).items == [[0], [1], [2]]).all()
 
 
-# -- laws -------------------------------------------------------------------------------------------------------
+# -- properties -------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=150 if JIT else 40)
 @given(collections(), CUTOFFS, st.booleans(), NORMS)
-def test_similarities_are_between_0_and_1_symmetric_and_wgu_is_the_smaller(rankers, cutoff, reposition, graph_norm):
+def test_similarities_are_symmetric_and_in_0_to_1_and_wgu_is_at_most_mcs(rankers, cutoff, reposition, graph_norm):
     index = FusionIndex.build(rankers, cutoff=cutoff, reposition=reposition, graph_norm=graph_norm)
     wgu, mcs = (matrix(index.search(k=len(index), comparator=name)) for name in ("wgu", "mcs"))
     empty = np.array([index.graph(i).items.size == 0 for i in range(len(index))])
@@ -227,7 +227,7 @@ def test_the_numbering_of_items_does_not_matter(data, rankers, cutoff, graph_nor
 
 @settings(max_examples=100 if JIT else 30)
 @given(collections(n_items=st.integers(1, 7)), CUTOFFS, NORMS, COMPARATORS)
-def test_explanations_add_up_to_what_search_returns(rankers, cutoff, graph_norm, comparator):
+def test_contributions_sum_to_the_similarity_of_search(rankers, cutoff, graph_norm, comparator):
     index = FusionIndex.build(rankers, cutoff=cutoff, graph_norm=graph_norm, comparator=comparator)
     similarities = matrix(index.search(k=len(index)))
     for query in range(len(index)):
@@ -247,17 +247,17 @@ def test_block_size_and_threads_do_not_change_a_bit(monkeypatch, graph_norm, com
     rankers = [*random_collection(5, n=n, m=2, depth=12, hubs=1), Ranks.from_vectors(np.eye(n)[:, ::3], "l1", 20)]
     how = {"cutoff": 6, "graph_norm": graph_norm, "comparator": comparator}
     index = FusionIndex.build(rankers, threads=1, **how)
-    alone, queries = index.search(k=7, threads=1), [r.rows(range(5, n // 2)) for r in rankers]
-    outside = index.search(queries, k=7, threads=1)
+    expected, queries = index.search(k=7, threads=1), [r.rows(range(5, n // 2)) for r in rankers]
+    found = index.search(queries, k=7, threads=1)
     run = threads_module.run_blocks.__kwdefaults__
     monkeypatch.setitem(run, "block", block)
     other = FusionIndex.build(rankers, threads=threads, **how)
     assert_same(index, other)
-    assert_same(other.search(k=7, threads=threads), alone)
-    assert_same(other.search(queries, k=7, threads=threads), outside)
+    assert_same(other.search(k=7, threads=threads), expected)
+    assert_same(other.search(queries, k=7, threads=threads), found)
 
 
-def test_searching_twice_gives_the_same_bits():
+def test_search_is_deterministic():
     index = FusionIndex.build(random_collection(1, n=60, hubs=1), cutoff=4)
     assert_same(index.search(k=5), index.search(k=5))
 
@@ -266,13 +266,13 @@ def test_several_threads_may_search_one_index():
     from concurrent.futures import ThreadPoolExecutor
 
     index = FusionIndex.build(random_collection(2, n=300 if JIT else 30, m=3, hubs=1), cutoff=5)
-    alone = index.search(k=5)
+    expected = index.search(k=5)
     with ThreadPoolExecutor(4) as pool:
         for out in pool.map(lambda _: index.search(k=5, threads=2), range(12)):
-            assert_same(out, alone)
+            assert_same(out, expected)
 
 
-def test_building_does_not_write_into_the_ranks_given():
+def test_building_does_not_change_its_input():
     rankers = random_collection(3, n=40)
     before = [r.items.copy() for r in rankers]
     FusionIndex.build(rankers, cutoff=4).search(k=3)
@@ -280,19 +280,19 @@ def test_building_does_not_write_into_the_ranks_given():
         np.testing.assert_array_equal(r.items, items)
 
 
-# -- some items as queries --------------------------------------------------------------------------------------
+# -- items as queries -------------------------------------------------------------------------------------------
 
 
 @given(st.data())
 @settings(max_examples=40 if JIT else 5)
-def test_searching_some_items_gives_those_rows(data):
+def test_searching_with_some_items_gives_their_rows(data):
     rankers = data.draw(collections(n_items=st.integers(1, 10)))
     index = FusionIndex.build(rankers, cutoff=4)
     chosen = data.draw(st.lists(st.integers(0, len(index) - 1), max_size=6))
     assert_same(index.search(items=chosen, k=4), index.search(k=4).rows(np.array(chosen, int)))
 
 
-def test_names_in_names_out():
+def test_results_have_the_ids_of_the_index():
     text = Ranks.from_dict({"a": ["a", "b"], "b": ["b", "c"], "c": ["c", "b"]})
     image = Ranks.from_dict({"c": ["c", "a"], "a": ["a", "c"], "b": ["b", "a"]})
     index = FusionIndex.build([text, image], cutoff=2)
@@ -309,14 +309,14 @@ def test_names_in_names_out():
     assert index.explain("b", "c").item == "c"
 
 
-def test_an_item_may_be_asked_for_twice_by_number_but_rows_have_names_once():
+def test_an_item_can_be_repeated_unless_it_has_an_id():
     rows = [[0, 1], [1, 0], [2, 1]]
     assert FusionIndex.build([Ranks(rows)]).search(items=[1, 0, 1], k=1).items.tolist() == [[1], [0], [1]]
-    with pytest.raises(InputError, match="Ids must differ; 'b' is given twice"):
+    with pytest.raises(InputError, match="Ids must be unique; 'b' is given twice"):
         FusionIndex.build([Ranks(rows, item_ids=Ids([*"abc"]))]).search(items=["b", "a", "b"])
 
 
-def test_an_item_that_a_ranker_does_not_know_has_an_empty_list_there():
+def test_an_item_unknown_to_a_ranker_has_an_empty_list():
     text = Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]})
     image = Ranks.from_dict({"a": ["a", "c"], "c": ["c", "a"]})
     index = FusionIndex.build([text, image])
@@ -324,13 +324,13 @@ def test_an_item_that_a_ranker_does_not_know_has_an_empty_list_there():
     assert [index.item_ids[i] for i in sorted(index.graph("c").items)] == ["a", "c"]
 
 
-def test_rows_named_by_their_items_alone_are_matched_by_name():
-    """Row i is item i of each ranker's own numbering, and the two number differently."""
+def test_rows_with_item_ids_only_are_matched_by_id():
+    """Row i is item i in the numbering of each ranker, and the two numberings differ."""
     rows = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
     one = Ranks(rows, item_ids=Ids([*"abc"]))
     other = Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 0]], item_ids=Ids([*"cba"]))  # the lists of c, b and a
-    named = [Ranks(r.items, item_ids=r.item_ids, query_ids=r.item_ids) for r in (one, other)]
-    a, b = FusionIndex.build([one, other], cutoff=2), FusionIndex.build(named, cutoff=2)
+    both = [Ranks(r.items, item_ids=r.item_ids, query_ids=r.item_ids) for r in (one, other)]
+    a, b = FusionIndex.build([one, other], cutoff=2), FusionIndex.build(both, cutoff=2)
     assert_same(a.search(k=3), b.search(k=3))
 
 
@@ -339,11 +339,11 @@ def test_rows_named_by_their_items_alone_are_matched_by_name():
 
 @settings(max_examples=150 if JIT else 40)
 @given(st.data(), CUTOFFS, st.integers(0, 4), st.booleans(), NORMS, COMPARATORS, st.integers(1, 12))
-def test_queries_from_outside_are_brute_force(data, cutoff, deeper, reposition, graph_norm, comparator, k):
-    """Collection ranks without scores: lists are taken as they come."""
+def test_external_queries_equal_brute_force(data, cutoff, deeper, reposition, graph_norm, comparator, k):
+    """Without scores in the collection, the lists of queries are used unchanged."""
     rankers = data.draw(collections(scores=False))
-    asked = data.draw(st.integers(1, 4))
-    queries = [data.draw(ranks(n_items=r.n_items, n_queries=asked)) for r in rankers]
+    n_queries = data.draw(st.integers(1, 4))
+    queries = [data.draw(ranks(n_items=r.n_items, n_queries=n_queries)) for r in rankers]
     index = FusionIndex.build(
         rankers,
         cutoff=cutoff,
@@ -353,27 +353,27 @@ def test_queries_from_outside_are_brute_force(data, cutoff, deeper, reposition, 
         comparator=comparator,
     )
     out = index.search(queries, k=k)
-    assert_answers(out, outside(rankers, queries, index.settings, virtual=False), k)
+    assert_results(out, external(rankers, queries, index.settings, virtual=False), k)
     assert_documented_order(out)
 
 
 @settings(max_examples=150 if JIT else 40)
 @given(st.data(), CUTOFFS, st.integers(0, 4), NORMS, COMPARATORS)
-def test_queries_from_outside_have_the_oracles_virtual_positions(data, cutoff, deeper, graph_norm, comparator):
+def test_virtual_positions_of_external_queries_equal_the_oracles(data, cutoff, deeper, graph_norm, comparator):
     rankers = data.draw(collections(scores=True))
     queries = [data.draw(ranks(n_items=r.n_items, n_queries=3, scores=True)) for r in rankers]
     index = FusionIndex.build(
         rankers, cutoff=cutoff, depth=cutoff + deeper, graph_norm=graph_norm, comparator=comparator
     )
-    expected = outside(rankers, queries, index.settings, virtual=True)
-    assert_answers(index.search(queries, k=8, virtual=True), expected, 8)
+    expected = external(rankers, queries, index.settings, virtual=True)
+    assert_results(index.search(queries, k=8, virtual=True), expected, 8)
     assert_same(index.search(queries, k=8), index.search(queries, k=8, virtual=True))
-    plain_order = outside(rankers, queries, index.settings, virtual=False)
-    assert_answers(index.search(queries, k=8, virtual=False), plain_order, 8)
+    plain_order = external(rankers, queries, index.settings, virtual=False)
+    assert_results(index.search(queries, k=8, virtual=False), plain_order, 8)
 
 
 @pytest.mark.parametrize(("graph_norm", "comparator"), METHODS)
-def test_an_outside_query_equal_to_an_item_finds_that_item_first(graph_norm, comparator):
+def test_an_external_query_equal_to_an_item_finds_that_item_first(graph_norm, comparator):
     points = np.random.default_rng(7).random((50, 4))
     rankers = [Ranks.from_vectors(points[:, cols], "l2", 30) for cols in ([0, 1], [2, 3])]
     index = FusionIndex.build(rankers, cutoff=8, graph_norm=graph_norm, comparator=comparator)
@@ -386,7 +386,7 @@ def test_an_outside_query_equal_to_an_item_finds_that_item_first(graph_norm, com
             np.testing.assert_array_equal(getattr(graph, name), getattr(own, name))
 
 
-def test_an_outside_query_is_explained_by_what_search_returns():
+def test_the_explanation_of_an_external_query_agrees_with_search():
     points = np.random.default_rng(8).random((30, 2))
     queries = [Ranks.from_vectors(points, "l1", queries=[[0.4, 0.6]])]
     index = FusionIndex.build([Ranks.from_vectors(points, "l1")], cutoff=6)
@@ -397,7 +397,7 @@ def test_an_outside_query_is_explained_by_what_search_returns():
         assert why.similarity == pytest.approx(score, abs=CLOSE)
 
 
-def test_without_repositioning_lists_from_outside_come_as_they_are():
+def test_without_repositioning_the_lists_of_queries_are_unchanged():
     points = np.random.default_rng(9).random((30, 2))
     rankers = [Ranks.from_vectors(points, "l2")]
     index = FusionIndex.build(rankers, cutoff=5, reposition=False)
@@ -405,16 +405,16 @@ def test_without_repositioning_lists_from_outside_come_as_they_are():
     assert_same(index.search(rankers, k=5), index.search(rankers, k=5, virtual=False))
 
 
-def test_one_ranker_with_scores_and_one_without():
+def test_virtual_positions_apply_only_to_rankers_with_scores():
     points = np.random.default_rng(10).random((20, 2))
     scored, order = Ranks.from_vectors(points, "l2"), Ranks(Ranks.from_vectors(points, "l1").items)
     index = FusionIndex.build([scored, order], cutoff=4)
-    asked = Ranks.from_vectors(points, "l2", queries=points[:3] + 0.01)
-    out = index.search([asked, Ranks(asked.items)], k=3)
+    query = Ranks.from_vectors(points, "l2", queries=points[:3] + 0.01)
+    out = index.search([query, Ranks(query.items)], k=3)
     lists = [oracle.repositioned(plain(r), 4) for r in (scored, order)]
     graph = oracle.graph(
-        [oracle.eq1(plain(asked)[0], oracle.virtual_positions(plain(asked)[0], asked.scores[0], scored.scores))[:4],
-         plain(asked)[0][:4]],
+        [oracle.eq1(plain(query)[0], oracle.virtual_positions(plain(query)[0], query.scores[0], scored.scores))[:4],
+         plain(query)[0][:4]],
         lists,
     )  # fmt: skip
     best = out.items[0, 0]
@@ -423,17 +423,17 @@ def test_one_ranker_with_scores_and_one_without():
     )
 
 
-def test_queries_by_name_are_matched_to_the_names_of_the_index():
+def test_queries_are_matched_to_the_ids_of_the_index():
     index = FusionIndex.build([Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"], "c": ["c", "b"]})])
     out = index.search([Ranks.from_dict({"q2": ["c", "b"], "q1": ["a"]})], k=1)
     assert {q: list(row) for q, row in out.to_dict().items()} == {"q2": ["c"], "q1": ["a"]}
     assert index.graph([Ranks.from_dict({"q1": ["a"]})]).id == "q1"
 
 
-# -- small, empty ----------------------------------------------------------------------------------------------
+# -- small and empty cases --------------------------------------------------------------------------------------
 
 
-def test_an_index_of_no_items():
+def test_an_index_without_items():
     index = FusionIndex.build([Ranks(np.empty((0, 0), int))])
     assert len(index) == 0
     assert index.search(k=3).items.shape[0] == 0
@@ -450,7 +450,7 @@ def test_an_index_of_one_item():
 
 @pytest.mark.parametrize("reposition", [True, False])
 @pytest.mark.parametrize("depth", [0, 1, 4])
-def test_lists_that_are_all_empty(depth, reposition):
+def test_empty_lists_give_empty_results(depth, reposition):
     index = FusionIndex.build([Ranks(np.full((3, depth), PAD), n_items=3)], reposition=reposition)
     out = index.search(k=2)
     assert out.items.tolist() == [[PAD, PAD]] * 3
@@ -460,12 +460,12 @@ def test_lists_that_are_all_empty(depth, reposition):
     assert index.explain(0, 1).similarity == 0
 
 
-def test_more_answers_than_items_are_as_many_as_there_are():
+def test_k_is_limited_by_the_number_of_items():
     index = FusionIndex.build([Ranks([[0, 1], [1, 0]])])
     assert index.search(k=1000).items.shape == (2, 2)
 
 
-# -- nonsense ---------------------------------------------------------------------------------------------------
+# -- invalid input-----------------------------------------------------------------------------------------------
 
 TWO = [Ranks([[0, 1], [1, 0]]), Ranks([[1, 0], [0, 1]])]
 
@@ -483,11 +483,11 @@ TWO = [Ranks([[0, 1], [1, 0]]), Ranks([[1, 0], [0, 1]])]
         (
             [Ranks([[0]]), *TWO],
             {},
-            "The ranks are of different numbers of items: 1, 2. Give item_ids to all, to match by name.",
+            "The ranks have different numbers of items: 1, 2. Give item_ids to all of them, to match by id.",
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_built_says_why(ranks, options, message):
+def test_invalid_build_options_are_errors(ranks, options, message):
     with pytest.raises(InputError) as caught:
         FusionIndex.build(ranks, **options)
     assert str(caught.value) == message
@@ -509,38 +509,40 @@ def test_counts_must_be_whole_numbers(option, value):
         ({"items": [0, 2]}, "Items are numbered 0 to 1; got 2."),
         ({"items": [-1]}, "Items are numbered 0 to 1; got -1."),
         ({"items": [0.5]}, "Items are numbered 0 to 1; got 0.5."),
-        ({"items": ["a"]}, "The index has no names, only numbers 0 to 1; got 'a'."),
+        ({"items": ["a"]}, "The index has no item ids, only numbers 0 to 1; got 'a'."),
         ({"queries": TWO, "items": [0]}, "Give external queries or items of the collection, not both."),
         (
             {"queries": TWO[:1]},
-            "The index has 2 rankers, and queries need the ranks of each, in the same order; got 1.",
+            "The index has 2 rankers, and queries need the lists of each, in the same order; got those of 1.",
         ),
         (
             {"queries": [Ranks([[4]])] * 2},
-            "The queries are of a collection of 5 items, the index of 2; rank the same collection.",
+            "The queries rank a collection of 5 items, but the index has 2; rank the same collection.",
         ),
         (
             {"queries": TWO, "virtual": True},
-            "Virtual positions need scores on both sides; ranker 1 has none in the index. Search with virtual=False.",
+            "Virtual positions need scores in the index and in the queries; ranker 1 has none in the index. "
+            "Search with virtual=False.",
         ),
         (
             {"queries": [Ranks([[0]], n_items=2), Ranks([[0], [1]], n_items=2)]},
-            "The ranks are of different numbers of queries: 1, 2. Give query_ids to all, to match by name.",
+            "The ranks have different numbers of queries: 1, 2. Give query_ids to all of them, to match by id.",
         ),
         (
             {"queries": [Ranks.from_dict({"q": ["b", "a"]})] * 2},
-            "The queries name their items and the index does not; build it from ranks with names, or search by number.",
+            "The queries have item ids and the index does not; "
+            "build it from ranks with ids, or search with item numbers.",
         ),
         ({"threads": -1}, "threads must be a whole number, at least 1; got -1."),
     ],
 )
-def test_what_cannot_be_searched_says_why(options, message):
+def test_invalid_search_options_are_errors(options, message):
     with pytest.raises(InputError) as caught:
         FusionIndex.build(TWO).search(**options)
     assert str(caught.value) == message
 
 
-def test_scores_that_the_queries_lack_are_named():
+def test_the_error_for_missing_query_scores_names_the_ranker():
     points = np.random.default_rng(0).random((4, 2))
     index = FusionIndex.build([Ranks.from_vectors(points)])
     with pytest.raises(InputError, match="ranker 1 has none in the queries"):
@@ -548,26 +550,26 @@ def test_scores_that_the_queries_lack_are_named():
     assert index.search([Ranks([[0, 1]], n_items=4)]).items[0, 0] == 0
 
 
-def test_scores_that_were_not_kept_are_named():
+def test_the_error_for_missing_index_scores_names_the_ranker():
     points = np.random.default_rng(0).random((4, 2))
     index = FusionIndex.build([Ranks.from_vectors(points)], keep_scores=False)
     with pytest.raises(InputError, match="ranker 1 has none in the index"):
         index.search([Ranks.from_vectors(points)], virtual=True)
 
 
-def test_an_unknown_item_name_gets_the_nearest():
+def test_an_unknown_item_is_an_error_that_suggests_the_nearest():
     index = FusionIndex.build([Ranks.from_dict({"apple": ["apple", "pear"], "pear": ["pear"]})])
-    for ask in (lambda name: index.search(items=[name]), index.graph, lambda name: index.explain("pear", name)):
+    for call in (lambda item: index.search(items=[item]), index.graph, lambda item: index.explain("pear", item)):
         with pytest.raises(UnknownNameError) as caught:
-            ask("aple")
+            call("aple")
         assert str(caught.value) == "Unknown item 'aple'; choose from apple, pear. Did you mean 'apple'?"
     with pytest.raises(UnknownNameError, match="Unknown item 'plum'"):
         index.search([Ranks.from_dict({"q": ["plum"]})])
 
 
-def test_a_graph_is_of_one_query():
+def test_a_graph_needs_the_lists_of_one_query():
     index = FusionIndex.build(TWO)
-    with pytest.raises(InputError, match=r"A graph is of one query; got lists of 2\."):
+    with pytest.raises(InputError, match=r"Give the lists of one query; got 2 queries\."):
         index.graph(TWO)
     with pytest.raises(InputError, match=r"Items are numbered 0 to 1; got 2\."):
         index.graph(2)
@@ -575,15 +577,15 @@ def test_a_graph_is_of_one_query():
         index.explain(0, 1, comparator="cosine")
 
 
-def test_progress_is_told_of_every_stage():
-    told = []
-    index = FusionIndex.build(TWO, progress=lambda *what: told.append(what))
-    index.search(progress=lambda *what: told.append(what))
-    assert {"Repositioning", "Weaving", "Measuring", "Searching"} <= {stage for stage, _, _ in told}
-    assert all(0 < done <= total for _, done, total in told)
+def test_progress_is_reported_for_every_stage():
+    calls = []
+    index = FusionIndex.build(TWO, progress=lambda *call: calls.append(call))
+    index.search(progress=lambda *call: calls.append(call))
+    assert {"Repositioning", "Weaving", "Measuring", "Searching"} <= {stage for stage, _, _ in calls}
+    assert all(0 < done <= total for _, done, total in calls)
 
 
-def test_an_index_says_what_it_is():
+def test_length_repr_and_settings():
     index = FusionIndex.build(TWO, cutoff=3)
     assert len(index) == 2
     assert repr(index).startswith("FusionIndex(n_items=2, n_rankers=2, cutoff=3, ")

@@ -1,4 +1,4 @@
-"""The index on disk: killed saves, damaged files, old formats."""
+"""Indexes on disk: killed saves, damaged files, old formats."""
 
 import json
 import pickletools
@@ -23,7 +23,7 @@ from strategies import collections
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "index-v1"
 
-# Saves two indexes over one path in turn, until it is killed.
+# Saves two indexes to one path in turn, until it is killed.
 SAVER = """
 import sys
 from rankloom.fusion_graph.index import FusionIndex
@@ -44,7 +44,7 @@ def built(seed=0, n=300, **options):
 
 
 def bits(index):
-    """All that an index is, as one comparable value."""
+    """Return the whole content of an index as one comparable value."""
     arrays = {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in index._arrays.items()}
     return index.settings, arrays
 
@@ -55,18 +55,18 @@ def names(path):
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A saved index that no test may change."""
+    """A saved index, which tests must not change."""
     path = tmp_path_factory.mktemp("saved") / "x.loom"
     built().save(path)
     return path
 
 
-# -- saved and opened ---------------------------------------------------------------------------------------------
+# -- saving and opening -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize("graph_norm", ["max", "minmax"])
-def test_an_opened_index_searches_alike_bit_for_bit(tmp_path, graph_norm, verify):
+def test_searches_of_an_opened_index_are_bit_identical(tmp_path, graph_norm, verify):
     index = built(graph_norm=graph_norm, comparator="mcs")
     index.save(tmp_path / "x.loom")
     opened = FusionIndex.open(tmp_path / "x.loom", verify=verify)
@@ -81,7 +81,7 @@ def test_an_opened_index_searches_alike_bit_for_bit(tmp_path, graph_norm, verify
 
 @settings(max_examples=30)
 @given(collections(), st.integers(1, 4), st.booleans())
-def test_open_of_save_is_the_same(tmp_path_factory, rankers, cutoff, reposition):
+def test_opening_a_saved_index_gives_an_equal_one(tmp_path_factory, rankers, cutoff, reposition):
     path = tmp_path_factory.getbasetemp() / "any.loom"
     index = FusionIndex.build(rankers, cutoff=cutoff, reposition=reposition)
     index.save(path)
@@ -91,13 +91,13 @@ def test_open_of_save_is_the_same(tmp_path_factory, rankers, cutoff, reposition)
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_the_smallest_indexes_are_saved_and_opened(tmp_path, n):
+def test_tiny_indexes_are_saved_and_opened(tmp_path, n):
     index = FusionIndex.build([Ranks(np.zeros((n, n), int), n_items=n)])
     index.save(tmp_path / "x.loom")
     assert len(FusionIndex.open(tmp_path / "x.loom").search(k=3)) == n
 
 
-def test_large_arrays_are_mapped_and_nothing_can_be_written(saved):
+def test_large_arrays_are_mapped_and_all_are_read_only(saved):
     index = FusionIndex.open(saved)
     mapped = 0
     for array in index._arrays.values():
@@ -111,17 +111,17 @@ def test_a_path_may_be_a_string(tmp_path):
     assert len(FusionIndex.open(str(tmp_path / "x.loom"))) == 20
 
 
-def test_an_opened_index_is_saved_over_itself(tmp_path):
+def test_an_opened_index_can_be_saved_to_the_same_path(tmp_path):
     index = built()
     index.save(tmp_path / "x.loom")
     opened = FusionIndex.open(tmp_path / "x.loom")
     opened.save(tmp_path / "x.loom")
     assert bits(FusionIndex.open(tmp_path / "x.loom")) == bits(index)
-    assert opened.search(k=3).items.tobytes() == index.search(k=3).items.tobytes()  # its files are gone by now
+    assert opened.search(k=3).items.tobytes() == index.search(k=3).items.tobytes()  # its files have been deleted
     assert names(tmp_path) == ["x.loom"]
 
 
-def test_the_meta_says_what_is_in_the_folder(saved):
+def test_the_metadata_describes_the_folder(saved):
     meta = json.loads((saved / META).read_text(encoding="utf-8"))
     assert meta["format"] == FORMATS[-1]
     assert meta["sizes"]["n_items"] == 300
@@ -130,30 +130,30 @@ def test_the_meta_says_what_is_in_the_folder(saved):
     assert sorted([*(f"{name}.npy" for name in meta["files"]), META]) == names(saved)
 
 
-def test_the_folder_holds_no_pickle(saved):
+def test_the_folder_contains_no_pickles(saved):
     for file in saved.iterdir():
         if file.name != META:
             assert not np.load(file, allow_pickle=False).dtype.hasobject
-        with pytest.raises(ValueError):  # noqa: PT011  # whatever it finds first
+        with pytest.raises(ValueError):  # noqa: PT011  # the message depends on the bytes
             list(pickletools.genops(file.read_bytes()))
 
 
-# -- killed -------------------------------------------------------------------------------------------------------
+# -- killed saves -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    """Two indexes whose files have the same sizes, so that a mixture would not show by that; and their bits."""
+    """Two indexes whose files have the same sizes, so that sizes do not reveal a mixture; and their content."""
     home = tmp_path_factory.mktemp("two")
     paths = [home / "a.loom", home / "b.loom"]
     points = np.random.default_rng(3).random((2000, 2))
-    for path, turned in zip(paths, (points, points[::-1]), strict=True):
-        FusionIndex.build([Ranks.from_vectors(turned, "l2", 15)], cutoff=5).save(path)
+    for path, vectors in zip(paths, (points, points[::-1]), strict=True):
+        FusionIndex.build([Ranks.from_vectors(vectors, "l2", 15)], cutoff=5).save(path)
     return paths, [bits(FusionIndex.open(path)) for path in paths]
 
 
 def kill_a_saver(path, two, after):
-    """Let a process save over `path` again and again, and kill it in the middle."""
+    """Start a process that saves to `path` repeatedly, and kill it."""
     with subprocess.Popen([sys.executable, "-c", SAVER, path, *two], stdout=subprocess.PIPE) as saver:
         assert saver.stdout.readline() == b"ready\n"
         time.sleep(after)
@@ -162,23 +162,23 @@ def kill_a_saver(path, two, after):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_killed_save_leaves_one_whole_index(tmp_path, two):
+def test_a_killed_save_leaves_a_complete_index(tmp_path, two):
     paths, whole = two
     path, moments = tmp_path / "x.loom", random.Random(5)
     FusionIndex.open(paths[0]).save(path)
-    left = 0
+    interrupted = 0
     for _ in range(25):
         kill_a_saver(path, paths, moments.uniform(0, 0.08))
         assert bits(FusionIndex.open(path)) in whole
-        left += len(names(tmp_path)) > 1
+        interrupted += len(names(tmp_path)) > 1
     FusionIndex.open(paths[0]).save(path)
     assert names(tmp_path) == ["x.loom"]
     assert bits(FusionIndex.open(path)) == whole[0]
-    assert left > 0  # some were in the middle of a save, or this shows nothing
+    assert interrupted > 0  # otherwise the test proves nothing
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_killed_first_save_leaves_no_index_or_a_whole_one(tmp_path, two):
+def test_a_killed_first_save_leaves_no_index_or_a_complete_one(tmp_path, two):
     paths, whole = two
     moments = random.Random(6)
     for turn in range(12):
@@ -195,100 +195,100 @@ def test_a_killed_first_save_leaves_no_index_or_a_whole_one(tmp_path, two):
         assert bits(FusionIndex.open(path)) == whole[0]
 
 
-# -- damaged ------------------------------------------------------------------------------------------------------
+# -- damaged files ------------------------------------------------------------------------------------------------
 
 
 FILES = ["id_bytes", "id_ptr", "norms", "numbers", "places", "post_least", "post_ptr", "post_rows",
          "row_items", "row_nearness", "row_ptr", "row_weights", "scores_0"]  # fmt: skip
 
 
-def assert_not_opened(path, file):
+def assert_rejected(path, file):
     with pytest.raises(IndexFileError) as caught:
         FusionIndex.open(path)
-    named = f"{file} is" in str(caught.value) or f"{file} was altered" in str(caught.value)
+    named = f"{file} is" in str(caught.value) or f"{file} was modified" in str(caught.value)
     about_meta = file == META and (f"{META} says" in str(caught.value) or "has format" in str(caught.value))
     assert named or about_meta, str(caught.value)
 
 
 @pytest.fixture(params=[META, *(f"{name}.npy" for name in FILES)])
-def hurt(request, saved, tmp_path):
-    """A copy of the index, and one file of it to damage."""
+def damaged(request, saved, tmp_path):
+    """A copy of the index, and one of its files to damage."""
     path = tmp_path / "x.loom"
     shutil.copytree(saved, path)
     return path, path / request.param
 
 
-def test_every_file_is_damaged_below(saved):
+def test_all_files_are_covered_by_these_tests(saved):
     assert names(saved) == sorted([META, *(f"{name}.npy" for name in FILES)])
 
 
-def test_a_truncated_file_is_not_opened(hurt):
-    path, file = hurt
+def test_a_truncated_file_is_rejected(damaged):
+    path, file = damaged
     whole = file.read_bytes()
     for length in (0, 1, 8, 64, 128, len(whole) // 2, len(whole) - 1):
         if length < len(whole):
             file.write_bytes(whole[:length])
-            assert_not_opened(path, file.name)
+            assert_rejected(path, file.name)
 
 
-def test_a_flipped_byte_is_not_opened(hurt):
-    path, file = hurt
+def test_a_changed_byte_is_rejected(damaged):
+    path, file = damaged
     whole = file.read_bytes()
     positions = random.Random(file.name)
     last = len(whole) - 1
     for position in {0, 5, 9, 30, 100, 127, last // 2, last, *(positions.randint(0, last) for _ in range(30))}:
         for mask in (0x01, 0x80, 0xFF):
             file.write_bytes(whole[:position] + bytes([whole[position] ^ mask]) + whole[position + 1 :])
-            assert_not_opened(path, file.name)
+            assert_rejected(path, file.name)
     file.write_bytes(whole)
     FusionIndex.open(path)
 
 
-def test_every_flipped_byte_of_the_meta_is_noticed(saved, tmp_path):
+def test_every_flipped_bit_of_the_metadata_is_detected(saved, tmp_path):
     path = tmp_path / "x.loom"
     shutil.copytree(saved, path)
     whole = (path / META).read_bytes()
     for position in range(len(whole)):
         (path / META).write_bytes(whole[:position] + bytes([whole[position] ^ 0x01]) + whole[position + 1 :])
-        assert_not_opened(path, META)
+        assert_rejected(path, META)
 
 
-def test_a_missing_file_is_not_opened(hurt):
-    path, file = hurt
+def test_a_missing_file_is_rejected(damaged):
+    path, file = damaged
     file.unlink()
     with pytest.raises(IndexFileError) as caught:
         FusionIndex.open(path)
     assert (f"{file.name} is missing" if file.name != META else "There is no index at") in str(caught.value)
 
 
-def test_a_file_with_more_at_its_end_is_not_opened(hurt):
-    path, file = hurt
+def test_a_file_with_appended_bytes_is_rejected(damaged):
+    path, file = damaged
     for more in (b"\0", b"x" * 5000):
         whole = file.read_bytes()
         file.write_bytes(whole + more)
-        assert_not_opened(path, file.name)
+        assert_rejected(path, file.name)
         file.write_bytes(whole)
 
 
-def test_a_file_in_the_place_of_another_is_not_opened(hurt):
-    path, file = hurt
+def test_a_swapped_file_is_rejected(damaged):
+    path, file = damaged
     for other in FILES:
         if (path / f"{other}.npy").read_bytes() != file.read_bytes():
-            kept = file.read_bytes()
+            original = file.read_bytes()
             shutil.copy(path / f"{other}.npy", file)
-            assert_not_opened(path, file.name)
-            file.write_bytes(kept)
+            assert_rejected(path, file.name)
+            file.write_bytes(original)
 
 
-def test_a_folder_in_the_place_of_a_file_is_not_opened(hurt):
-    path, file = hurt
+def test_a_folder_instead_of_a_file_is_rejected(damaged):
+    path, file = damaged
     file.unlink()
     file.mkdir()
-    with pytest.raises(IndexFileError, match=rf"Can't read .*{file.name}: Is a directory\."):
+    with pytest.raises(IndexFileError, match=rf"Cannot read .*{file.name}: Is a directory\."):
         FusionIndex.open(path)
 
 
-def test_a_damaged_index_can_be_saved_over(saved, tmp_path):
+def test_a_damaged_index_can_be_replaced(saved, tmp_path):
     path = tmp_path / "x.loom"
     shutil.copytree(saved, path)
     (path / "norms.npy").unlink()
@@ -297,10 +297,10 @@ def test_a_damaged_index_can_be_saved_over(saved, tmp_path):
     assert bits(FusionIndex.open(path)) == bits(index)
 
 
-# -- formats, and what is not an index ----------------------------------------------------------------------------
+# -- formats and foreign files ------------------------------------------------------------------------------------
 
 
-def test_a_newer_format_is_named_with_the_ones_that_can_be_read(saved, tmp_path):
+def test_the_error_for_a_newer_format_names_the_supported_ones(saved, tmp_path):
     path = tmp_path / "x.loom"
     shutil.copytree(saved, path)
     meta = json.loads((path / META).read_text(encoding="utf-8"))
@@ -313,13 +313,13 @@ def test_a_newer_format_is_named_with_the_ones_that_can_be_read(saved, tmp_path)
     )
 
 
-def test_what_is_not_an_index_is_neither_opened_nor_overwritten(tmp_path):
+def test_foreign_files_are_neither_opened_nor_overwritten(tmp_path):
     index = built(n=20)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "notes.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
     for path in (tmp_path / "folder", tmp_path / "file"):
-        with pytest.raises(InputError, match="exists and is not a rankloom index; choose another name"):
+        with pytest.raises(InputError, match="exists and is not a rankloom index; choose another path"):
             index.save(path)
         with pytest.raises(IndexFileError, match="There is no index at"):
             FusionIndex.open(path)
@@ -327,7 +327,7 @@ def test_what_is_not_an_index_is_neither_opened_nor_overwritten(tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_every_format_ever_written_has_an_index_here():
+def test_there_is_a_reference_index_of_every_format():
     assert [f"index-v{number}" for number in FORMATS] == names_like("index-v*")
 
 
@@ -335,8 +335,8 @@ def names_like(pattern):
     return sorted(found.name for found in GOLDEN.parent.glob(pattern))
 
 
-def test_an_index_of_format_1_is_opened_and_searched():
-    """Nine points on a line, by two rankers; made as tests/golden/index-v1/README.md says."""
+def test_an_index_of_format_1_can_be_opened_and_searched():
+    """Nine points on a line, ranked by two rankers; see tests/golden/index-v1/README.md."""
     index = FusionIndex.open(GOLDEN / "index")
     points = np.arange(9.0)[:, None] ** 1.5
     ids = Ids("abcdefghi"[i] for i in range(9))

@@ -1,4 +1,4 @@
-"""Repositioning and rescaling: by hand, against the oracle, and their laws."""
+"""Repositioning and rescaling: cases by hand, comparison with the oracle, and properties."""
 
 from itertools import pairwise
 
@@ -14,27 +14,27 @@ from rankloom.fusion_graph.normalize import reposition, reposition_queries, resc
 from strategies import collections, ranks
 
 
-def test_an_item_that_lists_the_query_in_return_moves_up():
+def test_a_reciprocal_neighbor_moves_up():
     """Of item 0's list [0, 2, 1]: d(0,0) = 1+1+1, d(0,2) = 2+4+4 (item 2 does not list 0), d(0,1) = 3+2+3."""
     ranks = Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 3], [3, 2, 1]])
     assert reposition(ranks).items[0].tolist() == [0, 1, 2]
 
 
-def test_ties_keep_the_order_of_the_list():
+def test_ties_keep_their_order():
     """d(0,1) = 2+4+4 = 10, d(0,2) = 3+3+3 = 9, d(0,3) = 4+2+4 = 10: 1 stays before 3."""
     ranks = Ranks([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 2, 1]])
     assert reposition(ranks).items[0].tolist() == [0, 2, 1, 3]
 
 
-def test_the_length_that_counts_for_an_absent_query_is_that_of_the_other_list():
-    """d(0,1) = 1+4+4 (item 1's list of three does not have 0), d(0,2) = 2+2+2 (item 2's of one has not either)."""
+def test_the_position_of_an_absent_query_depends_on_the_length_of_the_other_list():
+    """d(0,1) = 1+4+4 (item 1's list of three does not have 0), d(0,2) = 2+2+2 (nor does item 2's list of one)."""
     ranks = Ranks([[1, 2, PAD], [1, 2, 3], [2, PAD, PAD], [3, PAD, PAD]])
     assert reposition(ranks).items[0].tolist() == [2, 1, PAD]
 
 
 @settings(max_examples=150)
 @given(collections(m=1, n_items=st.integers(1, 12)), st.integers(1, 12))
-def test_repositioning_is_the_oracles(rankers, cutoff):
+def test_repositioning_equals_the_oracles(rankers, cutoff):
     out = reposition(rankers[0], cutoff)
     assert plain(out) == oracle.repositioned(plain(rankers[0]), cutoff)
     assert out.scores is None
@@ -47,8 +47,8 @@ def test_repositioning_keeps_the_items_of_each_list(rankers):
     assert out.depth == rankers[0].depth
 
 
-def test_lists_whose_positions_agree_both_ways_stay_as_they_are():
-    """Then d = 3p, which rises along a list."""
+def test_lists_with_equal_mutual_positions_do_not_change():
+    """Then d = 3p, which increases along a list."""
     mutual = Ranks([[i ^ step for step in range(8)] for i in range(8)])
     np.testing.assert_array_equal(reposition(mutual).items, mutual.items)
 
@@ -58,24 +58,24 @@ def test_repositioning_needs_a_row_for_each_item():
         reposition(Ranks([[0, 1]]))
     assert str(caught.value) == (
         "Repositioning needs collection ranks, a row for each item; got 1 rows, 2 items. "
-        "Use Ranks.as_collection() if the rows have names."
+        "Use Ranks.as_collection() if the rows have ids."
     )
 
 
-def test_names_survive():
-    named = Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]})
-    assert reposition(named).query_ids == named.query_ids
-    assert rescale(named).item_ids == named.item_ids
+def test_ids_are_preserved():
+    given_ranks = Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]})
+    assert reposition(given_ranks).query_ids == given_ranks.query_ids
+    assert rescale(given_ranks).item_ids == given_ranks.item_ids
 
 
-def test_nothing_to_reposition():
+def test_empty_lists_can_be_repositioned():
     assert reposition(Ranks(np.empty((0, 0), int))).items.shape == (0, 0)
     assert reposition(Ranks(np.full((2, 3), PAD), n_items=2), 2).items.tolist() == [[PAD, PAD]] * 2
 
 
 @settings(max_examples=100)
 @given(st.data(), st.integers(1, 10))
-def test_virtual_positions_are_the_oracles(data, cutoff):
+def test_virtual_positions_equal_the_oracles(data, cutoff):
     own = data.draw(collections(m=1, scores=True))[0]
     queries = data.draw(ranks(n_items=own.n_items, n_queries=3, scores=True))
     table = np.where(own.items == PAD, np.float32(-np.inf), own.scores)
@@ -87,11 +87,11 @@ def test_virtual_positions_are_the_oracles(data, cutoff):
 
 
 def test_virtual_positions_need_scores():
-    with pytest.raises(InputError, match=r"these queries have none; search with virtual=False\."):
+    with pytest.raises(InputError, match=r"the queries have none; search with virtual=False\."):
         reposition_queries(Ranks([[0]]), np.zeros((1, 1), np.float32), 1)
 
 
-def test_scores_go_from_1_to_a_tenth_in_equal_steps():
+def test_rescaled_scores_go_from_1_to_a_tenth_in_equal_steps():
     scores = rescale(Ranks([[3, 1, 2, 0], [0, 1, 2, PAD], [0, 1, PAD, PAD], [0, PAD, PAD, PAD], [PAD] * 4])).scores
     expected = [[1, 0.7, 0.4, 0.1], [1, 0.55, 0.1, 0], [1, 0.1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     np.testing.assert_allclose(scores, expected, atol=1e-7)
@@ -99,7 +99,7 @@ def test_scores_go_from_1_to_a_tenth_in_equal_steps():
 
 
 @given(ranks())
-def test_rescaling_keeps_order_and_range_and_is_the_oracles(given_ranks):
+def test_rescaling_keeps_the_order_and_equals_the_oracles(given_ranks):
     out = rescale(given_ranks)
     np.testing.assert_array_equal(out.items, given_ranks.items)
     for row, scores in zip(plain(out), out.scores.tolist(), strict=True):

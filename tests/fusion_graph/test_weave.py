@@ -1,4 +1,4 @@
-"""The matrices W and P, their measures and their transpose, against the oracle."""
+"""The matrices W and P, the graph sizes and the postings, compared with the oracle."""
 
 from itertools import pairwise
 
@@ -36,7 +36,7 @@ def test_w_and_p_by_hand():
 
 @settings(max_examples=120)
 @given(collections(), st.integers(1, 6), st.booleans(), st.booleans())
-def test_an_index_holds_the_oracles_w_and_p(rankers, cutoff, repositioned, minmax):
+def test_w_and_p_equal_the_oracles(rankers, cutoff, repositioned, minmax):
     arrays = woven_arrays(rankers, cutoff, repositioned=repositioned, minmax=minmax)
     numbers, places, n = arrays["numbers"], arrays["places"], rankers[0].n_items
     assert sorted(numbers.tolist()) == list(range(n))
@@ -45,9 +45,9 @@ def test_an_index_holds_the_oracles_w_and_p(rankers, cutoff, repositioned, minma
         oracle.repositioned(plain(r), cutoff) if repositioned else [row[:cutoff] for row in plain(r)] for r in rankers
     ]
     for name, value in (("row_weights", oracle_w), ("row_nearness", oracle_p)):
-        for place, row in enumerate(rows(arrays["row_ptr"], arrays["row_items"], arrays[name])):
+        for number, row in enumerate(rows(arrays["row_ptr"], arrays["row_items"], arrays[name])):
             got = {int(numbers[item]): weight for item, weight in row.items()}
-            assert got == pytest.approx(value([ranker[numbers[place]] for ranker in lists]))
+            assert got == pytest.approx(value([ranker[numbers[number]] for ranker in lists]))
 
 
 def oracle_w(query_lists):
@@ -61,7 +61,7 @@ def oracle_p(query_lists):
 
 @settings(max_examples=60)
 @given(collections(), st.integers(1, 6), st.booleans())
-def test_postings_are_the_transpose_with_the_least_size(rankers, cutoff, minmax):
+def test_postings_are_the_transpose_with_the_smallest_size(rankers, cutoff, minmax):
     arrays = woven_arrays(rankers, cutoff, minmax=minmax)
     ptr, members, sizes = arrays["row_ptr"], arrays["row_items"], arrays["norms"][:, -1]
     for item in range(rankers[0].n_items):
@@ -71,19 +71,19 @@ def test_postings_are_the_transpose_with_the_least_size(rankers, cutoff, minmax)
         assert arrays["post_least"][item] == min((sizes[q] for q in having), default=np.inf)
 
 
-def test_the_order_of_an_index_moves_rows_and_items():
+def test_the_internal_order_renumbers_rows_and_items():
     ranks = Ranks([[0, 1, PAD], [1, PAD, PAD], [2, 0, 1]])
     order = Order(np.array([2, 0, 1], np.int32), np.array([1, 2, 0], np.int32))
     assert order.inside(ranks).items.tolist() == [[0, 1, 2], [1, 2, PAD], [2, PAD, PAD]]
     assert order.inside_queries(ranks).items.tolist() == [[1, 2, PAD], [2, PAD, PAD], [0, 1, 2]]
 
 
-def test_the_arrays_of_an_index_cannot_be_written_to():
+def test_the_arrays_of_an_index_are_read_only():
     arrays = woven_arrays([Ranks([[0, 1], [1, 0]])], 2)
     assert not any(array.flags.writeable for array in arrays.values())
 
 
-def test_a_weighting_decides_what_is_summed_up(monkeypatch):
+def test_a_weighting_determines_the_terms_of_w_and_p(monkeypatch):
     monkeypatch.setattr(WEIGHTINGS, "_known", dict(WEIGHTINGS))
     register_weighting("halves")(lambda positions, scores: (0.5**positions, 2.0 * scores))
     woven = weave([Ranks([[0, 1]], n_items=3), Ranks([[2, 1, 0]], n_items=3)], Scratch(3), "halves")
@@ -94,8 +94,8 @@ def test_a_weighting_decides_what_is_summed_up(monkeypatch):
 @pytest.mark.parametrize(
     "weighting", [lambda p, s: (s,), lambda p, s: (s, -s), lambda p, s: (s, s * np.inf), lambda p, s: (s, s[:1])]
 )
-def test_a_weighting_must_give_two_positive_numbers_for_each_position(weighting, monkeypatch):
+def test_a_weighting_must_return_two_positive_numbers_for_each_position(weighting, monkeypatch):
     monkeypatch.setattr(WEIGHTINGS, "_known", dict(WEIGHTINGS))
-    register_weighting("odd")(weighting)
-    with pytest.raises(InputError, match="The weighting 'odd' must return two arrays of finite positive numbers"):
-        weighting_tables("odd", 3)
+    register_weighting("invalid")(weighting)
+    with pytest.raises(InputError, match="The weighting 'invalid' must return two arrays of finite positive numbers"):
+        weighting_tables("invalid", 3)

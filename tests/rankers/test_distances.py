@@ -70,7 +70,7 @@ def test_distances_accept_any_dtype_and_give_ranks(name):
     [
         ([[1.0]], [[1.0, 2.0]], "the same width; got 1 and 2"),
         ([1.0], [[1.0]], "x must be a 2-d array"),
-        ([[1.0]], [["a"]], "y must be of real numbers"),
+        ([[1.0]], [["a"]], "y must be real numbers"),
         ([[1.0]], [[np.nan]], "y must be finite"),
     ],
 )

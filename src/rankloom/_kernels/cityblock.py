@@ -1,4 +1,4 @@
-"""l1 between rows that are mostly 0, in the order of columns: the bits are those of the sum over all columns."""
+"""l1 distances of sparse rows, summed in column order: bit-identical to the sum over all columns."""
 
 from numba import njit
 
@@ -7,7 +7,7 @@ from rankloom._kernels import ZERO
 
 @njit(cache=True, nogil=True)
 def sparse_city_block(x_ptr, x_columns, x_values, y_ptr, y_columns, y_values, out):
-    """Fill in l1 between each row of x and each of y; columns ascend in a row."""
+    """Compute l1 between each row of x and each row of y; the columns of a row must ascend."""
     for row in range(x_ptr.size - 1):
         for other in range(y_ptr.size - 1):
             i, end_i = x_ptr[row], x_ptr[row + 1]

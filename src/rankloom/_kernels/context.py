@@ -1,4 +1,4 @@
-"""Neighborhoods as sparse vectors: compared, diffused, and as close sets."""
+"""Neighborhoods as sparse vectors: weighted Jaccard similarity, diffusion, and close sets."""
 
 import numpy as np
 from numba import njit
@@ -8,31 +8,31 @@ from rankloom._kernels.query_graphs import by_score, listed, vertex
 
 @njit(cache=True, nogil=True)
 def best(vertices, score, items, scores):
-    """Write the best of a pool by score in float32, ties in the order met; the rest is padding."""
+    """Write the best items of a pool by score in float32, ties in pool order; pad the rest."""
     chosen = by_score(score, np.arange(vertices.size))
     end = min(items.size, chosen.size)
-    for place in range(end):
-        items[place] = vertices[chosen[place]]
-        scores[place] = score[chosen[place]]
+    for p in range(end):
+        items[p] = vertices[chosen[p]]
+        scores[p] = score[chosen[p]]
     items[end:] = -1
     scores[end:] = 0
 
 
 @njit(cache=True, nogil=True)
 def pool(q, lists, slot, vertices):
-    """Items of q's lists, ranker after ranker, in the order met; how many."""
+    """Collect the items of q's lists, ranker by ranker, in order of appearance; return their number."""
     count = 0
     for r in range(lists.shape[0]):
-        for place in range(lists.shape[2]):
-            if lists[r, q, place] < 0:
+        for p in range(lists.shape[2]):
+            if lists[r, q, p] < 0:
                 break
-            _, count = vertex(lists[r, q, place], slot, vertices, count)
+            _, count = vertex(lists[r, q, p], slot, vertices, count)
     return count
 
 
 @njit(cache=True, nogil=True)
 def jaccards(start, stop, lists, ptr, columns, values, sums, part, slot, score):
-    """Add `part` times the weighted Jaccard similarity of q's vector to that of each item in its pool."""
+    """Add to `score` `part` times the weighted Jaccard similarity of the vectors of q and of each item in its pool."""
     vertices = np.empty(lists.shape[0] * lists.shape[2], np.int32)
     for q in range(start, stop):
         count = pool(q, lists, slot, vertices)
@@ -56,7 +56,7 @@ def jaccards(start, stop, lists, ptr, columns, values, sums, part, slot, score):
 
 @njit(cache=True, nogil=True)
 def best_of_pools(start, stop, lists, slot, score, items, scores):
-    """The best of each query's pool by `score`, whose columns are in the order met."""
+    """Write the best items of each query's pool by `score`, whose columns are in pool order."""
     vertices = np.empty(lists.shape[0] * lists.shape[2], np.int32)
     for q in range(start, stop):
         count = pool(q, lists, slot, vertices)
@@ -67,7 +67,7 @@ def best_of_pools(start, stop, lists, slot, score, items, scores):
 
 @njit(cache=True, nogil=True)
 def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, values, share, eta, out, weight, slot):
-    """One round for one ranker, rows start to stop: K (mean of the others' P) K' + eta I, the best entries of each row.
+    """One diffusion step of one ranker: the largest entries of each row of K (mean of the others' P) K' + eta I.
 
     `near` and `kernel` are K by rows, `back_*` K by columns; `items` and `values` hold P of every ranker.
     """
@@ -77,8 +77,8 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
     first, second = np.zeros(n), np.zeros(n)
     for i in range(start, stop):
         n_met = n_reached = 0
-        for place in range(near.shape[1]):
-            a = near[i, place]
+        for p in range(near.shape[1]):
+            a = near[i, p]
             if a < 0:
                 break
             for s in range(items.shape[0]):
@@ -92,7 +92,7 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
                         slot[b] = 1
                         met[n_met] = b
                         n_met += 1
-                    first[b] += share[s] * kernel[i, place] * values[s, a, column]
+                    first[b] += share[s] * kernel[i, p] * values[s, a, column]
         for spot in range(n_met):
             slot[met[spot]] = 0
         if eta > 0:
@@ -118,35 +118,35 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
 
 @njit(cache=True, nogil=True)
 def keep_best(reached, value, items, values):
-    """Write the entries of largest value, ties by item number, in order of that; the rest is padding."""
+    """Write the entries with the largest values, largest first, ties by item number; pad the rest."""
     order = np.sort(reached)
     found = value[order]
-    if order.size > items.size:  # do not sort what is cut off
-        least = np.partition(found, order.size - items.size)[order.size - items.size]
-        order, found = order[found >= least], found[found >= least]
+    if order.size > items.size:  # sort only what can be kept
+        minimum = np.partition(found, order.size - items.size)[order.size - items.size]
+        order, found = order[found >= minimum], found[found >= minimum]
     chosen = np.argsort(-found, kind="mergesort")
     end = min(items.size, chosen.size)
-    for place in range(end):
-        items[place] = order[chosen[place]]
-        values[place] = found[chosen[place]]
+    for p in range(end):
+        items[p] = order[chosen[p]]
+        values[p] = found[chosen[p]]
     items[end:] = -1
     values[end:] = 0
 
 
 @njit(cache=True, nogil=True)
 def mean_of_rows(start, stop, items, values, share, alive, slot, out, scores):
-    """The best of each row of a weighted sum of sparse matrices."""
+    """Write the best items of each row of a weighted sum of sparse matrices."""
     m, _, depth = items.shape
     vertices = np.empty(m * depth, np.int32)
     for q in range(start, stop):
         count = 0
         score = np.zeros(m * depth)
         for r in range(m):
-            for place in range(depth if alive[q] else 0):
-                if items[r, q, place] < 0:
+            for p in range(depth if alive[q] else 0):
+                if items[r, q, p] < 0:
                     break
-                spot, count = vertex(items[r, q, place], slot, vertices, count)
-                score[spot] += share[r] * values[r, q, place]
+                spot, count = vertex(items[r, q, p], slot, vertices, count)
+                score[spot] += share[r] * values[r, q, p]
         best(vertices[:count], score[:count], out[q], scores[q])
         for i in range(count):
             slot[vertices[i]] = 0
@@ -154,22 +154,22 @@ def mean_of_rows(start, stop, items, values, share, alive, slot, out, scores):
 
 @njit(cache=True, nogil=True)
 def reciprocal_set(q, lists, knn, out):
-    """The neighbors of q that have q for a neighbor, q among them; how many."""
+    """Collect the reciprocal neighbors of q, including q itself if listed; return their number."""
     count = 0
-    for place in range(min(knn, lists.shape[1])):
-        if lists[q, place] < 0:
+    for p in range(min(knn, lists.shape[1])):
+        if lists[q, p] < 0:
             break
-        if listed(q, lists[lists[q, place]], knn):
-            out[count] = lists[q, place]
+        if listed(q, lists[lists[q, p]], knn):
+            out[count] = lists[q, p]
             count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
 def close_set(q, lists, knn, overlap, inside, members, near):
-    """The reciprocal neighbors of q, and those (of half the number) of members that overlap enough; how many.
+    """Collect q's reciprocal neighbors and, of each, its reciprocal neighbors at half the size, if enough are shared.
 
-    `inside` is scratch of zeros, left so.
+    Return their number. `inside` is scratch of zeros, cleared before returning.
     """
     core = count = reciprocal_set(q, lists, knn, members)
     for i in range(core):
@@ -183,7 +183,7 @@ def close_set(q, lists, knn, overlap, inside, members, near):
         if shared >= overlap * size:
             for spot in range(size):
                 if inside[near[spot]] == 0:
-                    inside[near[spot]] = 2  # in the set, but not of those that the overlap counts
+                    inside[near[spot]] = 2  # in the set, but not counted in overlaps
                     members[count] = near[spot]
                     count += 1
     for i in range(count):
@@ -193,11 +193,11 @@ def close_set(q, lists, knn, overlap, inside, members, near):
 
 @njit(cache=True, nogil=True)
 def hello_neighbor(start, stop, lists, weights, length, knn, overlap, slot, inside, items, scores):
-    """Close sets first, by mean similarity to the set; then the rest of the pool."""
+    """Rank the close sets first, by mean similarity to the set, then the rest of the pool."""
     m, _, depth = lists.shape
-    most = knn * (knn // 2 + 1) + 1
-    members, near = np.empty(most, np.int32), np.empty(knn, np.int32)
-    vertices = np.empty(m * (depth + most), np.int32)
+    max_members = knn * (knn // 2 + 1) + 1
+    members, near = np.empty(max_members, np.int32), np.empty(knn, np.int32)
+    vertices = np.empty(m * (depth + max_members), np.int32)
     close = np.zeros(vertices.size, np.bool_)
     inner, outer = np.zeros(vertices.size), np.zeros(vertices.size)
     for q in range(start, stop):
@@ -207,22 +207,22 @@ def hello_neighbor(start, stop, lists, weights, length, knn, overlap, slot, insi
             if depth == 0 or lists[r, q, 0] < 0:
                 continue
             total += weights[r]
-            for place in range(depth):
-                if lists[r, q, place] < 0:
+            for p in range(depth):
+                if lists[r, q, p] < 0:
                     break
-                outer[slot[lists[r, q, place]] - 1] += weights[r] * (1 - place / length)
+                outer[slot[lists[r, q, p]] - 1] += weights[r] * (1 - p / length)
             size = close_set(q, lists[r], knn, overlap, inside, members, near)
             for i in range(size):
                 spot, count = vertex(members[i], slot, vertices, count)
                 close[spot] = True
                 inside[members[i]] = 1
             for i in range(size):
-                for place in range(depth):
-                    item = lists[r, members[i], place]
+                for p in range(depth):
+                    item = lists[r, members[i], p]
                     if item < 0:
                         break
                     if inside[item]:
-                        inner[slot[item] - 1] += weights[r] * (1 - place / length) / size
+                        inner[slot[item] - 1] += weights[r] * (1 - p / length) / size
             for i in range(size):
                 inside[members[i]] = 0
         for i in range(count):

@@ -1,7 +1,7 @@
-"""Distances of a collection as sparse rows, several rankers' as one, and the correlation of rows near each other.
+"""Sparse distance matrices, their fusion over several rankers, and the correlation of neighboring rows.
 
-A row has the distances that are known; `absent` stands for the others. Of several rankers, both are powers, and
-the distance of a pair is the product of 1 + the larger one of the two directions: known or not, it is symmetric.
+A row holds the known distances; `absent` is the distance of all other pairs. With several rankers, both are powers,
+and the fused distance is the product over the rankers of 1 + the larger of the two directions, hence symmetric.
 """
 
 from typing import NamedTuple
@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from rankloom._kernels.sorting import sort_rising
+from rankloom._kernels.sorting import sort_ascending
 
-CLOSE = 1e-9  # a threshold is met by a correlation that is smaller by less: rounding must not decide
-FLAT = 1e-12  # rows that vary by less have no correlation
+CLOSE = 1e-9  # tolerance of thresholds, so that rounding does not decide
+FLAT = 1e-12  # rows with a smaller sum of squares have no correlation
 
 
 class Distances(NamedTuple):
-    """Known distances by row and by column (CSR), and what stands for the rest, of shape (rankers, n)."""
+    """Known distances by row and by column (CSR), and the distances of absent pairs, of shape (rankers, n)."""
 
     row_ptr: np.ndarray
     row_items: np.ndarray
@@ -30,7 +30,7 @@ class Distances(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def unknown(i, j, absent, fused):
-    """The distance of a pair of which no list knows."""
+    """Return the distance of a pair that is in no list."""
     if not fused:
         return absent[0, i]
     total = np.float64(1)
@@ -41,12 +41,15 @@ def unknown(i, j, absent, fused):
 
 @njit(cache=True, nogil=True)
 def pool_of(i, lists, back_ptr, back_rows, met, pool):
-    """Items that some list of row i has, in the order first seen, then those whose list has i, by ranker and number."""
+    """Collect the items in row i's lists, in order of appearance, then those whose lists have i, by ranker and number.
+
+    Return their number. `met` is scratch of False, cleared before returning.
+    """
     m, n, depth = lists.shape
     size = 0
     for r in range(m):
-        for place in range(depth):
-            item = lists[r, i, place]
+        for p in range(depth):
+            item = lists[r, i, p]
             if item < 0:
                 break
             if not met[item]:
@@ -67,7 +70,7 @@ def pool_of(i, lists, back_ptr, back_rows, met, pool):
 
 @njit(cache=True, nogil=True)
 def count_pools(start, stop, lists, back_ptr, back_rows, count):
-    """How many items the pool of each row has."""
+    """Count the items in the pool of each row."""
     n = lists.shape[1]
     met = np.zeros(n, np.bool_)
     pool = np.empty(n, np.int32)
@@ -77,9 +80,9 @@ def count_pools(start, stop, lists, back_ptr, back_rows, count):
 
 @njit(cache=True, nogil=True)
 def fuse_distances(
-    start, stop, lists, values, absent, back_ptr, back_rows, back_places, row_ptr, items, distances, nearest
+    start, stop, lists, values, absent, back_ptr, back_rows, back_columns, row_ptr, items, distances, nearest
 ):
-    """Fused distances of each row's pool, and the nearest of it, as many as `nearest` is wide; ties in its order."""
+    """Compute the fused distances of each row's pool, and fill `nearest` with its nearest items; ties in pool order."""
     m, n, depth = lists.shape
     met = np.zeros(n, np.bool_)
     pool = np.empty(n, np.int32)
@@ -90,13 +93,13 @@ def fuse_distances(
     for i in range(start, stop):
         size = pool_of(i, lists, back_ptr, back_rows, met, pool)
         for r in range(m):
-            for place in range(depth):
-                if lists[r, i, place] < 0:
+            for p in range(depth):
+                if lists[r, i, p] < 0:
                     break
-                there[r, lists[r, i, place]] = values[r, i, place]
+                there[r, lists[r, i, p]] = values[r, i, p]
             for entry in range(back_ptr[r * n + i], back_ptr[r * n + i + 1]):
                 item = np.int64(back_rows[entry]) - r * n
-                back[r, item] = values[r, item, back_places[entry]]
+                back[r, item] = values[r, item, back_columns[entry]]
         first = row_ptr[i]
         for c in range(size):
             item = pool[c]
@@ -109,41 +112,41 @@ def fuse_distances(
                 back[r, item] = -1.0
             items[first + c] = item
             distances[first + c] = total
-        sort_rising(distances[first : first + size], size, order, spare)
-        for place in range(nearest.shape[1]):
-            nearest[i, place] = pool[order[place]] if place < size else -1
+        sort_ascending(distances[first : first + size], size, order, spare)
+        for p in range(nearest.shape[1]):
+            nearest[i, p] = pool[order[p]] if p < size else -1
 
 
 @njit(cache=True, nogil=True)
 def spread_row(i, D, row):
-    """Put the known distances of row i into `row`."""
+    """Write the known distances of row i to `row`."""
     for entry in range(D.row_ptr[i], D.row_ptr[i + 1]):
         row[D.row_items[entry]] = D.row_values[entry]
 
 
 @njit(cache=True, nogil=True)
 def clear_row(i, D, row):
-    """Make `row` what it was, -1."""
+    """Reset `row` to -1."""
     for entry in range(D.row_ptr[i], D.row_ptr[i + 1]):
         row[D.row_items[entry]] = -1.0
 
 
 @njit(cache=True, nogil=True)
 def own_distances(start, stop, lists, D, out):
-    """Distances to the first items of each row's own list, as many as `out` is wide."""
+    """Fill `out` with the distances to the first items of each row's list."""
     row = np.full(lists.shape[0], -1.0)
     for i in range(start, stop):
         spread_row(i, D, row)
-        for place in range(out.shape[1]):
-            item = lists[i, place]
+        for p in range(out.shape[1]):
+            item = lists[i, p]
             if item >= 0:
-                out[i, place] = row[item] if row[item] >= 0.0 else unknown(i, item, D.absent, D.fused)
+                out[i, p] = row[item] if row[item] >= 0.0 else unknown(i, item, D.absent, D.fused)
         clear_row(i, D, row)
 
 
 @njit(cache=True, nogil=True)
 def pearson(x, y, size):
-    """Pearson's correlation of the first entries; NaN where one of both does not vary."""
+    """Return Pearson's correlation of the first `size` values; NaN if either is constant."""
     mean_x = mean_y = np.float64(0)
     for c in range(size):
         mean_x += x[c]
@@ -164,7 +167,7 @@ def pearson(x, y, size):
 
 @njit(cache=True, nogil=True)
 def level_of(similarity, thresholds):
-    """Number of the highest threshold that is met; -1 if none is."""
+    """Return the index of the highest threshold that is met; -1 if none is."""
     low, high = -1, thresholds.size - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -177,17 +180,17 @@ def level_of(similarity, thresholds):
 
 @njit(cache=True, nogil=True)
 def levels_of(start, stop, similarities, thresholds, levels):
-    """The highest threshold that each similarity meets."""
+    """Compute `level_of` each similarity."""
     for i in range(start, stop):
-        for place in range(levels.shape[1]):
-            levels[i, place] = level_of(similarities[i, place], thresholds)
+        for p in range(levels.shape[1]):
+            levels[i, p] = level_of(similarities[i, p], thresholds)
 
 
 @njit(cache=True, nogil=True)
 def correlate(start, stop, lists, own, D, thresholds, levels):
-    """The highest threshold met by (r + 1) / 2 of row i and the rows of its list, over the first items of both.
+    """Compute the level of (r + 1) / 2 for row i and each row of its list, r being over the first items of both.
 
-    Column u of the distances, for each u among the first of row i, gives D(j, u) for all j of the list at once.
+    Column u of the distances, for each u among the first items of row i, gives D(j, u) for all j of the list at once.
     """
     n, length = lists.shape
     k = own.shape[1]

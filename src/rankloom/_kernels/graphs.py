@@ -1,8 +1,8 @@
-"""The fusion graph of a row of the woven matrices: made on a desk, one at a time, never stored.
+"""Fusion graphs from the rows of the woven matrices: laid out one at a time in scratch memory, never stored.
 
-Slots: the vertices of the graph in hand are numbered from 1, and `slot[item]` is an item's number there,
-0 for an item that is not a vertex. Entry 0 of every array by slot is neutral, so inner loops need no branch.
-Items and slots are unsigned here: a number that can't be negative needs no check for counting from the end.
+Slots: the vertices of the current graph are numbered from 1; `slot[item]` is the number of an item, 0 if it is not a
+vertex. Element 0 of every array indexed by slot is neutral, so inner loops need no branch.
+Items and slots are unsigned, which saves the check for negative indexes.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from numba import njit
 
 from rankloom._kernels import ROUNDING, ZERO
 
-# columns of `norms`: weight = (raw - low) * scale, for vertices and for edges, and the size |G|
+# Columns of `norms`: weight = (raw - low) * scale, for vertices and for edges, and the size |G|.
 V_LOW, V_SCALE, E_LOW, E_SCALE, SIZE = range(5)
 
 
@@ -27,14 +27,14 @@ class Woven(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def count_vertices(start, stop, lists, slot, degree):
-    """How many different items are in the lists of each row; `slot` is scratch of zeros, left as it was."""
+    """Count the distinct items in the lists of each row; `slot` is scratch of zeros, cleared before returning."""
     m, _, cutoff = lists.shape
     members = np.empty(m * cutoff, np.int32)
     for q in range(start, stop):
         n = 0
         for r in range(m):
-            for place in range(cutoff):
-                item = lists[r, q, place]
+            for p in range(cutoff):
+                item = lists[r, q, p]
                 if item < 0:
                     break
                 members[n] = item
@@ -47,7 +47,7 @@ def count_vertices(start, stop, lists, slot, degree):
 
 @njit(cache=True, nogil=True)
 def weave(start, stop, lists, weights, nearness, slot, woven):
-    """W and P of rows start to stop; an item at place p of a list of n adds `weights[n, p]` and `nearness[n, p]`."""
+    """Compute W and P; the item in column p of a list of length n adds `weights[n, p]` and `nearness[n, p]`."""
     m, _, cutoff = lists.shape
     weight = np.empty(m * cutoff, np.float64)
     near = np.empty(m * cutoff, np.float64)
@@ -58,8 +58,8 @@ def weave(start, stop, lists, weights, nearness, slot, woven):
             length = cutoff
             while length > 0 and lists[r, q, length - 1] < 0:
                 length -= 1
-            for place in range(length):
-                item = lists[r, q, place]
+            for p in range(length):
+                item = lists[r, q, p]
                 if slot[item] == 0:
                     woven.items[first + n] = item
                     weight[n] = 0.0
@@ -67,8 +67,8 @@ def weave(start, stop, lists, weights, nearness, slot, woven):
                     n += 1
                     slot[item] = n
                 a = slot[item] - 1
-                weight[a] += weights[length, place]
-                near[a] += nearness[length, place]
+                weight[a] += weights[length, p]
+                near[a] += nearness[length, p]
         for a in range(n):
             slot[woven.items[first + a]] = 0
             woven.W[first + a] = weight[a]
@@ -77,7 +77,7 @@ def weave(start, stop, lists, weights, nearness, slot, woven):
 
 @njit(cache=True, nogil=True)
 def widest(rows, ptr):
-    """Return the largest number of vertices of some rows."""
+    """Return the largest number of vertices in any of the rows."""
     width = 0
     for q in rows:
         width = max(width, ptr[q + 1] - ptr[q])
@@ -86,7 +86,7 @@ def widest(rows, ptr):
 
 @njit(cache=True, nogil=True)
 def lay_out(members, ptr, items, W, slot, M):
-    """Number the vertices in `slot` and put W[A, B] of each pair of them at M[a * side + b]; 0 if no edge."""
+    """Number the vertices in `slot` and set M[a * side + b] to W[A, B] for each pair of them; 0 if no edge."""
     side = members.size + 1
     for a in range(1, side):
         slot[members[a - 1]] = a
@@ -97,20 +97,20 @@ def lay_out(members, ptr, items, W, slot, M):
         member = members[a - 1]
         for entry in range(np.uint64(ptr[member]), np.uint64(ptr[member + 1])):
             M[base + slot[items[entry]]] = W[entry]
-        M[base] = 0.0  # took all that is not in the graph
+        M[base] = 0.0  # was written for every B that is not in the graph
         M[base + a] = 0.0  # no edge from a vertex to itself
 
 
 @njit(cache=True, nogil=True)
 def clear(members, slot):
-    """Make `slot` zeros again."""
+    """Reset `slot` to 0."""
     for item in members:
         slot[item] = 0
 
 
 @njit(cache=True, nogil=True)
 def low_and_scale(low, high):
-    """What brings weights from low to high to [0, 1]; weights that are all equal are left as they are."""
+    """Return the offset and factor that scale [low, high] to [0, 1]; equal weights are left unchanged."""
     if high - low > ROUNDING * high:
         return low, 1.0 / (high - low)
     return 0.0, 1.0
@@ -118,7 +118,7 @@ def low_and_scale(low, high):
 
 @njit(cache=True, nogil=True)
 def extremes(first, side, graphs, M):
-    """Smallest and largest raw weight of the vertices, and of the edges."""
+    """Return the smallest and largest raw weight of the vertices and of the edges."""
     v_low = e_low = np.inf
     v_high = e_high = 0.0
     for a in range(1, side):
@@ -135,7 +135,7 @@ def extremes(first, side, graphs, M):
 
 @njit(cache=True, nogil=True)
 def measure(start, stop, graphs, collection, minmax, slot, norms):
-    """Norms and size of the graphs of rows start to stop; sums in the order in which `search` takes them."""
+    """Compute the norms and sizes of graphs, summing in the same order as `search`."""
     side = widest(range(start, stop), graphs.ptr) + 1
     M = np.empty(side * side, np.float64)
     for q in range(start, stop):

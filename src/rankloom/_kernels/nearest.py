@@ -1,7 +1,7 @@
-"""Exact nearest neighbors by blocks of queries: arrays in, arrays out, never an n x n array.
+"""Exact nearest neighbors in blocks of queries, without an n x n array.
 
-A block of rough costs (smaller is better) is made, each row's candidates are taken and their exact costs are
-sorted; equal costs come in the order of item numbers, the item itself before the others.
+A block of approximate costs (smaller is better) selects the candidates of each row, whose exact costs are then
+sorted; ties are broken by item number, except that the query itself comes first.
 """
 
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, check_choice
 
-BLOCK_BYTES = 32 << 20  # of float64 costs held at a time
+BLOCK_BYTES = 32 << 20  # of float64 costs in memory at a time
 EPS = float(np.finfo(np.float64).eps)
-PLACES = 12  # of a cosine that count: rounding then cannot part vectors of one direction
+COSINE_DECIMALS = 12  # rounding to these makes parallel vectors tie
 
 Floats = NDArray[np.float64]
-#: (start, stop, out) fills `out`, of shape (stop - start, n_items), with the costs of those queries
+#: (start, stop, out): fills `out`, of shape (stop - start, n_items), with the costs of those queries.
 Costs = Callable[[int, int, Floats], object]
 
 
@@ -31,18 +31,18 @@ def nearest(
     tolerance: float = 0.0,
     own: bool = False,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Best `depth` items of each query and their costs.
+    """Return the `depth` best items of each query and their costs.
 
     Parameters
     ----------
     costs : (start, stop, out) -> None
-        Fills `out`, of shape (stop - start, n_items), with finite costs of those queries, smaller is better.
+        Fills `out`, of shape (stop - start, n_items), with the finite costs of those queries; smaller is better.
     exact : (query, items) -> array
-        Costs of a few items again, the same bits in any block; None where `costs` is exact already.
+        Exact costs of a few items, bit-identical in any block; None if `costs` is already exact.
     tolerance : float
-        How far `costs` may be from `exact`.
+        Maximum difference of `costs` and `exact`.
     own : bool
-        Query i is item i, and comes first among equals.
+        Query i is item i, and wins ties.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def nearest(
     items = np.empty((n_queries, depth), np.int32)
     best = np.empty((n_queries, depth), np.float32)
     block = min(n_queries, max(1, BLOCK_BYTES // (8 * max(n_items, 1))))
-    buffer = np.empty((block, n_items))  # one for all blocks: fresh memory costs more than the sums
+    buffer = np.empty((block, n_items))  # reused: allocating it again would cost more than the sums
     for start in range(0, n_queries if depth else 0, max(block, 1)):
         rows = buffer[: min(block, n_queries - start)]
         costs(start, start + len(rows), rows)
@@ -64,16 +64,16 @@ def nearest(
             cost = row[candidates] if exact is None else exact(query, candidates)
             order = np.argsort(cost, kind="stable")[:depth]
             items[query] = candidates[order]
-            with np.errstate(over="ignore"):  # what float32 cannot hold becomes inf: an error for Ranks
+            with np.errstate(over="ignore"):  # what float32 cannot hold becomes inf, which Ranks rejects
                 best[query] = cost[order]
     return items, best
 
 
 def _limits(rows: Floats, depth: int) -> Floats:
-    """Return a bound of each row's `depth`-th smallest cost: not below it, and seldom far above.
+    """Return an upper bound of each row's `depth`-th smallest cost, usually a close one.
 
-    Of `width` groups of columns the smallest cost each is kept; `depth` groups have one up to the bound, so
-    `depth` items have. A partition of so few numbers is much cheaper than one of the rows.
+    The columns form `width` groups. The `depth` groups with the smallest minima have an item each within the bound, so
+    `depth` items do. Partitioning these few minima is much cheaper than partitioning the rows.
     """
     n_items = rows.shape[1]
     width = min(n_items, 8 * depth)
@@ -86,7 +86,7 @@ def _limits(rows: Floats, depth: int) -> Floats:
 
 
 def _candidates(row: Floats, limit: float, own: int | None) -> NDArray[np.intp]:
-    """Return the items up to the limit by number, the query itself in front: the order of equals."""
+    """Return the items within the limit in tie-breaking order: the query itself, then by number."""
     items = np.flatnonzero(row <= limit)
     if own is None or row[own] > limit:
         return items
@@ -94,7 +94,7 @@ def _candidates(row: Floats, limit: float, own: int | None) -> NDArray[np.intp]:
 
 
 def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Columns of each row by ``sign * value``, smallest first; a square matrix has item i in row i."""
+    """Rank the columns of each row by ``sign * value``, smallest first; row i of a square matrix is item i."""
     rows = table(matrix, "The matrix")
     n_queries, n_items = rows.shape
 
@@ -107,17 +107,17 @@ def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float) -> tuple[NDArra
 
 
 class Metric(NamedTuple):
-    """How vectors are compared: a quick cost to choose candidates by, and the exact one to sort them by."""
+    """A metric of vectors: a fast cost that selects candidates, and the exact cost that ranks them."""
 
-    rough: Callable[[Floats, Floats], Costs]  # (queries, vectors) -> what fills a block
+    rough: Callable[[Floats, Floats], Costs]  # (queries, vectors) -> the costs of blocks
     exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> their costs
-    size: Callable[[Floats], Floats]  # vectors -> how large the terms of a cost can be, for the rounding errors
-    slack: float = 0.0  # how far apart the two may be besides rounding errors
-    unit: bool = False  # whether vectors are made of length 1 first
+    size: Callable[[Floats], Floats]  # vectors -> a bound on the terms of a cost, for its rounding error
+    slack: float = 0.0  # difference of the two costs beyond rounding errors
+    unit: bool = False  # whether vectors are scaled to length 1 first
 
 
 def _rough_l2(q: Floats, x: Floats) -> Costs:
-    """Return ``|x|^2 - 2 q.x``, which orders as the distance does, as one product of longer vectors."""
+    """Compute ``|x|^2 - 2 q.x``, which sorts as the distance does, as one matrix product."""
     left = np.column_stack([q, np.ones(len(q))])
     right = np.column_stack([-2.0 * x, (x * x).sum(1)]).T
     return lambda start, stop, out: np.matmul(left[start:stop], right, out=out)
@@ -143,7 +143,11 @@ METRICS: dict[str, Metric] = {
     "l2": Metric(_rough_l2, lambda q, x: np.sqrt(((x - q) ** 2).sum(1)), _squares),
     "l1": Metric(_rough_l1, lambda q, x: np.abs(x - q).sum(1), lambda x: np.abs(x).sum(1)),
     "cosine": Metric(
-        _rough_dot, lambda q, x: -np.round((x * q).sum(1), PLACES), _squares, slack=10.0**-PLACES, unit=True
+        _rough_dot,
+        lambda q, x: -np.round((x * q).sum(1), COSINE_DECIMALS),
+        _squares,
+        slack=10.0**-COSINE_DECIMALS,
+        unit=True,
     ),
     "dot": Metric(_rough_dot, lambda q, x: -(x * q).sum(1), _squares),
 }
@@ -152,23 +156,22 @@ METRICS: dict[str, Metric] = {
 def vector_neighbors(
     vectors: ArrayLike, queries: ArrayLike | None, metric: str, depth: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Nearest `vectors` of each query (of each vector, where `queries` is None), with their costs."""
-    if metric not in METRICS:
-        raise UnknownNameError("metric", metric, METRICS)
-    how = METRICS[metric]
-    x = _vectors(vectors, "vectors", how.unit)
-    q = x if queries is None else _vectors(queries, "queries", how.unit)
+    """Return the nearest `vectors` of each query (by default of each vector) and their costs."""
+    check_choice("metric", metric, METRICS)
+    chosen = METRICS[metric]
+    x = _vectors(vectors, "vectors", chosen.unit)
+    q = x if queries is None else _vectors(queries, "queries", chosen.unit)
     if q.shape[1] != x.shape[1]:
-        raise InputError(f"queries must be as long as vectors; got {q.shape[1]} and {x.shape[1]} dimensions.")
-    # A sum of d terms is off by less than d * eps * (the sum of their sizes); 8 covers both costs amply.
-    size = float(how.size(x).max(initial=0.0) + how.size(q).max(initial=0.0))
+        raise InputError(f"queries and vectors must have the same length; got {q.shape[1]} and {x.shape[1]}.")
+    # The error of a sum of d terms is less than d * eps * (the sum of their sizes); 8 is ample for both costs.
+    size = float(chosen.size(x).max(initial=0.0) + chosen.size(q).max(initial=0.0))
     return nearest(
         len(q),
         len(x),
         depth,
-        how.rough(q, x),
-        exact=lambda query, items: how.exact(q[query], x[items]),
-        tolerance=how.slack + 8 * (x.shape[1] + 2) * EPS * size,
+        chosen.rough(q, x),
+        exact=lambda query, items: chosen.exact(q[query], x[items]),
+        tolerance=chosen.slack + 8 * (x.shape[1] + 2) * EPS * size,
         own=queries is None,
     )
 
@@ -177,23 +180,23 @@ def _vectors(given: ArrayLike, name: str, unit: bool) -> Floats:
     x = np.ascontiguousarray(table(given, name), np.float64)
     _check_finite(x, name)
     if unit:
-        # Divided by the largest number first, so that no square is lost or overflows.
+        # Divide by the largest absolute value first, so that no square underflows or overflows.
         x = x / _or_one(np.abs(x).max(1, keepdims=True, initial=0.0))
         return x / _or_one(np.sqrt((x * x).sum(1, keepdims=True)))
     if np.abs(x).max(initial=0.0) > 1e100:
-        raise InputError(f"{name} must be of numbers below 1e100; got {np.abs(x).max():.3g}. Divide them all.")
+        raise InputError(f"{name} must be below 1e100 in absolute value; got {np.abs(x).max():.3g}. Scale them down.")
     return x
 
 
 def _or_one(norms: Floats) -> Floats:
-    """Return the norms, 1 for 0: a zero vector stays zero, of cosine 0 with everything."""
+    """Replace norms of 0 by 1, so that a zero vector stays zero and has cosine 0 with everything."""
     return np.where(norms > 0, norms, 1.0)
 
 
 def table(given: ArrayLike, name: str, *, whole: bool = False) -> NDArray[Any]:
-    """Return a 2-d array of real (or `whole`) numbers as it is: a memory map stays one.
+    """Return a 2-d array of real (or `whole`) numbers without copying: a memory map remains one.
 
-    Booleans count as 0 and 1 where reals are asked for; an empty array may be of any type.
+    Booleans are accepted as real numbers 0 and 1; an empty array may have any dtype.
     """
     try:
         rows = np.asarray(given)
@@ -204,7 +207,7 @@ def table(given: ArrayLike, name: str, *, whole: bool = False) -> NDArray[Any]:
     if not rows.size:
         return np.empty(rows.shape, np.int32 if whole else np.float64)
     if rows.dtype.kind not in ("iu" if whole else "biuf"):
-        raise InputError(f"{name} must be of {'whole' if whole else 'real'} numbers; got {rows.dtype}.")
+        raise InputError(f"{name} must be {'whole' if whole else 'real'} numbers; got {rows.dtype}.")
     return rows
 
 

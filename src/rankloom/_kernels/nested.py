@@ -1,10 +1,10 @@
-"""Graphs that are nested, level by level: who stands together in a group or in a component, from which level on.
+"""Nested graphs, one per level: the levels up to which two items share a group or a component.
 
-Level 0 is the weakest and has all edges; each stronger one has some of the edges of the one below. The group of a row
-is itself and the items it leads to, strongest first. To be together at a level is worth that level's weight, and so
-`gain[level]`, the sum of the weights up to there, is the worth of being together from a level down.
+Level 0 is the weakest and has all edges; each stronger level has a subset of the edges of the level below. The group
+of a row is the item itself and its out-neighbors, strongest first. Two items that share a group or a component at a
+level gain its weight; `gain[level]` is the sum of the weights of this and all weaker levels.
 
-Several rankers stand one after the other: row i of ranker r is number r * n + i.
+The rows of several rankers are numbered consecutively: row i of ranker r is number r * n + i.
 """
 
 from typing import NamedTuple
@@ -16,35 +16,35 @@ from rankloom._kernels.sorting import sort_smallest
 
 
 class Groups(NamedTuple):
-    """The groups of all rows, each member with its level; and for each item the rows whose group has it, and where."""
+    """The groups of all rows, with the level of each member; and for each item its rows and columns in the groups."""
 
     ptr: np.ndarray
     items: np.ndarray
     levels: np.ndarray
     back_ptr: np.ndarray
     back_rows: np.ndarray
-    back_places: np.ndarray
+    back_columns: np.ndarray
 
 
 class Components(NamedTuple):
-    """Items in an order in which the components of every level stand together, and where they begin and end.
+    """Items in an order that keeps the components of every level contiguous, and the ranges of these.
 
-    `place`, where each item is in that order, is of shape (m, n), `starts` and `stops` of shape (m, n, levels), by
-    place. `members`, of shape (m, levels, n), has in these ranges the component's items, by rising column sum if
-    that counts and then by number.
+    `offset`, the index of each item in that order, has shape (m, n); `starts` and `stops`, by offset, have shape
+    (m, n, levels). `members`, of shape (m, levels, n), has the items of a component in its range, by ascending column
+    sum if these are used, then by number.
     """
 
-    place: np.ndarray
+    offset: np.ndarray
     starts: np.ndarray
     stops: np.ndarray
     members: np.ndarray
 
 
 class Rules(NamedTuple):
-    """How weights come about.
+    """How the weights of rankers are combined.
 
-    `divided`: of one ranker, own edges counted once more, divided by the sum of the column. Otherwise several
-    rankers' weights are `multiplied`, 1 added to each, or added up.
+    If `divided`, there is one ranker, whose own edges count twice, and its weights are divided by the column sums.
+    Otherwise the weights of all rankers are `multiplied`, after adding 1 to each, or summed.
     """
 
     gain: np.ndarray
@@ -54,58 +54,58 @@ class Rules(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def reciprocal_levels(start, stop, lists, back_ptr, back_rows, back_places, levels):
-    """Level at which an item and one of its list are in each other's first places; -1 where they never are."""
+def reciprocal_levels(start, stop, lists, back_ptr, back_rows, back_columns, levels):
+    """Compute the strongest level at which an item and a listed one are reciprocal neighbors; -1 if at none."""
     n, k = lists.shape
     position = np.zeros(n, np.int32)
     for i in range(start, stop):
         for entry in range(back_ptr[i], back_ptr[i + 1]):
-            position[back_rows[entry]] = back_places[entry] + 1
-        for place in range(k):
-            item = lists[i, place]
+            position[back_rows[entry]] = back_columns[entry] + 1
+        for p in range(k):
+            item = lists[i, p]
             other = position[item] if item >= 0 else 0
-            levels[i, place] = k - max(place + 1, other) if other > 0 else -1
+            levels[i, p] = k - max(p + 1, other) if other > 0 else -1
         for entry in range(back_ptr[i], back_ptr[i + 1]):
             position[back_rows[entry]] = 0
 
 
 @njit(cache=True, nogil=True)
 def count_members(lists, levels, count):
-    """How many are in the group of each row, itself included."""
+    """Count the members of each row's group, including the item itself."""
     for i in range(lists.shape[0]):
         count[i] = 1
-        for place in range(lists.shape[1]):
-            count[i] += lists[i, place] >= 0 and lists[i, place] != i and levels[i, place] >= 0
+        for p in range(lists.shape[1]):
+            count[i] += lists[i, p] >= 0 and lists[i, p] != i and levels[i, p] >= 0
 
 
 @njit(cache=True, nogil=True)
 def gather_groups(start, stop, lists, levels, n_levels, ptr, items, item_levels):
-    """The group of each row: itself, then the others by falling level, those of one level in the order of the list."""
+    """Collect the group of each row: the item itself, then the others by descending level, then in list order."""
     count = np.empty(n_levels + 1, np.int64)
     for i in range(start, stop):
         count[:] = 0
-        for place in range(lists.shape[1]):
-            j = lists[i, place]
-            if j >= 0 and j != i and levels[i, place] >= 0:
-                count[n_levels - levels[i, place]] += 1  # the strongest level first, one place further
+        for p in range(lists.shape[1]):
+            j = lists[i, p]
+            if j >= 0 and j != i and levels[i, p] >= 0:
+                count[n_levels - levels[i, p]] += 1  # strongest level first, shifted by one for the prefix sums
         first = ptr[i]
         items[first] = i
         item_levels[first] = n_levels - 1
         for level in range(1, count.size):
             count[level] += count[level - 1]
-        for place in range(lists.shape[1]):
-            j = lists[i, place]
-            if j >= 0 and j != i and levels[i, place] >= 0:
-                bucket = n_levels - 1 - levels[i, place]
+        for p in range(lists.shape[1]):
+            j = lists[i, p]
+            if j >= 0 and j != i and levels[i, p] >= 0:
+                bucket = n_levels - 1 - levels[i, p]
                 at = first + 1 + count[bucket]
                 count[bucket] += 1
                 items[at] = j
-                item_levels[at] = levels[i, place]
+                item_levels[at] = levels[i, p]
 
 
 @njit(cache=True, nogil=True)
 def strong_components(start, stop, ptr, items, item_levels, labels):
-    """Strongly connected components at levels start to stop; each has its smallest member's number (Tarjan)."""
+    """Label the strongly connected components of levels start to stop by their smallest member (Tarjan)."""
     n = ptr.size - 1
     index = np.empty(n, np.int64)
     low = np.empty(n, np.int64)
@@ -160,7 +160,7 @@ def strong_components(start, stop, ptr, items, item_levels, labels):
 
 @njit(cache=True, nogil=True)
 def component_ranges(start, stop, order, labels, starts, stops):
-    """At levels start to stop, where the component of each place of `order` begins and ends there."""
+    """Compute, for levels start to stop, the range in `order` of the component of each offset."""
     n = order.size
     for level in range(start, stop):
         begin = 0
@@ -172,23 +172,23 @@ def component_ranges(start, stop, order, labels, starts, stops):
 
 
 @njit(cache=True, nogil=True)
-def column_sums(groups, weight, gain, place, starts, stops, out):
-    """Sum of each column of W: own edges, groups, components."""
-    n = place.size
+def column_sums(groups, weight, gain, offset, starts, stops, out):
+    """Add up each column of W: own edges, groups, components."""
+    n = offset.size
     for i in range(n):
-        after = np.float64(0)  # what the members after the one in hand are worth
+        after = np.float64(0)  # gain of the members after the current one
         for entry in range(groups.ptr[i + 1] - 1, groups.ptr[i] - 1, -1):
             own = gain[groups.levels[entry]]
             out[groups.items[entry]] += own + own * (entry - groups.ptr[i] + 1) + after
             after += own
     for i in range(n):
         for level in range(weight.size):
-            out[i] += weight[level] * (stops[place[i], level] - starts[place[i], level])
+            out[i] += weight[level] * (stops[offset[i], level] - starts[offset[i], level])
 
 
 @njit(cache=True, nogil=True)
 def together(here, there, starts, stops):
-    """Strongest level at which the component of one place has the other too; -1 if none has."""
+    """Return the strongest level at which two offsets share a component; -1 if none."""
     low, high = -1, starts.shape[1] - 1
     while low < high:
         level = (low + high + 1) // 2
@@ -201,9 +201,9 @@ def together(here, there, starts, stops):
 
 @njit(cache=True, nogil=True)
 def joined(weights, divisor, rules):
-    """What to sort by, rising: the weights of all rankers as one number, with its sign turned."""
+    """Return the combined weight of all rankers, negated, as an ascending sort key."""
     if rules.divided:
-        return -np.float64(np.float32(weights[0] / divisor))  # rounded, so that ties are ties in any order of adding
+        return -np.float64(np.float32(weights[0] / divisor))  # rounded: ties must not depend on summation order
     total = np.float64(1)
     for weight in weights:
         total = total * (1.0 + weight) if rules.multiplied else total + weight
@@ -212,9 +212,9 @@ def joined(weights, divisor, rules):
 
 @njit(cache=True, nogil=True)
 def key_of(i, item, W, components, rules, weights):
-    """What to sort item by in row i; W has what groups add up to."""
+    """Return the sort key of an item in row i; W holds the gains of groups."""
     for r in range(weights.size):
-        here, there = components.place[r, i], components.place[r, item]
+        here, there = components.offset[r, i], components.offset[r, item]
         level = together(here, there, components.starts[r], components.stops[r])
         weights[r] = W[r, item] + (rules.gain[level] if level >= 0 else 0.0)
     return joined(weights, rules.column[item], rules)
@@ -222,12 +222,12 @@ def key_of(i, item, W, components, rules, weights):
 
 @njit(cache=True, nogil=True)
 def collect(i, pools, groups, rules, W, met, found):
-    """Candidates of row i: its lists' items in the order first seen, then those in groups with it; adds up W."""
+    """Collect the candidates of row i: items of its lists in order of appearance, then of shared groups; add up W."""
     n = met.size
     size = 0
     for r in range(pools.shape[0]):
-        for place in range(pools.shape[2]):
-            item = pools[r, i, place]
+        for p in range(pools.shape[2]):
+            item = pools[r, i, p]
             if item < 0:
                 break
             if not met[item]:
@@ -237,12 +237,12 @@ def collect(i, pools, groups, rules, W, met, found):
     listed = size
     for r in range(W.shape[0]):
         row = r * n + i
-        if rules.divided:  # the row's own edges count once more
+        if rules.divided:  # own edges count twice
             for entry in range(groups.ptr[row], groups.ptr[row + 1]):
                 W[r, groups.items[entry]] += rules.gain[groups.levels[entry]]
         for back in range(groups.back_ptr[row], groups.back_ptr[row + 1]):
             first = groups.ptr[groups.back_rows[back]]
-            mine = groups.levels[first + groups.back_places[back]]
+            mine = groups.levels[first + groups.back_columns[back]]
             for entry in range(first, groups.ptr[groups.back_rows[back] + 1]):
                 item = groups.items[entry]
                 W[r, item] += rules.gain[min(mine, groups.levels[entry])]
@@ -254,14 +254,14 @@ def collect(i, pools, groups, rules, W, met, found):
 
 
 @njit(cache=True, nogil=True)
-def good_enough(key, least, ties):
-    """Whether a key can be among the best."""
-    return key < least or (ties and key == least)
+def good_enough(key, limit, ties):
+    """Return True if a key can be among the best."""
+    return key < limit or (ties and key == limit)
 
 
 @njit(cache=True, nogil=True)
 def wider(here, level, starts, stops):
-    """The next weaker level at which the component of a place is larger; -1 if there is none."""
+    """Return the next weaker level at which the component of an offset is larger; -1 if there is none."""
     size = stops[here, level] - starts[here, level] if level < starts.shape[1] else 1
     level -= 1
     while level >= 0 and stops[here, level] - starts[here, level] == size:
@@ -270,20 +270,20 @@ def wider(here, level, starts, stops):
 
 
 @njit(cache=True, nogil=True)
-def add_members(i, components, rules, wanted, least, ties, met, found, size, weights):
-    """Add the best of those that are only in a component with row i; of one ranker.
+def add_members(i, components, rules, wanted, limit, ties, met, found, size, weights):
+    """Add the best items that share only a component with row i, for one ranker.
 
-    Members of a component are in order: the first `wanted` that are new are enough, and what is after one that is
-    not good enough is not either.
+    The members of a component are sorted: the first `wanted` new ones suffice, and once a member is not good enough,
+    the following are not either.
     """
-    here = components.place[0, i]
+    here = components.offset[0, i]
     level = wider(here, rules.gain.size, components.starts[0], components.stops[0])
     while level >= 0:
         taken = 0
         for at in range(components.starts[0, here, level], components.stops[0, here, level]):
             item = components.members[0, level, at]
             weights[0] = rules.gain[level]
-            if taken == wanted or not good_enough(joined(weights, rules.column[item], rules), least, ties):
+            if taken == wanted or not good_enough(joined(weights, rules.column[item], rules), limit, ties):
                 break
             if not met[item]:
                 met[item] = True
@@ -295,23 +295,23 @@ def add_members(i, components, rules, wanted, least, ties, met, found, size, wei
 
 
 @njit(cache=True, nogil=True)
-def add_joint_members(i, components, rules, wanted, least, ties, W, met, found, size, weights, key, level, at):
-    """Add the best of those that are only in components with row i; of several rankers (a threshold algorithm).
+def add_joint_members(i, components, rules, wanted, limit, ties, W, met, found, size, weights, key, level, at):
+    """Add the best items that share only components with row i, for several rankers (a threshold algorithm).
 
-    The rankers' components are walked in turn, from the strongest level to the weakest, members by number. An item
-    not met yet is at best as good as the levels where the walks stand; equal ones have larger numbers.
+    The components of the rankers are scanned in turn, from the strongest level to the weakest, members by number. The
+    current levels of the scans bound the key of any item not seen yet; ties among these have larger numbers.
     """
     m = weights.size
     before = size
     for r in range(m):
-        here = components.place[r, i]
+        here = components.offset[r, i]
         level[r] = wider(here, rules.gain.size, components.starts[r], components.stops[r])
         at[r] = components.starts[r, here, level[r]] if level[r] >= 0 else 0
     while True:
         for r in range(m):
             weights[r] = rules.gain[level[r]] if level[r] >= 0 else 0.0
         bound = joined(weights, 1.0, rules)
-        if level.max() < 0 or not good_enough(bound, least, ties):
+        if level.max() < 0 or not good_enough(bound, limit, ties):
             return size
         enough = 0
         for c in range(before, size):
@@ -323,12 +323,12 @@ def add_joint_members(i, components, rules, wanted, least, ties, W, met, found, 
             for r in range(m):
                 if level[r] < 0:
                     continue
-                here = components.place[r, i]
+                here = components.offset[r, i]
                 item = components.members[r, level[r], at[r]]
                 at[r] += 1
                 if not met[item]:
                     value = key_of(i, item, W, components, rules, weights)
-                    if good_enough(value, least, ties):
+                    if good_enough(value, limit, ties):
                         met[item] = True
                         found[size] = item
                         key[size] = value
@@ -342,19 +342,19 @@ def add_joint_members(i, components, rules, wanted, least, ties, W, met, found, 
 
 @njit(cache=True, nogil=True)
 def best_rows(start, stop, pools, groups, components, rules, out, scores):
-    """The best items of each row by W: what groups and components that have both add up to.
+    """Rank the best items of each row by W, the total gain of the groups and components that have both.
 
-    Ties: items of the lists in the order first seen, then others by number. Items of weight 0 come last, and only
-    those that are in the lists. Exact without a look at the whole collection: what is only in a component with
-    the row is looked at if it could be better than what was found.
+    Ties: items of the lists in order of appearance, then others by number. Items of weight 0 come last, and only if
+    they are in the lists. Exact without scanning the whole collection: items that share only a component with the row
+    are examined only if they could beat those already found.
     """
-    m, n = components.place.shape
+    m, n = components.offset.shape
     width = out.shape[1]
     met = np.zeros(n, np.bool_)
     found = np.empty(n, np.int32)
     W = np.zeros((m, n), np.float64)
     key = np.empty(n, np.float64)
-    rank = np.empty(n, np.int64)
+    order = np.empty(n, np.int64)
     spare = np.empty(n, np.int64)
     weights = np.empty(m, np.float64)
     level = np.empty(m, np.int64)
@@ -364,25 +364,25 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
         found[listed:size].sort()
         for c in range(size):
             key[c] = key_of(i, found[c], W, components, rules, weights)
-        sort_smallest(key, size, width, rank, spare)
-        least, ties = np.inf, True  # another item must have a key under this, or at it if ties count
+        sort_smallest(key, size, width, order, spare)
+        limit, ties = np.inf, True  # another item needs a key below this, or equal to it if ties count
         if size >= width:
-            least, ties = key[rank[width - 1]], rank[width - 1] >= listed
+            limit, ties = key[order[width - 1]], order[width - 1] >= listed
         before = size
         if m == 1:
-            size = add_members(i, components, rules, width, least, ties, met, found, size, weights)
+            size = add_members(i, components, rules, width, limit, ties, met, found, size, weights)
         else:
             size = add_joint_members(
-                i, components, rules, width, least, ties, W, met, found, size, weights, key, level, at
+                i, components, rules, width, limit, ties, W, met, found, size, weights, key, level, at
             )
         if size > before:
             found[listed:size].sort()
             for c in range(listed, size):
                 key[c] = key_of(i, found[c], W, components, rules, weights)
-            sort_smallest(key, size, width, rank, spare)
+            sort_smallest(key, size, width, order, spare)
         for c in range(width):
-            out[i, c] = found[rank[c]] if c < size else -1
-            scores[i, c] = -key[rank[c]] if c < size else 0.0
+            out[i, c] = found[order[c]] if c < size else -1
+            scores[i, c] = -key[order[c]] if c < size else 0.0
         for c in range(size):
             met[found[c]] = False
             for r in range(m):

@@ -1,18 +1,18 @@
-"""The best texts of a collection for each query, by walking the posting lists of the query's terms."""
+"""Ranking of texts by the posting lists of the query's terms."""
 
 import numpy as np
 from numba import njit
 
 from rankloom._kernels import ZERO
 
-PRODUCT, MINIMUM = range(2)  # what two weights of a term have in common
-TOTAL, UNION, LARGER, MEAN = range(4)  # what the common part is divided by: nothing, |A or B|, max, (|A| + |B|) / 2
-LOW = (1 << 32) - 1  # the half of a key that orders equal scores
+PRODUCT, MINIMUM = range(2)  # the common part of two weights of a term
+TOTAL, UNION, LARGER, MEAN = range(4)  # the divisor of the common part: none, |A or B|, max, (|A| + |B|) / 2
+LOW = (1 << 32) - 1  # mask of the half of a key that breaks ties
 
 
 @njit(cache=True, nogil=True)
 def overlap(terms, weights, ptr, docs, doc_weights, kind, common, met):
-    """Add up what a query has in common with each text; return how many share a term, listed in `met`."""
+    """Add up the common part of a query and each text; list those that share a term in `met`, return their number."""
     n = 0
     for at in range(terms.size):
         weight = np.float64(weights[at])
@@ -30,7 +30,7 @@ def overlap(terms, weights, ptr, docs, doc_weights, kind, common, met):
 
 @njit(cache=True, nogil=True)
 def similarity(common, size, other, kind):
-    """Return the part in common as a share of what `kind` says of the two sizes."""
+    """Return the common part divided by the function of both sizes that `kind` selects."""
     if kind == UNION:
         return common / (size + other - common)
     if kind == LARGER:
@@ -42,7 +42,7 @@ def similarity(common, size, other, kind):
 
 @njit(cache=True, nogil=True)
 def largest_first(keys, n, wanted):
-    """Bring the `wanted` largest of n different keys to the front (quickselect)."""
+    """Move the `wanted` largest of n distinct keys to the front (quickselect)."""
     low, high = 0, n - 1
     while low < high:
         pivot = keys[(low + high) // 2]
@@ -66,22 +66,23 @@ def largest_first(keys, n, wanted):
 
 @njit(cache=True, nogil=True)
 def best(keys, n, own, bits, items):
-    """Write the items of the largest keys, best first, and the bits of their scores."""
+    """Write the items with the largest keys, best first, and the bits of their scores."""
     wanted = min(n, items.size)
     largest_first(keys, n, wanted)
     keys[:wanted].sort()
-    for place in range(wanted):
-        key = keys[wanted - 1 - place]
+    for p in range(wanted):
+        key = keys[wanted - 1 - p]
         order = key & LOW
-        items[place] = own if order == LOW else LOW - 1 - order
-        bits[place] = key >> 32
+        items[p] = own if order == LOW else LOW - 1 - order
+        bits[p] = key >> 32
 
 
 @njit(cache=True, nogil=True)
 def rank(start, stop, queries, texts, kinds, own, common, met, keys, single, single_bits, items, bits):
-    """Rank the texts for queries `start` to `stop`: higher score first, the query itself, then the smaller number.
+    """Rank the texts for queries `start` to `stop` by score; ties: the query itself, then the smaller number.
 
-    `queries` are (ptr, terms, weights, sizes) by row, `texts` the same by term; `common` is 0 before and after.
+    `queries` are (ptr, terms, weights, sizes) by row, `texts` (ptr, docs, weights, sizes) by term; `common` is scratch
+    of zeros, cleared before returning.
     """
     q_ptr, q_terms, q_weights, q_sizes = queries
     ptr, docs, doc_weights, sizes = texts

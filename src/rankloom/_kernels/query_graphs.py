@@ -1,7 +1,7 @@
-"""The graph of one query, grown from reciprocal neighbors, and the order of its vertices.
+"""The graph of one query, grown from reciprocal neighbors, and the ranking of its vertices.
 
-A graph is a list of vertices in the order met and a list of entries (from, to, weight) that name them by that order.
-`slot` is scratch of zeros, one for each item: the place of a vertex in the order met, from 1. It is left as it was.
+A graph is a list of vertices, in order of discovery, and a list of entries (from, to, weight) that refer to vertices by
+index. `slot` is scratch of zeros, one for each item: the index of a vertex plus 1. Kernels clear it before returning.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def vertex(item, slot, vertices, count):
-    """Place of an item among the vertices, new ones at the end; and how many there are."""
+    """Return the index of an item among the vertices, appending it if new, and the number of vertices."""
     if slot[item] == 0:
         vertices[count] = item
         count += 1
@@ -19,19 +19,19 @@ def vertex(item, slot, vertices, count):
 
 
 @njit(cache=True, nogil=True)
-def listed(item, row, places):
-    """Whether a list has the item among its first places."""
-    for place in range(min(places, row.size)):
-        if row[place] < 0:
+def listed(item, row, depth):
+    """Return True if the item is among the first `depth` of a list."""
+    for p in range(min(depth, row.size)):
+        if row[p] < 0:
             break
-        if row[place] == item:
+        if row[p] == item:
             return True
     return False
 
 
 @njit(cache=True, nogil=True)
 def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, joined, vertices, ends, values, sizes):
-    """Add one ranker's two layers around q to the graph; `joined` says which vertices this ranker has met."""
+    """Add the two layers of one ranker around q to the graph; `joined` marks the vertices this ranker has reached."""
     own = lists[q]
     count, entries = sizes[0], sizes[1]
     if own.size == 0 or own[0] < 0:
@@ -44,8 +44,8 @@ def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, join
     entries += 1
     members = 1
     first = entries
-    for place in range(1, min(region + 1, own.size)):
-        item = own[place]
+    for p in range(1, min(region + 1, own.size)):
+        item = own[p]
         if item < 0:
             break
         if listed(q, lists[item, 1:], knn - 1):
@@ -60,16 +60,16 @@ def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, join
         near = ends[entry, 1]
         row = lists[vertices[near]]
         size = shared = 0
-        for place in range(min(knn, row.size)):
-            if row[place] < 0:
+        for p in range(min(knn, row.size)):
+            if row[p] < 0:
                 break
             size += 1
-            if slot[row[place]] and joined[slot[row[place]] - 1] == mark:
+            if slot[row[p]] and joined[slot[row[p]] - 1] == mark:
                 shared += 1
         jaccard = np.float64(shared) / (size + members - shared)
         if jaccard > threshold:
-            for place in range(1, size):
-                other, count = vertex(row[place], slot, vertices, count)
+            for p in range(1, size):
+                other, count = vertex(row[p], slot, vertices, count)
                 if joined[other] != mark:
                     joined[other] = mark
                     members += 1
@@ -80,16 +80,16 @@ def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, join
 
 @njit(cache=True, nogil=True)
 def reciprocal(start, stop, lists, ordered, out):
-    """Jaccard similarity of the neighborhoods of i and of each neighbor that has i for a neighbor, else 0."""
+    """Compute the Jaccard similarity of the neighborhoods of i and each reciprocal neighbor; 0 for other neighbors."""
     knn = lists.shape[1]
     for i in range(start, stop):
-        for place in range(knn):
-            j = lists[i, place]
-            out[i, place] = 0
+        for p in range(knn):
+            j = lists[i, p]
+            out[i, p] = 0
             if j < 0 or j == i or not listed(i, lists[j], knn):
                 continue
             shared = a = b = 0
-            while a < knn and b < knn:  # ordered rows; padding comes first
+            while a < knn and b < knn:  # rows are sorted; padding comes first
                 if ordered[i, a] < 0 or ordered[i, a] < ordered[j, b]:
                     a += 1
                 elif ordered[j, b] < ordered[i, a]:
@@ -104,18 +104,18 @@ def reciprocal(start, stop, lists, ordered, out):
                     sizes += 1
                 if ordered[j, column] >= 0:
                     sizes += 1
-            out[i, place] = np.float64(shared) / (sizes - shared)
+            out[i, p] = np.float64(shared) / (sizes - shared)
 
 
 @njit(cache=True, nogil=True)
 def article_growth(
     q, lists, jaccards, ranker, cap, decay, threshold, weight, slot, joined, queue, hops, vertices, ends, values, sizes
 ):
-    """Add one ranker's reciprocal neighbors of q, theirs, and so on to the graph; each edge once."""
+    """Add one ranker's reciprocal neighbors of q, their reciprocal neighbors and so on; each edge once."""
     if lists.shape[1] == 0 or lists[q, 0] < 0:
         return
     count, entries = sizes[0], sizes[1]
-    first = ranker * cap  # marks in `joined` grow: mark - first is the order in which this ranker met a vertex
+    first = ranker * cap  # marks in `joined` grow: mark - first is the order in which this ranker reached a vertex
     center, count = vertex(q, slot, vertices, count)
     joined[center] = first + 1
     queue[0] = center
@@ -124,16 +124,16 @@ def article_growth(
     while head < tail:
         near = queue[head]
         item = vertices[near]
-        for place in range(lists.shape[1]):
-            if jaccards[item, place] == 0:
+        for p in range(lists.shape[1]):
+            if jaccards[item, p] == 0:
                 continue
-            other = lists[item, place]
+            other = lists[item, p]
             known = slot[other] != 0 and joined[slot[other] - 1] > first
             met = joined[slot[other] - 1] - first - 1 if known else tail
             if met < head or (not known and tail == cap):
                 continue
             hop = hops[met] if known else hops[head] + 1
-            value = decay**hop * jaccards[item, place]
+            value = decay**hop * jaccards[item, p]
             if value < threshold:
                 continue
             far, count = vertex(other, slot, vertices, count)
@@ -150,7 +150,7 @@ def article_growth(
 
 @njit(cache=True, nogil=True)
 def entry_sums(ends, values, sizes, score):
-    """Each vertex by the sum of its entries."""
+    """Score each vertex by the sum of its entries."""
     score[: sizes[0]] = 0
     for entry in range(sizes[1]):
         score[ends[entry, 0]] += values[entry]
@@ -158,7 +158,7 @@ def entry_sums(ends, values, sizes, score):
 
 @njit(cache=True, nogil=True)
 def walk(ends, values, sizes, rounds, score, total, following):
-    """Walk along entries from everywhere alike, without damping; then the query first."""
+    """Score by a random walk from a uniform start, without damping; then put the query first."""
     count, entries = sizes[0], sizes[1]
     total[:count] = 0
     score[:count] = 1.0 / count
@@ -177,7 +177,7 @@ def walk(ends, values, sizes, rounds, score, total, following):
 
 @njit(cache=True, nogil=True)
 def page_rank(ends, values, sizes, damping, restart, rounds, tolerance, score, total, following):
-    """Walk along edges in both directions, returning to the query with probability (1 - damping) * restart."""
+    """Score by a random walk on undirected edges that returns to the query with probability (1 - damping) * restart."""
     count, entries = sizes[0], sizes[1]
     if count == 1:
         score[0] = 1.0
@@ -205,7 +205,7 @@ def page_rank(ends, values, sizes, damping, restart, rounds, tolerance, score, t
 
 @njit(cache=True, nogil=True)
 def adjacency(ends, values, sizes):
-    """Edges by vertex, in both directions: pointers, other ends, weights."""
+    """Return the edges of each vertex, in both directions: pointers, other ends, weights."""
     count, entries = sizes[0], sizes[1]
     ptr = np.zeros(count + 2, np.int64)
     for entry in range(entries):
@@ -226,9 +226,9 @@ def adjacency(ends, values, sizes):
 
 @njit(cache=True, nogil=True)
 def greedy(ends, values, sizes, order, score, gain):
-    """Vertices by when they enter: each time the one most heavily joined to those inside, ties as in `order`.
+    """Rank vertices greedily: next comes the one with the heaviest edges to those already ranked, ties as in `order`.
 
-    The score is the least gain so far, so that it does not rise; the query's is the sum of its edges.
+    The score is the smallest gain so far, so that it never increases; that of the query is the sum of its edges.
     """
     count = sizes[0]
     ptr, others, weights = adjacency(ends, values, sizes)
@@ -236,12 +236,12 @@ def greedy(ends, values, sizes, order, score, gain):
     score[:count] = -1
     entered = np.empty(count, np.int64)
     best = np.int64(0)
-    least = np.float64(0)
+    min_gain = np.float64(0)
     for edge in range(ptr[0], ptr[1]):
-        least += weights[edge]
+        min_gain += weights[edge]
     for step in range(count):
         entered[step] = best
-        score[best] = least
+        score[best] = min_gain
         for edge in range(ptr[best], ptr[best + 1]):
             gain[others[edge]] += weights[edge]
         best = -1
@@ -250,37 +250,37 @@ def greedy(ends, values, sizes, order, score, gain):
             if score[a] < 0 and (best < 0 or np.float32(gain[a]) > np.float32(gain[best])):
                 best = a
         if best >= 0:
-            least = min(least, gain[best])
+            min_gain = min(min_gain, gain[best])
     return entered
 
 
 @njit(cache=True, nogil=True)
 def tie_order(fill, slot, by_fill, count):
-    """Vertices in the order met; or those in the list `fill` first, in its order."""
+    """Return the vertices in order of discovery, or first those in the list `fill`, in its order."""
     key = np.arange(count)
     if by_fill:
         key += fill.size
-        for place in range(fill.size):
-            if fill[place] < 0:
+        for p in range(fill.size):
+            if fill[p] < 0:
                 break
-            if slot[fill[place]]:
-                key[slot[fill[place]] - 1] = place
+            if slot[fill[p]]:
+                key[slot[fill[p]] - 1] = p
     return np.argsort(key)
 
 
 @njit(cache=True, nogil=True)
 def answer(entered, score, vertices, fill, slot, items, scores):
-    """Write the best vertices, then items of the list `fill` that are none, with score 0; the rest is padding."""
+    """Write the best vertices, then the other items of the list `fill` with score 0; pad the rest."""
     k = items.size
     end = min(k, entered.size)
-    for place in range(end):
-        items[place] = vertices[entered[place]]
-        scores[place] = score[entered[place]]
-    for place in range(fill.size):
-        if end == k or fill[place] < 0:
+    for p in range(end):
+        items[p] = vertices[entered[p]]
+        scores[p] = score[entered[p]]
+    for p in range(fill.size):
+        if end == k or fill[p] < 0:
             break
-        if slot[fill[place]] == 0:
-            items[end] = fill[place]
+        if slot[fill[p]] == 0:
+            items[end] = fill[p]
             scores[end] = 0
             end += 1
     items[end:] = -1
@@ -289,20 +289,20 @@ def answer(entered, score, vertices, fill, slot, items, scores):
 
 @njit(cache=True, nogil=True)
 def by_score(score, order):
-    """Best first, as far as float32 tells them apart; ties in the order given."""
+    """Sort by score in float32, best first; ties in the given order."""
     return order[np.argsort(-score[order].astype(np.float32), kind="mergesort")]
 
 
 @njit(cache=True, nogil=True)
 def released(start, stop, lists, fill, weights, knn, region, threshold, rounds, by_fill, slot, items, scores):
-    """Rows start to stop of the released version; by entry sums, or by a walk of so many rounds where that is not 0."""
+    """The released version: rank by entry sums, or by a random walk if `rounds` is not 0."""
     m = lists.shape[0]
-    most = m * (1 + region * knn)
-    vertices = np.empty(most, np.int32)
-    joined = np.zeros(most, np.int64)
+    max_vertices = m * (1 + region * knn)
+    vertices = np.empty(max_vertices, np.int32)
+    joined = np.zeros(max_vertices, np.int64)
     ends = np.empty((m * (1 + region * (knn + 1)), 2), np.int64)
     values = np.empty(len(ends), np.float64)
-    score, total, following = np.empty(most), np.empty(most), np.empty(most)
+    score, total, following = np.empty(max_vertices), np.empty(max_vertices), np.empty(max_vertices)
     sizes = np.zeros(2, np.int64)
     for q in range(start, stop):
         sizes[:] = 0
@@ -343,15 +343,15 @@ def article(
     items,
     scores,
 ):
-    """Rows start to stop of the article's version; greedily, or by PageRank of so many rounds where that is not 0."""
+    """The article's version: rank greedily, or by PageRank if `rounds` is not 0."""
     m = lists.shape[0]
-    most = m * cap
-    vertices = np.empty(most, np.int32)
-    joined = np.zeros(most, np.int64)
+    max_vertices = m * cap
+    vertices = np.empty(max_vertices, np.int32)
+    joined = np.zeros(max_vertices, np.int64)
     queue, hops = np.empty(cap, np.int64), np.empty(cap, np.int64)
-    ends = np.empty((most * lists.shape[2], 2), np.int64)
+    ends = np.empty((max_vertices * lists.shape[2], 2), np.int64)
     values = np.empty(len(ends), np.float64)
-    score, total, following = np.empty(most), np.empty(most), np.empty(most)
+    score, total, following = np.empty(max_vertices), np.empty(max_vertices), np.empty(max_vertices)
     sizes = np.zeros(2, np.int64)
     for q in range(start, stop):
         sizes[:] = 0

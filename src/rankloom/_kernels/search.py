@@ -1,9 +1,9 @@
-"""The best graphs of a collection for each query graph, exactly, looking at few of them.
+"""Exact search for the most similar graphs of a collection that examines only a few of them.
 
-Only a graph that shares a vertex can be similar, so candidates come from the posting lists of the query's
-vertices. Lists are walked most worth for their length first; before each one stands a bound on what a
-candidate not met yet could still have in common with the query, and the walk ends when that is too little.
-So an item that is in very many lists (a hub) is walked last, and hardly ever.
+Only graphs that share a vertex with the query can be similar, so the candidates come from the posting lists of the
+query's vertices. These are scanned in descending order of value per length. Before each list, a bound on what an
+unseen candidate could still have in common with the query decides whether to stop. So an item that is in very many
+lists (a hub) comes last, and is hardly ever scanned.
 """
 
 from collections.abc import Callable
@@ -18,45 +18,45 @@ from rankloom._kernels import ZERO
 from rankloom._kernels.graphs import E_LOW, E_SCALE, SIZE, V_LOW, V_SCALE, clear, lay_out, widest
 from rankloom.errors import InputError
 
-WEIGHT, NEAR, OUT = range(3)  # columns of `vertex`: weight, P (normalized for max), sum of the edges that leave
+WEIGHT, NEAR, OUT = range(3)  # columns of `vertex`: weight, P (normalized for max), sum of the outgoing edges
 LAST_MARK = 2**31 - 1
-SLACK = 1.0 - 1e-6  # a bound must be this far below the k-th best to count: rounding can't lose an answer
+SLACK = 1.0 - 1e-6  # a bound must be below this share of the k-th best: rounding must not lose a result
 
 
 @cache
 def compiled(function: Callable[[float, float, float], float]) -> Any:
-    """Return a comparator as kernels take it: by its address, so that one compiled `search` serves all of them."""
+    """Compile a comparator to a function pointer, so that one compiled `search` serves all comparators."""
     signature = "float64(float64, float64, float64)"
     try:
         return cfunc(signature, cache=True)(function)
-    except RuntimeError:  # numba keeps no compiled code of a function that is in no file
+    except RuntimeError:  # numba cannot cache a function that is not in a file
         return cfunc(signature)(function)
     except NumbaError as error:
         reason = str(error).strip().splitlines()[-1]
         raise InputError(f"{function.__name__} must be plain arithmetic that numba compiles: {reason}") from None
 
 
-WGU, MCS, OTHER = range(3)  # comparators that are written into the kernel (a tenth faster), and those that are called
+WGU, MCS, OTHER = range(3)  # kinds of comparators: two are inlined in the kernel, which saves a tenth of the time
 
 
 @njit(cache=True, nogil=True)
-def compared(how, compare, common, size, other):
+def compare_sizes(kind, compare, common, size, other):
     """Return the similarity of two graphs."""
-    if how == WGU:
+    if kind == WGU:
         return common / (size + other - common) if common != 0.0 else 0.0
-    if how == MCS:
+    if kind == MCS:
         return common / max(size, other) if common != 0.0 else 0.0
     return compare(common, size, other)
 
 
 @njit(cache=True, nogil=True)
-def too_little(how, bound_of, common, size, other, floor):
-    """Return True if graphs with at most `common` in common are less similar than `floor`."""
-    if how == WGU:
+def is_below(kind, compare_bound, common, size, other, floor):
+    """Return True if graphs that share at most `common` are less similar than `floor`."""
+    if kind == WGU:
         return common < floor * (size + other - common)
-    if how == MCS:
+    if kind == MCS:
         return common < floor * max(size, other)
-    return bound_of(common, size, other) < floor
+    return compare_bound(common, size, other) < floor
 
 
 class Postings(NamedTuple):
@@ -64,21 +64,21 @@ class Postings(NamedTuple):
 
     ptr: np.ndarray
     rows: np.ndarray
-    least: np.ndarray  # the smallest size of those graphs
+    min_size: np.ndarray  # the smallest size of those graphs
 
 
 @njit(cache=True, nogil=True)
-def least_sizes(post_ptr, post_rows, norms, least):
-    """Return for each item the size of the smallest graph that has it as a vertex."""
-    for item in range(least.size):
-        least[item] = np.inf
+def min_sizes(post_ptr, post_rows, norms, out):
+    """Compute for each item the size of the smallest graph that has it as a vertex."""
+    for item in range(out.size):
+        out[item] = np.inf
         for entry in range(post_ptr[item], post_ptr[item + 1]):
-            least[item] = min(least[item], norms[post_rows[entry], SIZE])
+            out[item] = min(out[item], norms[post_rows[entry], SIZE])
 
 
 @njit(cache=True, nogil=True)
 def weigh(q, side, ptr, W, P, norms, minmax, M, vertex):
-    """Fill in what each vertex of the query weighs, and what the edges that leave it do."""
+    """Compute the weight of each vertex of the query, and of its outgoing edges."""
     for a in range(1, side):
         p = np.float64(P[ptr[q] + a - 1])
         total = ZERO
@@ -96,22 +96,22 @@ def weigh(q, side, ptr, W, P, norms, minmax, M, vertex):
 
 
 @njit(cache=True, nogil=True)
-def plan(q, members, post_ptr, post_least, norms, minmax, M, vertex, walk, bound, least):
-    """Order the vertices for the walk; bound what those from each step on can have in common with anything."""
+def plan(q, members, post_ptr, post_min_size, norms, minmax, M, vertex, walk, bound, min_size):
+    """Order the vertices for the scan, and bound what those from each step on can have in common with any graph."""
     n = members.size
     side = n + 1
     for a in range(1, side):
-        worth = vertex[a, WEIGHT] + vertex[a, OUT] * (1.0 if minmax else vertex[a, NEAR])
-        gain = worth / (post_ptr[members[a - 1] + 1] - post_ptr[members[a - 1]] + 1)
+        value = vertex[a, WEIGHT] + vertex[a, OUT] * (1.0 if minmax else vertex[a, NEAR])
+        gain = value / (post_ptr[members[a - 1] + 1] - post_ptr[members[a - 1]] + 1)
         x = a - 1
-        while x > 0 and bound[x - 1] < gain:  # `bound` holds the gains while they are sorted
+        while x > 0 and bound[x - 1] < gain:  # `bound` holds the gains during the sort
             bound[x] = bound[x - 1]
             walk[x] = walk[x - 1]
             x -= 1
         bound[x] = gain
         walk[x] = a
     bound[n] = 0.0
-    least[n] = np.inf
+    min_size[n] = np.inf
     for x in range(n - 1, -1, -1):
         a = walk[x]
         total = bound[x + 1] + vertex[a, WEIGHT]
@@ -125,14 +125,14 @@ def plan(q, members, post_ptr, post_least, norms, minmax, M, vertex, walk, bound
             else:
                 total += vertex[a, NEAR] * there + vertex[b, NEAR] * back
         bound[x] = total
-        least[x] = min(least[x + 1], post_least[members[a - 1]])
+        min_size[x] = min(min_size[x + 1], post_min_size[members[a - 1]])
 
 
 @njit(cache=True, nogil=True)
 def similarity(
-    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, how, compare, floor
+    q, s, side, q_norms, norms, ptr, items, W, P, slot, M, vertex, shared, near, minmax, kind, compare, floor
 ):
-    """Similarity of the query in hand and graph `s`; -1 where it is surely below `floor`."""
+    """Return the similarity of the current query and graph `s`; -1 if it is certainly below `floor`."""
     size = q_norms[q, SIZE]
     q_low = q_norms[q, E_LOW]
     q_scale = q_norms[q, E_SCALE]
@@ -142,20 +142,20 @@ def similarity(
     e_low = norms[s, E_LOW]
     e_scale = norms[s, E_SCALE]
     n = np.uint64(0)
-    common = most = ZERO  # `most` is of the edges
+    common = max_edges = ZERO  # `max_edges` bounds the common weight of the edges
     for entry in range(np.uint64(ptr[s]), np.uint64(ptr[s + 1])):
         a = slot[items[entry]]
         p = np.float64(P[entry])
         if minmax:
-            most += vertex[a, OUT]
+            max_edges += vertex[a, OUT]
         else:
             p = min(vertex[a, NEAR], p * e_scale)
-            most += vertex[a, OUT] * p
+            max_edges += vertex[a, OUT] * p
         common += min(vertex[a, WEIGHT], (W[entry] - v_low) * v_scale)
         shared[n] = a
         near[n] = p
-        n += np.uint64(a > 0)  # an item that is not shared is written over by the next: no branch to guess
-    if too_little(how, compare, min(common + most, other), size, other, floor):
+        n += np.uint64(a > 0)  # an item that is not shared is overwritten by the next, which avoids a branch
+    if is_below(kind, compare, min(common + max_edges, other), size, other, floor):
         return np.float32(-1.0)
     edges = ZERO
     for x in range(n):
@@ -174,12 +174,12 @@ def similarity(
                 total += M[base + shared[y]]
             edges += p * total
     common += edges
-    return np.float32(compared(how, compare, common, size, other))
+    return np.float32(compare_sizes(kind, compare, common, size, other))
 
 
 @njit(cache=True, nogil=True)
 def keep(s, sim, found, own, numbers, best, sims):
-    """Insert an answer into the best so far, in order: by similarity, the query itself, then by number."""
+    """Insert a graph into the best so far, sorted by similarity; ties: the query itself, then by number."""
     k = best.size
     x = found
     while x > 0:
@@ -212,25 +212,25 @@ def search(
     postings,
     numbers,
     minmax,
-    how,
+    kind,
     compare,
-    bound_of,
+    compare_bound,
     slot,
     seen,
     out,
     out_sims,
 ):
-    """Best answers of the graphs of `rows[start:stop]`, written to rows `into[start:stop]` of `out`.
+    """Search with the graphs of `rows[start:stop]` and write the results to rows `into[start:stop]` of `out`.
 
-    `inside` says that graph q is that of item q; `compare` and `bound_of` are the comparator and its
-    bound where `how` is OTHER; `slot` and `seen` are scratch, kept between calls.
+    `inside` is True if graph q is that of item q; `compare` and `compare_bound` are the comparator and its bound, used
+    if `kind` is OTHER; `slot` and `seen` are scratch, reused between calls.
     """
     side = widest(rows[start:stop], graphs.ptr) + 1
     M = np.empty(side * side, np.float64)
     vertex = np.zeros((side, 3), np.float64)
     walk = np.empty(side, np.int64)
     bound = np.empty(side, np.float64)
-    least = np.empty(side, np.float64)
+    min_size = np.empty(side, np.float64)
     shared = np.empty(side, np.uint64)
     near = np.empty(side, np.float64)
     best = np.empty(out.shape[1], np.int32)
@@ -248,15 +248,15 @@ def search(
         side = members.size + 1
         lay_out(members, ptr, items, W, slot, M)
         weigh(q, side, graphs.ptr, graphs.W, graphs.P, q_norms, minmax, M, vertex)
-        plan(q, members, post_ptr, postings.least, q_norms, minmax, M, vertex, walk, bound, least)
+        plan(q, members, post_ptr, postings.min_size, q_norms, minmax, M, vertex, walk, bound, min_size)
         if seen[-1] == LAST_MARK:
             seen[:] = 0
-        seen[-1] += 1  # a mark of its own for each query, so that nothing need be cleared
+        seen[-1] += 1  # a new mark for each query, so that nothing has to be cleared
         mark = seen[-1]
         found = 0
         floor = -1.0
         for step in range(members.size):
-            if too_little(how, bound_of, bound[step], q_norms[q, SIZE], max(bound[step], least[step]), floor):
+            if is_below(kind, compare_bound, bound[step], q_norms[q, SIZE], max(bound[step], min_size[step]), floor):
                 break
             item = members[walk[step] - 1]
             for entry in range(post_ptr[item], post_ptr[item + 1]):
@@ -280,7 +280,7 @@ def search(
                     shared,
                     near,
                     minmax,
-                    how,
+                    kind,
                     compare,
                     floor,
                 )

@@ -1,13 +1,13 @@
-"""A stable sort of few keys: quick to compile, and without memory of its own."""
+"""A stable merge sort for short arrays: fast to compile, and without allocations."""
 
 from numba import njit
 
-RUN = 8  # so many are sorted by insertion
+RUN = 8  # length of the runs sorted by insertion
 
 
 @njit(cache=True, nogil=True)
-def sort_rising(key, size, order, spare):
-    """Fill `order` with 0 to size - 1 by rising key, equal ones in their order; `spare` is scratch."""
+def sort_ascending(key, size, order, spare):
+    """Fill `order` with 0 to size - 1 sorted by ascending key; `spare` is scratch."""
     for start in range(0, size, RUN):
         for c in range(start, min(start + RUN, size)):
             at = c
@@ -21,7 +21,7 @@ def sort_rising(key, size, order, spare):
             middle = min(start + run, size)
             stop = min(start + 2 * run, size)
             if middle == stop or key[order[middle - 1]] <= key[order[middle]]:
-                continue  # in order already
+                continue  # already sorted
             spare[start:middle] = order[start:middle]
             left, right, at = start, middle, start
             while left < middle:
@@ -37,16 +37,16 @@ def sort_rising(key, size, order, spare):
 
 @njit(cache=True, nogil=True)
 def sort_smallest(key, size, wanted, order, spare):
-    """Fill the first `wanted` places of `order` as `sort_rising` does; the others are not to be used."""
+    """Fill the first `wanted` elements of `order` as `sort_ascending` does; the others are undefined."""
     if wanted * 16 > size:
-        sort_rising(key, size, order, spare)
+        sort_ascending(key, size, order, spare)
         return
     filled = 0
     for c in range(size):
         if filled == wanted:
             if key[c] >= key[order[filled - 1]]:
                 continue
-            filled -= 1  # the last one goes
+            filled -= 1  # drop the last one
         at = filled
         while at > 0 and key[order[at - 1]] > key[c]:
             order[at] = order[at - 1]

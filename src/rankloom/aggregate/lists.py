@@ -94,7 +94,7 @@ def turned(tables: Sequence[Array]) -> tuple[Array, Array, Array]:
     ptr = np.zeros(len(tables) * n + 1, np.int64)
     np.cumsum(np.concatenate([np.count_nonzero(lists != PAD, axis=1) for lists in tables]), out=ptr[1:])
     items = np.concatenate([(lists[lists != PAD] + r * n).astype(np.uint32) for r, lists in enumerate(tables)])
-    return transposed(frozen(ptr), frozen(items), len(ptr) - 1, places=True)
+    return transposed(frozen(ptr), frozen(items), len(ptr) - 1, columns=True)
 
 
 def overlap_shares(p: float, k: int) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int, ru
 
         run(gather, n, "Gathering groups")
     ranker = np.repeat(np.arange(len(lists)) * n, count.sum(axis=1))
-    back = transposed(ptr, frozen((members + ranker).astype(np.uint32)), len(ptr) - 1, places=True)
+    back = transposed(ptr, frozen((members + ranker).astype(np.uint32)), len(ptr) - 1, columns=True)
     return kernels.Groups(ptr, frozen(members), frozen(member_levels), *back)
 
 
@@ -99,7 +99,7 @@ def ranked(
     """
     from rankloom._kernels import nested as kernels
 
-    n = components.place.shape[1]
+    n = components.offset.shape[1]
     rules = kernels.Rules(
         frozen(np.cumsum(weight)),
         frozen(np.ones(n)) if column is None else column,
@@ -121,7 +121,7 @@ def divided(groups: Groups, components: Components, weight: Array) -> tuple[Arra
     """Return the sum of each column of W, and the components with members by rising sum; of one ranker."""
     from rankloom._kernels import nested as kernels
 
-    place, starts, stops = components.place[0], components.starts[0], components.stops[0]
+    place, starts, stops = components.offset[0], components.starts[0], components.stops[0]
     column = np.zeros(len(place))
     kernels.column_sums(groups, weight, frozen(np.cumsum(weight)), place, starts, stops, column)
     members = _members(place, starts, np.argsort(column, kind="stable"))

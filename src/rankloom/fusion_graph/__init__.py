@@ -1,4 +1,4 @@
-"""The fusion-graph method, in the paper's order: normalize, weave, compare; `index` puts them together."""
+"""The fusion-graph method, in the paper's order: normalize, weave, compare; `index` combines them."""
 
 from rankloom.fusion_graph.compare import COMPARATORS, check_comparator, register_comparator
 from rankloom.fusion_graph.graph import Explanation, FusionGraph

@@ -1,10 +1,10 @@
-r"""Comparators of fusion graphs, from the sizes of two graphs and of what they have in common.
+r"""Comparators of fusion graphs: functions of the sizes of two graphs and of their common subgraph.
 
 The size :math:`|G|` is the sum of all vertex and edge weights; :math:`|C|`, the size of the minimum common
-subgraph, the sum of the smaller weight of each shared vertex and edge.
+subgraph, is the sum of the smaller weight of each shared vertex and edge.
 
-A comparator is a function of these three numbers. The search compiles it, and prunes with its bound; that is all it
-knows of it. So a new comparator is one registered function of plain arithmetic.
+The search compiles a comparator and prunes with its bound, and assumes nothing else about it. So a new comparator is
+one registered function of plain arithmetic.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Compare = Callable[[float, float, float], float]
 
 @dataclass(frozen=True, slots=True)
 class Comparator:
-    """How similar two graphs are, and how similar they could be.
+    """The similarity of two graphs, and an upper bound of it.
 
     Attributes
     ----------
     similarity : callable
         ``similarity(common, size_a, size_b)``, in [0, 1].
     bound : callable
-        ``bound(common, size_a, min_size_b)``: no graph of size `min_size_b` or more that has `common` or less in common
-        with a graph of size `size_a` is more similar to it. Where the similarity never falls as `common` grows and
-        never rises as a size grows, it is its own bound.
+        ``bound(common, size_a, min_size_b)``: the maximum similarity of a graph of size `size_a` and any graph of at
+        least size `min_size_b` that share at most `common`. A similarity that never decreases with `common` and
+        never increases with a size is its own bound.
     """
 
     similarity: Compare
@@ -43,7 +43,7 @@ COMPARATORS: Registry[Comparator] = Registry("comparator", group="rankloom.compa
 
 
 def register_comparator(name: str, *, bound: Compare | None = None) -> Callable[[Compare], Compare]:
-    """Return a decorator that registers a comparator; `check_comparator` says whether it keeps its promises.
+    """Return a decorator that registers a comparator; `check_comparator` checks that it fulfills the contract.
 
     Parameters
     ----------
@@ -105,10 +105,10 @@ def wgu(common: float, size_a: float, size_b: float) -> float:
 
 
 def check_comparator(name: str) -> None:
-    """Check what the search relies on, on a grid of sizes; the first promise broken is an AssertionError.
+    """Check the contract of a comparator on a grid of sizes; raise AssertionError at the first violation.
 
-    Equal graphs have similarity 1 and graphs that share nothing 0; values are in [0, 1], do not depend on which graph
-    is which, and do not fall as more is shared; the bound holds; and numba can compile both functions.
+    Equal graphs have similarity 1 and graphs that share nothing 0; values are in [0, 1], symmetric, and do not
+    decrease as more is shared; the bound holds; and numba can compile both functions.
 
     Examples
     --------
@@ -124,24 +124,24 @@ def check_comparator(name: str) -> None:
             raise AssertionError(f"{name}: {error}") from error
     for common, a, b in _grid():
         similarity = comparator.similarity(common, a, b)
-        _claim(0 <= similarity <= 1, f"{name} gives {similarity}, which is not in [0, 1]")
-        _claim(similarity == comparator.similarity(common, b, a), f"{name} depends on the order of the graphs")
-        _claim(common > 0 or similarity == 0, f"{name} gives {similarity} where nothing is shared")
-        _claim(not common == a == b or similarity == 1, f"{name} gives {similarity} for equal graphs")
-        for less, least in product((0.0, common / 2, common), (common, (common + b) / 2, b)):
-            if less <= least <= b:
-                fewer = comparator.similarity(less, a, b)
-                _claim(fewer <= similarity, f"{name} falls where more is shared")
-                _claim(fewer <= comparator.bound(common, a, least), f"{name} is above its bound")
+        _require(0 <= similarity <= 1, f"{name} gives {similarity}, which is not in [0, 1]")
+        _require(similarity == comparator.similarity(common, b, a), f"{name} depends on the order of the graphs")
+        _require(common > 0 or similarity == 0, f"{name} gives {similarity} if nothing is shared")
+        _require(not common == a == b or similarity == 1, f"{name} gives {similarity} for equal graphs")
+        for less, min_b in product((0.0, common / 2, common), (common, (common + b) / 2, b)):
+            if less <= min_b <= b:
+                lower = comparator.similarity(less, a, b)
+                _require(lower <= similarity, f"{name} decreases as more is shared")
+                _require(lower <= comparator.bound(common, a, min_b), f"{name} is above its bound")
 
 
 def _grid() -> Iterator[tuple[float, float, float]]:
-    """Yield (common, size_a, size_b): no graph shares more than it has."""
+    """Yield (common, size_a, size_b) with common at most either size."""
     for a, b in product((0.5, 1.0, 3.0, 40.0), repeat=2):
         for share in (0.0, 0.25, 0.5, 1.0):
             yield share * min(a, b), a, b
 
 
-def _claim(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(otherwise)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise AssertionError(message)

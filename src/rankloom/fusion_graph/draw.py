@@ -1,6 +1,6 @@
-"""Fusion graphs as drawings: SVG text, no dependency, the same for the same graph.
+"""Drawings of fusion graphs as SVG: no dependency, and deterministic.
 
-`to_svg` is a graph on its own, for a file; the page draws two side by side from the same pieces.
+`to_svg` draws one graph, for a file; the web page draws two side by side with the same helpers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,22 +11,22 @@ from typing import Any
 Point = tuple[float, float]
 
 SIDE = 640
-RING = 250  # radius of the circle that the vertices stand on
+RING = 250  # radius of the circle of vertices
 MIN_RADIUS, MAX_RADIUS = 10, 34  # of a vertex
 
-#: Readable on white, in print and for the color-blind.
+#: Readable on white, in print, and by the color-blind.
 INK, EDGE, VERTEX = "#222222", "#0072b2", "#e69f00"
 
 
 def on_ring(items: Iterable[int], side: float, radius: float) -> dict[int, Point]:
-    """Return where items stand on a circle: the first at the top, then clockwise."""
+    """Return the points of items on a circle: the first at the top, then clockwise."""
     order = list(items)
     angles = {item: 2 * pi * i / len(order) - pi / 2 for i, item in enumerate(order)}
     return {item: (side / 2 + radius * cos(angle), side / 2 + radius * sin(angle)) for item, angle in angles.items()}
 
 
 def bent_path(start: Point, end: Point, gap: float) -> str:
-    """Return the path of an edge up to the rim of its target, bent so that the edge back does not cover it."""
+    """Return the path of an edge up to the rim of its target, bent so that it does not cover the reverse edge."""
     (x1, y1), (x2, y2) = start, end
     length = ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5 or 1.0
     x2, y2 = x2 - (x2 - x1) * gap / length, y2 - (y2 - y1) * gap / length
@@ -35,7 +35,7 @@ def bent_path(start: Point, end: Point, gap: float) -> str:
 
 
 def image_at(center: Point, side: float, address: str, style: str = "") -> str:
-    """Return an image in the middle of a vertex."""
+    """Return an image centered on a vertex."""
     x, y = center
     return (
         f'<image href="{escape(address)}" x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" '
@@ -44,28 +44,28 @@ def image_at(center: Point, side: float, address: str, style: str = "") -> str:
 
 
 def to_svg(graph: Mapping[str, Any], *, images: Mapping[int, str] | None = None) -> str:
-    """Draw a graph: vertices on a circle, heaviest at the top and on clockwise; weight as area and as opacity.
+    """Draw a graph with its vertices on a circle, clockwise by weight; weights are shown as area and opacity.
 
     Parameters
     ----------
     graph : mapping
         As `FusionGraph.to_dict` returns it.
     images : mapping of item number to address, optional
-        Images to put into the vertices; a `data:` address keeps the drawing in one file.
+        Images to draw in the vertices; with `data:` addresses the drawing is a single file.
     """
     vertices = sorted(map(_capped, graph["vertices"]), key=lambda v: -v["weight"])
     edges = sorted(map(_capped, graph["edges"]), key=lambda e: e["weight"])  # the heavy ones on top
-    place = on_ring((v["item"] for v in vertices), SIDE, RING)
+    point = on_ring((v["item"] for v in vertices), SIDE, RING)
     radius = {v["item"]: MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * v["weight"] ** 0.5 for v in vertices}
-    body = [_edge(bent_path(place[e["source"]], place[e["target"]], radius[e["target"]]), e["weight"]) for e in edges]
+    body = [_edge(bent_path(point[e["source"]], point[e["target"]], radius[e["target"]]), e["weight"]) for e in edges]
     for v in vertices:
-        body += _vertex(v["label"], v["weight"], place[v["item"]], radius[v["item"]], (images or {}).get(v["item"]))
+        body += _vertex(v["label"], v["weight"], point[v["item"]], radius[v["item"]], (images or {}).get(v["item"]))
     title = f"Fusion graph of {graph['id']}: {len(vertices)} vertices, {len(edges)} edges"
     return "\n".join([_head(title), *body, "</svg>"]) + "\n"
 
 
 def _capped(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a vertex or an edge whose weight is at most 1: equal weights under `minmax` can be larger."""
+    """Limit the weight of a vertex or an edge to 1: equal weights under `minmax` can be larger."""
     return {**part, "weight": min(part["weight"], 1.0)}
 
 

@@ -1,4 +1,4 @@
-"""One fusion graph made explicit: to look at, to export, and to explain a similarity with."""
+"""An explicit fusion graph: for inspection, export, and the explanation of similarities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import ROUNDING
-from rankloom.errors import MissingExtraError, UnknownNameError
+from rankloom.errors import MissingExtraError, check_choice
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.draw import to_svg
 
@@ -26,15 +26,14 @@ GRAPH_NORMS = ("max", "minmax")
 
 
 def check_graph_norm(name: str) -> None:
-    """Raise where there is no normalization of that name."""
-    if name not in GRAPH_NORMS:
-        raise UnknownNameError("graph_norm", name, GRAPH_NORMS)
+    """Raise UnknownNameError if there is no normalization of that name."""
+    check_choice("graph_norm", name, GRAPH_NORMS)
 
 
 def normalized(raw: Floats, graph_norm: str) -> Floats:
-    """Weights divided by the largest (`"max"`), or brought to [0, 1] (`"minmax"`).
+    """Return the weights divided by the largest (`"max"`), or rescaled to [0, 1] (`"minmax"`).
 
-    Under `"minmax"` weights that are all equal are left as they are.
+    Under `"minmax"`, weights that are all equal are returned unchanged.
 
     Examples
     --------
@@ -53,17 +52,17 @@ class FusionGraph:
     Attributes
     ----------
     id : str
-        Of the item or query it describes.
+        Id of the item or query that the graph describes.
     items : int32 array
         The vertices: item numbers, in the order of the lists.
     raw_vertices, vertices : float64 array
         Vertex weights before and after normalization.
     sources, targets : int32 array
-        Ends of each edge, as item numbers.
+        Source and target of each edge, as item numbers.
     raw_edges, edges : float64 array
         Edge weights before and after normalization.
     ids : mapping
-        Ids of the items; an item that is not in it goes by its number.
+        Ids of the items; an item without an id is shown by its number.
     """
 
     id: str
@@ -77,12 +76,12 @@ class FusionGraph:
 
     @property
     def vertices(self) -> Floats:
-        """Vertex weights, normalized: in [0, 1], but for equal ones under `minmax`, which stay as they are."""
+        """Normalized vertex weights, in [0, 1] (except equal weights under `minmax`, which stay as they are)."""
         return normalized(self.raw_vertices, self.graph_norm)
 
     @property
     def edges(self) -> Floats:
-        """Edge weights, normalized: in [0, 1], but for equal ones under `minmax`, which stay as they are."""
+        """Normalized edge weights, in [0, 1] (except equal weights under `minmax`, which stay as they are)."""
         return normalized(self.raw_edges, self.graph_norm)
 
     @property
@@ -94,7 +93,7 @@ class FusionGraph:
         return f"FusionGraph({self.id!r}, {len(self.items)} vertices, {len(self.sources)} edges, size {self.size:.4g})"
 
     def label(self, item: int) -> str:
-        """Return the id of a vertex; its number where it has none."""
+        """Return the id of a vertex, or its number if it has none."""
         return self.ids.get(item, str(item))
 
     def to_networkx(self) -> networkx.DiGraph:
@@ -111,7 +110,7 @@ class FusionGraph:
         return graph
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the graph in plain values, as `to_json` writes it."""
+        """Return the graph as plain data, as `to_json` writes it."""
         vertices = zip(self.items.tolist(), self.raw_vertices.tolist(), self.vertices.tolist(), strict=True)
         ends = zip(self.sources.tolist(), self.targets.tolist(), strict=True)
         edges = zip(ends, self.raw_edges.tolist(), self.edges.tolist(), strict=True)
@@ -130,12 +129,12 @@ class FusionGraph:
         }
 
     def to_svg(self, *, images: Mapping[int, str] | None = None) -> str:
-        """Return the graph as an SVG drawing: weight as area and as strength of lines.
+        """Return the graph as an SVG drawing; weights are shown as area and line width.
 
         Parameters
         ----------
         images : mapping of item number to address, optional
-            Images to put into the vertices; a `data:` address keeps the drawing in one file.
+            Images to draw in the vertices; with `data:` addresses the drawing is a single file.
         """
         return to_svg(self.to_dict(), images=images)
 
@@ -161,7 +160,7 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A vertex or an edge that two graphs share, and what it adds to their similarity."""
+    """A vertex or an edge shared by two graphs, and its contribution to their similarity."""
 
     kind: Literal["vertex", "edge"]
     source: int
@@ -174,7 +173,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an item came out as it did: the shared parts, most important first; they add up to `similarity`."""
+    """Why an item is similar to a query: the shared parts, largest first; their contributions sum to `similarity`."""
 
     query: str
     item: str
@@ -183,7 +182,7 @@ class Explanation:
     parts: tuple[Part, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation in plain values."""
+        """Return the explanation as plain data."""
         parts = [{name: getattr(part, name) for name in Part.__slots__} for part in self.parts]
         return {
             "query": self.query,
@@ -201,14 +200,14 @@ class Explanation:
 
 
 def explain(query: FusionGraph, item: FusionGraph, comparator: str) -> Explanation:
-    r"""Say which shared vertices and edges make up the similarity of two graphs, and how much each.
+    """Return the shared vertices and edges of two graphs and the contribution of each to their similarity.
 
-    A part adds the smaller of its two weights, over the denominator of the comparator.
+    A part contributes the smaller of its two weights, scaled so that the contributions sum to the similarity.
     """
     shared = _shared(query, item)
     common = sum(min(a, b) for _, _, a, b in shared)
-    whole = COMPARATORS[comparator].similarity(common, query.size, item.size)
-    unit = whole / common if common else 0.0
+    similarity = COMPARATORS[comparator].similarity(common, query.size, item.size)
+    unit = similarity / common if common else 0.0
     parts = [
         Part(
             "vertex" if source == target else "edge",
@@ -222,7 +221,7 @@ def explain(query: FusionGraph, item: FusionGraph, comparator: str) -> Explanati
         for source, target, a, b in shared
     ]
     parts.sort(key=lambda part: -part.contribution)
-    return Explanation(query.id, item.id, comparator, whole, tuple(parts))
+    return Explanation(query.id, item.id, comparator, similarity, tuple(parts))
 
 
 def _shared(a: FusionGraph, b: FusionGraph) -> list[tuple[int, int, float, float]]:
@@ -231,7 +230,7 @@ def _shared(a: FusionGraph, b: FusionGraph) -> list[tuple[int, int, float, float
 
 
 def _weights(graph: FusionGraph) -> dict[tuple[int, int], float]:
-    """Weights by ends; no edge joins an item to itself, so that stands for the vertex."""
+    """Return the weights by (source, target); as there are no self-loops, a vertex is keyed (item, item)."""
     vertices = graph.items.tolist()
     ends = [*zip(vertices, vertices, strict=True), *zip(graph.sources.tolist(), graph.targets.tolist(), strict=True)]
     return dict(zip(ends, [*graph.vertices.tolist(), *graph.edges.tolist()], strict=True))

@@ -1,12 +1,12 @@
 """The fusion-graph index: normalize, weave, compare.
 
-Every item of a collection is described by a graph woven from its lists and from its neighbors' lists, and a
-search compares graphs (Dourado, Pedronette, Torres, 2019). No graph is stored: the weight of an edge is the
-product P[q, A] * W[A, B], so two sparse matrices of one pattern hold the graphs of the whole collection, and
-their transpose leads from a vertex to the graphs that have it.
+Every item of a collection is described by a graph woven from its lists and its neighbors' lists, and a search
+compares graphs (Dourado, Pedronette, Torres, 2019). No graph is stored: the weight of an edge is the product
+P[q, A] * W[A, B], so two sparse matrices with the same pattern hold the graphs of the whole collection, and their
+transpose leads from a vertex to the graphs that have it.
 
-Inside, items are numbered anew so that neighbors stand together in memory (and in the files): what one query
-needs is then near what the one before it needed. Numbers are translated at the door, both ways.
+Internally, items are renumbered so that neighbors are close in memory and in the files, for locality between
+queries. Numbers are translated on the way in and out.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 KIND = "rankloom index"
 ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of the woven matrices
-FORMATS = range(1, 2)  # the format numbers that this version reads; it writes the last
+FORMATS = range(1, 2)  # format numbers that this version reads; it writes the last
 
 Array = NDArray[Any]
-#: An item by number or name, or the lists of an external query: one Ranks of one row for each ranker.
+#: An item by number or id, or the lists of an external query: for each ranker, Ranks of one row.
 Query = int | str | Sequence[Ranks]
 
 
@@ -56,15 +56,15 @@ class Settings:
     weighting: str = "paper"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; a weighting is left out where it is the paper's, as in files written before."""
+        """Return plain data; the paper's weighting is omitted, as in files of older versions."""
         plain = asdict(self)
         return plain if self.weighting != "paper" else {k: v for k, v in plain.items() if k != "weighting"}
 
 
 class FusionIndex:
-    """Fusion graphs of a collection, searched exactly and without looking at all of them.
+    """Fusion graphs of a collection, with exact search that examines only some of them.
 
-    Made by `build` or `open`; read-only, and safe to search from several threads.
+    Created by `build` or `open`; read-only, and safe to search from several threads.
 
     Examples
     --------
@@ -111,26 +111,26 @@ class FusionIndex:
         Parameters
         ----------
         ranks : sequence of Ranks
-            Collection ranks, one for each ranker: row i is item i's own list. Ranks with names are matched by
-            name; an item without a list of its own has an empty one.
+            Collection ranks, one for each ranker: row i is item i's list. Ranks with ids are matched by id; an item
+            without a list gets an empty one.
         cutoff : int
-            The paper's L: how many items of each list make up the graph.
+            The number of items of each list that make up the graph (the paper's L).
         depth : int
-            How deep the lists are looked at for repositioning.
+            The length of the lists used for repositioning.
         reposition : bool
-            Whether to apply Eq. (1) before the cut.
+            Whether to apply Eq. (1) before cutting the lists.
         graph_norm : {"max", "minmax"}
-            Weights divided by the largest, as the paper says, or brought to [0, 1], as the authors' program does.
+            Divide weights by the largest, as in the paper, or rescale them to [0, 1], as in the authors' program.
         comparator : str
             How graphs are compared, a name in `COMPARATORS`: "wgu", Eq. (5), or "mcs", Eq. (4).
         weighting : str
             How lists become vertex and edge weights, a name in `WEIGHTINGS`: "paper", Eq. (2) and (3).
         keep_scores : bool
-            Keep the scores of the lists, so that external queries can be given virtual positions.
+            Store the scores of the lists, which virtual positions of external queries need.
         threads : int, optional
-            How many threads to use; all that the process may, by default. The result does not depend on it.
+            Number of threads; by default all available CPUs. The result does not depend on it.
         progress : callable, optional
-            Told the stage, how much of it is done and how much there is.
+            Called with the stage, the number of rows done and the total.
         """
         check_graph_norm(graph_norm)
         if not (isinstance(reposition, bool) and isinstance(keep_scores, bool)):
@@ -142,13 +142,13 @@ class FusionIndex:
         check_choice("weighting", weighting, WEIGHTINGS)
         collection = [r.head(depth) for r in align_collection(ranks)]
         settings = Settings(len(collection), cutoff, int(depth), reposition, graph_norm, comparator, weighting)
-        how: Any = {"threads": threads, "progress": progress}
+        run: Any = {"threads": threads, "progress": progress}
         order = Order.of(collection[0])
-        inside = (order.inside(r, threads=threads) for r in collection)  # one ranker at a time: lists may be deep
-        normalized = normalize_collection(inside, cutoff, repositioned=reposition, **how)
+        inside = (order.inside(r, threads=threads) for r in collection)  # lazily: deep lists take much memory
+        normalized = normalize_collection(inside, cutoff, repositioned=reposition, **run)
         scratch = Scratch(len(order.numbers))
-        woven = weave(normalized, scratch, weighting, **how)
-        norms = measure(woven, woven, graph_norm == "minmax", scratch, **how)
+        woven = weave(normalized, scratch, weighting, **run)
+        norms = measure(woven, woven, graph_norm == "minmax", scratch, **run)
         arrays = {
             **order._asdict(),
             **dict(zip(ROWS, woven, strict=True)),
@@ -163,7 +163,7 @@ class FusionIndex:
 
     @property
     def item_ids(self) -> Ids | None:
-        """Outside names of the items, where the index was built with names."""
+        """Ids of the items, if the index was built from ranks with ids."""
         if self._ids is None and "id_ptr" in self._arrays:
             self._ids = unpack_ids(self._arrays["id_bytes"], self._arrays["id_ptr"])
         return self._ids
@@ -182,26 +182,26 @@ class FusionIndex:
     ) -> Ranks:
         """Return the k items whose graphs are most similar to each query's, best first.
 
-        The answer is that of comparing the query graph with every graph of the collection. Similarities are
-        computed in float64 and rounded to float32; among equals the query itself comes first, then the smaller
+        The result is exact, as if the query graph were compared with every graph of the collection. Similarities are
+        computed in float64 and rounded to float32; in a tie the query itself comes first, then the smaller item
         number. Items that share no vertex with the query are not returned.
 
         Parameters
         ----------
         queries : sequence of Ranks, optional
-            External queries: their lists by each ranker, in the order of `build`. Without them every item
-            of the collection is a query.
+            External queries: their lists by each ranker, in the order of `build`. By default every item of the
+            collection is a query.
         k : int
-            How many answers to return.
+            Number of items to return.
         items : sequence of int or str, optional
-            Only these items as queries, by number or name.
+            Search only with these items, by number or id.
         comparator : {"wgu", "mcs"}, optional
-            Instead of the one given to `build`.
+            Overrides the one given to `build`.
         virtual : bool, optional
-            Whether to reposition the lists of external queries by the position that the query would take in
-            each item's list. By default where both sides of a ranker have scores.
+            Whether to reposition the lists of external queries by their virtual positions: those that the query
+            would take in each item's list. By default, for rankers with scores in both the index and the queries.
         missing : {"error", "drop", "empty"}
-            What to do with an external query that some ranker has no list for.
+            How to treat an external query that some ranker has no list for.
         threads, progress
             As in `build`.
 
@@ -214,33 +214,33 @@ class FusionIndex:
         if queries is not None and items is not None:
             raise InputError("Give external queries or items of the collection, not both.")
         if queries is None and virtual is not None:
-            raise InputError("Virtual positions are for external queries; leave virtual out for items.")
+            raise InputError("Virtual positions are for external queries only; omit virtual when searching with items.")
         if virtual is not None and not isinstance(virtual, bool):
             raise InputError(f"virtual must be True, False or None; got {virtual!r}.")
         settings = (comparator or self.settings.comparator, k, threads, progress)
         if queries is not None:
-            woven, names = self._weave_external(queries, virtual, missing, threads, progress)
+            woven, ids = self._weave_external(queries, virtual, missing, threads, progress)
             rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
             norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots, threads=threads)
-            return self._answer(woven, norms, rows, rows, names, *settings)
+            return self._search(woven, norms, rows, rows, ids, *settings)
         if items is not None:
             if isinstance(items, str) or not isinstance(items, Iterable):
-                raise InputError(f"items must be a list of names or numbers; got {items!r}.")
+                raise InputError(f"items must be a list of ids or numbers; got {items!r}.")
             chosen = np.array([self._number(item) for item in items], np.int32)
-            names = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
+            ids = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
             rows = self._arrays["places"][chosen]
             into = np.arange(len(rows), dtype=np.int32)
-            return self._answer(self._woven, self._arrays["norms"], rows, into, names, *settings)
+            return self._search(self._woven, self._arrays["norms"], rows, into, ids, *settings)
         rows = np.arange(self.n_items, dtype=np.int32)
-        return self._answer(self._woven, self._arrays["norms"], rows, self._arrays["numbers"], self.item_ids, *settings)
+        return self._search(self._woven, self._arrays["norms"], rows, self._arrays["numbers"], self.item_ids, *settings)
 
-    def _answer(
+    def _search(
         self,
         graphs: Woven,
         norms: Array,
         rows: Array,
         into: Array,
-        names: Ids | None,
+        query_ids: Ids | None,
         comparator: str,
         k: int,
         threads: int | None,
@@ -255,15 +255,15 @@ class FusionIndex:
         rows.flags.writeable = into.flags.writeable = False
         graph = (graphs, norms, graphs is self._woven)
         collection = (self._woven, self._arrays["norms"], self._postings, self._arrays["numbers"])
-        code = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
-        how = (self.settings.graph_norm == "minmax", code, compiled(chosen.similarity), compiled(chosen.bound))
+        kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
+        method = (self.settings.graph_norm == "minmax", kind, compiled(chosen.similarity), compiled(chosen.bound))
 
         def work(start: int, stop: int) -> None:
             with self._slots.borrowed() as slot, self._marks.borrowed() as seen:
-                search(start, stop, rows, into, *graph, *collection, *how, slot, seen, out, similarities)
+                search(start, stop, rows, into, *graph, *collection, *method, slot, seen, out, similarities)
 
         run_blocks(work, len(rows), stage="Searching", threads=threads, progress=progress)
-        return Ranks.trusted(out, similarities, self.n_items, item_ids=self.item_ids, query_ids=names)
+        return Ranks.trusted(out, similarities, self.n_items, item_ids=self.item_ids, query_ids=query_ids)
 
     def _weave_external(
         self,
@@ -273,12 +273,12 @@ class FusionIndex:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[Woven, Ids | None]:
-        """Lists of external queries, normalized as the collection's were, and woven."""
+        """Return the graphs of external queries, normalized and woven as those of the collection, and their ids."""
         check_ranks(queries)
         if len(queries) != self.settings.n_rankers:
             raise InputError(
-                f"The index is of {self.settings.n_rankers} rankers, and queries need the ranks of each, in the same "
-                f"order; got {len(queries)}."
+                f"The index has {self.settings.n_rankers} rankers, and queries need the lists of each, in the same "
+                f"order; got those of {len(queries)}."
             )
         aligned = [self._numbered(r).head(self.settings.depth) for r in align(queries, missing=missing)]
         scores = [self._arrays.get(f"scores_{ranker}") for ranker in range(len(aligned))]
@@ -293,61 +293,61 @@ class FusionIndex:
             return queries.renumbered(self.item_ids)
         if queries.item_ids is not None:
             raise InputError(
-                "The queries name their items and the index does not; "
-                "build it from ranks with names, or search by number."
+                "The queries have item ids and the index does not; "
+                "build it from ranks with ids, or search with item numbers."
             )
         if queries.n_items > self.n_items:
             raise InputError(
-                f"The queries are of a collection of {queries.n_items} items, the index of {self.n_items}; "
+                f"The queries rank a collection of {queries.n_items} items, but the index has {self.n_items}; "
                 "rank the same collection."
             )
         return queries
 
     def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
-        """Return the fusion graph of an item, or of an external query, made explicit.
+        """Return the explicit fusion graph of an item or of an external query.
 
         Parameters
         ----------
         query : int, str, or sequence of Ranks
-            An item by number or name, or the lists of one external query.
+            An item by number or id, or the lists of one external query.
         virtual : bool, optional
             As in `search`, for an external query.
         """
         if isinstance(query, (int, str, np.integer)):
             number = self._number(query)
-            return self._explicit(self._name(number), self._woven, int(self._arrays["places"][number]))
-        woven, names = self._weave_external(query, virtual)
+            return self._explicit(self._id(number), self._woven, int(self._arrays["places"][number]))
+        woven, ids = self._weave_external(query, virtual)
         if len(woven.ptr) != 2:
-            raise InputError(f"A graph is of one query; got lists of {len(woven.ptr) - 1}.")
-        return self._explicit("query" if names is None else names[0], woven, 0)
+            raise InputError(f"Give the lists of one query; got {len(woven.ptr) - 1} queries.")
+        return self._explicit("query" if ids is None else ids[0], woven, 0)
 
-    def _explicit(self, name: str, graphs: Woven, row: int) -> FusionGraph:
+    def _explicit(self, id: str, graphs: Woven, row: int) -> FusionGraph:
         entries = slice(graphs.ptr[row], graphs.ptr[row + 1])
         members, numbers = graphs.items[entries], self._arrays["numbers"]
         sources, targets, weights = [], [], []
         for member, nearness in zip(members.tolist(), graphs.P[entries].tolist(), strict=True):
             listed = slice(self._woven.ptr[member], self._woven.ptr[member + 1])
             others = self._woven.items[listed]
-            kept = np.isin(others, members) & (others != member)
-            sources.append(np.full(np.count_nonzero(kept), numbers[member], np.int32))
-            targets.append(numbers[others[kept]])
-            weights.append(nearness * self._woven.W[listed][kept].astype(np.float64))
+            joined = np.isin(others, members) & (others != member)
+            sources.append(np.full(np.count_nonzero(joined), numbers[member], np.int32))
+            targets.append(numbers[others[joined]])
+            weights.append(nearness * self._woven.W[listed][joined].astype(np.float64))
         items = numbers[members]
         return FusionGraph(
-            name,
+            id,
             items,
             graphs.W[entries].astype(np.float64),
             np.concatenate([np.empty(0, np.int32), *sources]),
             np.concatenate([np.empty(0, np.int32), *targets]),
             np.concatenate([np.empty(0), *weights]),
             self.settings.graph_norm,
-            {item: self._name(item) for item in items.tolist()},
+            {item: self._id(item) for item in items.tolist()},
         )
 
     def explain(
         self, query: Query, item: int | str, *, comparator: str | None = None, virtual: bool | None = None
     ) -> Explanation:
-        """Say why an item is similar to a query: shared vertices and edges, whose parts add up.
+        """Return the vertices and edges that an item shares with a query, and their contributions to the similarity.
 
         Examples
         --------
@@ -359,11 +359,11 @@ class FusionIndex:
           0.0250  vertex  0
           0.0250  vertex  1
         """
-        asked = self.graph(query, virtual=virtual)
-        return explain(asked, self.graph(item), comparator or self.settings.comparator)
+        graph = self.graph(query, virtual=virtual)
+        return explain(graph, self.graph(item), comparator or self.settings.comparator)
 
     def save(self, path: str | Path) -> None:
-        """Write the index to a folder, whole or not at all; an index that is there already is replaced."""
+        """Write the index to a folder, atomically; an existing index is replaced."""
         meta = {
             "kind": KIND,
             "format": FORMATS[-1],
@@ -375,14 +375,13 @@ class FusionIndex:
 
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> FusionIndex:
-        """Open an index that was saved; its arrays are memory-mapped.
+        """Open a saved index; its arrays are memory-mapped.
 
         Parameters
         ----------
         verify : bool
-            Read all files once, compare their checksums and check that every number points into the collection.
-            Without it the index opens at once, but damage inside a file can go unseen, and a search of damaged
-            files can crash.
+            Read all files once to compare their checksums and to check that every item number is in range.
+            Otherwise the index opens immediately, but damage inside a file goes undetected and can crash a search.
         """
         arrays, meta = open_folder(Path(path), kind=KIND, formats=FORMATS, verify=verify)
         settings = Settings(**meta["settings"])
@@ -392,24 +391,24 @@ class FusionIndex:
     def _number(self, item: int | str) -> int:
         if isinstance(item, str):
             if self.item_ids is None:
-                raise InputError(f"The index has no names, only numbers 0 to {self.n_items - 1}; got {item!r}.")
+                raise InputError(f"The index has no item ids, only numbers 0 to {self.n_items - 1}; got {item!r}.")
             return self.item_ids.number(item, "item")
         if not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
             raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")
         return int(item)
 
-    def _name(self, number: int) -> str:
+    def _id(self, number: int) -> str:
         return str(number) if self.item_ids is None else self.item_ids[number]
 
     def __len__(self) -> int:
         return self.n_items
 
     def __repr__(self) -> str:
-        how = ", ".join(f"{name}={value!r}" for name, value in asdict(self.settings).items())
-        return f"FusionIndex(n_items={self.n_items}, {how})"
+        settings = ", ".join(f"{name}={value!r}" for name, value in asdict(self.settings).items())
+        return f"FusionIndex(n_items={self.n_items}, {settings})"
 
 
 def _scores_of_lists(ranks: Ranks) -> NDArray[np.float32]:
-    """Scores of collection ranks, -inf after the end of a list."""
+    """Return the scores of collection ranks, with -inf after the end of each list."""
     assert ranks.scores is not None
     return np.where(ranks.items == PAD, np.float32(-np.inf), ranks.scores)

@@ -1,7 +1,7 @@
-r"""Rank normalization: repositioning (Eq. 1), the cut, and rescaling.
+r"""Rank normalization: repositioning (Eq. 1), cutting, and rescaling.
 
-`normalize_collection` and `normalize_queries` do for the lists of items and of external queries what the paper does
-before it weaves them; rescaling depends on positions alone, so `weave` looks it up in a table.
+`normalize_collection` and `normalize_queries` prepare the lists of items and of external queries for weaving.
+Rescaled scores depend on positions only, so `weave` looks them up in a table.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ def normalize_collection(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Ranks]:
-    """Return the lists of a collection as graphs are woven from them: repositioned if asked for, then cut.
+    """Return the lists of a collection, repositioned if `repositioned`, then cut.
 
     Parameters
     ----------
@@ -47,22 +47,22 @@ def normalize_queries(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Ranks]:
-    """Return the lists of external queries as graphs are woven from them: repositioned where they can be, then cut.
+    """Return the lists of external queries, repositioned if scores allow it, then cut.
 
     Parameters
     ----------
     queries : sequence of Ranks
         One for each ranker.
     scores : sequence of arrays or None
-        The scores of the items' own lists by each ranker, as `reposition_queries` takes them.
+        The scores of the items' lists by each ranker, as for `reposition_queries`.
     virtual : bool, optional
-        Whether queries get virtual positions; by default where both sides of a ranker have scores.
+        Whether to use virtual positions; by default, for rankers with scores in both the index and the queries.
     """
     normalized = []
     for number, (ranks, own) in enumerate(zip(queries, scores, strict=True), 1):
         if virtual and (own is None or ranks.scores is None):
             raise InputError(
-                f"Virtual positions need scores on both sides; ranker {number} has none in "
+                f"Virtual positions need scores in the index and in the queries; ranker {number} has none in "
                 f"{'the index' if own is None else 'the queries'}. Search with virtual=False."
             )
         if virtual is False or own is None or ranks.scores is None:
@@ -75,25 +75,25 @@ def normalize_queries(
 def reposition(
     ranks: Ranks, cutoff: int | None = None, *, threads: int | None = None, progress: Progress | None = None
 ) -> Ranks:
-    r"""Move up the items that list the query in return.
+    r"""Move up the items whose own lists contain the query.
 
     .. math:: \delta(i, j) = \rho_i(j) + \rho_j(i) + \max(\rho_i(j), \rho_j(i))
 
-    where :math:`\rho_i(j)` is the position of j in i's list, from 1, and one more than the length of i's
-    list where j is not in it. Each list is sorted by :math:`\delta`, ascending; ties keep their order.
-    O(n * depth): every position is looked up in the transposed lists.
+    where :math:`\rho_i(j)` is the position of j in i's list, from 1, or one more than the length of i's list if j is
+    not in it. Each list is sorted by :math:`\delta`, ascending; ties keep their order.
+    Takes O(n * depth), as positions are looked up in the transposed lists.
 
     Parameters
     ----------
     ranks : Ranks
-        Collection ranks: row i is item i's own list.
+        Collection ranks: row i is item i's list.
     cutoff : int, optional
         Length to cut the lists to afterwards.
 
     Returns
     -------
     Ranks
-        Without scores: those no longer go with the order.
+        Without scores, which no longer match the order.
 
     References
     ----------
@@ -101,7 +101,7 @@ def reposition(
 
     Examples
     --------
-    Item 1 comes after item 2 in item 0's list, but is the one that lists item 0:
+    In item 0's list, item 1 comes after item 2, but only item 1 lists item 0:
 
     >>> reposition(Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 3], [3, 2, 1]])).items[0]
     array([0, 1, 2], dtype=int32)
@@ -111,13 +111,13 @@ def reposition(
     if ranks.n_queries != ranks.n_items:
         raise InputError(
             f"Repositioning needs collection ranks, a row for each item; got {ranks.n_queries} rows, "
-            f"{ranks.n_items} items. Use Ranks.as_collection() if the rows have names."
+            f"{ranks.n_items} items. Use Ranks.as_collection() if the rows have ids."
         )
     if cutoff is not None and cutoff < 1:
         raise InputError(f"cutoff must be at least 1; got {cutoff}.")
     lists = contiguous(ranks.items)
     lengths = frozen(ranks.lengths())
-    back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, places=True)
+    back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, columns=True)
     out = np.empty((ranks.n_items, min(cutoff or ranks.depth, ranks.depth)), np.int32)
     scratch = Scratch(ranks.n_items)
 
@@ -130,7 +130,7 @@ def reposition(
 
 
 def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """Rows of padded lists as pointers and items, unsigned as kernels like them; full lists need no copy."""
+    """Return padded lists as row pointers and unsigned items, without a copy if no list is padded."""
     ptr = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lengths, out=ptr[1:])
     items = (lists.reshape(-1) if ptr[-1] == lists.size else lists[lists != PAD]).view(np.uint32)
@@ -146,18 +146,18 @@ def reposition_queries(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
-    r"""Move items of external queries by the position that the query *would* take.
+    """Reposition the lists of external queries by the positions that the queries *would* take.
 
-    An external query is in nobody's list. Where scores are comparable, its position in j's list is taken
-    as one more than the number of items there that score strictly better against j than the query does;
-    then Eq. (1) applies as it does in the collection. The positions are found by binary search.
+    An external query is in no item's list. If scores are comparable, its virtual position in j's list is one more than
+    the number of items there that score strictly higher than the query does; then Eq. (1) applies as in the collection.
+    The positions are found by binary search.
 
     Parameters
     ----------
     queries : Ranks
         With scores.
     scores : float32 array of shape (n_items, depth)
-        Scores of the items' own lists by the same ranker, non-increasing; -inf after the end of a list.
+        Scores of the items' lists by the same ranker, non-increasing; -inf after the end of a list.
     cutoff : int
         Length to cut the lists to afterwards.
 
@@ -172,12 +172,12 @@ def reposition_queries(
     from rankloom._kernels import lists as kernels
 
     if queries.scores is None:
-        raise InputError("Virtual positions need scores, and these queries have none; search with virtual=False.")
-    lists, mine, own = contiguous(queries.items), contiguous(queries.scores), contiguous(scores)
+        raise InputError("Virtual positions need scores, but the queries have none; search with virtual=False.")
+    lists, query_scores, own = contiguous(queries.items), contiguous(queries.scores), contiguous(scores)
     lengths = frozen(queries.lengths())
     out = np.empty((queries.n_queries, min(cutoff, queries.depth)), np.int32)
     run_blocks(
-        lambda start, stop: kernels.reposition_queries(start, stop, lists, mine, lengths, own, out),
+        lambda start, stop: kernels.reposition_queries(start, stop, lists, query_scores, lengths, own, out),
         queries.n_queries,
         stage="Repositioning",
         threads=threads,
@@ -187,7 +187,7 @@ def reposition_queries(
 
 
 def contiguous(array: NDArray[T]) -> NDArray[T]:
-    """Return the array as kernels are compiled for: row after row, and read-only."""
+    """Return the array in C order and read-only, as the kernels are compiled for."""
     rows = np.ascontiguousarray(array)
     rows = rows.view()
     rows.flags.writeable = False
@@ -218,7 +218,7 @@ def rescale(ranks: Ranks) -> Ranks:
 
 
 def rescaled_steps(depth: int) -> NDArray[np.float32]:
-    """Return the scores of a list of each length from 0 to `depth`, a row each.
+    """Return a table whose row n has the rescaled scores of a list of length n, for n from 0 to `depth`.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Normalized lists woven into the matrices W and P: the graphs of a whole collection, and their sizes.
+"""Weaving of normalized lists into the matrices W and P, which hold the graphs of a whole collection.
 
 With s_r(q, A) the rescaled score and p_r(q, A) the position of A in the list of q by ranker r, from 1,
 
     W[q, A] = sum over r of s_r(q, A)        the weight of vertex A in the graph of q (Eq. 2)
     P[q, A] = sum over r of 1 / p_r(q, A)    so that edge A -> B weighs P[q, A] * W[A, B] (Eq. 3)
 
-over the rankers r in whose list A is. Both have at most (rankers x cutoff) entries a row. What is summed up is a
-*weighting*, a function of positions and rescaled scores; the paper's is one of `WEIGHTINGS`.
+over the rankers r whose list contains A. Both have at most (rankers x cutoff) entries a row. The terms of the sums are
+given by a *weighting*, a function of positions and rescaled scores; the paper's is one of `WEIGHTINGS`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankloom._kernels.graphs import Woven
 
 Array = NDArray[Any]
-#: (positions from 1, rescaled scores) of a list -> what each item adds to W and to P: two arrays, all positive
+#: (positions from 1, rescaled scores) of a list -> the terms of each item in W and in P: two arrays, all positive
 Weighting = Callable[[NDArray[np.int64], NDArray[np.float32]], tuple[Array, Array]]
 
 #: The weightings by name; a plug-in adds one through the entry-point group ``rankloom.weightings``.
@@ -46,7 +46,7 @@ def paper_weighting(positions: NDArray[np.int64], scores: NDArray[np.float32]) -
 
 
 def weighting_tables(name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return what an item adds to W and to P, by the length of its list and its place there, from 0.
+    """Return the terms of an item in W and in P, by the length of its list and its position, less 1.
 
     Examples
     --------
@@ -78,14 +78,14 @@ def _positive(given: Any, length: int) -> bool:
 
 
 class Order(NamedTuple):
-    """The numbering inside an index: items in breadth-first order, so that neighbors stand together in memory.
+    """The internal numbering of an index: items in breadth-first order, so that neighbors are close in memory.
 
     Attributes
     ----------
     numbers : int32 array
-        The item at each place.
+        The item number of each internal number.
     places : int32 array
-        The place of each item.
+        The internal number of each item.
     """
 
     numbers: NDArray[np.int32]
@@ -93,7 +93,7 @@ class Order(NamedTuple):
 
     @classmethod
     def of(cls, ranks: Ranks) -> Order:
-        """Return the order in which a walk along a collection's lists meets its items."""
+        """Return the breadth-first order of a collection's items along its lists."""
         from rankloom._kernels.lists import visiting_order
 
         numbers = frozen(visiting_order(contiguous(ranks.items)))
@@ -102,11 +102,11 @@ class Order(NamedTuple):
         return cls(numbers, frozen(places))
 
     def inside(self, ranks: Ranks, *, threads: int | None = None) -> Ranks:
-        """Return collection ranks with rows and items renumbered: row i is that of ``numbers[i]``."""
+        """Return collection ranks in the internal numbering: row i is the list of item ``numbers[i]``."""
         return self._relabeled(ranks, self.numbers, threads)
 
     def inside_queries(self, queries: Ranks) -> Ranks:
-        """Return the lists of external queries with their items renumbered."""
+        """Return the lists of external queries with items in the internal numbering."""
         return self._relabeled(queries, np.arange(queries.n_queries, dtype=np.int32), None)
 
     def _relabeled(self, ranks: Ranks, rows: NDArray[np.int32], threads: int | None) -> Ranks:
@@ -131,12 +131,12 @@ def weave(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Woven:
-    """Return W and P of lists that are normalized and cut; rescaled here.
+    """Return W and P of lists that are repositioned and cut; they are rescaled here.
 
     Parameters
     ----------
     ranks : sequence of Ranks
-        One for each ranker, of as many rows each.
+        One for each ranker, all with the same number of rows.
     scratch : Scratch
         Of the size of the collection.
     weighting : str
@@ -177,7 +177,7 @@ def measure(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
-    """Return what normalizes the graph of each row of `graphs`, and its size; edges come from `collection`."""
+    """Return the norms and the size of each graph in `graphs`; edges are looked up in `collection`."""
     from rankloom._kernels import graphs as kernels
 
     norms = np.empty((len(graphs.ptr) - 1, kernels.SIZE + 1), np.float64)
@@ -192,17 +192,17 @@ def measure(
 
 
 def postings(woven: Woven, norms: NDArray[np.float64]) -> dict[str, Array]:
-    """Return the transpose of the woven matrices: the graphs that have each item, and the smallest size of those."""
+    """Return the transpose of the woven matrices: the graphs that have each item, and their smallest size."""
     from rankloom._kernels.lists import transposed
-    from rankloom._kernels.search import least_sizes
+    from rankloom._kernels.search import min_sizes
 
-    ptr, rows, _ = transposed(woven.ptr, woven.items, len(norms), places=False)
-    least = np.empty(len(norms), np.float64)
-    least_sizes(ptr, rows, norms, least)
-    return {"post_ptr": ptr, "post_rows": rows, "post_least": frozen(least)}
+    ptr, rows, _ = transposed(woven.ptr, woven.items, len(norms), columns=False)
+    smallest = np.empty(len(norms), np.float64)
+    min_sizes(ptr, rows, norms, smallest)
+    return {"post_ptr": ptr, "post_rows": rows, "post_least": frozen(smallest)}
 
 
-#: What the arrays of an index are: type, and shape in terms of the items n and the entries of the matrices.
+#: The arrays of an index: dtype, and shape in terms of the number n of items and the entries of the matrices.
 ARRAYS = {
     "numbers": ("int32", "n"),
     "places": ("int32", "n"),
@@ -218,18 +218,20 @@ ARRAYS = {
 
 
 def check_arrays(arrays: Mapping[str, Array], n_rankers: int, *, entries: bool, path: object) -> None:
-    """Raise where the arrays of an opened index do not fit together: kernels would read beyond them.
+    """Raise IndexFileError if the arrays of an opened index are inconsistent: kernels would read out of bounds.
 
     Parameters
     ----------
     entries : bool
-        Look at every number, too: each must point into the collection.
+        Also check that all pointers and item numbers are in range.
     """
     wrong = next((name for name in ARRAYS if name not in arrays), None) or _misshapen(arrays, n_rankers)
     if wrong is None and entries:
-        wrong = _pointing_nowhere(arrays)
+        wrong = _out_of_range(arrays)
     if wrong is not None:
-        raise IndexFileError(f"The index at {path} is damaged: {wrong}.npy does not fit the others; build it again.")
+        raise IndexFileError(
+            f"The index at {path} is damaged: {wrong}.npy does not match the other files; build it again."
+        )
 
 
 def _misshapen(arrays: Mapping[str, Array], n_rankers: int) -> str | None:
@@ -244,7 +246,7 @@ def _misshapen(arrays: Mapping[str, Array], n_rankers: int) -> str | None:
     return None
 
 
-def _pointing_nowhere(arrays: Mapping[str, Array]) -> str | None:
+def _out_of_range(arrays: Mapping[str, Array]) -> str | None:
     n, n_entries = len(arrays["numbers"]), arrays["row_items"].size
     for name in ("row_ptr", "post_ptr"):
         ptr = arrays[name]
