@@ -1,8 +1,8 @@
-"""Per-query methods side by side with ranx (warm), in CPU seconds of one process.
+"""Per-query methods compared with ranx (compiled beforehand), in CPU seconds of one process.
 
-Both return the whole fused lists; ranx's are of strings, as it wants them, made beforehand. ranx's Borda and
-Condorcet take minutes on 10,000 queries: they run on 1,000, and their seconds are multiplied by ten (they treat every
-query by itself).
+Both return the complete fused lists; the runs of ranx, which use strings, are created beforehand. Borda and Condorcet
+of ranx take minutes for 10,000 queries: they run on 1,000, and their times are multiplied by ten (queries are
+independent).
 """
 
 import sys
@@ -13,7 +13,7 @@ import numpy as np
 
 DEPTH, RANKERS, CANDIDATES, N_ITEMS = 100, 4, 200, 100_000
 
-#: Our method with its options, ranx's name of the same and its normalization, the ratio aimed at.
+#: Our method with its options, the name of the same method in ranx and its normalization, the target ratio.
 PAIRS = [
     ("combsum", {}, "sum", "min-max", 10),
     ("combmin", {}, "min", "min-max", 10),
@@ -30,16 +30,16 @@ ALONE = [("combmed", {}), ("rlsim", {}), ("borda", {}), ("mra", {}), ("kemeny", 
 SLOW = ("bordafuse", "condorcet")
 
 
-def made(n_queries, seed=0):
-    """Return the ranks of rankers that see the same candidates, each with noise of its own."""
+def random_ranks(n_queries, seed=0):
+    """Return the ranks of rankers that score the same candidates, each with its own noise."""
     import rankloom as rl
 
     random = np.random.default_rng(seed)
     candidates = random.integers(0, N_ITEMS - CANDIDATES, n_queries)[:, None] + np.arange(CANDIDATES)
-    worth = random.normal(size=candidates.shape)
+    quality = random.normal(size=candidates.shape)
     ranks = []
     for _ in range(RANKERS):
-        scores = worth + random.normal(size=worth.shape)
+        scores = quality + random.normal(size=quality.shape)
         order = np.argsort(-scores, axis=1)[:, :DEPTH]
         ranks.append(
             rl.Ranks(
@@ -52,38 +52,38 @@ def made(n_queries, seed=0):
 
 
 def cpu(work):
-    """Return the CPU seconds that a call takes, all threads together."""
+    """Return the CPU seconds of a call, summed over threads."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def side_by_side(quick):
-    """Return the table: ours, ranx's, the ratio."""
+    """Return the table of our times, those of ranx, and their ratios."""
     import rankloom as rl
 
     n, few = (40, 20) if quick else (10_000, 1_000)
-    ranks = made(n)
-    whole = RANKERS * DEPTH
+    ranks = random_ranks(n)
+    k = RANKERS * DEPTH
     ours = {}
     for method, options in [*((name, options) for name, options, *_ in PAIRS), *ALONE]:
-        times = [cpu(lambda m=method, o=options: rl.fuse(ranks, m, whole, **o)) for _ in range(1 if quick else 3)]
+        times = [cpu(lambda m=method, o=options: rl.fuse(ranks, m, k, **o)) for _ in range(1 if quick else 3)]
         ours[method, str(options)] = min(times)
     if "numba" in sys.modules:
-        raise RuntimeError("a per-query method has loaded numba")
-    theirs = of_ranx(ranks, few)
+        raise RuntimeError("a per-query method loaded numba")
+    theirs = ranx_times(ranks, few)
     rows = [
         row(method, options, ours[method, str(options)], theirs[name] * (n / few if name in SLOW else 1), goal)
         for method, options, name, _, goal in PAIRS
     ]
     rows += [row(method, options, ours[method, str(options)], None, None) for method, options in ALONE]
-    title = f"Per-query methods and ranx ({n:,} queries, {DEPTH} items, {RANKERS} rankers; CPU seconds)"
-    note = f"ranx's Borda and Condorcet: taken on {few:,} queries, times {n // few}. numba is not loaded by ours."
+    title = f"Per-query methods compared with ranx ({n:,} queries, {DEPTH} items, {RANKERS} rankers; CPU seconds)"
+    note = f"Borda and Condorcet of ranx: measured on {few:,} queries, times {n // few}. Our methods do not load numba."
     return title, rows, note
 
 
 def row(method, options, seconds, other, goal):
-    """Return a line of the table."""
+    """Return a row of the table."""
     setting = ", ".join(f"{name}={value}" for name, value in options.items())
     return {
         "method": f"{method} ({setting})" if setting else method,
@@ -94,10 +94,10 @@ def row(method, options, seconds, other, goal):
     }
 
 
-def of_ranx(ranks, few):
-    """Return the CPU seconds of each of ranx's methods, compiled beforehand on a few queries."""
+def ranx_times(ranks, few):
+    """Return the CPU seconds of each method of ranx, compiled beforehand on a few queries."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its own
+        warnings.simplefilter("ignore")  # of ranx itself
         from ranx import Run, fuse
 
         runs = {n: [Run(r.rows(slice(0, n)).to_dict()) for r in ranks] for n in (5, few, ranks[0].n_queries)}

@@ -1,4 +1,4 @@
-"""Three rankers of scikit-learn's 1797 digits: pixels, directions of strokes, sums of rows and columns."""
+"""Three rankers of scikit-learn's 1797 digits: pixels, gradient directions, row and column sums."""
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -7,7 +7,7 @@ import rankloom as rl
 
 
 def rankers(depth=800, first=None):
-    """Return collection ranks: pix (l2), hog (l2), proj (l1); of the first so many digits, or of all."""
+    """Return the collection ranks of the first digits, or of all: pixels (l2), directions (l2), sums (l1)."""
     images = load_digits().images[:first]
     sums = np.hstack([images.sum(axis=1), images.sum(axis=2)])
     return [
@@ -18,7 +18,7 @@ def rankers(depth=800, first=None):
 
 
 def directions(images):
-    """Return histograms of 8 directions of the gradient, without sign, in 2 x 2 cells; of length 1."""
+    """Return unit-length histograms of 8 unsigned gradient directions in 2 x 2 cells."""
     across, down = np.zeros_like(images), np.zeros_like(images)
     across[:, :, 1:-1] = images[:, :, 2:] - images[:, :, :-2]
     down[:, 1:-1] = images[:, 2:] - images[:, :-2]

@@ -1,12 +1,12 @@
-"""Speed and memory, as ratios to a yardstick taken in the same process.
+"""Speed and memory benchmarks, relative to a yardstick measured in the same process.
 
     make bench                                       everything (about a quarter of an hour)
     .venv/bin/python benchmarks/run.py scale hubs    some parts
     .venv/bin/python benchmarks/run.py --quick       everything, on small collections
 
-The yardstick Y is the time of `np.sort` on as many random int64 as the lists have entries. Each part runs in a
-process of its own; results are printed as Markdown and kept in benchmarks/results/, and docs/benchmarks.md is written
-anew from what is there (not by --quick).
+The yardstick Y is the time of `np.sort` on as many random int64 as the lists have items in total. Each part runs in
+its own process. Results are printed as Markdown and, except with --quick, saved in benchmarks/results/, from which
+docs/benchmarks.md is regenerated.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
@@ -25,26 +26,26 @@ import numpy as np
 HERE = Path(__file__).parent
 
 
-def yardstick(entries, repeats=3):
-    """Return the time of np.sort on that many random int64, the best of a few."""
-    numbers = np.random.default_rng(0).integers(0, 2**62, entries)
+def yardstick(size, repeats=3):
+    """Return the time of np.sort on `size` random int64, the best of a few runs."""
+    numbers = np.random.default_rng(0).integers(0, 2**62, size)
     return min(timed(lambda: np.sort(numbers)) for _ in range(repeats))
 
 
 def timed(work):
-    """Return the seconds that a call takes."""
+    """Return the wall-clock seconds of a call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def peak_gb():
-    """Return the most memory that this process has had so far."""
+    """Return the peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def build_and_search(ranks, repeats=1, threads=None, **settings):
-    """Return the seconds of building an index and of searching with every item, the best of a few."""
+    """Return the seconds to build an index and to search with every item, the best of a few runs."""
     import rankloom as rl
 
     best = None
@@ -59,14 +60,14 @@ def build_and_search(ranks, repeats=1, threads=None, **settings):
 
 
 def warm():
-    """Compile the kernels, or load them."""
+    """Compile the kernels, or load them from the cache."""
     from synthetic import ring
 
     build_and_search(ring(500))
 
 
 def scale(quick):
-    """Build and search all items of small and large collections."""
+    """Build an index and search with every item, for small and large collections."""
     from synthetic import ring
 
     warm()
@@ -84,23 +85,24 @@ def scale(quick):
                 "search s": search,
                 "Y s": y,
                 "(build + search) / Y": (build + search) / y,
-                "us a query": search / n * 1e6,
+                "us per query": search / n * 1e6,
                 "peak GB": memory,
             }
         )
-    ratio = rows[-1]["us a query"] / rows[0]["us a query"]
-    note = f"A query at n = {large:,} takes {ratio:.2f} times one at n = {small:,} (target: at most 3.5)."
+    ratio = rows[-1]["us per query"] / rows[0]["us per query"]
+    note = f"A query at n = {large:,} takes {ratio:.2f} times as long as at n = {small:,} (target: at most 3.5)."
     if not quick:
         one_core = build_and_search(ring(20_000), 5, threads=1)[1] / 20_000
         note += (
             f" At n = 20,000, on one core, a query takes {one_core * 1e6:.1f} us here and 45 ms in the authors' "
             f"program: {0.045 / one_core:,.0f} times as long (target: at least 1000)."
         )
-    return "Build and search every item (ring, m = 3, L = 10, k = 10; target: at most 25 Y, 2 GB)", rows, note
+    title = "Build an index and search with every item (ring, m = 3, cutoff 10, k = 10; target: at most 25 Y, 2 GB)"
+    return title, rows, note
 
 
 def sizes(quick):
-    """Other cutoffs and numbers of rankers."""
+    """Vary the cutoff and the number of rankers."""
     from synthetic import ring
 
     warm()
@@ -112,17 +114,17 @@ def sizes(quick):
         rows.append(
             {
                 "m": m,
-                "L": length,
+                "cutoff": length,
                 "build s": build,
-                "us a query": search / n * 1e6,
+                "us per query": search / n * 1e6,
                 "(build + search) / Y": (build + search) / y,
             }
         )
-    return f"Numbers of rankers m and cutoffs L (ring, n = {n:,}, k = 10)", rows, ""
+    return f"Number of rankers m and cutoff (ring, n = {n:,}, k = 10)", rows, ""
 
 
 def hubs(quick):
-    """Collections in which some items are in very many lists."""
+    """Add items that are in very many lists."""
     from synthetic import ring
 
     warm()
@@ -130,13 +132,13 @@ def hubs(quick):
     for n in (10_000, 50_000) if quick else (10_000, 100_000, 1_000_000):
         for shares in ((), (0.01,), (0.1,), (0.1, 0.01, 0.01)):
             build, search = build_and_search(ring(n, hubs=shares))
-            where = " + ".join(f"{share:.0%}" for share in shares) or "none"
-            rows.append({"n": n, "hubs in": where, "build s": build, "us a query": search / n * 1e6})
-    return "Hubs: items that are in a share of all lists (ring, m = 3, L = 10, k = 10)", rows, ""
+            shown = " + ".join(f"{share:.0%}" for share in shares) or "none"
+            rows.append({"n": n, "hubs in": shown, "build s": build, "us per query": search / n * 1e6})
+    return "Hubs: items in a given share of all lists (ring, m = 3, cutoff 10, k = 10)", rows, ""
 
 
 def reposition(quick):
-    """Equation 1 on deep lists."""
+    """Apply Equation 1 to deep lists."""
     from synthetic import deep_lists
 
     from rankloom.fusion_graph.normalize import reposition
@@ -151,7 +153,7 @@ def reposition(quick):
 
 
 def latency(quick):
-    """One query at a time, from outside the collection, on an index opened from disk."""
+    """Search with one external query at a time, on an index opened from disk."""
     from synthetic import ring
 
     warm()
@@ -160,11 +162,11 @@ def latency(quick):
         with tempfile.TemporaryDirectory() as folder:
             for scored in (False, True):
                 rows.append(one_at_a_time(ring(n), scored, Path(folder) / f"{scored}.loom"))
-    return "One external query at a time, index memory-mapped (k = 10)", rows, ""
+    return "One external query at a time on a memory-mapped index (k = 10)", rows, ""
 
 
 def one_at_a_time(ranks, scored, path):
-    """Return what saving, opening and single queries cost, also with scores: then positions are virtual ones."""
+    """Return the times of saving, opening and single queries; with scores, these use virtual positions."""
     import rankloom as rl
 
     n = ranks[0].n_items
@@ -202,10 +204,10 @@ print(t1 - t0, time.process_time() - t1, light)
 
 
 def startup(quick):
-    """Import, first call on a new machine (compiling), first call of a later process; CPU seconds."""
+    """Measure the import and the first call, with kernels to compile and with cached kernels; CPU seconds."""
     rows = []
     with tempfile.TemporaryDirectory() as cache:
-        for what in ("new machine: nothing compiled yet", "later process"):
+        for process in ("first: kernels are compiled", "later: kernels are cached"):
             out = subprocess.run(
                 [sys.executable, "-c", START],
                 env={**os.environ, "NUMBA_CACHE_DIR": cache},
@@ -216,7 +218,7 @@ def startup(quick):
             imported, first, light = out.stdout.split()
             rows.append(
                 {
-                    "process": what,
+                    "process": process,
                     "import rankloom s": float(imported),
                     "first FG build and search s": float(first),
                     "import loads numba or scipy.stats": "no" if light == "True" else "yes",
@@ -227,18 +229,18 @@ def startup(quick):
     wall = timed(lambda: subprocess.run(command, capture_output=True, check=True))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    note = f"`rankloom --help`: {cpu:.2f} CPU s, {wall:.2f} s wall. Targets: 10 s to compile, 1 s later."
+    note = f"`rankloom --help`: {cpu:.2f} CPU s, {wall:.2f} s wall. Targets: 10 s with compilation, 1 s without."
     return "Start-up (CPU seconds)", rows, note
 
 
 def classic(quick):
-    """Per-query methods, side by side with ranx."""
+    """Compare the per-query methods with ranx."""
     from classic import side_by_side
 
     return side_by_side(quick)
 
 
-#: Seconds of the authors' program on digits, one thread, where there is one.
+#: Seconds of the authors' program on digits, with one thread, if there is a program.
 GRAPH_METHODS = {
     "rkgraph": 4.2,
     "corgraph": 2.5,
@@ -264,7 +266,7 @@ print(time.process_time() - cpu, time.perf_counter() - wall, resource.getrusage(
 
 
 def graphs(quick):
-    """The whole-collection graph methods: seconds on digits, memory on a larger collection (a process for each)."""
+    """Measure graph methods on whole collections: time on digits, memory on a larger one (a process for each)."""
     from digits import rankers
 
     import rankloom as rl
@@ -293,8 +295,8 @@ def graphs(quick):
             }
         )
     note = (
-        "Targets: half of the authors' program (UDLF, one thread, a quiet machine; for recknngraphccs its RECKNNGRAPH, "
-        "the older method), 4 GB."
+        "Targets: half the time of the authors' program (UDLF, one thread, idle machine; for recknngraphccs, its "
+        "RECKNNGRAPH, the older method), 4 GB."
     )
     title = (
         f"Graph methods (digits: {ranks[0].n_items:,} items, 3 rankers; large: ring, n = {n:,}, m = 3, depth {depth})"
@@ -306,7 +308,7 @@ PARTS = {part.__name__: part for part in (scale, sizes, hubs, reposition, latenc
 
 
 def markdown(title, rows, note):
-    """Return a table."""
+    """Return a section with a table."""
 
     def cell(value):
         if isinstance(value, float):
@@ -315,26 +317,26 @@ def markdown(title, rows, note):
 
     lines = [f"### {title}", "", "| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     lines += ["| " + " | ".join(cell(value) for value in row.values()) + " |" for row in rows]
-    return "\n".join([*lines, "", note, ""] if note else [*lines, ""])
+    return "\n".join([*lines, "", textwrap.fill(note, 120), ""] if note else [*lines, ""])
 
 
 def page(results):
-    """Return the page of all results that are kept."""
+    """Return the page of all saved results."""
     files = [results / f"{part}.json" for part in PARTS]
-    kept = [json.loads(file.read_text()) for file in files if file.exists()]
+    saved = [json.loads(file.read_text()) for file in files if file.exists()]
     head = [
         "# Benchmarks",
         "",
-        "Written by `make bench`; `benchmarks/run.py` says how figures are taken. Y is the time of `np.sort` on as",
-        "many random int64 as the lists have entries, in the same process. Taken with",
-        "; ".join(sorted({one["machine"] for one in kept})) + ".",
+        "Generated by `make bench`; `benchmarks/run.py` documents the method. Y is the time of `np.sort` on as many",
+        "random int64 as the lists have items in total, in the same process. Measured with",
+        "; ".join(sorted({one["machine"] for one in saved})) + ".",
         "",
     ]
-    return "\n".join([*head, *(markdown(one["title"], one["rows"], one["note"]) for one in kept)])
+    return "\n".join([*head, *(markdown(one["title"], one["rows"], one["note"]) for one in saved)])
 
 
 def machine():
-    """Return what the figures were taken on."""
+    """Return the versions and the machine of the measurements."""
     import numba
 
     import rankloom
@@ -346,7 +348,7 @@ def machine():
 
 
 def main():
-    """Run the parts asked for, each in a process of its own."""
+    """Run the given parts, each in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--quick", action="store_true", help="small collections")
@@ -366,8 +368,8 @@ def main():
         title, rows, note = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
         print(markdown(title, rows, note), flush=True)
         if not arguments.quick:
-            kept = {"machine": machine(), "title": title, "rows": rows, "note": note}
-            (results / f"{part}.json").write_text(json.dumps(kept, indent=1))
+            result = {"machine": machine(), "title": title, "rows": rows, "note": note}
+            (results / f"{part}.json").write_text(json.dumps(result, indent=1))
             (HERE.parent / "docs" / "benchmarks.md").write_text(page(results))
 
 
