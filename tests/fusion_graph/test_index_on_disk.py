@@ -163,36 +163,36 @@ def kill_a_saver(path, two, after):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_killed_save_leaves_a_complete_index(tmp_path, two):
-    paths, whole = two
+    paths, contents = two
     path, moments = tmp_path / "x.loom", random.Random(5)
     FusionIndex.open(paths[0]).save(path)
     interrupted = 0
     for _ in range(25):
         kill_a_saver(path, paths, moments.uniform(0, 0.08))
-        assert bits(FusionIndex.open(path)) in whole
+        assert bits(FusionIndex.open(path)) in contents
         interrupted += len(names(tmp_path)) > 1
     FusionIndex.open(paths[0]).save(path)
     assert names(tmp_path) == ["x.loom"]
-    assert bits(FusionIndex.open(path)) == whole[0]
+    assert bits(FusionIndex.open(path)) == contents[0]
     assert interrupted > 0  # otherwise the test proves nothing
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_killed_first_save_leaves_no_index_or_a_complete_one(tmp_path, two):
-    paths, whole = two
+    paths, contents = two
     moments = random.Random(6)
     for turn in range(12):
         path = tmp_path / str(turn) / "x.loom"
         path.parent.mkdir()
         kill_a_saver(path, paths, moments.uniform(0, 0.012))
         if path.exists():
-            assert bits(FusionIndex.open(path)) in whole
+            assert bits(FusionIndex.open(path)) in contents
         else:
             with pytest.raises(IndexFileError, match="There is no index at"):
                 FusionIndex.open(path)
         FusionIndex.open(paths[0]).save(path)
         assert names(path.parent) == ["x.loom"]
-        assert bits(FusionIndex.open(path)) == whole[0]
+        assert bits(FusionIndex.open(path)) == contents[0]
 
 
 # -- damaged files ------------------------------------------------------------------------------------------------
@@ -224,32 +224,32 @@ def test_all_files_are_covered_by_these_tests(saved):
 
 def test_a_truncated_file_is_rejected(damaged):
     path, file = damaged
-    whole = file.read_bytes()
-    for length in (0, 1, 8, 64, 128, len(whole) // 2, len(whole) - 1):
-        if length < len(whole):
-            file.write_bytes(whole[:length])
+    original = file.read_bytes()
+    for length in (0, 1, 8, 64, 128, len(original) // 2, len(original) - 1):
+        if length < len(original):
+            file.write_bytes(original[:length])
             assert_rejected(path, file.name)
 
 
 def test_a_changed_byte_is_rejected(damaged):
     path, file = damaged
-    whole = file.read_bytes()
+    original = file.read_bytes()
     positions = random.Random(file.name)
-    last = len(whole) - 1
+    last = len(original) - 1
     for position in {0, 5, 9, 30, 100, 127, last // 2, last, *(positions.randint(0, last) for _ in range(30))}:
         for mask in (0x01, 0x80, 0xFF):
-            file.write_bytes(whole[:position] + bytes([whole[position] ^ mask]) + whole[position + 1 :])
+            file.write_bytes(original[:position] + bytes([original[position] ^ mask]) + original[position + 1 :])
             assert_rejected(path, file.name)
-    file.write_bytes(whole)
+    file.write_bytes(original)
     FusionIndex.open(path)
 
 
 def test_every_flipped_bit_of_the_metadata_is_detected(saved, tmp_path):
     path = tmp_path / "x.loom"
     shutil.copytree(saved, path)
-    whole = (path / META).read_bytes()
-    for position in range(len(whole)):
-        (path / META).write_bytes(whole[:position] + bytes([whole[position] ^ 0x01]) + whole[position + 1 :])
+    original = (path / META).read_bytes()
+    for position in range(len(original)):
+        (path / META).write_bytes(original[:position] + bytes([original[position] ^ 0x01]) + original[position + 1 :])
         assert_rejected(path, META)
 
 
@@ -264,10 +264,10 @@ def test_a_missing_file_is_rejected(damaged):
 def test_a_file_with_appended_bytes_is_rejected(damaged):
     path, file = damaged
     for more in (b"\0", b"x" * 5000):
-        whole = file.read_bytes()
-        file.write_bytes(whole + more)
+        original = file.read_bytes()
+        file.write_bytes(original + more)
         assert_rejected(path, file.name)
-        file.write_bytes(whole)
+        file.write_bytes(original)
 
 
 def test_a_swapped_file_is_rejected(damaged):

@@ -327,9 +327,9 @@ def test_a_damaged_header_is_harmless_even_unverified(tmp_path):
     """Type and shape are in the metadata, which has its own checksum."""
     save_folder(tmp_path / "x", {"a": np.arange(SMALL)}, METADATA)
     file = tmp_path / "x" / "a.npy"
-    whole = file.read_bytes()
+    original = file.read_bytes()
     for position in range(128):
-        file.write_bytes(whole[:position] + b"(" + whole[position + 1 :])
+        file.write_bytes(original[:position] + b"(" + original[position + 1 :])
         np.testing.assert_array_equal(opened(tmp_path / "x", verify=False)[0]["a"], np.arange(SMALL))
 
 

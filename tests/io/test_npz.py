@@ -143,10 +143,10 @@ def test_a_damaged_file_is_an_input_error_or_read_correctly(data):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.npz")
         write_npz(ranks, path)
-        whole = bytearray(path.read_bytes())
-        cut = data.draw(st.integers(0, len(whole)))
-        whole[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
-        path.write_bytes(whole if data.draw(st.booleans()) else whole[:cut])
+        content = bytearray(path.read_bytes())
+        cut = data.draw(st.integers(0, len(content)))
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+        path.write_bytes(content if data.draw(st.booleans()) else content[:cut])
         try:
             read = read_npz(path)
         except InputError as error:

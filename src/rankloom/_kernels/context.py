@@ -73,10 +73,10 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
     """
     n = near.shape[0]
     depth = out.shape[1]
-    met, reached = np.empty(n, np.int32), np.empty(n, np.int32)
+    seen, reached = np.empty(n, np.int32), np.empty(n, np.int32)
     first, second = np.zeros(n), np.zeros(n)
     for i in range(start, stop):
-        n_met = n_reached = 0
+        n_seen = n_reached = 0
         for p in range(near.shape[1]):
             a = near[i, p]
             if a < 0:
@@ -90,18 +90,18 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
                         break
                     if slot[b] == 0:
                         slot[b] = 1
-                        met[n_met] = b
-                        n_met += 1
+                        seen[n_seen] = b
+                        n_seen += 1
                     first[b] += share[s] * kernel[i, p] * values[s, a, column]
-        for spot in range(n_met):
-            slot[met[spot]] = 0
+        for spot in range(n_seen):
+            slot[seen[spot]] = 0
         if eta > 0:
             slot[i] = 1
             reached[0] = i
             second[i] = eta
             n_reached = 1
-        for spot in range(n_met):
-            b = met[spot]
+        for spot in range(n_seen):
+            b = seen[spot]
             for entry in range(back_ptr[b], back_ptr[b + 1]):
                 j = back_rows[entry]
                 if slot[j] == 0:

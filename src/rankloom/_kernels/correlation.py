@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import sort_ascending
 
 CLOSE = 1e-9  # tolerance of thresholds, so that rounding does not decide
@@ -40,31 +41,22 @@ def unknown(i, j, absent, fused):
 
 
 @njit(cache=True, nogil=True)
-def pool_of(i, lists, back_ptr, back_rows, met, pool):
+def pool_of(i, lists, back_ptr, back_rows, seen, pool):
     """Collect the items in row i's lists, in order of appearance, then those whose lists have i, by ranker and number.
 
-    Return their number. `met` is scratch of False, cleared before returning.
+    Return their number. `seen` is scratch of False, cleared before returning.
     """
-    m, n, depth = lists.shape
-    size = 0
-    for r in range(m):
-        for p in range(depth):
-            item = lists[r, i, p]
-            if item < 0:
-                break
-            if not met[item]:
-                met[item] = True
-                pool[size] = item
-                size += 1
+    m, n, _ = lists.shape
+    size = collect_items(i, lists, seen, pool)
     for r in range(m):
         for entry in range(back_ptr[r * n + i], back_ptr[r * n + i + 1]):
             item = np.int64(back_rows[entry]) - r * n
-            if not met[item]:
-                met[item] = True
+            if not seen[item]:
+                seen[item] = True
                 pool[size] = item
                 size += 1
     for c in range(size):
-        met[pool[c]] = False
+        seen[pool[c]] = False
     return size
 
 
@@ -72,10 +64,10 @@ def pool_of(i, lists, back_ptr, back_rows, met, pool):
 def count_pools(start, stop, lists, back_ptr, back_rows, count):
     """Count the items in the pool of each row."""
     n = lists.shape[1]
-    met = np.zeros(n, np.bool_)
+    seen = np.zeros(n, np.bool_)
     pool = np.empty(n, np.int32)
     for i in range(start, stop):
-        count[i] = pool_of(i, lists, back_ptr, back_rows, met, pool)
+        count[i] = pool_of(i, lists, back_ptr, back_rows, seen, pool)
 
 
 @njit(cache=True, nogil=True)
@@ -84,14 +76,14 @@ def fuse_distances(
 ):
     """Compute the fused distances of each row's pool, and fill `nearest` with its nearest items; ties in pool order."""
     m, n, depth = lists.shape
-    met = np.zeros(n, np.bool_)
+    seen = np.zeros(n, np.bool_)
     pool = np.empty(n, np.int32)
     there = np.full((m, n), -1.0)
     back = np.full((m, n), -1.0)
     order = np.empty(n, np.int64)
     spare = np.empty(n, np.int64)
     for i in range(start, stop):
-        size = pool_of(i, lists, back_ptr, back_rows, met, pool)
+        size = pool_of(i, lists, back_ptr, back_rows, seen, pool)
         for r in range(m):
             for p in range(depth):
                 if lists[r, i, p] < 0:

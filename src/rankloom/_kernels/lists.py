@@ -16,12 +16,12 @@ def visiting_order(lists):
     """Return the items in breadth-first order over their lists, so that neighbors are close in memory."""
     n, depth = lists.shape
     order = np.empty(n, np.int32)
-    met = np.zeros(n, np.bool_)
+    seen = np.zeros(n, np.bool_)
     head = tail = 0
     for root in range(n):
-        if met[root]:
+        if seen[root]:
             continue
-        met[root] = True
+        seen[root] = True
         order[tail] = root
         tail += 1
         while head < tail:
@@ -31,11 +31,30 @@ def visiting_order(lists):
                 item = lists[row, p]
                 if item < 0:
                     break
-                if not met[item]:
-                    met[item] = True
+                if not seen[item]:
+                    seen[item] = True
                     order[tail] = item
                     tail += 1
     return order
+
+
+@njit(cache=True, nogil=True)
+def collect_items(i, lists, seen, pool):
+    """Collect the items of row i of several rankers' lists in order of appearance; return their number.
+
+    `seen` is scratch of False, in which the collected items are marked.
+    """
+    size = 0
+    for r in range(lists.shape[0]):
+        for p in range(lists.shape[2]):
+            item = lists[r, i, p]
+            if item < 0:
+                break
+            if not seen[item]:
+                seen[item] = True
+                pool[size] = item
+                size += 1
+    return size
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import sort_smallest
 
 
@@ -132,25 +133,16 @@ def rank_by_graph(start, stop, pools, k, tops, S, back_ptr, back_rows, back_colu
     n = pools.shape[1]
     m = tops.shape[0] // n
     row = np.zeros(n, np.float64)
-    met = np.zeros(n, np.bool_)
+    seen = np.zeros(n, np.bool_)
     capacity = pools.shape[0] * pools.shape[2]
     pool = np.empty(capacity, np.int32)
     key = np.empty(capacity, np.float64)
     order = np.empty(capacity, np.int64)
     spare = np.empty(capacity, np.int64)
     for i in range(start, stop):
-        size = 0
-        for r in range(pools.shape[0]):
-            for p in range(pools.shape[2]):
-                item = pools[r, i, p]
-                if item < 0:
-                    break
-                if not met[item]:
-                    met[item] = True
-                    pool[size] = item
-                    size += 1
+        size = collect_items(i, pools, seen, pool)
         for c in range(size):
-            met[pool[c]] = False
+            seen[pool[c]] = False
             key[c] = 1.0
         for r in range(m):
             add_graph_row(i, r * n, k, tops, S, back_ptr, back_rows, back_columns, row)

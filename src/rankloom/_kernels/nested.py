@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import sort_smallest
 
 
@@ -116,15 +117,15 @@ def strong_components(start, stop, ptr, items, item_levels, labels):
         label = labels[level]
         label[:] = -1
         index[:] = 0
-        met = n_waiting = 0
+        n_seen = n_waiting = 0
         for root in range(n):
             if index[root] > 0:
                 continue
             length = 1
             path[0] = root
             cursor[root] = ptr[root]
-            met += 1
-            index[root] = low[root] = met
+            n_seen += 1
+            index[root] = low[root] = n_seen
             waiting[n_waiting] = root
             n_waiting += 1
             while length > 0:
@@ -137,8 +138,8 @@ def strong_components(start, stop, ptr, items, item_levels, labels):
                         path[length] = w
                         length += 1
                         cursor[w] = ptr[w]
-                        met += 1
-                        index[w] = low[w] = met
+                        n_seen += 1
+                        index[w] = low[w] = n_seen
                         waiting[n_waiting] = w
                         n_waiting += 1
                     elif label[w] < 0:
@@ -221,20 +222,10 @@ def key_of(i, item, W, components, rules, weights):
 
 
 @njit(cache=True, nogil=True)
-def collect(i, pools, groups, rules, W, met, found):
+def collect(i, pools, groups, rules, W, seen, found):
     """Collect the candidates of row i: items of its lists in order of appearance, then of shared groups; add up W."""
-    n = met.size
-    size = 0
-    for r in range(pools.shape[0]):
-        for p in range(pools.shape[2]):
-            item = pools[r, i, p]
-            if item < 0:
-                break
-            if not met[item]:
-                met[item] = True
-                found[size] = item
-                size += 1
-    listed = size
+    n = seen.size
+    listed = size = collect_items(i, pools, seen, found)
     for r in range(W.shape[0]):
         row = r * n + i
         if rules.divided:  # own edges count twice
@@ -246,8 +237,8 @@ def collect(i, pools, groups, rules, W, met, found):
             for entry in range(first, groups.ptr[groups.back_rows[back] + 1]):
                 item = groups.items[entry]
                 W[r, item] += rules.gain[min(mine, groups.levels[entry])]
-                if not met[item]:
-                    met[item] = True
+                if not seen[item]:
+                    seen[item] = True
                     found[size] = item
                     size += 1
     return listed, size
@@ -270,7 +261,7 @@ def wider(here, level, starts, stops):
 
 
 @njit(cache=True, nogil=True)
-def add_members(i, components, rules, wanted, limit, ties, met, found, size, weights):
+def add_members(i, components, rules, wanted, limit, ties, seen, found, size, weights):
     """Add the best items that share only a component with row i, for one ranker.
 
     The members of a component are sorted: the first `wanted` new ones suffice, and once a member is not good enough,
@@ -285,8 +276,8 @@ def add_members(i, components, rules, wanted, limit, ties, met, found, size, wei
             weights[0] = rules.gain[level]
             if taken == wanted or not good_enough(joined(weights, rules.column[item], rules), limit, ties):
                 break
-            if not met[item]:
-                met[item] = True
+            if not seen[item]:
+                seen[item] = True
                 found[size] = item
                 size += 1
                 taken += 1
@@ -295,7 +286,7 @@ def add_members(i, components, rules, wanted, limit, ties, met, found, size, wei
 
 
 @njit(cache=True, nogil=True)
-def add_joint_members(i, components, rules, wanted, limit, ties, W, met, found, size, weights, key, level, at):
+def add_joint_members(i, components, rules, wanted, limit, ties, W, seen, found, size, weights, key, level, at):
     """Add the best items that share only components with row i, for several rankers (a threshold algorithm).
 
     The components of the rankers are scanned in turn, from the strongest level to the weakest, members by number. The
@@ -326,10 +317,10 @@ def add_joint_members(i, components, rules, wanted, limit, ties, W, met, found, 
                 here = components.offset[r, i]
                 item = components.members[r, level[r], at[r]]
                 at[r] += 1
-                if not met[item]:
+                if not seen[item]:
                     value = key_of(i, item, W, components, rules, weights)
                     if good_enough(value, limit, ties):
-                        met[item] = True
+                        seen[item] = True
                         found[size] = item
                         key[size] = value
                         size += 1
@@ -350,7 +341,7 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
     """
     m, n = components.offset.shape
     width = out.shape[1]
-    met = np.zeros(n, np.bool_)
+    seen = np.zeros(n, np.bool_)
     found = np.empty(n, np.int32)
     W = np.zeros((m, n), np.float64)
     key = np.empty(n, np.float64)
@@ -360,7 +351,7 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
     level = np.empty(m, np.int64)
     at = np.empty(m, np.int64)
     for i in range(start, stop):
-        listed, size = collect(i, pools, groups, rules, W, met, found)
+        listed, size = collect(i, pools, groups, rules, W, seen, found)
         found[listed:size].sort()
         for c in range(size):
             key[c] = key_of(i, found[c], W, components, rules, weights)
@@ -370,10 +361,10 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
             limit, ties = key[order[width - 1]], order[width - 1] >= listed
         before = size
         if m == 1:
-            size = add_members(i, components, rules, width, limit, ties, met, found, size, weights)
+            size = add_members(i, components, rules, width, limit, ties, seen, found, size, weights)
         else:
             size = add_joint_members(
-                i, components, rules, width, limit, ties, W, met, found, size, weights, key, level, at
+                i, components, rules, width, limit, ties, W, seen, found, size, weights, key, level, at
             )
         if size > before:
             found[listed:size].sort()
@@ -384,6 +375,6 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
             out[i, c] = found[order[c]] if c < size else -1
             scores[i, c] = -key[order[c]] if c < size else 0.0
         for c in range(size):
-            met[found[c]] = False
+            seen[found[c]] = False
             for r in range(m):
                 W[r, found[c]] = 0.0

@@ -11,8 +11,8 @@ LOW = (1 << 32) - 1  # mask of the half of a key that breaks ties
 
 
 @njit(cache=True, nogil=True)
-def overlap(terms, weights, ptr, docs, doc_weights, kind, common, met):
-    """Add up the common part of a query and each text; list those that share a term in `met`, return their number."""
+def overlap(terms, weights, ptr, docs, doc_weights, kind, common, seen):
+    """Add up the common part of a query and each text; list those that share a term in `seen`, return their number."""
     n = 0
     for at in range(terms.size):
         weight = np.float64(weights[at])
@@ -22,7 +22,7 @@ def overlap(terms, weights, ptr, docs, doc_weights, kind, common, met):
             part = weight * other if kind == PRODUCT else min(weight, other)
             if part > 0.0:
                 if common[doc] == 0.0:
-                    met[n] = doc
+                    seen[n] = doc
                     n += 1
                 common[doc] += part
     return n
@@ -78,7 +78,7 @@ def best(keys, n, own, bits, items):
 
 
 @njit(cache=True, nogil=True)
-def rank(start, stop, queries, texts, kinds, own, common, met, keys, single, single_bits, items, bits):
+def rank(start, stop, queries, texts, kinds, own, common, seen, keys, single, single_bits, items, bits):
     """Rank the texts for queries `start` to `stop` by score; ties: the query itself, then the smaller number.
 
     `queries` are (ptr, terms, weights, sizes) by row, `texts` (ptr, docs, weights, sizes) by term; `common` is scratch
@@ -88,12 +88,12 @@ def rank(start, stop, queries, texts, kinds, own, common, met, keys, single, sin
     ptr, docs, doc_weights, sizes = texts
     for q in range(start, stop):
         here = slice(q_ptr[q], q_ptr[q + 1])
-        n = overlap(q_terms[here], q_weights[here], ptr, docs, doc_weights, kinds[0], common, met)
+        n = overlap(q_terms[here], q_weights[here], ptr, docs, doc_weights, kinds[0], common, seen)
         if own and common[q] == 0.0:
-            met[n] = q
+            seen[n] = q
             n += 1
         for at in range(n):
-            doc = np.int64(met[at])  # LOW does not fit in 32 bits
+            doc = np.int64(seen[at])  # LOW does not fit in 32 bits
             value = ZERO if common[doc] == 0.0 else similarity(common[doc], q_sizes[q], sizes[doc], kinds[1])
             common[doc] = 0.0
             single[0] = value

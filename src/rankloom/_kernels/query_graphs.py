@@ -129,10 +129,10 @@ def article_growth(
                 continue
             other = lists[item, p]
             known = slot[other] != 0 and joined[slot[other] - 1] > first
-            met = joined[slot[other] - 1] - first - 1 if known else tail
-            if met < head or (not known and tail == cap):
+            index = joined[slot[other] - 1] - first - 1 if known else tail
+            if index < head or (not known and tail == cap):
                 continue
-            hop = hops[met] if known else hops[head] + 1
+            hop = hops[index] if known else hops[head] + 1
             value = decay**hop * jaccards[item, p]
             if value < threshold:
                 continue

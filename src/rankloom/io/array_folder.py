@@ -139,10 +139,10 @@ def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -
             os.fsync(stream.fileno())
         about = {"dtype": array.dtype.str, "shape": array.shape, "bytes": file.stat().st_size}
         files[name] = {**about, "sha256": _checksum(file)}
-    whole = {**meta, "files": files}
-    whole["checksum"] = _meta_checksum(whole)
+    complete = {**meta, "files": files}
+    complete["checksum"] = _meta_checksum(complete)
     with (folder / META).open("w", encoding="utf-8") as text:
-        json.dump(whole, text, indent=1)
+        json.dump(complete, text, indent=1)
         text.flush()
         os.fsync(text.fileno())
     _sync_folder(folder)
