@@ -594,10 +594,10 @@ def test_length_repr_and_settings():
 
 @pytest.mark.parametrize("name", ["wgu", "mcs"])
 @pytest.mark.parametrize("graph_norm", ["max", "minmax"])
-def test_a_comparator_that_is_called_gives_the_bits_of_the_one_written_into_the_kernel(name, graph_norm, monkeypatch):
+def test_inlined_and_called_comparators_are_bit_identical(name, graph_norm, monkeypatch):
     monkeypatch.setattr(compare.COMPARATORS, "_known", dict(compare.COMPARATORS))
-    written = compare.COMPARATORS[name].similarity
-    compare.register_comparator("copy")(FunctionType(written.__code__, written.__globals__, "copy"))
+    inlined = compare.COMPARATORS[name].similarity
+    compare.register_comparator("copy")(FunctionType(inlined.__code__, inlined.__globals__, "copy"))
     index = FusionIndex.build(random_collection(4, n=300, m=3, depth=12, hubs=2), graph_norm=graph_norm)
     expected, found = index.search(k=20, comparator=name), index.search(k=20, comparator="copy")
     np.testing.assert_array_equal(found.items, expected.items)

@@ -56,7 +56,7 @@ def weighting_tables(name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArr
     return _tables(WEIGHTINGS[name], name, cutoff)
 
 
-@lru_cache(maxsize=64)  # a single query would spend most of its time here
+@lru_cache(maxsize=64)  # computing the tables would dominate the time of a single query
 def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     scores = rescaled_steps(cutoff)
     weights, nearness = np.zeros_like(scores), np.zeros(scores.shape)
