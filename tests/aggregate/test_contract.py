@@ -70,7 +70,7 @@ BROKEN = {
 @pytest.fixture
 def registered(monkeypatch):
     def register(function):
-        monkeypatch.setitem(rl.METHODS._known, "broken", Method(function, "queries"))
+        monkeypatch.setitem(rl.METHODS._known, "broken", Method(function, "queries", True))
 
     return register
 

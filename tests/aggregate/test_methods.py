@@ -71,7 +71,7 @@ def test_fg_takes_queries_from_outside_with_the_collection():
         (([A, B], "rrf"), {"weights": [1]}, "weights must be a number from 0 for each of the 2 rankers; got [1]."),
         (([A, B], "rrf"), {"weights": [1, -1]}, "weights must be a number from 0"),
         (([A, B], "rrf"), {"weights": [1, float("nan")]}, "weights must be a number from 0"),
-        (([A, B], "rrf"), {"constant": "x"}, "constant must be a finite number above -1; got 'x'."),
+        (([A, B], "rrf"), {"constant": "x"}, "constant of the method 'rrf' must be a finite number; got 'x'."),
         (([A, B], "rrf"), {"weights": 3}, "weights must be a number from 0"),
         ((A, "rrf"), {}, "Give a list of Ranks, one for each ranker; got Ranks."),
         (([A, B], "fg"), {}, "No query ('q', ...) is an item"),

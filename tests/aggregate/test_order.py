@@ -63,7 +63,7 @@ def test_mra_does_not_count_rankers_that_have_no_list():
     ("method", "options", "message"),
     [
         ("borda", {"points": "belo"}, "Unknown points 'belo'; choose from below, places, pool. Did you mean 'below'?"),
-        ("borda", {"depth": 1.5}, "depth must be a whole number"),
+        ("borda", {"depth": 1.5}, "depth of the method 'borda' must be a whole number or none; got 1.5."),
         ("mra", {"points": "pool"}, "The method 'mra' has no option 'points'; it has depth, weights."),
         ("mra", {"weights": [1, 2, 3]}, "weights must be a number from 0 for each of the 2 rankers; got [1, 2, 3]."),
     ],

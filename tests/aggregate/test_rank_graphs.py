@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 import rank_graph_oracle as oracle
 import rankloom as rl
 from brute import JIT, plain
-from rankloom._kernels import nested, sorting
-from rankloom.aggregate import collection, corgraph, recknngraphccs, rkgraph
+from rankloom import threads as threading
+from rankloom._kernels import frozen, nested, sorting
+from rankloom.aggregate import corgraph, recknngraphccs, rkgraph
+from rankloom.aggregate.nested import components_of, groups_of
+from rankloom.aggregate.rkgraph import _mutual
+from rankloom.threads import runner
 from strategies import collections
 
 METHODS = ("rkgraph", "corgraph", "recknngraphccs")
@@ -64,10 +68,8 @@ def test_rkgraph_by_hand():
 
 def test_rkgraph_swaps_an_item_into_the_first_place_of_its_list():
     """Item 0 is third in its own list, and cost 2 + 3 of item 1 is less than its own 3 + 3; deeper ones keep places."""
-    lists = collection.frozen(np.array([[1, 2, 0], [1, 0, 2], [2, 0, 1]], np.int32))
-    from rankloom.aggregate.rkgraph import _mutual
-
-    out = _mutual(lists, collection.runner(1, None))
+    lists = frozen(np.array([[1, 2, 0], [1, 0, 2], [2, 0, 1]], np.int32))
+    out = _mutual(lists, runner(1, None))
     assert out[0].tolist() == [0, 2, 1]  # by cost: 1 (1 + 2), 2 (2 + 2), 0 (3 + 3); then 0 and 1 change places
 
 
@@ -163,10 +165,7 @@ def test_components_are_networkxs(leads_to, data):
     levels = np.array(
         data.draw(st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=10, max_size=10))
     )
-    from rankloom.aggregate.nested import components_of, groups_of
-
-    run = collection.runner(1, None)
-    frozen = collection.frozen
+    run = runner(1, None)
     found = components_of(groups_of([frozen(lists)], [frozen(levels.astype(np.int16))], 3, run), 1, 10, 3, run)
     for level in range(3):
         graph = nx.DiGraph()
@@ -197,7 +196,7 @@ def test_the_sort_is_stable(keys, wanted):
 def test_any_number_of_threads_and_any_blocks_give_the_same_bits(method, m, monkeypatch):
     ranks = points(300 if JIT else 40, m)
     one = rl.fuse(ranks, method, threads=1, **SMALL[method])
-    monkeypatch.setattr(collection, "SMALLEST", 7)
+    monkeypatch.setattr(threading, "MIN_BLOCK", 7)
     for threads in (2, 5):
         other = rl.fuse(ranks, method, threads=threads, **SMALL[method])
         np.testing.assert_array_equal(one.items, other.items)
@@ -302,7 +301,7 @@ OUTSIDE = rl.Ranks([[0, 1]])
     ("method", "options", "message"),
     [
         *((name, {"neighbors": 0}, "neighbors must be a whole number, at least 1; got 0.") for name in METHODS),
-        *((name, {"depth": 1.5}, "depth must be a whole number, at least 1; got 1.5.") for name in METHODS),
+        *((name, {"depth": 1.5}, f"depth of the method {name!r} must be a whole number") for name in METHODS),
         *((name, {"iterations": 0}, "iterations must be a whole number") for name in METHODS if name != "corgraph"),
         ("rkgraph", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
         ("rkgraph", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
@@ -313,7 +312,7 @@ OUTSIDE = rl.Ranks([[0, 1]])
         ("corgraph", {"distances": "scores"}, "distances='scores' needs ranks with scores"),
         ("recknngraphccs", {"fusion": "max"}, "Unknown fusion 'max'; choose from product, sum."),
         ("recknngraphccs", {"backward_from": 2}, "backward_from must be 0 or 1; got 2."),
-        ("recknngraphccs", {"collection": [A]}, "The method 'recknngraphccs' has no option 'collection'"),
+        ("recknngraphccs", {"collection": [A]}, "This method cannot answer external queries"),
     ],
 )
 def test_bad_options_are_told(method, options, message):

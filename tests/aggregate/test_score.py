@@ -106,10 +106,18 @@ def test_huge_scores_give_valid_ranks():
     [
         ("combsum", {"normalization": "minmax"}, "Unknown normalization 'minmax'"),
         ("combsum", {"normalization": "rank_norm", "constant": 0.0}, "'rank_norm' has no option 'constant'"),
-        ("combsum", {"constant": float("nan")}, "constant must be a finite number; got nan."),
-        ("combsum", {"constant": "one"}, "constant must be a finite number; got 'one'."),
+        (
+            "combsum",
+            {"constant": float("nan")},
+            "constant of the method 'combsum' must be a finite number or none; got nan.",
+        ),
+        (
+            "combsum",
+            {"constant": "one"},
+            "constant of the method 'combsum' must be a finite number or none; got 'one'.",
+        ),
         ("combsum", {"weights": 5}, "weights must be a number from 0 for each of the 2 rankers; got 5."),
-        ("combsum", {"normalization": 5}, "Unknown normalization 5"),
+        ("combsum", {"normalization": 5}, "normalization of the method 'combsum' must be a text; got 5."),
         ("combsum", {"depth": 0}, "depth must be a whole number, at least 1; got 0."),
         ("combsum", {"weights": "ab"}, "weights must be a number from 0 for each of the 2 rankers; got ab."),
         ("combsum", {"mode": "mean"}, "The method 'combsum' has no option 'mode'"),
