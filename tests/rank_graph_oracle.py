@@ -165,7 +165,7 @@ def fused_distances(matrices, lists, k, depth, by):
     n = len(matrices[0])
     F = [[1.0] * n for _ in range(n)]
     for D, rows in zip(matrices, lists, strict=True):
-        orders = rows if by == "places" else [list(range(n))] * n
+        orders = rows if by == "positions" else [list(range(n))] * n
         e = [exponent(D[i], orders[i], k, depth) for i in range(n)]
         power = [[D[i][j] ** e[i] for j in range(n)] for i in range(n)]
         for i, j in product(range(n), repeat=2):
@@ -216,7 +216,7 @@ def correlation_weights(lists, C, levels):
 
 
 def corgraph(
-    rankers, neighbors=25, depth=200, start=0.35, step=0.005, kind="pearson", p=0.95, scores=None, by="places"
+    rankers, neighbors=25, depth=200, start=0.35, step=0.005, kind="pearson", p=0.95, scores=None, by="positions"
 ):
     n = len(rankers[0])
     length = min(depth, max(len(row) for lists in rankers for row in lists))

@@ -15,7 +15,7 @@ def fused(method, *ranks, k=10, **options):
 @pytest.mark.parametrize(
     ("points", "expected"),
     [
-        ("places", {"a": 4 + 2, "b": 3, "e": 3, "c": 2, "d": 1 + 1}),
+        ("positions", {"a": 4 + 2, "b": 3, "e": 3, "c": 2, "d": 1 + 1}),
         ("below", {"a": 3 + 1, "b": 2, "e": 2, "c": 1, "d": 0 + 0}),
         # Five items: list A leaves 5 - 4 = 1 point to one absent item, list B leaves 2 and 1 to two.
         ("pool", {"a": 5 + 4, "e": 1 + 5, "b": 4 + 1.5, "d": 2 + 3, "c": 3 + 1.5}),
@@ -62,7 +62,7 @@ def test_mra_does_not_count_rankers_that_have_no_list():
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("borda", {"points": "belo"}, "Unknown points 'belo'; choose from below, places, pool. Did you mean 'below'?"),
+        ("borda", {"points": "belo"}, "Unknown points 'belo'; choose from below, pool, positions. Did you mean 'below'?"),
         ("borda", {"depth": 1.5}, "depth of the method 'borda' must be a whole number or none; got 1.5."),
         ("mra", {"points": "pool"}, "The method 'mra' has no option 'points'; it has depth, weights."),
         ("mra", {"weights": [1, 2, 3]}, "weights must be a number from 0 for each of the 2 rankers; got [1, 2, 3]."),

@@ -131,14 +131,14 @@ def test_recknngraphccs_is_the_plain_one(rankers, neighbors, iterations, depth, 
     st.integers(1, 5),
     st.integers(1, 12),
     st.sampled_from(["pearson", "rbo"]),
-    st.sampled_from(["places", "scores"]),
-    st.sampled_from(["places", "numbers"]),
+    st.sampled_from(["positions", "scores"]),
+    st.sampled_from(["positions", "numbers"]),
     st.integers(1, 10),
 )
 def test_corgraph_is_the_plain_one(rankers, neighbors, depth, kind, distances, exponent, k):
     options = {"neighbors": neighbors, "depth": depth, "start": 0.3, "step": 0.1}
     out = corgraph(rankers, k, correlation=kind, distances=distances, exponent=exponent, **options)
-    scores = None if distances == "places" else [r.scores.astype(np.float64).tolist() for r in rankers]
+    scores = None if distances == "positions" else [r.scores.astype(np.float64).tolist() for r in rankers]
     same(out, oracle.corgraph([plain(r) for r in rankers], kind=kind, scores=scores, by=exponent, **options))
 
 
@@ -308,7 +308,7 @@ OUTSIDE = rl.Ranks([[0, 1]])
         ("corgraph", {"start": 1.0}, "start must be above 0 and below 1; got 1.0."),
         ("corgraph", {"step": 0}, "step must be above 0"),
         ("corgraph", {"correlation": "pearsn"}, "Unknown correlation 'pearsn'"),
-        ("corgraph", {"exponent": "ids"}, "Unknown exponent 'ids'; choose from numbers, places."),
+        ("corgraph", {"exponent": "ids"}, "Unknown exponent 'ids'; choose from numbers, positions."),
         ("corgraph", {"distances": "scores"}, "distances='scores' needs ranks with scores"),
         ("recknngraphccs", {"fusion": "max"}, "Unknown fusion 'max'; choose from product, sum."),
         ("recknngraphccs", {"backward_from": 2}, "backward_from must be 0 or 1; got 2."),

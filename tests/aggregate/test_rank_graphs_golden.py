@@ -87,9 +87,9 @@ def test_recknngraphccs_is_the_programs(folder, ranker, iterations):
 @pytest.mark.parametrize(
     ("case", "distances"),
     [
-        *((f"udl.{ranker}.rk", "places") for ranker in RANKERS),
+        *((f"udl.{ranker}.rk", "positions") for ranker in RANKERS),
         ("udl.hog.matrix", "scores"),
-        ("fusion.all3.rk", "places"),
+        ("fusion.all3.rk", "positions"),
         ("fusion.all3.matrix", "scores"),
     ],
 )
@@ -98,7 +98,7 @@ def test_corgraph_is_the_programs(folder, case, distances):
     golden = np.load(folder / "corgraph" / f"digits300.{case}.npz")
     name = case.split(".")[1]
     rankers = RANKERS if name == "all3" else [name]
-    ranks = lists(folder, "digits300", rankers) if distances == "places" else by_distance(folder, rankers)
+    ranks = lists(folder, "digits300", rankers) if distances == "positions" else by_distance(folder, rankers)
     out = rl.fuse(ranks, "corgraph", 200, distances=distances, exponent="numbers")
     ours = 1 / (1 + out.scores.astype(np.float64))
     np.testing.assert_allclose(ours, np.take_along_axis(golden["matrix"], out.items, 1), rtol=1e-6)

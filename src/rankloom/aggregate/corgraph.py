@@ -40,8 +40,8 @@ def corgraph(
     step: float = 0.005,
     correlation: str = "pearson",
     persistence: float | None = None,
-    distances: str = "places",
-    exponent: str = "places",
+    distances: str = "positions",
+    exponent: str = "positions",
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
@@ -79,11 +79,11 @@ def corgraph(
         What C is: of distances, or the rank-biased overlap of the first K items of the lists.
     persistence : float
         p of the rank-biased overlap, between 0 and 1.
-    distances : {"places", "scores"}
+    distances : {"positions", "scores"}
         What D is: the place in a list, from 0, and the length used for an item that is not there; or the drop in
         score from the first of the list (all of it, however deep), and the largest drop for an item not there. For
         `Ranks.from_distances` these are the distances.
-    exponent : {"places", "numbers"}
+    exponent : {"positions", "numbers"}
         Which items the sums of :math:`e_i` are over: the first of i's list; or those whose *numbers* are below K, and
         below `depth`, which is a slip of the reference program.
 
@@ -116,8 +116,8 @@ def corgraph(
     check_between(0, 1, start=start, persistence=persistence)
     check_between(0, np.inf, step=step)
     check_choice("correlation", correlation, ("pearson", "rbo"))
-    check_choice("distances", distances, ("places", "scores"))
-    check_choice("exponent", exponent, ("numbers", "places"))
+    check_choice("distances", distances, ("positions", "scores"))
+    check_choice("exponent", exponent, ("numbers", "positions"))
     n = check_collection(ranks, "corgraph")
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
@@ -142,7 +142,7 @@ def _distances(
     """Return the distances of one ranker, or those of several as one; and the lists that go with them."""
     from rankloom._kernels.correlation import Distances
 
-    width = length if kind == "places" else longest(ranks, max(r.depth for r in ranks))
+    width = length if kind == "positions" else longest(ranks, max(r.depth for r in ranks))
     items = [table(r, width) for r in ranks]
     known = [_known(r, one, length, kind) for r, one in zip(ranks, items, strict=True)]
     if len(ranks) > 1:
@@ -161,10 +161,10 @@ def _distances(
 def _known(ranks: Ranks, items: Array, length: int, kind: str) -> tuple[Array, Array]:
     """Return the distance of each item of each list, and the one that stands for items that a list has not."""
     n, width = items.shape
-    if kind == "places":
+    if kind == "positions":
         return np.broadcast_to(np.arange(width, dtype=np.float64), (n, width)), np.full(n, float(length))
     if ranks.scores is None:
-        raise InputError("distances='scores' needs ranks with scores, and these have none; use distances='places'.")
+        raise InputError("distances='scores' needs ranks with scores, and these have none; use distances='positions'.")
     values = np.zeros((n, width))
     scores = ranks.scores[:, :width].astype(np.float64)
     values[:, : scores.shape[1]] = scores[:, :1] - scores
@@ -213,7 +213,7 @@ def _exponents(items: Array, values: Array, absent: Array, k: int, length: int, 
     """Return one less the share of the first K in the sum of distances; 1 where all distances are 0."""
     sums = []
     for size in (k, length):
-        if kind == "places":
+        if kind == "positions":
             within = (np.arange(items.shape[1]) < size) & (items != PAD)
             sums.append(np.sum(values, axis=1, where=within))
         else:

@@ -12,7 +12,7 @@ from rankloom.aggregate.pool import Pool, checked_weights, falling, fuse_pools
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import PAD, Ranks
 
-Points = Literal["places", "below", "pool"]
+Points = Literal["positions", "below", "pool"]
 
 
 @register_method("rrf", needs="queries")
@@ -66,7 +66,7 @@ def borda(
     ranks: Sequence[Ranks],
     k: int = 10,
     *,
-    points: Points = "places",
+    points: Points = "positions",
     depth: int | None = None,
     weights: Sequence[float] | None = None,
 ) -> Ranks:
@@ -79,8 +79,8 @@ def borda(
 
     Parameters
     ----------
-    points : {"places", "below", "pool"}
-        ``places`` (the paper's): as above. ``below``: one point less, :math:`L_r - \rho_r(d)`, for each item of
+    points : {"positions", "below", "pool"}
+        ``positions`` (the paper's): as above. ``below``: one point less, :math:`L_r - \rho_r(d)`, for each item of
         the list that comes after d; the last place is worth as much as none. ``pool`` (Aslam and Montague's
         Borda-fuse): :math:`|U| - \rho_r(d) + 1` with U all items listed for the query; those that a list does not
         have share its remaining points evenly, :math:`(|U| - L_r + 1) / 2` each. An empty list gives no points.
