@@ -122,7 +122,7 @@ def test_huge_scores_give_valid_ranks():
         ("combsum", {"weights": "ab"}, "weights must be a number from 0 for each of the 2 rankers; got ab."),
         ("combsum", {"mode": "mean"}, "The method 'combsum' has no option 'mode'"),
         ("combmed", {"mode": "middle"}, "Unknown mode 'middle'; choose from mean, median."),
-        ("rlsim", {"normalization": "z_score"}, "A product needs values from 0, and 'z_score' gives values below"),
+        ("rlsim", {"normalization": "z_score"}, "rlsim multiplies values of at least 0; this normalization gives negative ones."),
     ],
 )
 def test_bad_options_are_told(method, options, message):
