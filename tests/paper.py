@@ -8,13 +8,13 @@ COLLECTIONS = list(PAPER["rankers"])
 
 
 def effectiveness(collection):
-    """Effectiveness of the rankers, in the order of the table of correlations."""
+    """Return the effectiveness of the rankers, in the order of the table of correlations."""
     values = PAPER["rankers"][collection]["values"]
     return {name: values[name] for name in PAPER["correlations"][collection]["rankers"]}
 
 
 def configurations():
-    """{(collection, which of the three): {method: value}} of the six tables of fused rankers."""
+    """Return {(collection, configuration number): {method: value}} from the six tables of fused rankers."""
     return {
         (collection, i): {method: cells[i][1] for method, cells in table["methods"].items()}
         for collection, table in PAPER["fused"].items()

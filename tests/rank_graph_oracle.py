@@ -1,6 +1,6 @@
-"""The whole-collection graph methods, slow and plain: written from their description, with dicts, sets and networkx.
+"""Oracle for the whole-collection graph methods: slow and plain, written from their descriptions.
 
-Lists are lists of item numbers, best first; row i is the list of item i. Matrices are dicts by pair, 0 where absent.
+Lists are lists of item numbers, best first; row i is the list of item i. Matrices are dicts by pair, 0 if absent.
 Answers are lists of (item, score), best first.
 """
 
@@ -12,23 +12,28 @@ import networkx as nx
 
 
 def position(row, item, absent):
-    """Place of an item in a list, from 1."""
+    """Return the position of an item in a list, from 1."""
     return row.index(item) + 1 if item in row else absent
 
 
 def ordered(candidates, value):
-    """Stable sort, highest value first."""
+    """Sort stably, highest value first."""
     return sorted(candidates, key=lambda item: -value(item))
 
 
 def rbo(one, other, k, p):
-    """Rank-biased overlap of two lists, to depth k."""
+    """Return the rank-biased overlap of two lists, to depth k."""
     return (1 - p) * fsum(p ** (d - 1) * len(set(one[:d]) & set(other[:d])) / d for d in range(1, k + 1))
 
 
 def union(rows):
-    """Items of several lists in the order first seen."""
+    """Return the items of several lists in order of first appearance."""
     return list(dict.fromkeys(item for row in rows for item in row))
+
+
+def with_lists(rankers):
+    """Return the numbers of the rankers that have any list, or of the first one: the others change nothing."""
+    return [r for r, lists in enumerate(rankers) if any(lists)] or [0]
 
 
 # RkGraph
@@ -46,7 +51,7 @@ def mutual(lists, absent):
 
 
 def rank_graph(lists, k, p):
-    """The matrix A of one round."""
+    """Return the matrix A of one round."""
     A = defaultdict(float)
     for q, row in enumerate(lists):
         S = {a: rbo(row, lists[a], k, p) for a in row[: k + 1]}
@@ -59,6 +64,7 @@ def rank_graph(lists, k, p):
 
 
 def rkgraph(rankers, neighbors=20, iterations=1, p=0.95, depth=700, pool="union"):
+    rankers = [rankers[r] for r in with_lists(rankers)]
     length = min(depth, max(len(row) for lists in rankers for row in lists))
     rankers = [mutual([row[:length] for row in lists], length + 1) for lists in rankers]
     n = len(rankers[0])
@@ -104,7 +110,7 @@ def reciprocal_graph(lists, t):
 
 
 def reciprocal_weights(lists, k):
-    """The matrix W of one round."""
+    """Return the matrix W of one round."""
     W = defaultdict(int)
     for t in range(1, k + 1):
         graph = reciprocal_graph(lists, t)
@@ -116,7 +122,7 @@ def reciprocal_weights(lists, k):
 
 def recknngraphccs(rankers, neighbors=15, iterations=1, depth=60, fusion="product", backward_from=1):
     n = len(rankers[0])
-    rankers = [lists for lists in rankers if any(lists)] or rankers[:1]
+    rankers = [rankers[r] for r in with_lists(rankers)]
     width = max(len(row) for lists in rankers for row in lists)
     length = min(depth, width)
     for _ in range(iterations):
@@ -140,9 +146,9 @@ def recknngraphccs(rankers, neighbors=15, iterations=1, depth=60, fusion="produc
 # CorGraph
 
 
-def place_distances(lists, depth):
-    """D(i, j), and what stands for the items that a list does not have."""
-    D = [{j: float(place) for place, j in enumerate(row[:depth])} for row in lists]
+def position_distances(lists, depth):
+    """Return D(i, j), and the distances of absent items."""
+    D = [{j: float(column) for column, j in enumerate(row[:depth])} for row in lists]
     return D, [float(depth)] * len(lists)
 
 
@@ -157,8 +163,8 @@ def full(D, absent):
 
 
 def exponent(D, order, k, depth):
-    whole = sum(D[j] for j in order[:depth])
-    return 1 - sum(D[j] for j in order[:k]) / whole if whole > 0 else 1.0
+    total = sum(D[j] for j in order[:depth])
+    return 1 - sum(D[j] for j in order[:k]) / total if total > 0 else 1.0
 
 
 def fused_distances(matrices, lists, k, depth, by):
@@ -219,10 +225,12 @@ def corgraph(
     rankers, neighbors=25, depth=200, start=0.35, step=0.005, kind="pearson", p=0.95, scores=None, by="positions"
 ):
     n = len(rankers[0])
+    used = with_lists(rankers)
+    rankers, scores = [rankers[r] for r in used], scores and [scores[r] for r in used]
     length = min(depth, max(len(row) for lists in rankers for row in lists))
     if scores is None:
         rankers = [[row[:length] for row in lists] for lists in rankers]
-        known = [place_distances(lists, length) for lists in rankers]
+        known = [position_distances(lists, length) for lists in rankers]
     else:
         known = [score_distances(lists, values) for lists, values in zip(rankers, scores, strict=True)]
     matrices = [full(*one) for one in known]

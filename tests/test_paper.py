@@ -1,4 +1,4 @@
-"""The paper's own numbers, led through our selection, gains and winning numbers."""
+"""Selection, gains and winning numbers on the numbers printed in the paper."""
 
 from collections import Counter
 from itertools import combinations
@@ -10,11 +10,11 @@ from paper import COLLECTIONS, PAPER, configurations, effectiveness
 from rankloom.evaluation import SYMBOLS, gain, winning_numbers
 from rankloom.evaluation.selection import balance, balances, select
 
-# The tables hang together
+# Consistency of the tables
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-def test_the_tables_are_whole(collection):
+def test_the_tables_are_complete(collection):
     table = PAPER["correlations"][collection]
     values = np.array(table["values"])
     assert set(table["rankers"]) == set(PAPER["rankers"][collection]["values"])
@@ -27,7 +27,7 @@ def test_the_tables_are_whole(collection):
     assert fused["measure"] == PAPER["rankers"][collection]["measure"]
 
 
-def test_signs_go_with_the_values_beside_them():
+def test_signs_match_the_values():
     for table in PAPER["fused"].values():
         for method, cells in table["methods"].items():
             for (sign, value), (_, ours) in zip(cells, table["methods"]["FG"], strict=True):
@@ -36,7 +36,7 @@ def test_signs_go_with_the_values_beside_them():
                 assert sign != SYMBOLS["worse"] or ours < value
 
 
-def test_ours_was_worse_in_7_of_288_comparisons_as_the_text_says():
+def test_ours_is_worse_in_7_of_288_comparisons():
     signs = Counter(
         sign for table in PAPER["fused"].values() for cells in table["methods"].values() for sign, _ in cells if sign
     )
@@ -48,17 +48,17 @@ def test_ours_was_worse_in_7_of_288_comparisons_as_the_text_says():
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-def test_the_best_balance_leads_to_the_papers_pair(collection):
+def test_the_highest_balance_selects_the_pair_of_the_paper(collection):
     chosen = select(effectiveness(collection), PAPER["correlations"][collection]["values"], kind="pair")
     assert set(chosen) == set(PAPER["chosen"][collection])
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-def test_all_and_the_best_two_are_the_papers_configurations(collection):
+def test_all_and_best_two_are_configurations_of_the_paper(collection):
     listed = PAPER["fused"][collection]["configurations"]
     assert set(select(effectiveness(collection), kind="all")) == set(listed[0])
     assert set(select(effectiveness(collection), kind="best(2)")) == set(listed[1])
-    if collection == "ukbench":  # where the best pair is the best two, the third is the best three
+    if collection == "ukbench":  # the best pair is the best two; the third configuration is the best three
         assert set(select(effectiveness(collection), kind="best(3)")) == set(listed[2])
     else:
         assert set(PAPER["chosen"][collection]) == set(listed[2])
@@ -83,37 +83,37 @@ def test_the_three_highest_balances(collection):
     assert ours == [({first, second}, value) for first, second, value in BALANCES[collection]]
 
 
-def test_where_rounded_correlations_leave_the_first_pair_open():
-    """With correlations anywhere within 0.005 of what is printed, three of the six pairs could be overtaken."""
-    unsure = []
+def test_rounded_correlations_leave_three_pairs_undecided():
+    """With correlations within 0.005 of those printed, three of the six pairs might not be the best."""
+    undecided = []
     for collection in COLLECTIONS:
         known, table = effectiveness(collection), np.array(PAPER["correlations"][collection]["values"])
         ranges = {
             frozenset((a, b)): [balance(known[a], known[b], table[i, j] + d) for d in (0.005, -0.005)]
             for (i, a), (j, b) in combinations(enumerate(known), 2)
         }
-        least, _ = ranges.pop(frozenset(PAPER["chosen"][collection]))
-        if max(most for _, most in ranges.values()) >= least:
-            unsure.append(collection)
-    assert unsure == ["mpeg7", "ohsumed", "uw"]
+        lowest, _ = ranges.pop(frozenset(PAPER["chosen"][collection]))
+        if max(highest for _, highest in ranges.values()) >= lowest:
+            undecided.append(collection)
+    assert undecided == ["mpeg7", "ohsumed", "uw"]
 
 
 # Gains, comparators, winning numbers
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-def test_gains_are_the_papers(collection):
+def test_gains_match_the_paper(collection):
     table = PAPER["gains"][collection]
     assert {name: theirs for name, (theirs, _) in table["values"].items()} == PAPER["rankers"][collection]["values"]
     ours = {name: gain(table["ours"], theirs) for name, (theirs, _) in table["values"].items()}
     printed = {name: percent for name, (_, percent) in table["values"].items()}
     if collection == "brodatz":
-        assert (round(ours.pop("LBP"), 2), printed.pop("LBP")) == (34.66, 33.66)  # a slip of the paper
-    # N-S scores have two places: where they are rounded, a gain may be off by one in the last
+        assert (round(ours.pop("LBP"), 2), printed.pop("LBP")) == (34.66, 33.66)  # an error in the paper
+    # N-S scores have two decimals: rounding may change the last digit of a gain
     assert ours == pytest.approx(printed, abs=0.011 if collection == "ukbench" else 0.00501)
 
 
-def test_the_gains_are_those_of_all_rankers_or_of_the_best_configuration():
+def test_gains_are_of_all_rankers_or_of_the_best_configuration():
     which = {
         collection: [ours for _, ours in table["methods"]["FG"]].index(PAPER["gains"][collection]["ours"])
         for collection, table in PAPER["fused"].items()
@@ -121,7 +121,7 @@ def test_the_gains_are_those_of_all_rankers_or_of_the_best_configuration():
     assert which == {"brodatz": 0, "soccer": 1, "mpeg7": 0, "ohsumed": 0, "uw": 0, "ukbench": 2}
 
 
-def test_comparators_differ_by_what_is_printed():
+def test_differences_of_comparators_match_the_paper():
     for collection in COLLECTIONS:
         wgu, mcs, points, _ = PAPER["comparators"][collection]
         best = 4 if PAPER["rankers"][collection]["measure"] == "ns" else 1
@@ -129,16 +129,16 @@ def test_comparators_differ_by_what_is_printed():
         assert wgu == PAPER["fused"][collection]["methods"]["FG"][0][1]
 
 
-def test_the_table_of_ukbench_repeats_its_values_but_for_corgraph():
+def test_the_ukbench_tables_agree_except_for_corgraph():
     fused = PAPER["fused"]["ukbench"]["methods"]
     own = [row for row in PAPER["state_of_the_art"]["values"] if row["own"]]
     other = {row["method"]: row["value"] for row in own if row["value"] != fused[row["method"]][2][1]}
-    assert other == {"CorGraph": 2.91}  # that of VOC + ACC
+    assert other == {"CorGraph": 2.91}  # the value of VOC + ACC
     assert fused["CorGraph"] == [["▲", 2.44], ["▲", 2.91], ["▲", 2.77]]
 
 
 def test_fg_has_the_highest_winning_number():
-    """The paper shows them in a figure and says that FG was broadly superior; the numbers follow from its tables."""
+    """The paper shows winning numbers only in a figure; these are computed from its tables."""
     numbers = winning_numbers(configurations())
     assert list(numbers.items())[:8] == [
         ("FG", 274),

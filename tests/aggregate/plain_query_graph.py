@@ -1,16 +1,16 @@
-"""Query-specific rank fusion and the close sets of "hello neighbor", slow and plain: lists of lists, sets and dicts."""
+"""Oracle for query-specific rank fusion: slow and plain, with lists, sets and dicts."""
 
 import numpy as np
 
 
 def own_lists(ranks):
-    """Every list led by its own item, or empty."""
+    """Return the lists with every item first in its own list; empty lists stay empty."""
     rows = [[item for item in row if item >= 0] for row in ranks.items.tolist()]
     return [[i] + [item for item in row if item != i] if row else [] for i, row in enumerate(rows)]
 
 
 def released_entries(lists, q, knn, region, threshold):
-    """Entries (vertex, other, weight) in the order made."""
+    """Return the entries (vertex, other, weight) in the order created."""
     if not lists[q]:
         return []
     entries = [(q, q, 1.0)]
@@ -30,7 +30,7 @@ def released_entries(lists, q, knn, region, threshold):
 
 
 def article_edges(lists, q, knn, cap, decay, threshold):
-    """Vertices in the order met, and {frozenset of two: weight}."""
+    """Return the vertices in order of appearance, and {frozenset of two: weight}."""
     if not lists[q]:
         return [], {}
     near = [set(row[:knn]) for row in lists]
@@ -55,7 +55,7 @@ def article_edges(lists, q, knn, cap, decay, threshold):
 
 
 def hops_in_order(hops):
-    """The vertices of a dict that grows meanwhile."""
+    """Yield the vertices of a dict that grows meanwhile."""
     done = 0
     while done < len(hops):
         yield list(hops)[done]
@@ -72,7 +72,7 @@ def united(parts, weights):
 
 
 def walk(vertices, entries, rounds):
-    """{vertex: probability} after some steps of an undamped walk; entries are {(from, to): weight}."""
+    """Return {vertex: probability} after some steps of an undamped walk; entries are {(from, to): weight}."""
     sums = {v: sum(w for (a, b), w in entries.items() if a == v and b != v) for v in vertices}
     p = dict.fromkeys(vertices, 1 / len(vertices))
     for _ in range(rounds):
@@ -84,7 +84,7 @@ def walk(vertices, entries, rounds):
 
 
 def page_rank(vertices, edges, q, damping, restart):
-    """{vertex: probability}, by solving the linear system."""
+    """Return {vertex: probability}, by solving the linear system."""
     if len(vertices) == 1:
         return {q: 1.0}
     number = {v: i for i, v in enumerate(vertices)}
@@ -99,7 +99,7 @@ def page_rank(vertices, edges, q, damping, restart):
 
 
 def greedy(vertices, edges, q):
-    """[(vertex, score)] by order of entry."""
+    """Return [(vertex, score)] in the order chosen."""
 
     def joined(v, inside):
         return sum(w for pair, w in edges.items() if v in pair and pair - {v} <= inside)

@@ -1,6 +1,6 @@
-"""NDCG@10 on 300 digits, against figures of an independent version of each method (shared/baselines.md, section 6).
+"""NDCG@10 on 300 digits, against figures of an independent implementation of each method.
 
-Three rankers, the first 10 of each list. Kemeny's figure has a tolerance of its own: it is that of another search.
+Three rankers, the first 10 of each list. Kemeny has a larger tolerance: the figure is from a different search.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ def ndcg(digits, names, method, **options):
 
 
 @pytest.mark.parametrize(("names", "method", "expected"), CASES)
-def test_the_figure_is_met(digits, names, method, expected):
+def test_figures_of_fusions(digits, names, method, expected):
     tolerance = 0.003 if method == "kemeny" else 0.0005
     assert ndcg(digits, names, method) == pytest.approx(expected, abs=tolerance)
 
@@ -58,7 +58,7 @@ def test_absent_items_last(digits, method, expected, tolerance):
     assert ndcg(digits, (PIX, PROJ, HOG), method, absent="last") == pytest.approx(expected, abs=tolerance)
 
 
-def test_single_rankers_are_what_the_figures_say(digits):
+def test_figures_of_single_rankers(digits):
     ranks, labels = digits
     got = [rl.evaluate(ranks[name], labels=labels, measures=["ndcg@10"])["ndcg@10"] for name in (PIX, PROJ, HOG)]
     assert got == pytest.approx([0.8859, 0.8258, 0.7513], abs=0.0005)

@@ -22,7 +22,7 @@ def scaled(curve):
 
 
 def plain(ranks, q, tail, floor, weights, references=None):
-    """{item: score} of one query."""
+    """Return {item: score} for one query."""
     lists, steepness = [], []
     for r, one in enumerate(ranks):
         items = [int(x) for x in one.items[q] if x >= 0]
@@ -61,7 +61,7 @@ def test_product_by_hand():
 
 
 @given(data=st.data(), tail=st.sampled_from([0.2, 0.5, 1.0]))
-def test_equals_the_plain_version(data, tail):
+def test_matches_the_oracle(data, tail):
     ranks = [data.draw(some_ranks(n_items=7, n_queries=3, scores=True)) for _ in range(data.draw(st.integers(1, 3)))]
     weights = [1.0, 0.5, 2.0][: len(ranks)]
     references = None
@@ -88,11 +88,11 @@ def test_a_ranker_of_empty_lists_changes_nothing(data):
 def test_scale_and_offset_of_scores_do_not_matter():
     rng = np.random.default_rng(0)
     ranks = [rl.Ranks.from_similarities(rng.normal(size=(5, 30)), depth=20) for _ in range(3)]
-    moved = [rl.Ranks(r.items, r.scores * 4 + 16, r.n_items) for r in ranks]
-    assert fused(ranks).scores == pytest.approx(fused(moved).scores, rel=1e-3)
+    shifted = [rl.Ranks(r.items, r.scores * 4 + 16, r.n_items) for r in ranks]
+    assert fused(ranks).scores == pytest.approx(fused(shifted).scores, rel=1e-3)
 
 
-def test_queries_from_outside_need_no_collection():
+def test_external_queries_need_no_collection():
     assert fused([rl.Ranks([[4, 2]], [[2.0, 1.0]], n_items=9)]).items[0, :2].tolist() == [4, 2]
 
 
@@ -101,7 +101,7 @@ def test_depth_cuts_the_lists():
     assert list(row(fused([one], depth=2))) == [0, 1]
 
 
-def test_nothing():
+def test_empty_ranks():
     assert fused([rl.Ranks(np.empty((0, 0), int), np.empty((0, 0)))]).n_queries == 0
     assert row(fused([rl.Ranks([[-1]], [[0.0]], n_items=1)])) == {}
 
@@ -110,7 +110,7 @@ def test_fusing_beats_the_best_ranker_on_digits(shared):
     data = np.load(shared / "golden" / "udlf" / "inputs" / "digits300" / "inputs.npz")
     ranks = [rl.Ranks.from_distances(data[f"{name}_dist"]) for name in ("pix", "hog", "proj")]
     found = rl.evaluate(fused(ranks), labels=data["labels"], measures=["ndcg@10"])["ndcg@10"]
-    assert found > 0.8859  # the best of the three alone
+    assert found > 0.8859  # the best single ranker
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,12 @@ def test_fusing_beats_the_best_ranker_on_digits(shared):
         ({"threads": 2}, "The method 'qalf' has no option 'threads'"),
     ],
 )
-def test_bad_options_are_told(options, message):
+def test_bad_options_raise(options, message):
     with pytest.raises(rl.InputError) as caught:
         fused([rl.Ranks([[0, 1]], [[1.0, 0.5]])], **options)
     assert message in str(caught.value)
 
 
-def test_ranks_without_scores_are_refused():
+def test_ranks_without_scores_raise():
     with pytest.raises(rl.InputError, match="qalf needs scores"):
         fused([rl.Ranks([[0, 1]])])

@@ -14,7 +14,7 @@ THREE = [rl.Ranks.from_vectors(POINTS, metric) for metric in ("l1", "l2", "cosin
 
 
 def fused(method, ranks, k=10, **options):
-    """Fuse, and let the constructor check what comes out."""
+    """Fuse, and let the constructor of Ranks check the result."""
     out = rl.fuse(ranks, method, k, **options)
     return rl.Ranks(out.items, out.scores, out.n_items)
 
@@ -24,7 +24,7 @@ def row(out, q):
 
 
 def vectors(ranks, neighbors, expansion, activation):
-    """The vectors of sparse contextual activation as dicts."""
+    """Return the vectors of sparse contextual activation as dicts."""
     lists = own_lists(ranks)
     first = [{x: 1 - p / neighbors for p, x in enumerate(one[:neighbors])} for one in lists]
     if activation == "scores":
@@ -77,7 +77,7 @@ def test_activation_by_hand():
 @pytest.mark.parametrize("combine", ["memberships", "similarities"])
 @pytest.mark.parametrize("activation", ["rank", "scores"])
 @given(ranks=collections(scores=True), depth=st.integers(1, 6), expansion=st.integers(1, 4))
-def test_sca_equals_the_plain_version(combine, activation, ranks, depth, expansion):
+def test_sca_matches_the_oracle(combine, activation, ranks, depth, expansion):
     weights = [1.0, 0.5, 2.0][: len(ranks)]
     how = {"neighbors": 3, "expansion": expansion, "activation": activation}
     out = fused("sca", ranks, 30, depth=depth, combine=combine, weights=weights, **how)
@@ -86,7 +86,7 @@ def test_sca_equals_the_plain_version(combine, activation, ranks, depth, expansi
         assert row(out, q) == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-def test_ties_come_in_the_order_first_seen():
+def test_ties_are_broken_by_first_appearance():
     # Every item alone in its vector: 1 and 2 have nothing in common with 0.
     one = rl.Ranks([[0, 2, 1], [1, 0, -1], [2, 0, -1]])
     out = fused("sca", [one], neighbors=1, expansion=1)
@@ -101,10 +101,10 @@ def dense_diffusion(ranks, neighbors, depth, iterations, eta, weights):
     used = [r for r, yes in zip(ranks, counts, strict=True) if yes]
     weights = np.array([w for w, yes in zip(weights, counts, strict=True) if yes])
 
-    def matrix(r, places):
+    def matrix(r, size):
         A = np.zeros((n, n))
         for i, one in enumerate(own_lists(r)):
-            for p, x in enumerate(one[: min(places, depth)]):
+            for p, x in enumerate(one[: min(size, depth)]):
                 A[i, x] = 1 - p / depth
         return A / np.maximum(A.sum(1, keepdims=True), 1e-300)
 
@@ -118,20 +118,20 @@ def dense_diffusion(ranks, neighbors, depth, iterations, eta, weights):
             mixed.append(K[r] @ M @ K[r].T + eta * np.eye(n))
         P = mixed
     mean = sum(w * one for w, one in zip(weights, P, strict=True)) / weights.sum() if used else np.zeros((n, n))
-    gone = [i for i in range(n) if not any(own_lists(r)[i] for r in used)]
-    mean[gone] = 0
+    unlisted = [i for i in range(n) if not any(own_lists(r)[i] for r in used)]
+    mean[unlisted] = 0
     return mean
 
 
 @given(ranks=collections(), neighbors=st.integers(1, 4), eta=st.sampled_from([0.0, 0.1, 1.0]))
-def test_cross_diffusion_is_exact_where_rows_are_whole(ranks, neighbors, eta):
+def test_cross_diffusion_is_exact_for_complete_rows(ranks, neighbors, eta):
     n = ranks[0].n_items
     weights = [1.0, 0.5, 2.0][: len(ranks)]
     out = fused("crossdiffusion", ranks, n, neighbors=neighbors, depth=n + 4, iterations=3, eta=eta, weights=weights)
     expected = dense_diffusion(ranks, neighbors, n + 4, 3, eta, weights)
     for q in range(n):
-        whole = dict.fromkeys(range(n), 0.0) | row(out, q)
-        assert whole == pytest.approx(dict(enumerate(expected[q])), rel=1e-5, abs=1e-7)
+        full = dict.fromkeys(range(n), 0.0) | row(out, q)
+        assert full == pytest.approx(dict(enumerate(expected[q])), rel=1e-5, abs=1e-7)
 
 
 def test_cross_diffusion_by_hand():
@@ -142,15 +142,15 @@ def test_cross_diffusion_by_hand():
     assert row(out, 0) == pytest.approx({0: 14 / 27, 1: 13 / 27})
 
 
-def test_cut_rows_change_little():
-    whole = fused("crossdiffusion", THREE, depth=60, neighbors=5)
+def test_truncated_rows_change_little():
+    full = fused("crossdiffusion", THREE, depth=60, neighbors=5)
     cut = fused("crossdiffusion", THREE, depth=40, neighbors=5)
-    shared = [len(set(a) & set(b)) for a, b in zip(whole.items.tolist(), cut.items.tolist(), strict=True)]
+    shared = [len(set(a) & set(b)) for a, b in zip(full.items.tolist(), cut.items.tolist(), strict=True)]
     assert np.mean(shared) > 9
 
 
-def test_more_rounds_reach_further():
-    # A chain 0 - 1 - 2 - 3, one neighbor to the right: one round leads from 0 to 1, and two to 2.
+def test_more_iterations_reach_further():
+    # A chain 0 - 1 - 2 - 3, one neighbor to the right: one iteration leads from 0 to 1, two to 2.
     chain = rl.Ranks([[0, 1], [1, 2], [2, 3], [3, 2]])
     reach = [
         set(row(fused("crossdiffusion", [chain], neighbors=2, depth=4, iterations=t, eta=1), 0)) for t in (1, 2, 3)
@@ -189,7 +189,7 @@ def plain_hello(ranks, q, k, share, depth, weights):
 
 
 @given(ranks=collections(), k=st.integers(1, 5), share=st.sampled_from([0.3, 0.5, 2 / 3, 1.0]))
-def test_hello_neighbor_equals_the_plain_version(ranks, k, share):
+def test_hello_neighbor_matches_the_oracle(ranks, k, share):
     weights = [1.0, 0.5, 2.0][: len(ranks)]
     out = fused("helloneighbor", ranks, 30, neighbors=k, overlap=share, depth=6, weights=weights)
     for q in range(ranks[0].n_items):
@@ -198,7 +198,7 @@ def test_hello_neighbor_equals_the_plain_version(ranks, k, share):
 
 def test_hello_neighbor_by_hand():
     # neighbors=2, depth=4, with 1 second in 0's list: R(0, 2) = {0, 1}. Half of 2 is 1: R(c, 1) = {c} adds nothing.
-    # s(1, 1) = 1 and s(0, 1) = 3/4; items 2 and 3 stay with their places in the query's list.
+    # s(1, 1) = 1 and s(0, 1) = 3/4; items 2 and 3 keep their positions in the query's list.
     one = rl.Ranks([[0, 3, 2, 1], [1, 0, 2, 3], [2, 3, 1, 0], [3, 2, 0, 1]])
     near = rl.Ranks([[0, 1, 2, 3], *one.items[1:].tolist()])
     assert row(fused("helloneighbor", [near], neighbors=2, depth=4), 0) == pytest.approx(
@@ -213,7 +213,7 @@ METHODS = ["sca", "crossdiffusion", "helloneighbor"]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_number_of_threads_does_not_change_a_bit(method, monkeypatch):
+def test_the_number_of_threads_does_not_change_the_bits(method, monkeypatch):
     from rankloom.threads import run_blocks
 
     for module in ("context", "reciprocal"):
@@ -229,12 +229,12 @@ def test_the_number_of_threads_does_not_change_a_bit(method, monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS)
 @given(ranks=collections(), data=st.data())
-def test_other_numbers_for_the_items_give_the_same_scores(method, ranks, data):
+def test_renumbering_items_keeps_the_scores(method, ranks, data):
     n = ranks[0].n_items
     new = np.array(data.draw(st.permutations(range(n))))
     old = np.argsort(new)
-    turned = [rl.Ranks(np.where(r.items >= 0, new[r.items], rl.PAD)[old], n_items=n) for r in ranks]
-    one, two = fused(method, ranks, 30, neighbors=3), fused(method, turned, 30, neighbors=3)
+    renumbered = [rl.Ranks(np.where(r.items >= 0, new[r.items], rl.PAD)[old], n_items=n) for r in ranks]
+    one, two = fused(method, ranks, 30, neighbors=3), fused(method, renumbered, 30, neighbors=3)
     for q in range(n):
         assert {int(new[item]): s for item, s in row(one, q).items()} == pytest.approx(row(two, int(new[q])), rel=1e-5)
 
@@ -256,17 +256,17 @@ def test_a_ranker_of_weight_zero_is_left_out(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_nothing_and_next_to_nothing(method):
+def test_empty_and_tiny_collections(method):
     assert fused(method, [rl.Ranks(np.empty((0, 0), int))]).items.shape == (0, 0)
     assert fused(method, [rl.Ranks([[0]])], k=2).items.tolist() == [[0]]
     assert fused(method, [rl.Ranks([[-1]], n_items=1)], k=2).items.tolist() == [[-1]]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_item_that_is_not_in_its_own_list_leads_it(method):
-    whole = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_an_item_missing_from_its_own_list_is_put_first(method):
+    full = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
     without = rl.Ranks([[1, 2], [0, 2], [1, 0]])
-    assert row(fused(method, [whole]), 2) == row(fused(method, [without]), 2)
+    assert row(fused(method, [full]), 2) == row(fused(method, [without]), 2)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -274,13 +274,13 @@ def test_fusing_beats_the_best_ranker_on_digits(method, shared):
     data = np.load(shared / "golden" / "udlf" / "inputs" / "digits300" / "inputs.npz")
     ranks = [rl.Ranks(data[f"{name}_rk"].astype(int)) for name in ("pix", "hog", "proj")]
     found = rl.evaluate(fused(method, ranks), labels=data["labels"], measures=["ndcg@10"])["ndcg@10"]
-    assert found > 0.8859  # the best of the three alone
+    assert found > 0.8859  # the best single ranker
 
 
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("sca", {"combine": "scores"}, "Unknown way to combine 'scores'; choose from memberships, similarities."),
+        ("sca", {"combine": "scores"}, "Unknown value of combine 'scores'; choose from memberships, similarities."),
         ("sca", {"activation": "rnk"}, "Did you mean 'rank'?"),
         ("sca", {"expansion": 0}, "expansion must be a whole number, at least 1; got 0."),
         ("crossdiffusion", {"eta": -1}, "eta must be from 0 to 1e+30; got -1."),
@@ -290,7 +290,7 @@ def test_fusing_beats_the_best_ranker_on_digits(method, shared):
         ("helloneighbor", {"iterations": 1}, "The method 'helloneighbor' has no option 'iterations'"),
     ],
 )
-def test_bad_options_are_told(method, options, message):
+def test_bad_options_raise(method, options, message):
     with pytest.raises(rl.InputError) as caught:
         fused(method, THREE, **options)
     assert message in str(caught.value)

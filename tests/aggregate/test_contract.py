@@ -1,4 +1,4 @@
-"""The check of methods finds what is wrong with one."""
+"""`check_method` accepts valid methods and reports what is wrong with others."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import rankloom as rl
 from rankloom.aggregate import Method, check_method, rrf
 
 
-def passed_on(ranks, k=10):
+def valid(ranks, k=10):
     return rrf(ranks, k)
 
 
@@ -19,7 +19,7 @@ def positional(ranks, k=10, strength=1.0):
     return rrf(ranks, k)
 
 
-def without_names(ranks, k=10):
+def without_ids(ranks, k=10):
     fused = rrf(ranks, k)
     return rl.Ranks.trusted(fused.items, fused.scores, fused.n_items)
 
@@ -35,15 +35,15 @@ def rising(ranks, k=10):
     )
 
 
-def looks_at_all(ranks, k=10):
+def mixes_queries(ranks, k=10):
     return rrf([*ranks, ranks[0].rows(np.roll(np.arange(ranks[0].n_queries), 1))], k)
 
 
-def by_k(ranks, k=10):
+def depends_on_k(ranks, k=10):
     return rrf(ranks[: k // 5 + 1], k)
 
 
-def refuses(ranks, k=10):
+def rejects(ranks, k=10):
     raise rl.InputError("No.")
 
 
@@ -57,12 +57,12 @@ def changing(ranks, k=10):
 BROKEN = {
     no_default: "the option strength of broken must have a default",
     positional: "the option strength of broken must be keyword-only",
-    without_names: "broken must keep the names of the queries",
-    too_many: "answers where 9 are asked for",
-    rising: "broken returns ranks that are not valid: The scores of row",
-    looks_at_all: "broken makes the list of a query depend on other queries",
-    by_k: "broken gives other items for a smaller k",
-    refuses: "broken refuses ranks with scores: No.",
+    without_ids: "broken must keep the query ids",
+    too_many: "answers for k=9",
+    rising: "broken returns invalid ranks: The scores of row",
+    mixes_queries: "the list of a query by broken depends on other queries",
+    depends_on_k: "broken gives different items for a smaller k",
+    rejects: "broken rejects ranks with scores: No.",
     changing: "broken gives different results for the same input",
 }
 
@@ -76,18 +76,18 @@ def registered(monkeypatch):
 
 
 def test_a_method_that_keeps_the_contract_passes(registered):
-    registered(passed_on)
+    registered(valid)
     check_method("broken")
 
 
 @pytest.mark.parametrize("function", BROKEN)
-def test_a_broken_promise_is_told(function, registered):
+def test_a_violation_raises(function, registered):
     registered(function)
     with pytest.raises(AssertionError) as caught:
         check_method("broken")
     assert BROKEN[function] in str(caught.value)
 
 
-def test_an_unknown_method_is_told():
+def test_an_unknown_method_raises():
     with pytest.raises(rl.UnknownNameError):
         check_method("brokn")

@@ -1,4 +1,4 @@
-"""Kemeny against all permutations, and the search beyond."""
+"""Kemeny against all permutations, and the local search for longer lists."""
 
 from itertools import combinations, permutations
 
@@ -19,7 +19,7 @@ def rows(ranks):
 
 
 def plain_cost(lists, order, last=False):
-    """Count, pair by pair, the lists that put the later one first."""
+    """Count, for each pair, the lists that disagree with the order."""
     cost = 0
     for a, b in combinations(order, 2):
         for row in lists:
@@ -34,25 +34,27 @@ def test_up_to_6_items_no_permutation_costs_less(data, absent):
     ranks = [data.draw(some_ranks(n_items=n, n_queries=1)) for _ in range(data.draw(st.integers(1, 4)))]
     lists = rows(ranks)
     union = list(dict.fromkeys(item for row in lists for item in row))
-    best = min(permutations(union), key=lambda order: plain_cost(lists, order, absent == "last"))  # the first of them
+    best = min(
+        permutations(union), key=lambda order: plain_cost(lists, order, absent == "last")
+    )  # the first of several
     fused = rl.fuse(ranks, "kemeny", 6, absent=absent)
     assert rows([fused])[0] == list(best)
     assert kemeny_cost(ranks, fused, absent=absent).tolist() == [plain_cost(lists, best, absent == "last")]
 
 
-def test_8_items_no_permutation_costs_less():
+def test_with_8_items_no_permutation_costs_less():
     random = np.random.default_rng(3)
     ranks = [rl.Ranks([random.permutation(8)[:7]], n_items=8) for _ in range(3)]
-    least = min(plain_cost(rows(ranks), order) for order in permutations(range(8)))
-    assert kemeny_cost(ranks, rl.fuse(ranks, "kemeny", 8)).tolist() == [least]
+    minimum = min(plain_cost(rows(ranks), order) for order in permutations(range(8)))
+    assert kemeny_cost(ranks, rl.fuse(ranks, "kemeny", 8)).tolist() == [minimum]
 
 
-def test_a_majority_in_a_circle():
-    """a before b, b before c, c before a, 2 to 1 each: any turn of the circle costs 4; the first seen is taken."""
-    circle = [rl.Ranks.from_dict({"q": row}) for row in (["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"])]
-    fused = rl.fuse(circle, "kemeny")
+def test_a_cyclic_majority():
+    """a before b, b before c, c before a, 2 to 1 each: every rotation costs 4; the first one wins."""
+    cycle = [rl.Ranks.from_dict({"q": row}) for row in (["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"])]
+    fused = rl.fuse(cycle, "kemeny")
     assert fused.to_dict()["q"] == {"a": -1, "b": -2, "c": -3}
-    assert kemeny_cost(rl.align(circle), fused).tolist() == [1 + 1 + 2]
+    assert kemeny_cost(rl.align(cycle), fused).tolist() == [1 + 1 + 2]
 
 
 def test_weights_decide():
@@ -61,7 +63,7 @@ def test_weights_decide():
     assert kemeny_cost([ab, ba], ba, weights=[1, 2]).tolist() == [1]
 
 
-def test_the_exact_order_does_not_depend_on_the_queries_beside_it():
+def test_the_exact_order_does_not_depend_on_other_queries():
     random = np.random.default_rng(0)
     ranks = [rl.Ranks([random.permutation(12)[:5] for _ in range(40)], n_items=12) for _ in range(3)]
     together = rl.fuse(ranks, "kemeny", 12)
@@ -81,8 +83,8 @@ def test_beyond_12_items_no_move_of_one_item_lowers_the_cost():
     cost = plain_cost(rows(ranks), order)
     for item in order:
         rest = [other for other in order if other != item]
-        for place in range(len(order)):
-            assert plain_cost(rows(ranks), [*rest[:place], item, *rest[place:]]) >= cost
+        for position in range(len(order)):
+            assert plain_cost(rows(ranks), [*rest[:position], item, *rest[position:]]) >= cost
 
 
 def test_the_search_finds_the_exact_cost_on_most_small_pools():
@@ -90,11 +92,11 @@ def test_the_search_finds_the_exact_cost_on_most_small_pools():
     ranks = [rl.Ranks([random.permutation(9)[:6] for _ in range(60)], n_items=9) for _ in range(3)]
     exact = kemeny_cost(ranks, rl.fuse(ranks, "kemeny", 9))
     found = kemeny_cost(ranks, rl.fuse(ranks, "kemeny", 9, exact=0))
-    again = kemeny_cost(ranks, rl.fuse(ranks, "kemeny", 9, exact=0, restarts=8))
+    restarted = kemeny_cost(ranks, rl.fuse(ranks, "kemeny", 9, exact=0, restarts=8))
     assert (found >= exact).all()
-    assert (again >= exact).all()
-    assert (again <= found).all()
-    assert (again == exact).mean() > 0.95
+    assert (restarted >= exact).all()
+    assert (restarted <= found).all()
+    assert (restarted == exact).mean() > 0.95
 
 
 def test_restarts_are_the_same_each_time_and_for_each_query():
@@ -106,17 +108,17 @@ def test_restarts_are_the_same_each_time_and_for_each_query():
     assert (kemeny_cost(ranks, first) <= plain).all()
 
 
-@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("position", range(4))
 @pytest.mark.parametrize("to", range(5))
-def test_an_item_is_put_before_another(place, to):
+def test_an_item_is_moved_before_another(position, to):
     order = [10, 11, 12, 13]
-    expected = [*order[:to], order[place], *order[to:]]
-    del expected[place + (to <= place)]
-    assert moved(np.array([order]), place, np.array([[to]])).tolist() == [expected]
+    expected = [*order[:to], order[position], *order[to:]]
+    del expected[position + (to <= position)]
+    assert moved(np.array([order]), position, np.array([[to]])).tolist() == [expected]
 
 
 @given(st.data(), st.sampled_from(["left_out", "last"]))
-def test_the_cost_of_any_order_equals_the_plain_count(data, absent):
+def test_the_cost_of_any_order_matches_the_oracle(data, absent):
     ranks = [data.draw(some_ranks(n_items=6, n_queries=1)) for _ in range(3)]
     order = data.draw(some_ranks(n_items=6, n_queries=1))
     expected = plain_cost(rows(ranks), rows([order])[0], absent == "last")
@@ -132,7 +134,7 @@ def test_the_cost_of_any_order_equals_the_plain_count(data, absent):
         ({"absent": "first"}, "Unknown rule for absent items 'first'"),
     ],
 )
-def test_bad_options_are_told(options, message):
+def test_bad_options_raise(options, message):
     with pytest.raises(rl.InputError) as caught:
         rl.fuse(long_lists(), "kemeny", **options)
     assert message in str(caught.value)

@@ -10,11 +10,11 @@ A = rl.Ranks.from_dict({"q": ["a", "b", "c"], "p": ["c", "a"]})
 B = rl.Ranks.from_dict({"q": ["b", "d", "a"], "p": ["c", "b"]})
 
 
-def test_rrf_adds_up_reciprocal_positions():
+def test_rrf_sums_reciprocal_positions():
     fused = rl.fuse([A, B], "rrf", 4).to_dict()
     assert fused["q"] == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61 + 1 / 63, "d": 1 / 62, "c": 1 / 63}, rel=1e-6)
     assert list(fused["q"]) == ["b", "a", "d", "c"]
-    assert list(fused["p"]) == ["c", "a", "b"]  # a and b are equal: a is seen first
+    assert list(fused["p"]) == ["c", "a", "b"]  # a and b tie: a is seen first
 
 
 def test_rrf_takes_a_constant_and_weights():
@@ -22,14 +22,14 @@ def test_rrf_takes_a_constant_and_weights():
     assert fused["q"] == pytest.approx({"b": 1 / 2 + 10 / 1})
 
 
-def test_rrf_matches_items_and_queries_by_name_whatever_their_numbers():
-    turned = rl.Ranks.from_dict({"p": ["c", "b"], "q": ["b", "d", "a"]})
-    assert rl.fuse([A, turned], "rrf").to_dict() == rl.fuse([A, B], "rrf").to_dict()
+def test_rrf_matches_items_and_queries_by_id():
+    reordered = rl.Ranks.from_dict({"p": ["c", "b"], "q": ["b", "d", "a"]})
+    assert rl.fuse([A, reordered], "rrf").to_dict() == rl.fuse([A, B], "rrf").to_dict()
 
 
-def test_k_cuts_the_list_and_does_not_change_it():
-    whole = rl.fuse([A, B], "rrf", 10)
-    assert np.array_equal(rl.fuse([A, B], "rrf", 2).items, whole.items[:, :2])
+def test_a_smaller_k_gives_the_head_of_the_list():
+    full = rl.fuse([A, B], "rrf", 10)
+    assert np.array_equal(rl.fuse([A, B], "rrf", 2).items, full.items[:, :2])
 
 
 @given(some_ranks(n_items=6))
@@ -45,7 +45,7 @@ def test_a_ranker_of_empty_lists_changes_nothing(data):
     assert with_empty == rl.fuse([one], "rrf", 10).to_dict()
 
 
-def test_fg_is_build_and_search():
+def test_fg_builds_and_searches_an_index():
     points = np.random.default_rng(0).normal(size=(20, 3))
     ranks = [rl.Ranks.from_vectors(points, metric) for metric in ("l1", "l2")]
     fused = rl.fuse(ranks, "fg", 5, cutoff=4, comparator="mcs")
@@ -54,7 +54,7 @@ def test_fg_is_build_and_search():
     assert np.array_equal(fused.scores, expected.scores)
 
 
-def test_fg_takes_queries_from_outside_with_the_collection():
+def test_fg_answers_external_queries_with_the_collection():
     points = np.random.default_rng(0).normal(size=(20, 3))
     collection = [rl.Ranks.from_vectors(points, metric) for metric in ("l1", "l2")]
     queries = [rl.Ranks.from_vectors(points, metric, queries=points[:2]) for metric in ("l1", "l2")]
@@ -68,11 +68,11 @@ def test_fg_takes_queries_from_outside_with_the_collection():
         (([A, B], "rff"), {}, "Did you mean 'rrf'?"),
         (([A, B], "rrf", 0), {}, "k must be a whole number, at least 1; got 0."),
         (([A, B], "rrf"), {"cutoff": 3}, "The method 'rrf' has no option 'cutoff'; it has constant, depth, weights."),
-        (([A, B], "rrf"), {"weights": [1]}, "weights must be a number from 0 for each of the 2 rankers; got [1]."),
-        (([A, B], "rrf"), {"weights": [1, -1]}, "weights must be a number from 0"),
-        (([A, B], "rrf"), {"weights": [1, float("nan")]}, "weights must be a number from 0"),
+        (([A, B], "rrf"), {"weights": [1]}, "weights must be 2 numbers of at least 0, one for each ranker; got [1]."),
+        (([A, B], "rrf"), {"weights": [1, -1]}, "numbers of at least 0, one for each ranker"),
+        (([A, B], "rrf"), {"weights": [1, float("nan")]}, "numbers of at least 0, one for each ranker"),
         (([A, B], "rrf"), {"constant": "x"}, "constant of the method 'rrf' must be a finite number; got 'x'."),
-        (([A, B], "rrf"), {"weights": 3}, "weights must be a number from 0"),
+        (([A, B], "rrf"), {"weights": 3}, "numbers of at least 0, one for each ranker"),
         ((A, "rrf"), {}, "Give a list of Ranks, one for each ranker; got Ranks."),
         (([A, B], "fg"), {}, "No query ('q', ...) is an item"),
         (([A, B], "rrf"), {"constant": -1}, "constant must be a finite number above -1; got -1."),
@@ -80,22 +80,24 @@ def test_fg_takes_queries_from_outside_with_the_collection():
         (([A, A.rows([0])], "rrf"), {}, "Query 'p' has no list from ranker 2"),
     ],
 )
-def test_bad_input_is_told(arguments, options, message):
+def test_bad_input_raises(arguments, options, message):
     with pytest.raises(rl.InputError) as caught:
         rl.fuse(*arguments, **options)
     assert message in str(caught.value)
 
 
-def test_missing_queries_are_dropped_or_empty_as_asked():
+def test_missing_queries_are_dropped_or_empty():
     assert list(rl.fuse([A, A.rows([0])], "rrf", missing="drop").to_dict()) == ["q"]
     assert list(rl.fuse([A, A.rows([0])], "rrf", missing="empty").to_dict()["p"]) == ["c", "a"]
 
 
-def test_fg_matches_rows_to_items_though_only_items_have_names():
+def test_fg_matches_rows_to_items_if_only_items_have_ids():
     points = np.random.default_rng(1).normal(size=(12, 2))
     ids = rl.Ids(f"d{i}" for i in range(12))
-    turned = rl.Ids(f"d{i}" for i in reversed(range(12)))
+    reversed_ids = rl.Ids(f"d{i}" for i in reversed(range(12)))
     one = rl.Ranks.from_vectors(points, "l1", item_ids=ids)
     other = rl.Ranks.from_vectors(points, "l2", item_ids=ids)
-    same = rl.Ranks.from_vectors(points[::-1], "l2", item_ids=turned)  # the same ranker, items numbered differently
+    same = rl.Ranks.from_vectors(
+        points[::-1], "l2", item_ids=reversed_ids
+    )  # the same ranker, items numbered differently
     assert rl.fuse([one, other], "fg").to_dict() == rl.fuse([one, same], "fg").to_dict()

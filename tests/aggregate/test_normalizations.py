@@ -48,25 +48,25 @@ def test_a_list_worked_by_hand(normalize, expected):
         ("raw", 3.0, [3.0, 3.0]),
     ],
 )
-def test_lists_of_no_item_of_one_and_of_equal_scores(name, one, constant):
+def test_empty_lists_single_items_and_equal_scores(name, one, constant):
     ranks = rl.Ranks([[-1, -1], [2, -1], [0, 1]], [[0.0, 0.0], [3.0, 0.0], [3.0, 3.0]], n_items=4)
     assert NORMALIZATIONS[name](ranks).tolist() == [[0.0, 0.0], [one, 0.0], constant]
 
 
 @pytest.mark.parametrize("name", NORMALIZATIONS)
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 0), (2, 3)])
-def test_ranks_without_items_stay_without(name, shape):
+def test_empty_ranks_stay_empty(name, shape):
     ranks = rl.Ranks(np.full(shape, rl.PAD), np.zeros(shape), n_items=0)
     assert NORMALIZATIONS[name](ranks).tolist() == np.zeros(shape).tolist()
 
 
 @pytest.mark.parametrize("normalize", [min_max, max_norm, z_score])
-def test_the_value_of_a_constant_list_is_a_setting(normalize):
+def test_the_value_of_a_list_of_equal_scores_is_an_option(normalize):
     ranks = rl.Ranks([[0, 1], [0, 1]], [[0.0, 0.0], [-2.0, -2.0]])
     assert normalize(ranks, constant=0.25).tolist() == [[0.25, 0.25], [0.25, 0.25]]
 
 
-def test_max_norm_keeps_the_order_of_scores_below_zero():
+def test_max_norm_keeps_the_order_of_negative_scores():
     assert max_norm(rl.Ranks([[0, 1, 2]], [[0.0, -1.0, -4.0]])).tolist() == [[0.0, -0.25, -1.0]]
 
 
@@ -75,7 +75,7 @@ def test_borda_norm_takes_the_sizes_of_the_pools():
 
 
 @pytest.mark.parametrize("name", NEEDS_SCORES)
-def test_ranks_without_scores_are_refused_where_scores_are_needed(name):
+def test_ranks_without_scores_raise(name):
     with pytest.raises(rl.InputError, match=f"The normalization '{name}' needs scores"):
         NORMALIZATIONS[name](rl.Ranks([[0, 1]]))
 
@@ -87,15 +87,15 @@ def test_normalizing_keeps_order_and_padding(name, data):
     values = NORMALIZATIONS[name](ranks)
     assert values.dtype == np.float64
     assert not values[ranks.items == rl.PAD].any()
-    rl.Ranks(ranks.items, values, ranks.n_items)  # finite, and falling along each list
+    rl.Ranks(ranks.items, values, ranks.n_items)  # finite and non-increasing
 
 
 @given(some_ranks(scores=True))
-def test_min_max_is_in_0_to_1_and_sums_of_sum_norm_are_1(ranks):
+def test_min_max_is_from_0_to_1_and_sum_norm_sums_to_1(ranks):
     assert ((min_max(ranks) >= 0) & (min_max(ranks) <= 1)).all()
     assert sum_norm(ranks).sum(axis=1) == pytest.approx((ranks.lengths() > 0).astype(float))
 
 
-def test_a_normalization_that_is_not_there_is_told():
+def test_an_unknown_normalization_raises():
     with pytest.raises(rl.UnknownNameError, match="Did you mean 'min_max'"):
         NORMALIZATIONS["minmax"]

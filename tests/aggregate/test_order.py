@@ -36,25 +36,25 @@ def test_rrf_takes_a_depth():
     assert list(fused("rrf", depth=1)) == ["a", "e"]
 
 
-def test_mra_of_two_needs_both_lists():
-    """Read: a e, b a (a is out), c d, d (d is out); then b, c and e as they were first met: e, b, c."""
+def test_mra_of_two_rankers_needs_both_lists():
+    """Read: a e, b a (output a), c d, d (output d); then b, c and e as first seen: e, b, c."""
     got = fused("mra")
     assert got == {"a": -1, "d": -2, "e": -3, "b": -4, "c": -5}
     assert list(got) == ["a", "d", "e", "b", "c"]
 
 
-def test_mra_of_three_needs_two_lists():
-    """Read: a e b, b (out) a (out) d, c d (out) f, d."""
+def test_mra_of_three_rankers_needs_two_lists():
+    """Read: a e b, b (output) a (output) d, c d (output) f, d."""
     third = rl.Ranks.from_dict({"q": ["b", "d", "f"]})
     assert list(fused("mra", A, B, third)) == ["b", "a", "d", "e", "c", "f"]
 
 
-def test_mra_weighs_the_rankers():
-    """Ranker 1 has more than half of the weight alone: its list first, then what else was met."""
+def test_mra_takes_weights():
+    """Ranker 1 alone has more than half of the weight: its list comes first, then the other items."""
     assert list(fused("mra", weights=[3, 1])) == ["a", "b", "c", "d", "e"]
 
 
-def test_mra_does_not_count_rankers_that_have_no_list():
+def test_mra_ignores_rankers_without_a_list():
     empty = rl.Ranks.from_dict({"q": []})
     assert fused("mra", empty, A, empty, B, empty) == fused("mra")
 
@@ -62,13 +62,17 @@ def test_mra_does_not_count_rankers_that_have_no_list():
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("borda", {"points": "belo"}, "Unknown points 'belo'; choose from below, pool, positions. Did you mean 'below'?"),
+        (
+            "borda",
+            {"points": "belo"},
+            "Unknown points 'belo'; choose from below, pool, positions. Did you mean 'below'?",
+        ),
         ("borda", {"depth": 1.5}, "depth of the method 'borda' must be a whole number or none; got 1.5."),
         ("mra", {"points": "pool"}, "The method 'mra' has no option 'points'; it has depth, weights."),
-        ("mra", {"weights": [1, 2, 3]}, "weights must be a number from 0 for each of the 2 rankers; got [1, 2, 3]."),
+        ("mra", {"weights": [1, 2, 3]}, "weights must be 2 numbers of at least 0, one for each ranker; got [1, 2, 3]."),
     ],
 )
-def test_bad_options_are_told(method, options, message):
+def test_bad_options_raise(method, options, message):
     with pytest.raises(rl.InputError) as caught:
         rl.fuse([A, B], method, **options)
     assert message in str(caught.value)

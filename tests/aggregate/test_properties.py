@@ -1,4 +1,4 @@
-"""What holds for several methods at once; each property lists the methods that it holds for."""
+"""Properties of several methods, each with the methods it holds for."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_every_method_keeps_the_contract(name):
     check_method(name)
 
 
-def test_per_query_methods_say_so():
+def test_per_query_methods_need_queries_only():
     assert {rl.METHODS[name].needs for name in PER_QUERY} == {"queries"}
 
 
@@ -48,7 +48,7 @@ def test_unanimous_rankers_give_back_their_list(method, options, data):
 @settings(max_examples=25)  # for each of the methods
 @given(st.data())
 def test_a_ranker_of_empty_lists_changes_nothing(method, options, data):
-    """Holds for every per-query method and variant, scores included, wherever the empty ranker stands."""
+    """Holds for every per-query method and variant, scores included, at any position of the empty ranker."""
     ranks = [data.draw(some_ranks(n_items=6, n_queries=3, scores=True)) for _ in range(2)]
     empty = rl.Ranks(np.full((3, 2), rl.PAD), np.zeros((3, 2)), n_items=6)
     more = [*ranks]
@@ -59,13 +59,13 @@ def test_a_ranker_of_empty_lists_changes_nothing(method, options, data):
 @pytest.mark.parametrize(("method", "options"), ALL)
 @settings(max_examples=25)  # for each of the methods
 @given(st.data())
-def test_the_answer_is_the_union_and_the_same_each_time(method, options, data):
+def test_the_answer_is_the_union_and_deterministic(method, options, data):
     ranks = [data.draw(some_ranks(n_items=7, n_queries=2, scores=True)) for _ in range(3)]
     fused = rl.fuse(ranks, method, 7, **options)
     again = rl.fuse(ranks, method, 7, **options)
     assert np.array_equal(fused.items, again.items)
     assert np.array_equal(fused.scores, again.scores)
-    rl.Ranks(fused.items, fused.scores, fused.n_items)  # valid: no item twice, scores that fall
+    rl.Ranks(fused.items, fused.scores, fused.n_items)  # valid: no duplicates, non-increasing scores
     for q in range(2):
         union = {item for r in ranks for item in r.items[q].tolist()} - {rl.PAD}
         assert set(fused.items[q].tolist()) - {rl.PAD} == union
@@ -74,7 +74,7 @@ def test_the_answer_is_the_union_and_the_same_each_time(method, options, data):
 @pytest.mark.parametrize("method", [*COMB, "rrf", "borda", "condorcet"])
 @settings(max_examples=25)
 @given(st.data())
-def test_equal_scores_come_in_the_order_first_seen(method, data):
+def test_ties_are_broken_by_first_appearance(method, data):
     ranks = [data.draw(some_ranks(n_items=7, n_queries=1, scores=True)) for _ in range(2)]
     fused = rl.fuse(ranks, method, 14)
     seen = list(dict.fromkeys(item for r in ranks for item in r.items[0].tolist() if item != rl.PAD))
@@ -88,15 +88,15 @@ def _row(ranks):
 
 
 @pytest.mark.parametrize("method", ["mra", "kemeny"])
-def test_lists_without_anything_in_common_come_in_a_fixed_order(method):
-    """MRA reads the lists side by side; Kemeny has no votes between them and takes them one after the other."""
+def test_disjoint_lists_have_a_fixed_order(method):
+    """MRA reads the lists in parallel; Kemeny has no votes between them and concatenates them."""
     apart = [rl.Ranks([[3, 1]], n_items=6), rl.Ranks([[2, 0]], n_items=6)]
     expected = {"mra": [3, 2, 1, 0], "kemeny": [3, 1, 2, 0]}[method]
     assert rl.fuse(apart, method, 4).items.tolist() == [expected]
 
 
 @pytest.mark.parametrize("method", PER_QUERY)
-def test_ranks_of_different_depth_and_items_of_one_ranker_only(method):
+def test_rankers_of_different_depths_and_items(method):
     deep = rl.Ranks.from_dict({"q": {"a": 9.0, "b": 8.0, "c": 7.0, "d": 6.0, "e": 5.0}, "p": {"c": 1.0}})
     flat = rl.Ranks.from_dict({"q": {"b": 2.0, "x": 1.0}, "p": {"y": 3.0, "c": 2.0}})
     fused = rl.fuse([deep, flat], method).to_dict()
@@ -105,7 +105,7 @@ def test_ranks_of_different_depth_and_items_of_one_ranker_only(method):
 
 
 @pytest.mark.parametrize("method", PER_QUERY)
-def test_missing_queries_by_policy(method):
+def test_missing_queries(method):
     both = rl.Ranks.from_dict({"q": {"a": 2.0, "b": 1.0}, "p": {"c": 2.0, "a": 1.0}})
     one = rl.Ranks.from_dict({"q": {"a": 2.0, "b": 1.0}})
     with pytest.raises(rl.InputError, match="Query 'p' has no list from ranker 2"):
@@ -115,7 +115,7 @@ def test_missing_queries_by_policy(method):
 
 
 @pytest.mark.parametrize(("method", "options"), ALL)
-def test_depth_is_what_cutting_the_lists_before_gives(method, options):
+def test_depth_equals_cutting_the_lists_first(method, options):
     random = np.random.default_rng(0)
     scores = -np.sort(-random.random((5, 8)), axis=1)
     ranks = [rl.Ranks([random.permutation(10)[:8] for _ in range(5)], scores, 10) for _ in range(3)]
@@ -124,7 +124,7 @@ def test_depth_is_what_cutting_the_lists_before_gives(method, options):
 
 
 @pytest.mark.parametrize("method", [name for name in PER_QUERY if "weights" in rl.METHODS[name].options()])
-def test_equal_weights_change_no_order(method):
+def test_equal_weights_keep_the_order(method):
     random = np.random.default_rng(0)
     scores = -np.sort(-random.random((9, 8)), axis=1)
     ranks = [rl.Ranks([random.permutation(10)[:8] for _ in range(9)], scores, 10) for _ in range(3)]
@@ -146,7 +146,7 @@ def test_a_ranker_of_empty_lists_changes_nothing_in_a_collection(method, n_ranke
 
 
 @pytest.mark.parametrize("method", rl.METHODS)
-def test_more_answers_than_there_are_items_need_no_more_memory(method):
+def test_a_huge_k_needs_no_more_memory(method):
     points = np.random.default_rng(3).normal(size=(8, 2))
     ranks = [rl.Ranks.from_vectors(points, metric, depth=6) for metric in ("l1", "l2")]
     assert rl.fuse(ranks, method, 10**12).depth <= 16
@@ -170,12 +170,12 @@ def test_more_answers_than_there_are_items_need_no_more_memory(method):
         ("qalf", {"tail": "x"}, "tail of the method 'qalf' must be a finite number; got 'x'."),
         ("qalf", {"references": 3}, "references must be a list of one array for each of the 2 rankers."),
         ("qalf", {"references": [["a"], ["b"]]}, "references of ranker 1 must be finite"),
-        ("combsum", {"weights": "12"}, "weights must be a number from 0"),
-        ("kemeny", {"seed": 3}, "seed is of the restarts, and there are none"),
+        ("combsum", {"weights": "12"}, "numbers of at least 0, one for each ranker"),
+        ("kemeny", {"seed": 3}, "seed needs restarts"),
         ("kemeny", {"restarts": -1}, "restarts must be a whole number, at least 0; got -1."),
     ],
 )
-def test_an_option_that_can_not_be_is_told(method, options, message):
+def test_bad_options_raise(method, options, message):
     points = np.random.default_rng(3).normal(size=(8, 2))
     ranks = [rl.Ranks.from_vectors(points, metric, depth=6) for metric in ("l1", "l2")]
     with pytest.raises(rl.InputError) as caught:
@@ -184,7 +184,7 @@ def test_an_option_that_can_not_be_is_told(method, options, message):
 
 
 @pytest.mark.parametrize("method", ["combmnz", "rlsim"])
-def test_a_ranker_of_weight_0_lifts_nothing(method):
+def test_a_ranker_of_weight_0_adds_no_score(method):
     a, b = rl.Ranks([[0, 1, 2]], [[3.0, 2.0, 1.0]], 5), rl.Ranks([[3, 4, 1]], [[3.0, 2.0, 1.0]], 5)
     fused = rl.fuse([a, b], method, 5, weights=[1, 0])
     assert fused.to_dict()["0"] == {"0": 1.0, "1": 0.5, "2": 0.0, "3": 0.0, "4": 0.0}

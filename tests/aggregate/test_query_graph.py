@@ -8,14 +8,14 @@ from plain_query_graph import article_edges, greedy, own_lists, page_rank, relea
 import rankloom as rl
 from strategies import collections
 
-WAYS = [(version, solver) for version in ("released", "article") for solver in ("density", "pagerank")]
+VARIANTS = [(version, solver) for version in ("released", "article") for solver in ("density", "pagerank")]
 
-# Four items; item 3 is nobody's neighbor. With neighbors=3: N(0) = {0, 1, 2}, N(1) = {1, 0, 2}, N(2) = {2, 1, 3}.
+# Four items; item 3 is a neighbor of none. With neighbors=3: N(0) = {0, 1, 2}, N(1) = {1, 0, 2}, N(2) = {2, 1, 3}.
 FOUR = rl.Ranks([[0, 1, 2, 3], [1, 0, 2, 3], [2, 1, 3, 0], [3, 0, 1, 2]])
 
 
 def fused(ranks, k=10, **options):
-    """Fuse, and let the constructor check what comes out."""
+    """Fuse, and let the constructor of Ranks check the result."""
     out = rl.fuse(ranks, "queryrankfusion", k, **options)
     return rl.Ranks(out.items, out.scores, out.n_items)
 
@@ -25,7 +25,7 @@ def row(out, q):
 
 
 def plain(ranks, q, k, version, solver, fill=0, weights=None, knn=3, region=3, threshold=0.3, cap=100, decay=0.8):
-    """The answer for one query as [(item, score)], ties in the order seen."""
+    """Return the answer for one query as [(item, score)], ties by first appearance."""
     lists = [own_lists(r) for r in ranks]
     weights = [1.0] * len(ranks) if weights is None else weights
     if version == "released":
@@ -62,7 +62,7 @@ def total_of(entries):
 
 
 def test_released_layers_by_hand():
-    # Query 0. Layer 1: 1 has 0 among places 2 to 3, 2 has not, 3 has (place 2). Entries 0: self 1, to 1, to 3; 1: to 0;
+    # Query 0. Layer 1: 0 is at positions 2 to 3 of 1 and of 3, not of 2. Entries 0: self 1, to 1, to 3; 1: to 0;
     # 3: to 0. Q = {0, 1, 3}. Item 1: N = {1, 0, 2}, J = 2/4 > 0.3, so 0 and 2 get 2/4 and Q = {0, 1, 2, 3}.
     # Item 3: N = {3, 0, 1}, J = 3/4, so 0 and 1 get 3/4.
     out = fused([FOUR], neighbors=3, region=3)
@@ -73,7 +73,7 @@ def test_released_layers_by_hand():
 def test_released_layer_two_needs_the_threshold():
     # Above 2/4 only item 3 passes, where Q is still {0, 1, 3}: N = {3, 0, 1}, J = 3/3.
     out = fused([FOUR], neighbors=3, region=3, threshold=0.5)
-    assert row(out, 0) == pytest.approx({0: 3 + 1, 1: 1 + 1, 3: 1, 2: 0})  # 2 is filled in
+    assert row(out, 0) == pytest.approx({0: 3 + 1, 1: 1 + 1, 3: 1, 2: 0})  # 2 comes from the fill
 
 
 def test_article_edges_by_hand():
@@ -86,21 +86,21 @@ def test_article_edges_by_hand():
     assert row(out, 0) == {0: 0}
 
 
-def test_weights_of_rankers_add_up():
+def test_weights_of_rankers_are_summed():
     one, two = row(fused([FOUR], neighbors=3), 1), row(fused([FOUR] * 2, neighbors=3, weights=[1, 2.5]), 1)
     assert two == pytest.approx({item: 3.5 * score for item, score in one.items()})
 
 
 def test_a_ranker_of_weight_zero_is_left_out():
     other = rl.Ranks([[0, 3], [1, 2], [2, 1], [3, 0]])
-    for version, solver in WAYS:
+    for version, solver in VARIANTS:
         how = {"version": version, "solver": solver, "neighbors": 3}
         assert row(fused([FOUR, other], weights=[1, 0], **how), 0) == row(fused([FOUR], **how), 0)
-    assert row(fused([FOUR], weights=[0]), 0) == {0: 0, 1: 0, 2: 0, 3: 0}  # all filled in
+    assert row(fused([FOUR], weights=[0]), 0) == {0: 0, 1: 0, 2: 0, 3: 0}  # all from the fill
 
 
-def test_ties_come_as_seen_or_as_in_the_list_that_fills_up():
-    # Query 0, neighbors=2: ranker 1 joins 0 and 1, ranker 2 joins 0 and 2; both have 1 and pass layer 2 (J = 1).
+def test_ties_are_broken_by_first_appearance_or_by_the_fill():
+    # Query 0, neighbors=2: ranker 1 connects 0 and 1, ranker 2 0 and 2; both have weight 1 and pass layer 2 (J = 1).
     first = rl.Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 0]])
     second = rl.Ranks([[0, 2, 1], [1, 2, 0], [2, 0, 1]])
     assert fused([first, second], neighbors=2).items[0, :3].tolist() == [0, 1, 2]
@@ -108,17 +108,17 @@ def test_ties_come_as_seen_or_as_in_the_list_that_fills_up():
     assert fused([first, second], neighbors=2, ties="fill", fill=1).items[0, :3].tolist() == [0, 2, 1]
 
 
-def test_the_fill_is_of_the_ranker_asked_for():
+def test_fill_selects_the_ranker():
     apart = rl.Ranks([[0, 3, 2], [1, 2, 3], [2, 1, 3], [3, 2, 1]])
-    turned = rl.Ranks([[0, 2, 3], [1, 2, 3], [2, 1, 3], [3, 2, 1]])
-    assert fused([apart, turned], neighbors=2, fill=0).items[0].tolist()[:3] == [0, 3, 2]
-    assert fused([apart, turned], neighbors=2, fill=1).items[0].tolist()[:3] == [0, 2, 3]
-    assert fused([apart, turned], neighbors=2, fill=None).items[0].tolist()[:2] == [0, -1]
+    swapped = rl.Ranks([[0, 2, 3], [1, 2, 3], [2, 1, 3], [3, 2, 1]])
+    assert fused([apart, swapped], neighbors=2, fill=0).items[0].tolist()[:3] == [0, 3, 2]
+    assert fused([apart, swapped], neighbors=2, fill=1).items[0].tolist()[:3] == [0, 2, 3]
+    assert fused([apart, swapped], neighbors=2, fill=None).items[0].tolist()[:2] == [0, -1]
 
 
-@pytest.mark.parametrize(("version", "solver"), WAYS)
+@pytest.mark.parametrize(("version", "solver"), VARIANTS)
 @given(ranks=collections(), k=st.integers(1, 12), threshold=st.sampled_from([0.0, 0.15, 0.3]))
-def test_equals_the_plain_version(version, solver, ranks, k, threshold):
+def test_matches_the_oracle(version, solver, ranks, k, threshold):
     out = fused(ranks, k, version=version, solver=solver, neighbors=3, threshold=threshold, **OWN[version])
     for q in range(ranks[0].n_items):
         expected = plain(ranks, q, k, version, solver, threshold=threshold)
@@ -131,7 +131,7 @@ OWN = {"released": {"region": 3}, "article": {}}
 
 
 def same_but_for_rounding(got, expected):
-    """Two answers whose items have the same scores: equal ones may come in another order, by a last bit."""
+    """Return True if the scores of the items are close: rounding may reorder ties."""
     return all(
         score == pytest.approx(expected.get(item, min(expected.values())), rel=1e-5) for item, score in got.items()
     )
@@ -139,7 +139,7 @@ def same_but_for_rounding(got, expected):
 
 @pytest.mark.parametrize("cap", [2, 4])
 @given(ranks=collections(m=2))
-def test_the_graph_of_the_article_stops_growing_at_the_cap(cap, ranks):
+def test_the_graph_of_the_article_stops_at_the_maximum_size(cap, ranks):
     out = fused(ranks, 12, version="article", neighbors=4, vertices=cap)
     for q in range(ranks[0].n_items):
         expected = plain(ranks, q, 12, "article", "density", knn=4, threshold=0.0, cap=cap)
@@ -147,7 +147,7 @@ def test_the_graph_of_the_article_stops_growing_at_the_cap(cap, ranks):
 
 
 @given(ranks=collections(scores=False))
-def test_page_rank_is_that_of_networkx(ranks):
+def test_page_rank_matches_networkx(ranks):
     out = fused(ranks, 12, version="article", solver="pagerank", neighbors=3, fill=None)
     for q in range(ranks[0].n_items):
         graphs = [article_edges(own_lists(r), q, 3, 100, 0.8, 0.0) for r in ranks]
@@ -170,8 +170,8 @@ def test_power_iteration_and_the_linear_system_agree():
         assert row(out, q) == pytest.approx({v: expected[v] for v in row(out, q)}, rel=1e-4, abs=1e-7)
 
 
-@pytest.mark.parametrize(("version", "solver"), WAYS)
-def test_the_number_of_threads_does_not_change_a_bit(version, solver, monkeypatch):
+@pytest.mark.parametrize(("version", "solver"), VARIANTS)
+def test_the_number_of_threads_does_not_change_the_bits(version, solver, monkeypatch):
     monkeypatch.setattr("rankloom.aggregate.query_graph.BLOCK", 7)
     points = np.random.default_rng(0).normal(size=(60, 3))
     ranks = [rl.Ranks.from_vectors(points, metric) for metric in ("l1", "l2", "cosine")]
@@ -180,19 +180,19 @@ def test_the_number_of_threads_does_not_change_a_bit(version, solver, monkeypatc
     assert np.array_equal(one.scores, three.scores)
 
 
-@pytest.mark.parametrize(("version", "solver"), WAYS)
+@pytest.mark.parametrize(("version", "solver"), VARIANTS)
 @given(ranks=collections(), data=st.data())
-def test_other_numbers_for_the_items_give_the_same_answer(version, solver, ranks, data):
+def test_renumbering_items_keeps_the_answer(version, solver, ranks, data):
     n = ranks[0].n_items
     new = np.array(data.draw(st.permutations(range(n))))
     old = np.argsort(new)
-    turned = [rl.Ranks(np.where(r.items >= 0, new[r.items], rl.PAD)[old], n_items=n) for r in ranks]
+    renumbered = [rl.Ranks(np.where(r.items >= 0, new[r.items], rl.PAD)[old], n_items=n) for r in ranks]
     one = fused(ranks, version=version, solver=solver, neighbors=3)
-    two = fused(turned, version=version, solver=solver, neighbors=3)
+    two = fused(renumbered, version=version, solver=solver, neighbors=3)
     assert np.array_equal(np.where(one.items >= 0, new[one.items], rl.PAD), two.items[new])
 
 
-@pytest.mark.parametrize(("version", "solver"), WAYS)
+@pytest.mark.parametrize(("version", "solver"), VARIANTS)
 @given(ranks=collections())
 def test_a_ranker_of_empty_lists_changes_nothing(version, solver, ranks):
     n = ranks[0].n_items
@@ -202,22 +202,22 @@ def test_a_ranker_of_empty_lists_changes_nothing(version, solver, ranks):
     assert np.array_equal(one.scores, two.scores)
 
 
-@pytest.mark.parametrize(("version", "solver"), WAYS)
-def test_nothing_and_next_to_nothing(version, solver):
+@pytest.mark.parametrize(("version", "solver"), VARIANTS)
+def test_empty_and_tiny_collections(version, solver):
     how = {"version": version, "solver": solver}
     assert fused([rl.Ranks(np.empty((0, 0), int))], **how).items.shape == (0, 0)
     assert fused([rl.Ranks([[0]])], k=2, **how).items.tolist() == [[0]]
     assert fused([rl.Ranks([[-1]], n_items=1)], k=2, **how).items.tolist() == [[-1]]
 
 
-def test_an_item_that_is_not_in_its_own_list_leads_it():
+def test_an_item_missing_from_its_own_list_is_put_first():
     without = rl.Ranks([[1, 2, 3], [0, 2, 3], [1, 3, 0], [0, 1, 2]])
-    for version, solver in WAYS:
+    for version, solver in VARIANTS:
         how = {"version": version, "solver": solver, "neighbors": 3}
         assert row(fused([without], **how), 0) == row(fused([FOUR], **how), 0)
 
 
-def test_the_figures_of_the_released_version_are_met_on_digits(shared):
+def test_figures_of_the_released_version_on_digits(shared):
     data = np.load(shared / "golden" / "udlf" / "inputs" / "digits300" / "inputs.npz")
     ranks = {name: rl.Ranks(data[f"{name}_rk"].astype(int)) for name in ("pix", "hog", "proj")}
     for names, neighbors, expected in [
@@ -244,17 +244,17 @@ def test_the_figures_of_the_released_version_are_met_on_digits(shared):
         ({"version": "article", "decay": 0}, "decay must be above 0"),
         ({"threshold": 2}, "threshold must be from 0 to 1; got 2."),
         ({"neighbors": 0}, "neighbors must be a whole number, at least 1; got 0."),
-        ({"fill": 1}, "fill must be the number of a ranker, 0 to 0, or None; got 1."),
-        ({"fill": None, "ties": "fill"}, "ties='fill' needs a list that fills up"),
-        ({"weights": [1, 2]}, "weights must be a number from 0 for each of the 1 rankers; got [1, 2]."),
+        ({"fill": 1}, "fill must be the index of a ranker, 0 to 0, or None; got 1."),
+        ({"fill": None, "ties": "fill"}, "ties='fill' needs fill, the index of a ranker."),
+        ({"weights": [1, 2]}, "weights must be 1 numbers of at least 0, one for each ranker; got [1, 2]."),
     ],
 )
-def test_bad_options_are_told(options, message):
+def test_bad_options_raise(options, message):
     with pytest.raises(rl.InputError) as caught:
         fused([FOUR], **options)
     assert message in str(caught.value)
 
 
-def test_query_ranks_are_refused():
+def test_query_ranks_raise():
     with pytest.raises(rl.InputError, match="Collection ranks have a row for each item"):
         fused([rl.Ranks([[0, 1]])])

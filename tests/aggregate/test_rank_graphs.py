@@ -1,4 +1,4 @@
-"""RkGraph, CorGraph and RecKNNGraphCCs: by hand, against the plain versions, and their laws."""
+"""RkGraph, CorGraph and RecKNNGraphCCs: by hand, against an oracle, and their properties."""
 
 import networkx as nx
 import numpy as np
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import rank_graph_oracle as oracle
 import rankloom as rl
 from brute import JIT, plain
-from rankloom import threads as threading
+from rankloom import threads as threads_module
 from rankloom._kernels import frozen, nested, sorting
 from rankloom.aggregate import corgraph, recknngraphccs, rkgraph
 from rankloom.aggregate.nested import components_of, groups_of
@@ -24,13 +24,13 @@ BOOLEANS = st.booleans()
 
 
 def points(n, m=2, depth=30, seed=0):
-    """Collection ranks of m rankers over random points."""
+    """Return collection ranks of m rankers over random points."""
     rng = np.random.default_rng(seed)
     return [rl.Ranks.from_vectors(rng.normal(size=(n, 3)), "l2", depth) for _ in range(m)]
 
 
 def same(out, expected, close=1e-5):
-    """Same items and scores up to ties: each score is the expected one at that place and of that item."""
+    """Assert the same items and scores up to ties: each score is that expected at its position and for its item."""
     for row, scores, pairs in zip(plain(out), out.scores.tolist(), expected, strict=True):
         values = dict(pairs)
         ours = scores[: len(row)]
@@ -48,7 +48,7 @@ def test_recknngraphccs_by_hand():
     """Three items, K = 2. Positions give 0: [0, 1, 2], 1: [1, 0, 2], 2: [2, 1, 0] after sorting.
 
     t = 1 (weight 2): only self-loops: each group {i} and component {i} gives W(i, i) += 2, twice.
-    t = 2 (weight 1): 0 and 1 are joined; groups {0, 1} twice and {2}, components {0, 1} and {2}.
+    t = 2 (weight 1): 0 and 1 are connected; groups {0, 1} twice and {2}, components {0, 1} and {2}.
     """
     out = recknngraphccs([rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], 3, neighbors=2)
     assert out.items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
@@ -66,17 +66,17 @@ def test_rkgraph_by_hand():
     assert out.scores[0].tolist() == [1 + 2 * 2 / 4 + 2 / 4, 1]
 
 
-def test_rkgraph_swaps_an_item_into_the_first_place_of_its_list():
-    """Item 0 is third in its own list, and cost 2 + 3 of item 1 is less than its own 3 + 3; deeper ones keep places."""
+def test_rkgraph_swaps_an_item_into_the_first_position_of_its_list():
+    """Item 0 is third in its own list, and the cost 2 + 3 of item 1 is less than its own 3 + 3; 2 stays second."""
     lists = frozen(np.array([[1, 2, 0], [1, 0, 2], [2, 0, 1]], np.int32))
     out = _mutual(lists, runner(1, None))
-    assert out[0].tolist() == [0, 2, 1]  # by cost: 1 (1 + 2), 2 (2 + 2), 0 (3 + 3); then 0 and 1 change places
+    assert out[0].tolist() == [0, 2, 1]  # by cost: 1 (1 + 2), 2 (2 + 2), 0 (3 + 3); then 0 and 1 are swapped
 
 
 def test_corgraph_by_hand():
-    """Two items, each other's only company, one threshold t: distances (0, 1) and (1, 0) correlate by -1, C = 0.
+    """Two items, one threshold t: distances (0, 1) and (1, 0) correlate by -1, C = 0.
 
-    So out(i) = {i}: W(i, i) = t for the edge, t for the group, t for the component, all of the column's sum.
+    So out(i) = {i}: W(i, i) = t for the edge, t for the group, t for the component, which is the whole column sum.
     """
     out = corgraph([rl.Ranks([[0, 1], [1, 0]])], start=0.5, step=0.5)
     assert out.items.tolist() == [[0, 1], [1, 0]]
@@ -86,19 +86,19 @@ def test_corgraph_by_hand():
 def test_corgraph_of_lists_that_agree_by_hand():
     """Both rows have the distances (0, 1): C = 1, so 0 and 1 lead to each other.
 
-    W(0, 0) = 1 edge + 2 groups + 1 component, W(1, 0) the same, and the column's sum is both.
+    W(0, 0) = 1 edge + 2 groups + 1 component, W(1, 0) the same; the column sum is both.
     """
     out = corgraph([rl.Ranks([[0, 1], [0, 1]])], start=0.5, step=0.5)
     assert out.scores.tolist() == [[0.5, 0.5], [0.5, 0.5]]
     assert out.items.tolist() == [[0, 1], [0, 1]]  # ties keep the order of the list
 
 
-# Against the plain versions
+# Against the oracle
 
 
 @settings(max_examples=EXAMPLES)
 @given(collections(), st.integers(1, 4), st.integers(1, 2), st.integers(1, 12), BOOLEANS)
-def test_rkgraph_is_the_plain_one(rankers, neighbors, iterations, depth, last):
+def test_rkgraph_matches_the_oracle(rankers, neighbors, iterations, depth, last):
     pool = "last" if last else "union"
     out = rkgraph(rankers, 10, neighbors=neighbors, iterations=iterations, depth=depth, pool=pool)
     expected = oracle.rkgraph([plain(r) for r in rankers], neighbors, iterations, 0.95, depth, pool)
@@ -116,7 +116,7 @@ def test_rkgraph_is_the_plain_one(rankers, neighbors, iterations, depth, last):
     st.integers(0, 1),
     st.integers(1, 10),
 )
-def test_recknngraphccs_is_the_plain_one(rankers, neighbors, iterations, depth, added, backward_from, k):
+def test_recknngraphccs_matches_the_oracle(rankers, neighbors, iterations, depth, added, backward_from, k):
     fusion = "sum" if added else "product"
     options = {"iterations": iterations, "depth": depth, "fusion": fusion, "backward_from": backward_from}
     out = recknngraphccs(rankers, k, neighbors=neighbors, **options)
@@ -135,7 +135,7 @@ def test_recknngraphccs_is_the_plain_one(rankers, neighbors, iterations, depth, 
     st.sampled_from(["positions", "numbers"]),
     st.integers(1, 10),
 )
-def test_corgraph_is_the_plain_one(rankers, neighbors, depth, kind, distances, exponent, k):
+def test_corgraph_matches_the_oracle(rankers, neighbors, depth, kind, distances, exponent, k):
     options = {"neighbors": neighbors, "depth": depth, "start": 0.3, "step": 0.1}
     out = corgraph(rankers, k, correlation=kind, distances=distances, exponent=exponent, **options)
     scores = None if distances == "positions" else [r.scores.astype(np.float64).tolist() for r in rankers]
@@ -144,8 +144,8 @@ def test_corgraph_is_the_plain_one(rankers, neighbors, depth, kind, distances, e
 
 @pytest.mark.parametrize("m", [1, 2, 3])
 @pytest.mark.parametrize("depth", [3, 6])
-def test_items_that_are_only_in_a_component_with_the_row_are_the_plain_ones(m, depth):
-    """More answers than the lists are deep, so that most come from components."""
+def test_items_that_only_share_a_component_match_the_oracle(m, depth):
+    """More answers than list items, so that most come from components."""
     ranks = points(60 if JIT else 20, m, depth)
     lists = [plain(r) for r in ranks]
     for k in (1, 12, 60):
@@ -159,8 +159,8 @@ def test_items_that_are_only_in_a_component_with_the_row_are_the_plain_ones(m, d
 
 @settings(max_examples=EXAMPLES)
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4, unique=True), min_size=10, max_size=10), st.data())
-def test_components_are_networkxs(leads_to, data):
-    """At every level, of random nested graphs."""
+def test_components_match_networkx(leads_to, data):
+    """At every level of random nested graphs."""
     lists = np.array([row + [rl.PAD] * (4 - len(row)) for row in leads_to], np.int32)
     levels = np.array(
         data.draw(st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=10, max_size=10))
@@ -188,7 +188,7 @@ def test_the_sort_is_stable(keys, wanted):
     assert order[:wanted].tolist() == expected[:wanted]
 
 
-# Laws
+# Properties
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -196,7 +196,7 @@ def test_the_sort_is_stable(keys, wanted):
 def test_any_number_of_threads_and_any_blocks_give_the_same_bits(method, m, monkeypatch):
     ranks = points(300 if JIT else 40, m)
     one = rl.fuse(ranks, method, threads=1, **SMALL[method])
-    monkeypatch.setattr(threading, "MIN_BLOCK", 7)
+    monkeypatch.setattr(threads_module, "MIN_BLOCK", 7)
     for threads in (2, 5):
         other = rl.fuse(ranks, method, threads=threads, **SMALL[method])
         np.testing.assert_array_equal(one.items, other.items)
@@ -204,7 +204,7 @@ def test_any_number_of_threads_and_any_blocks_give_the_same_bits(method, m, monk
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_numbers_of_items_do_not_matter(method):
+def test_renumbering_items_keeps_the_scores(method):
     ranks = points(60 if JIT else 20, 2)
     n = ranks[0].n_items
     new = np.random.default_rng(1).permutation(n)
@@ -220,18 +220,18 @@ def test_numbers_of_items_do_not_matter(method):
         (int(i), int(j)): s for i, row in enumerate(other.items) for j, s in zip(row, other.scores[i], strict=True)
     }
     for i in range(n):
-        kept = one.scores[i] > one.scores[i, -1]  # the last of equals may be others
-        ours = one.items[i][kept]
-        np.testing.assert_allclose([value[int(new[i]), int(new[j])] for j in ours], one.scores[i][kept], rtol=1e-5)
+        clear = one.scores[i] > one.scores[i, -1]  # the last ties may be cut differently
+        ours = one.items[i][clear]
+        np.testing.assert_allclose([value[int(new[i]), int(new[j])] for j in ours], one.scores[i][clear], rtol=1e-5)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_k_cuts_the_lists_and_does_not_change_them(method):
+def test_a_smaller_k_gives_the_head_of_the_lists(method):
     ranks = points(50 if JIT else 15, 2, depth=8)
-    whole = rl.fuse(ranks, method, 50, **SMALL[method])
+    full = rl.fuse(ranks, method, 50, **SMALL[method])
     cut = rl.fuse(ranks, method, 4, **SMALL[method])
-    np.testing.assert_array_equal(cut.items, whole.items[:, :4])
-    np.testing.assert_array_equal(cut.scores, whole.scores[:, :4])
+    np.testing.assert_array_equal(cut.items, full.items[:, :4])
+    np.testing.assert_array_equal(cut.scores, full.scores[:, :4])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -247,7 +247,7 @@ def test_empty_and_tiny_collections(method, n):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_item_that_is_not_in_its_own_list_and_one_without_a_list(method):
+def test_items_missing_from_their_own_list_and_without_a_list(method):
     ranks = rl.Ranks([[1, 2, rl.PAD], [1, 0, 2], [rl.PAD] * 3, [3, 1, rl.PAD]], n_items=4)
     out = rl.fuse([ranks, ranks], method, 4, **SMALL[method])
     assert set(plain(out)[1]) >= {0, 1}
@@ -255,18 +255,18 @@ def test_an_item_that_is_not_in_its_own_list_and_one_without_a_list(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_items_and_rows_are_matched_by_name(method):
+def test_items_and_rows_are_matched_by_id(method):
     names = [f"d{i}" for i in range(30)]
-    ids, turned = rl.Ids(names), rl.Ids(reversed(names))
+    ids, reversed_ids = rl.Ids(names), rl.Ids(reversed(names))
     rng = np.random.default_rng(2)
     one, other = rng.normal(size=(2, 30, 2))
     a = rl.Ranks.from_vectors(one, "l2", item_ids=ids, query_ids=ids)
     b = rl.Ranks.from_vectors(other, "l2", item_ids=ids, query_ids=ids)
-    same_b = rl.Ranks.from_vectors(other[::-1], "l2", item_ids=turned, query_ids=turned)
+    same_b = rl.Ranks.from_vectors(other[::-1], "l2", item_ids=reversed_ids, query_ids=reversed_ids)
     assert rl.fuse([a, same_b], method).to_dict() == rl.fuse([a, b], method).to_dict()
 
 
-def test_the_pool_of_rkgraph_is_the_last_rankers_or_all():
+def test_the_pool_of_rkgraph_is_the_last_list_or_the_union():
     a = rl.Ranks([[0, 1], [1, 0], [2, 0], [3, 0]])
     b = rl.Ranks([[0, 2], [1, 3], [2, 1], [3, 1]])
     last = rkgraph([a, b], 4, neighbors=1, depth=2, pool="last")
@@ -275,7 +275,7 @@ def test_the_pool_of_rkgraph_is_the_last_rankers_or_all():
     assert all(set(row) <= {i, *a.items[i].tolist(), *b.items[i].tolist()} for i, row in enumerate(plain(union)))
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     stages = []
     for method in METHODS:
         rl.fuse(points(20, 2), method, progress=lambda stage, done, n: stages.append(stage), **SMALL[method])
@@ -284,7 +284,7 @@ def test_progress_is_told():
 
 def test_a_kernel_is_compiled_once():
     if not JIT:
-        pytest.skip("nothing is compiled")
+        pytest.skip("needs the JIT")
     for m in (1, 2):
         for k in (1, 5):
             for method in METHODS:
@@ -294,7 +294,7 @@ def test_a_kernel_is_compiled_once():
 
 
 A = rl.Ranks([[0, 1], [1, 0]])
-OUTSIDE = rl.Ranks([[0, 1]])
+EXTERNAL = rl.Ranks([[0, 1]])
 
 
 @pytest.mark.parametrize(
@@ -315,17 +315,17 @@ OUTSIDE = rl.Ranks([[0, 1]])
         ("recknngraphccs", {"collection": [A]}, "This method cannot answer external queries"),
     ],
 )
-def test_bad_options_are_told(method, options, message):
+def test_bad_options_raise(method, options, message):
     with pytest.raises(rl.InputError) as caught:
         rl.fuse([A], method, **options)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("function", [rkgraph, corgraph, recknngraphccs])
-def test_queries_from_outside_are_told(function):
+def test_external_queries_raise(function):
     with pytest.raises(rl.InputError, match="a row for each item; got 1 rows and 2 items"):
-        rl.fuse([OUTSIDE], function.__name__)
-    with pytest.raises(rl.InputError, match="can't answer external queries"):
-        function([OUTSIDE])
-    with pytest.raises(rl.InputError, match="all over one collection"):
+        rl.fuse([EXTERNAL], function.__name__)
+    with pytest.raises(rl.InputError, match="cannot answer external queries"):
+        function([EXTERNAL])
+    with pytest.raises(rl.InputError, match="all of one collection"):
         function([])

@@ -1,4 +1,4 @@
-"""The authors' own programs, cell for cell; see tests/golden/udlf/README.md for where the numbers come from."""
+"""Identical results to the authors' programs; tests/golden/udlf/README.md has the provenance."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ RANKERS = ("pix", "hog", "proj")
 
 @pytest.fixture(scope="module")
 def small():
-    """First places of every sixth answer of one ranker, and its lists made anew."""
+    """Return the head of every sixth answer for one ranker, and the lists of that ranker, recomputed."""
     from sklearn.datasets import load_digits
 
     golden = dict(np.load(HERE / "pix300.npz"))
@@ -31,7 +31,7 @@ def lists(folder, name, rankers=RANKERS):
 
 
 def by_distance(folder, rankers=RANKERS):
-    """Lists with distances; in the order of the golden lists where distances are equal."""
+    """Return lists with negated distances as scores; ties in the order of the golden lists."""
     given = np.load(folder / "inputs" / "digits300" / "inputs.npz")
     made = []
     for r in rankers:
@@ -40,19 +40,19 @@ def by_distance(folder, rankers=RANKERS):
     return made
 
 
-def test_rkgraph_first_places(small):
+def test_rkgraph_head_matches_the_program(small):
     golden, pix = small
     np.testing.assert_array_equal(rl.fuse([pix], "rkgraph", depth=100).items[::6], golden["rkgraph"])
 
 
 @pytest.mark.parametrize("iterations", [1, 2])
-def test_recknngraphccs_first_places(small, iterations):
+def test_recknngraphccs_head_matches_the_program(small, iterations):
     golden, pix = small
     out = rl.fuse([pix], "recknngraphccs", iterations=iterations, backward_from=0)
     np.testing.assert_array_equal(out.items[::6], golden[f"recknngraphccs_{iterations}"])
 
 
-def test_corgraph_first_places(small):
+def test_corgraph_head_matches_the_program(small):
     golden, pix = small
     out = rl.fuse([pix], "corgraph").rows(slice(None, None, 6))
     np.testing.assert_allclose(1 / (1 + out.scores.astype(np.float64)), golden["corgraph_distance"], rtol=1e-6)
@@ -60,14 +60,14 @@ def test_corgraph_first_places(small):
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
-def test_rkgraph_of_one_ranker_is_the_programs(folder, ranker):
+def test_rkgraph_of_one_ranker_matches_the_program(folder, ranker):
     golden = np.load(folder / "rkgraph" / f"digits300.udl.{ranker}.rk.npz")
     out = rl.fuse(lists(folder, "digits300", [ranker]), "rkgraph", 100, depth=100)
     np.testing.assert_array_equal(out.items, golden["rk"])
     np.testing.assert_allclose(1 / out.scores, np.take_along_axis(golden["matrix"], out.items, 1), rtol=1e-6)
 
 
-def test_rkgraph_of_three_rankers_is_the_programs(folder):
+def test_rkgraph_of_three_rankers_matches_the_program(folder):
     golden = np.load(folder / "rkgraph" / "digits300.fusion.all3.rk.npz")
     out = rl.fuse(lists(folder, "digits300"), "rkgraph", 100, depth=100, pool="last")
     np.testing.assert_array_equal(out.items, golden["rk"])
@@ -76,7 +76,7 @@ def test_rkgraph_of_three_rankers_is_the_programs(folder):
 
 @pytest.mark.parametrize("ranker", RANKERS)
 @pytest.mark.parametrize("iterations", [1, 2])
-def test_recknngraphccs_is_the_programs(folder, ranker, iterations):
+def test_recknngraphccs_matches_the_program(folder, ranker, iterations):
     golden = np.load(folder / "recknngraphccs" / f"digits300.udl.{ranker}.k15.L60.T{iterations}.npz")
     ranks = lists(folder, "digits300", [ranker])
     out = rl.fuse(ranks, "recknngraphccs", 300, iterations=iterations, backward_from=0)
@@ -93,8 +93,8 @@ def test_recknngraphccs_is_the_programs(folder, ranker, iterations):
         ("fusion.all3.matrix", "scores"),
     ],
 )
-def test_corgraph_is_the_programs(folder, case, distances):
-    """By value: the distance of each of our answers is the program's, and so is the one that it has at that place."""
+def test_corgraph_matches_the_program(folder, case, distances):
+    """By value: the distance of each of our answers is the program's, for the item and for the position."""
     golden = np.load(folder / "corgraph" / f"digits300.{case}.npz")
     name = case.split(".")[1]
     rankers = RANKERS if name == "all3" else [name]
@@ -103,8 +103,8 @@ def test_corgraph_is_the_programs(folder, case, distances):
     ours = 1 / (1 + out.scores.astype(np.float64))
     np.testing.assert_allclose(ours, np.take_along_axis(golden["matrix"], out.items, 1), rtol=1e-6)
     np.testing.assert_allclose(ours, np.sort(golden["matrix"], axis=1)[:, :200], rtol=1e-6)
-    shared_places = [len(set(a) & set(b)) for a, b in zip(out.items[:, :10], golden["rk"][:, :10], strict=True)]
-    assert np.mean(shared_places) / 10 > 0.996
+    shared_items = [len(set(a) & set(b)) for a, b in zip(out.items[:, :10], golden["rk"][:, :10], strict=True)]
+    assert np.mean(shared_items) / 10 > 0.996
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_corgraph_is_the_programs(folder, case, distances):
         ("digits1797", "recknngraphccs", {"fusion": "sum"}, 0.9693),
     ],
 )
-def test_ndcg_of_the_fusion_of_digits_is_the_reference(folder, name, method, options, ndcg):
+def test_ndcg_of_fused_digits_matches_the_program(folder, name, method, options, ndcg):
     labels = np.load(folder / "inputs" / name / "inputs.npz")["labels"]
     out = rl.fuse(lists(folder, name), method, **options)
     assert rl.evaluate(out, labels=labels, measures=["ndcg@10"])["ndcg@10"] == pytest.approx(ndcg, abs=5e-5)

@@ -1,12 +1,12 @@
-"""ranx as an outside oracle, where its definitions are ours.
+"""ranx as an independent oracle, where its definitions agree with ours.
 
-Scores are compared item by item; the order of equal scores is ranx's own affair. Where it differs:
+Scores are compared item by item; ranx breaks ties differently. Where it differs:
 
-- min-max of a list of equal scores: ranx gives 0, we give `constant`. The lists here have different scores.
+- min-max of a list of equal scores: ranx gives 0, we give `constant`. The scores of the lists here differ.
 - CombMED is ranx's true median: our mode "median". Our default is the mean that gave the paper's figures.
 - Borda is Aslam and Montague's: our points "pool". The paper's points are by the length of each list.
-- Condorcet is Condorcet-fuse by Python's sort from the order of a set, where a draw counts as won by whoever is asked
-  first and absent items come last. It is one order with ours only where majorities are strict and transitive.
+- Condorcet is Condorcet-fuse with Python's sort on the order of a set; the first item compared wins a draw, and
+  absent items come last. The order is the same as ours only if majorities are strict and transitive.
 """
 
 import warnings
@@ -16,7 +16,7 @@ import pytest
 
 import rankloom as rl
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # ranx's own
+pytestmark = pytest.mark.filterwarnings("ignore")  # raised by ranx
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def lists(n_queries=12, depth=6, n_items=12, m=3, seed=0):
 
 
 def drawn(random, n_items, depth):
-    """Return some items with scores that are different and exact in float32."""
+    """Return items with distinct scores that are exact in float32."""
     return random.permutation(n_items)[:depth], random.permutation(64)[:depth] / 4
 
 
@@ -67,14 +67,14 @@ def assert_same_scores(ours, theirs):
         ("combmnz", "mnz", {}),
     ],
 )
-def test_the_comb_family_over_min_max(ranx, ours, theirs, options):
+def test_the_comb_family_with_min_max(ranx, ours, theirs, options):
     assert_same_scores(rl.fuse(lists(), ours, 40, **options).to_dict(), of_ranx(ranx, lists(), theirs, "min-max"))
 
 
 @pytest.mark.parametrize(
     ("ours", "theirs"), [("max_norm", "max"), ("sum_norm", "sum"), ("z_score", "zmuv"), ("rank_norm", "rank")]
 )
-def test_other_normalizations_under_combsum(ranx, ours, theirs):
+def test_other_normalizations_with_combsum(ranx, ours, theirs):
     got = rl.fuse(lists(), "combsum", 40, normalization=ours).to_dict()
     assert_same_scores(got, of_ranx(ranx, lists(), "sum", theirs))
 
@@ -83,7 +83,7 @@ def test_rrf(ranx):
     assert_same_scores(rl.fuse(lists(), "rrf", 40).to_dict(), of_ranx(ranx, lists(), "rrf"))
 
 
-def test_borda_by_the_pool(ranx):
+def test_borda_with_points_of_the_pool(ranx):
     ours = rl.fuse(lists(), "borda", 40, points="pool").to_dict()
     assert_same_scores(ours, of_ranx(ranx, lists(), "bordafuse"))
 

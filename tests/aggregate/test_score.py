@@ -29,7 +29,7 @@ def test_the_formula_worked_by_hand(method):
     assert list(got) == list(EXPECTED[method])
 
 
-def test_the_true_median_leaves_out_rankers_that_do_not_list_the_item():
+def test_the_median_is_over_the_rankers_that_list_the_item():
     third = rl.Ranks.from_dict({"q": {"a": 2.0, "e": 1.5, "f": 1.0}})  # min-max: 1, 0.5, 0
     got = fused("combmed", A, B, third, mode="median")
     assert got == pytest.approx(
@@ -53,13 +53,13 @@ def test_weights_are_honored(method, a, b):
     assert (got["a"], got["b"]) == pytest.approx((a, b), rel=1e-6)
 
 
-def test_a_ranker_of_weight_0_adds_its_items_and_nothing_else():
+def test_a_ranker_of_weight_0_adds_its_items_with_score_0():
     assert fused("combsum", weights=[1, 0]) == pytest.approx({"a": 1, "b": 5 / 8, "c": 3 / 8, "d": 0, "e": 0})
     assert fused("combanz", weights=[1, 0])["e"] == 0
 
 
 @pytest.mark.parametrize(("method", "options"), [("combmin", {}), ("combmed", {"mode": "median"})])
-def test_weights_that_cannot_be_honored_are_an_error(method, options):
+def test_unsupported_weights_raise(method, options):
     with pytest.raises(rl.InputError, match="weights"):
         rl.fuse([A, B], method, weights=[1, 2], **options)
 
@@ -68,7 +68,7 @@ def test_lists_are_cut_before_scores_are_normalized():
     assert fused("combsum", depth=2) == pytest.approx({"a": 1 + 0, "e": 1, "b": 0})
 
 
-def test_the_value_of_a_constant_list_decides_what_it_counts():
+def test_constant_sets_the_value_of_a_list_of_equal_scores():
     flat = rl.Ranks.from_dict({"q": {"x": 0.0, "a": 0.0}})
     assert fused("combsum", A, flat)["a"] == 2
     assert fused("combsum", A, flat, constant=0.0)["a"] == 1
@@ -85,7 +85,7 @@ def test_the_value_of_a_constant_list_decides_what_it_counts():
         ("raw", {"a": 9.4, "b": 6.0, "c": 4.0, "d": 1.3, "e": 0.5}),
     ],
 )
-def test_every_normalization_can_be_chosen(normalization, expected):
+def test_normalizations(normalization, expected):
     assert fused("combsum", normalization=normalization) == pytest.approx(expected, rel=1e-6)
 
 
@@ -116,28 +116,32 @@ def test_huge_scores_give_valid_ranks():
             {"constant": "one"},
             "constant of the method 'combsum' must be a finite number or none; got 'one'.",
         ),
-        ("combsum", {"weights": 5}, "weights must be a number from 0 for each of the 2 rankers; got 5."),
+        ("combsum", {"weights": 5}, "weights must be 2 numbers of at least 0, one for each ranker; got 5."),
         ("combsum", {"normalization": 5}, "normalization of the method 'combsum' must be a text; got 5."),
         ("combsum", {"depth": 0}, "depth must be a whole number, at least 1; got 0."),
-        ("combsum", {"weights": "ab"}, "weights must be a number from 0 for each of the 2 rankers; got ab."),
+        ("combsum", {"weights": "ab"}, "weights must be 2 numbers of at least 0, one for each ranker; got ab."),
         ("combsum", {"mode": "mean"}, "The method 'combsum' has no option 'mode'"),
         ("combmed", {"mode": "middle"}, "Unknown mode 'middle'; choose from mean, median."),
-        ("rlsim", {"normalization": "z_score"}, "rlsim multiplies values of at least 0; this normalization gives negative ones."),
+        (
+            "rlsim",
+            {"normalization": "z_score"},
+            "rlsim multiplies values of at least 0; this normalization gives negative ones.",
+        ),
     ],
 )
-def test_bad_options_are_told(method, options, message):
+def test_bad_options_raise(method, options, message):
     with pytest.raises(rl.InputError) as caught:
         rl.fuse([A, B], method, **options)
     assert message in str(caught.value)
 
 
-def test_ranks_without_scores_are_an_error_that_says_what_to_do():
-    with pytest.raises(rl.InputError, match="rank_norm and borda_norm do without"):
+def test_ranks_without_scores_raise():
+    with pytest.raises(rl.InputError, match="Use rank_norm or borda_norm"):
         rl.fuse([rl.Ranks([[0, 1]]), rl.Ranks([[1, 0]])], "combsum")
 
 
 def test_scores_are_rounded_before_they_are_compared():
-    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in binary; the items are a tie all the same, first seen first."""
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in binary; the items tie all the same."""
     lists = [{"q": {"z": 1.0, "a": x, "b": y, "y": 0.0}} for x, y in ((0.1, 0.3), (0.2, 0.2), (0.3, 0.1))]
     ranks = [rl.Ranks.from_dict(one) for one in lists]
     got = rl.fuse([ranks[2], ranks[1], ranks[0]], "combsum").to_dict()["q"]

@@ -1,4 +1,4 @@
-"""Methods of rank aggregation behind one door: `fuse`, with `METHODS` for their names."""
+"""Rank aggregation: `fuse` runs any method of the registry `METHODS`."""
 
 from rankloom.aggregate.adaptive import qalf
 from rankloom.aggregate.context import crossdiffusion, sca

@@ -1,4 +1,4 @@
-"""Rankers weighed anew for each query, by the shape of their scores."""
+"""Rankers weighted query by query, by the shape of their score curves."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from rankloom.errors import InputError, check_between, check_range, check_whole
 from rankloom.ranks import Ranks
 
 
-@register_method("qalf", needs="queries")
+@register_method("qalf")
 def qalf(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -22,39 +22,38 @@ def qalf(
     floor: float = 0.01,
     weights: Sequence[float] | None = None,
 ) -> Ranks:
-    r"""Query-adaptive late fusion: a product of scores, in which rankers whose scores fall steeply count more.
+    r"""Query-adaptive late fusion: a product of scores in which rankers with steeply falling scores count more.
 
-    For each query the scores of a list, best first, are a curve. A good ranker gives an L-shaped one, a bad one a curve
-    that falls gradually. What a bad one would give is subtracted, the rest is scaled to [0, 1], and with
-    :math:`A_r` the area under it (its mean height)
+    The scores of a list, best first, form a curve: L-shaped for a good ranker, falling gradually for a bad one. The
+    curve of a bad ranker is subtracted, the rest is scaled to [0, 1], and with :math:`A_r` the area under it (its mean
+    height)
 
     .. math:: w_r = (1 / A_r) \,/\, \sum_s (1 / A_s), \qquad \mathrm{score}(x) = \prod_r s_r(x)^{w_r}
 
-    where :math:`s_r` are the list's scores scaled to [`floor`, 1], and `floor` for an item that it does not have.
-    Rankers that have no list for the query are left out. Ties come in the order in which the lists, one after the
-    other, show the items first.
+    where :math:`s_r` are the scores of the list scaled to [`floor`, 1], and `floor` for items missing from it.
+    Rankers without a list for the query are left out. Ties are broken by first appearance, as in `rrf`.
 
     Parameters
     ----------
     ranks : sequence of Ranks
         With scores.
     depth : int
-        How much of each list is used.
+        How many items of each list to use.
     references : sequence of arrays of shape (n_curves, at least the length of the lists), optional
-        For each ranker the sorted scores of queries that have no relevant item (1000 and more in the article): the
-        curve whose tail is nearest, by squared differences, is subtracted. Without them the mean of the list's own
-        tail is, and what falls below 0 is 0; this is our choice.
+        For each ranker, the sorted scores of queries without relevant items (1000 and more in the article): the curve
+        with the nearest tail, by squared differences, is subtracted. Without references, the mean of the list's own
+        tail is subtracted and negative values become 0; this is our choice.
     tail : float
-        The share of the list, counted from its end, that is its tail, one item at least; 0.5 is our choice.
+        Share of the list that is its tail, at least one item; 0.5 is our choice.
     floor : float
-        Above 0, so that the last item of a list is not the same as none; 0.01 is our choice.
+        Above 0, so that the last item of a list differs from one not listed; 0.01 is our choice.
     weights : sequence of float, optional
-        One for each ranker; multiplies :math:`1 / A_r`.
+        One for each ranker, multiplying :math:`1 / A_r`.
 
     Notes
     -----
-    A curve that is constant, of one item too, is 1 throughout: area 1, the least weight. That the product is of the
-    scores as scaled before the subtraction is our reading.
+    A constant curve, such as that of a single item, is 1 throughout: area 1, the smallest weight. That the product is
+    over the scores scaled before the subtraction is our interpretation.
 
     References
     ----------
@@ -63,11 +62,11 @@ def qalf(
 
     Examples
     --------
-    The first ranker is sure, the second is not:
+    The scores of the first ranker fall steeply, those of the second do not:
 
-    >>> sure = Ranks([[0, 1, 2, 3]], [[1.0, 0.1, 0.1, 0.0]])
-    >>> unsure = Ranks([[1, 0, 2, 3]], [[1.0, 0.9, 0.8, 0.0]])
-    >>> qalf([sure, unsure], k=2).items
+    >>> steep = Ranks([[0, 1, 2, 3]], [[1.0, 0.1, 0.1, 0.0]])
+    >>> flat = Ranks([[1, 0, 2, 3]], [[1.0, 0.9, 0.8, 0.0]])
+    >>> qalf([steep, flat], k=2).items
     array([[0, 1]], dtype=int32)
     """
     check_whole(depth=depth)
@@ -110,7 +109,7 @@ def _products(
 
 def _head(ranks: Ranks, depth: int) -> Ranks:
     if ranks.scores is None:
-        raise InputError("qalf needs scores, and some of these ranks have none; rrf works on positions alone.")
+        raise InputError("qalf needs scores, and some of these ranks have none; use rrf, which works on positions.")
     return ranks.head(depth)
 
 
@@ -119,18 +118,18 @@ def _curves(ranks: Ranks) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
 
 
 def _inside(lengths: NDArray[np.int32], width: int) -> NDArray[np.bool_]:
-    """Return which cells of a padded table are in a list."""
+    """Return which cells of a padded table hold an item."""
     return np.asarray(np.arange(width) < lengths[:, None], np.bool_)
 
 
 def _in_tail(lengths: NDArray[np.int32], width: int, tail: float) -> NDArray[np.bool_]:
-    """Return which cells are in the tail: the last share of the list, at least one item."""
+    """Return which cells are in the tail of their list."""
     before = lengths - np.maximum(np.floor(lengths * tail), 1).astype(np.int32)
     return _inside(lengths, width) & ~_inside(before, width)
 
 
 def _min_max(curves: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Scale each list to [0, 1]; a constant one is 1 throughout, and padding is 0."""
+    """Scale each list to [0, 1]; constant lists become 1, padding 0."""
     inside = _inside(lengths, curves.shape[1])
     low = np.where(inside, curves, np.inf).min(axis=1, initial=np.inf)
     high = np.where(inside, curves, -np.inf).max(axis=1, initial=-np.inf)
@@ -140,13 +139,13 @@ def _min_max(curves: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray
 
 
 def _areas(rest: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the mean height of each curve scaled to [0, 1]; 1 for an empty one."""
+    """Return the mean height of each curve scaled to [0, 1]; 1 for empty ones."""
     sums = _min_max(rest, lengths).sum(axis=1)
     return np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
 
 
 def _without_tail(curves: NDArray[np.float64], lengths: NDArray[np.int32], tail: float) -> NDArray[np.float64]:
-    """Subtract the mean of each list's own tail; what is below it becomes 0."""
+    """Subtract the mean of each list's own tail; negative values become 0."""
     in_tail = _in_tail(lengths, curves.shape[1], tail)
     mean = np.where(in_tail, curves, 0.0).sum(axis=1) / np.maximum(in_tail.sum(axis=1), 1)
     return np.asarray(np.maximum(curves - mean[:, None], 0.0), np.float64)
@@ -155,11 +154,11 @@ def _without_tail(curves: NDArray[np.float64], lengths: NDArray[np.int32], tail:
 def _without_nearest(
     curves: NDArray[np.float64], lengths: NDArray[np.int32], known: NDArray[np.float64], tail: float
 ) -> NDArray[np.float64]:
-    """Subtract from each list the reference curve whose tail is nearest, the first of equals."""
+    """Subtract from each list the reference curve with the nearest tail, the first of equals."""
     in_tail = _in_tail(lengths, curves.shape[1], tail)
     rest = np.zeros_like(curves)
-    for row, (curve, places) in enumerate(zip(curves, in_tail, strict=True)):
-        nearest = np.argmin(((known[:, places] - curve[places]) ** 2).sum(axis=1))
+    for row, (curve, columns) in enumerate(zip(curves, in_tail, strict=True)):
+        nearest = np.argmin(((known[:, columns] - curve[columns]) ** 2).sum(axis=1))
         rest[row] = curve - known[nearest]
     return rest
 

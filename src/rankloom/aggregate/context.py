@@ -1,4 +1,4 @@
-"""Items by the neighborhoods they share: sparse contextual activation and cross diffusion."""
+"""Methods that compare neighborhoods: sparse contextual activation and cross diffusion."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,11 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.lists import answers, check_collection, check_neighbors, own_first
+from rankloom.aggregate.lists import (
+    answers,
+    check_collection,
+    check_neighbors,
+    empty_answers,
+    own_first,
+    stack_own_first,
+)
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import MAX_WEIGHT, checked_weights
 from rankloom.errors import InputError, check_choice, check_range, check_whole
-from rankloom.ranks import PAD, Ranks, stack_lists
+from rankloom.ranks import PAD, Ranks
 from rankloom.threads import Progress, Scratch, run_blocks
 
 
@@ -31,34 +38,34 @@ def sca(
     r"""Sparse contextual activation: items by how much their neighborhoods overlap with the query's.
 
     A whole-collection method. Every item i is a sparse vector: :math:`F_i(j)` for j among its first `neighbors`, itself
-    included, 0 elsewhere; then :math:`F_i` is replaced by the mean of F over the first `expansion` items of its list,
+    included, 0 elsewhere. :math:`F_i` is then replaced by the mean of F over the first `expansion` items of its list,
     and
 
     .. math:: \mathrm{sim}(i, j) = \sum_x \min(F_i(x), F_j(x)) \,/\, \sum_x \max(F_i(x), F_j(x))
 
-    The items in the first `depth` of the query's lists are ranked by it; ties (in float32) come in the order in which
-    the lists, one after the other, show the items first.
+    ranks the items in the first `depth` of the query's lists. Ties (in float32) are broken by first appearance, as in
+    `rrf`.
 
     Parameters
     ----------
     neighbors : int
-        The article's k1. 20 is that of k-reciprocal encoding (Zhong 2017), a near relative.
+        The article's k1; 20 is from k-reciprocal encoding (Zhong 2017), a closely related method.
     expansion : int
-        The article's k2; 6, from the same relative.
+        The article's k2; 6 is from k-reciprocal encoding.
     depth : int
-        How much of each list is ranked anew; our choice, so that memory and time grow with n, not with its square.
+        How much of each list is reranked; our choice, so that memory and time are linear in n, not quadratic.
     activation : {"rank", "scores"}
-        What :math:`F_i(j)` is at first: 1 - (p - 1) / `neighbors` for the item at position p; or
-        :math:`e^{-d}`, as in the article, with d the difference of j's score from the best of the list (the distance,
-        where scores are distances turned round; they should be of the order of 1).
+        The initial :math:`F_i(j)`: 1 - (p - 1) / `neighbors` for the item at position p; or :math:`e^{-d}`, as in the
+        article, with d the difference between the best score of the list and that of j (the distance, if scores are
+        negated distances; they should be of the order of 1).
     combine : {"memberships", "similarities"}
-        Add up the vectors of the rankers, or average the similarities. Our choice: the article has one ranker.
+        Sum the vectors of the rankers, or average the similarities. Our choice: the article has one ranker.
     weights : sequence of float, optional
-        One for each ranker, in that sum or average; one with 0 is left out.
+        One for each ranker, in that sum or average; rankers of weight 0 are left out.
 
     Notes
     -----
-    The formula is given from memory of the article. An item that does not lead its own list is put first; an item
+    The formula is from memory of the article. An item that is not first in its own list is moved there; an item
     without any list gets an empty answer.
 
     References
@@ -77,11 +84,11 @@ def sca(
 
     check_collection(ranks, "sca")
     check_whole(neighbors=neighbors, expansion=expansion, depth=depth)
-    check_choice("way to combine", combine, ("memberships", "similarities"))
+    check_choice("value of combine", combine, ("memberships", "similarities"))
     k = min(k, ranks[0].n_items)
     used, share = _used(ranks, weights)
     vectors = [_activated(r, neighbors, expansion, activation) for r in used]
-    lists = _stacked_lists(used, depth, ranks[0].n_items)
+    lists = stack_own_first(used, depth, ranks[0].n_items)
     parts = np.ones((1, ranks[0].n_items))
     if combine == "memberships":
         vectors = [sum(one * part for one, part in zip(vectors, share, strict=True))] if vectors else []
@@ -99,7 +106,7 @@ def sca(
                 kernels.jaccards(start, stop, lists, *table, sums, part, slot, score)
 
         run_blocks(compare, len(score), stage="Comparing", threads=threads, progress=progress)
-    items, scores = np.empty((len(score), k), np.int32), np.empty((len(score), k), np.float32)
+    items, scores = empty_answers(len(score), k)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
@@ -123,40 +130,42 @@ def crossdiffusion(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
-    r"""Cross diffusion: each ranker's affinities spread over the neighborhoods of the others.
+    r"""Cross diffusion: the affinities of each ranker spread over the neighborhoods of the others.
 
     A whole-collection method. :math:`P_r` holds the affinities of the first `depth` of each list, rows divided by their
-    sums, and :math:`K_r` the same of the first `neighbors`. For `iterations` rounds
+    sums, and :math:`K_r` those of the first `neighbors`. For `iterations` rounds
 
     .. math:: P_r \leftarrow K_r \Big(\frac{1}{m - 1} \sum_{s \ne r} P_s\Big) K_r^T + \eta I
 
-    for all rankers at once; items are ranked by the mean of all :math:`P_r`. One ranker spreads its own affinities.
+    for all rankers at once; items are ranked by the mean of all :math:`P_r`. A single ranker spreads its own
+    affinities.
 
-    The article has full matrices. Here each row keeps its `depth` largest entries after each round (ties by item
-    number), which is exact where `depth` is at least the size of the collection and needs memory for
-    m x n x `depth` entries, never n x n.
+    The article uses full matrices. Here each row keeps its `depth` largest entries after each round (ties by item
+    number), which is exact if `depth` is at least the size of the collection and needs memory for m x n x `depth`
+    entries, never n x n.
 
     Parameters
     ----------
     neighbors : int
         10 is our choice.
     depth : int
-        How many entries a row has; our choice, the article has all.
+        Number of entries in a row; our choice, the article keeps all.
     iterations : int
-        5 is our choice. The article has about 20, as we remember it; on handwritten digits the affinities have spread
-        too far by then (NDCG@10 of three rankers of 300 items: .827 against .913).
+        5 is our choice. The article uses about 20, from memory; on handwritten digits the affinities have spread too
+        far by then (NDCG@10 of three rankers on 300 items: 0.827, against 0.913).
     eta : float
         1 is our choice.
     activation : {"rank", "scores"}
-        The affinity of the item at position p: 1 - (p - 1) / `depth`; or :math:`e^{-d}`, d the difference of its score
-        from the best of the list.
+        The affinity of the item at position p: 1 - (p - 1) / `depth`; or :math:`e^{-d}`, with d the difference between
+        the best score of the list and its own.
     weights : sequence of float, optional
-        One for each ranker, in both means; one with 0 is left out, and so is a ranker without any list.
+        One for each ranker, in both means; rankers of weight 0 or without any list are left out.
 
     Notes
     -----
-    The formula is given from memory of the article. An item that does not lead its own list is put first; an item
-    without any list gets an empty answer. Ties (in float32) come in the order of the rankers' rows, item numbers last.
+    The formula is from memory of the article. An item that is not first in its own list is moved there; an item
+    without any list gets an empty answer. Ties (in float32) are in the order of the rankers' rows, then by item
+    number.
 
     References
     ----------
@@ -198,7 +207,7 @@ def crossdiffusion(
             run_blocks(spread, n, stage="Diffusing", threads=threads, progress=progress)
         now, new = new, now
     alive = _present(used, n).any(axis=0)
-    out, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    out, scores = empty_answers(n, k)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
@@ -209,23 +218,19 @@ def crossdiffusion(
 
 
 def _used(ranks: Sequence[Ranks], weights: Sequence[float] | None) -> tuple[list[Ranks], NDArray[np.float64]]:
-    """Return the rankers that count, those with a weight and with a list, and their weights."""
+    """Return the rankers with a positive weight and a list, and their weights."""
     share = np.array(checked_weights(weights, len(ranks)))
     counts = np.array([weight > 0 and bool((r.items != PAD).any()) for r, weight in zip(ranks, share, strict=True)])
     return [r for r, yes in zip(ranks, counts, strict=True) if yes], share[counts]
 
 
 def _present(ranks: Sequence[Ranks], n_items: int) -> NDArray[np.bool_]:
-    """Return which rankers have a list for which item."""
+    """Return which rankers have a list for which item, shape (m, n_items)."""
     return np.array([r.items[:, 0] != PAD for r in ranks], np.bool_).reshape(len(ranks), n_items)
 
 
-def _stacked_lists(ranks: Sequence[Ranks], depth: int, n_items: int) -> NDArray[np.int32]:
-    return stack_lists([own_first(r, depth)[0] for r in ranks]) if ranks else np.empty((0, n_items, 0), np.int32)
-
-
 def _memberships(ranks: Ranks, length: int, activation: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the first `length` of each list and how strongly each item belongs there; 0 where there is none."""
+    """Return the first `length` items of each list and their memberships; 0 at padding."""
     check_choice("activation", activation, ("rank", "scores"))
     items, scores = own_first(ranks, length)
     if activation == "rank":
@@ -238,13 +243,13 @@ def _memberships(ranks: Ranks, length: int, activation: str) -> tuple[NDArray[np
 
 
 def _row_shares(items: NDArray[np.int32], values: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the items, and their values divided by the sum of the row."""
+    """Return the items, and their values divided by the row sums."""
     sums = values.sum(axis=1, keepdims=True)
     return np.array(items, order="C"), np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
 
 
 def _sparse(items: NDArray[np.int32], values: NDArray[np.float64]) -> Any:
-    """Return padded lists as a sparse matrix of one row for each item."""
+    """Return padded lists as a sparse matrix with one row for each item."""
     from scipy import sparse
 
     listed = items != PAD
@@ -255,12 +260,12 @@ def _sparse(items: NDArray[np.int32], values: NDArray[np.float64]) -> Any:
 def _by_columns(
     items: NDArray[np.int32], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    turned = _sparse(items, values).tocsc()
-    return turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data
+    columns = _sparse(items, values).tocsc()
+    return columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data
 
 
 def _activated(ranks: Ranks, neighbors: int, expansion: int, activation: str) -> Any:
-    """Return the vectors F of one ranker as rows of a sparse matrix: memberships averaged over the first few."""
+    """Return the vectors F of one ranker as rows of a sparse matrix: memberships averaged over the expansion."""
     items, _ = own_first(ranks, expansion)
     return _sparse(*_row_shares(items, (items != PAD).astype(np.float64))) @ _sparse(
         *_memberships(ranks, neighbors, activation)

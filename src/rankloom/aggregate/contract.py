@@ -1,4 +1,4 @@
-"""What every method promises, as a check that the author of a plug-in can run."""
+"""The contract of a fusion method, as a check for authors of plug-ins."""
 
 import inspect
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ N_ITEMS = 9
 
 
 def check_method(name: str) -> None:
-    """Check that a registered method keeps the promises that `fuse` makes; the first one broken is an AssertionError.
+    """Check that a registered method keeps the contract of `fuse`; raise AssertionError for the first violation.
 
-    The method is run with its defaults on small ranks: with and without scores, of different depths, with empty
-    lists and with one ranker. Its result must be valid ranks, of the same queries and items by name, with at most
-    k answers; the same bits each time; and for a smaller k, the beginning of the same lists. A method that
-    needs scores may refuse ranks without, by an `InputError`. A method that needs "queries" returns listed items
-    only, and the list of a query does not depend on the other queries. Every option is keyword-only and has a default.
+    The method runs with its defaults on small ranks: with and without scores, of different depths, with empty lists
+    and with a single ranker. The result must be valid ranks with the same query and item ids and at most k answers,
+    the same bits each time, and for a smaller k the head of the same lists. A method that needs scores may raise
+    `InputError` for ranks without. A method that needs "queries" returns listed items only, and the list of a query
+    does not depend on other queries. Every option is keyword-only and has a default.
 
     Examples
     --------
@@ -31,11 +31,11 @@ def check_method(name: str) -> None:
         try:
             fused = fuse(ranks, name, N_ITEMS)
         except InputError as error:
-            _claim(ranks[0].scores is None, f"{name} refuses ranks with scores: {error}")
+            _claim(ranks[0].scores is None, f"{name} rejects ranks with scores: {error}")
             continue
         _check_result(name, ranks, fused, N_ITEMS)
         _claim(_same(fused, fuse(ranks, name, N_ITEMS)), f"{name} gives different results for the same input")
-        _claim(_same(fused.head(2), fuse(ranks, name, 2)), f"{name} gives other items for a smaller k")
+        _claim(_same(fused.head(2), fuse(ranks, name, 2)), f"{name} gives different items for a smaller k")
         if method.needs == "queries":
             _check_queries_alone(name, ranks, fused)
 
@@ -54,16 +54,16 @@ def _check_result(name: str, ranks: list[Ranks], fused: Ranks, k: int) -> None:
     try:
         Ranks(fused.items, fused.scores, fused.n_items, item_ids=fused.item_ids, query_ids=fused.query_ids)
     except InputError as error:
-        _claim(False, f"{name} returns ranks that are not valid: {error}")
-    _claim(fused.depth <= k, f"{name} returns {fused.depth} answers where {k} are asked for")
-    _claim(fused.query_ids == ranks[0].query_ids, f"{name} must keep the names of the queries")
-    _claim(fused.item_ids == ranks[0].item_ids, f"{name} must keep the names of the items")
+        _claim(False, f"{name} returns invalid ranks: {error}")
+    _claim(fused.depth <= k, f"{name} returns {fused.depth} answers for k={k}")
+    _claim(fused.query_ids == ranks[0].query_ids, f"{name} must keep the query ids")
+    _claim(fused.item_ids == ranks[0].item_ids, f"{name} must keep the item ids")
 
 
 def _check_queries_alone(name: str, ranks: list[Ranks], fused: Ranks) -> None:
     for row in range(fused.n_queries):
         alone = fuse([r.rows([row]) for r in ranks], name, N_ITEMS)
-        _claim(_same(alone, fused.rows([row])), f"{name} makes the list of a query depend on other queries")
+        _claim(_same(alone, fused.rows([row])), f"the list of a query by {name} depends on other queries")
         listed = {item for r in ranks for item in r.items[row].tolist()}
         _claim(set(fused.items[row].tolist()) <= {*listed, PAD}, f"{name} returns items that no ranker lists")
 
@@ -75,13 +75,13 @@ def _same(one: Ranks, other: Ranks) -> bool:
     return scores and np.array_equal(one.items, other.items)
 
 
-def _claim(holds: bool, otherwise: str) -> None:
+def _claim(holds: bool, message: str) -> None:
     if not holds:
-        raise AssertionError(otherwise)
+        raise AssertionError(message)
 
 
 def _samples() -> Iterator[list[Ranks]]:
-    """Return collection ranks, which are query ranks too: row i is the list of item i."""
+    """Yield collection ranks, row i the list of item i, which also serve as query ranks."""
     random = np.random.default_rng(0)
     for depths in ((N_ITEMS, N_ITEMS, N_ITEMS), (5, 3, 7), (4,)):
         for scored in (True, False):

@@ -1,4 +1,4 @@
-"""CorGraph: items whose distances correlate, and the strongly connected components that they form."""
+"""CorGraph: the graph of items with correlated distances and its strongly connected components."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rankloom.aggregate.lists import (
     Array,
     answers,
     check_collection,
+    inverted,
     longest,
     overlap_shares,
-    table,
-    turned,
+    padded,
     with_lists,
 )
 from rankloom.aggregate.methods import register_method
@@ -45,59 +45,59 @@ def corgraph(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
-    r"""CorGraph: the graph of items whose distances correlate, at many thresholds.
+    r"""CorGraph: the graph of items with correlated distances, at many thresholds.
 
-    Of several rankers, distances are first made one: with :math:`e_i` one less the share that the first K items of
-    i's list have in the sum of distances over the whole list,
+    The distances of several rankers are first fused: with :math:`e_i` one minus the share of the first K items of i's
+    list in the sum of distances over the whole list,
 
     .. math:: F(i, j) = \prod_r \left( 1 + \max(D_r(i, j)^{e_i}, D_r(j, i)^{e_j}) \right)
 
-    and lists are sorted by F, which then takes the place of D. Row i leads to j of its list where
-    :math:`C(i, j) \ge t`: half of one more than Pearson's correlation of D(i, ·) and D(j, ·) over the first K items of
-    both. For each threshold t = `start`, `start` + `step`, ... below 1, with out(i) what i leads to and i itself,
+    and lists are sorted by F, which then replaces D. Row i leads to item j of its list if :math:`C(i, j) \ge t`, where
+    2 C - 1 is Pearson's correlation of D(i, ·) and D(j, ·) over the first K items of both. For each threshold
+    t = `start`, `start` + `step`, ... below 1, with out(i) the items that i leads to and i itself,
 
     .. math:: W(a, b) \mathrel{+}= t
 
     for each i and all a, b in out(i); once more for a = i and all b in out(i); and for all a, b in one strongly
     connected component. Columns of W are divided by their sums, and items sorted by the result. Ties keep the order
-    of the (fused) list; then come items that it does not have, by number.
+    of the (fused) list; items missing from it come last, by number.
 
-    A whole-collection method: every item is a query. It can't answer external queries.
+    A whole-collection method: every item is a query. It cannot answer external queries.
 
     Parameters
     ----------
     ranks : sequence of Ranks
-        Collection ranks; an item itself should be first in its list.
+        Collection ranks; each item should be first in its own list.
     neighbors : int
-        K, the neighborhood; below the length of the lists where several rankers are fused, or e is 0 for all, distances
-        do not differ and nothing is joined.
+        K, the neighborhood size. For several rankers it must be below the length of the lists: otherwise e is 0
+        everywhere, all distances are equal and no items are connected.
     depth : int
-        How much of the lists is used.
+        How many items of each list to use.
     start, step : float
         First threshold, and the step to the next.
     correlation : {"pearson", "rbo"}
-        What C is: of distances, or the rank-biased overlap of the first K items of the lists.
+        C: from Pearson's correlation, or the rank-biased overlap of the first K items of the lists.
     persistence : float
-        p of the rank-biased overlap, between 0 and 1.
+        p of the rank-biased overlap, between 0 and 1; 0.95 by default.
     distances : {"positions", "scores"}
-        What D is: the place in a list, from 0, and the length used for an item that is not there; or the drop in
-        score from the first of the list (all of it, however deep), and the largest drop for an item not there. For
+        D: the position in the list, from 0, and the length used for an absent item; or the drop in score from the
+        first item of the list (all of it, however deep), and the largest drop for an absent item. For
         `Ranks.from_distances` these are the distances.
     exponent : {"positions", "numbers"}
-        Which items the sums of :math:`e_i` are over: the first of i's list; or those whose *numbers* are below K, and
-        below `depth`, which is a slip of the reference program.
+        The items in the sums of :math:`e_i`: the first of i's list; or those whose *numbers* are below K and below
+        `depth`, an error in the reference program.
 
     Returns
     -------
     Ranks
-        Scores are W divided by the sum of its column, in (0, 1]; 0 for items of the list that nothing joins.
+        Scores are W divided by its column sum, in (0, 1]; 0 for unconnected items of the list.
 
     Notes
     -----
-    With ``exponent="numbers"`` (which matters for a fusion only), distances 1 / (1 + score) equal those of the
-    authors' UDLF on digits to 2e-7, of one ranker and of three, by places and by scores. Candidates of a fused list are
-    the items that some list of i has or whose list has i. Correlations that are not defined (rows that do not vary)
-    join nothing.
+    With ``exponent="numbers"`` (which matters only for several rankers), distances 1 / (1 + score) on digits equal
+    those of the authors' UDLF to 2e-7, for one ranker and for three, by positions and by scores. The candidates of a
+    fused list are the items in any list of i and those whose list has i. Undefined correlations (of constant rows)
+    connect nothing.
 
     References
     ----------
@@ -111,7 +111,7 @@ def corgraph(
     """
     check_whole(k=k, neighbors=neighbors, depth=depth)
     if persistence is not None and correlation == "pearson":
-        raise InputError("persistence is an option of correlation='rbo'; 'pearson' has none.")
+        raise InputError("persistence is an option of correlation='rbo' only; leave it out.")
     persistence = 0.95 if persistence is None else persistence
     check_between(0, 1, start=start, persistence=persistence)
     check_between(0, np.inf, step=step)
@@ -139,27 +139,27 @@ def corgraph(
 def _distances(
     ranks: Sequence[Ranks], length: int, neighbors: int, kind: str, exponent: str, run: Run
 ) -> tuple[Distances, Array]:
-    """Return the distances of one ranker, or those of several as one; and the lists that go with them."""
+    """Return the distances, fused if there are several rankers, and the lists sorted by them."""
     from rankloom._kernels.correlation import Distances
 
     width = length if kind == "positions" else longest(ranks, max(r.depth for r in ranks))
-    items = [table(r, width) for r in ranks]
+    items = [padded(r.items, width) for r in ranks]
     known = [_known(r, one, length, kind) for r, one in zip(ranks, items, strict=True)]
     if len(ranks) > 1:
         return _fused(items, known, length, neighbors, exponent, run)
     values, absent = known[0]
     listed = items[0] != PAD
     ptr = _pointers(np.count_nonzero(listed, axis=1))
-    back_ptr, back_rows, back_places = turned(items)
+    back_ptr, back_rows, back_columns = inverted(items)
     flat = frozen(values[listed])
-    columns = frozen(flat[ptr[back_rows] + back_places])
+    columns = frozen(flat[ptr[back_rows] + back_columns])
     rows = frozen(back_rows.astype(np.int32))
     D = Distances(ptr, frozen(items[0][listed]), flat, back_ptr, rows, columns, frozen(absent[None]), False)
     return D, frozen(np.ascontiguousarray(items[0][:, :length]))
 
 
 def _known(ranks: Ranks, items: Array, length: int, kind: str) -> tuple[Array, Array]:
-    """Return the distance of each item of each list, and the one that stands for items that a list has not."""
+    """Return the distance of each item of each list, and the distance of absent items."""
     n, width = items.shape
     if kind == "positions":
         return np.broadcast_to(np.arange(width, dtype=np.float64), (n, width)), np.full(n, float(length))
@@ -175,7 +175,7 @@ def _known(ranks: Ranks, items: Array, length: int, kind: str) -> tuple[Array, A
 def _fused(
     items: Sequence[Array], known: Sequence[tuple[Array, Array]], length: int, k: int, exponent: str, run: Run
 ) -> tuple[Distances, Array]:
-    """Return the distances of several rankers as one, and lists sorted by them."""
+    """Return the fused distances of several rankers, and the lists sorted by them."""
     from rankloom._kernels import correlation as kernels
 
     lists = frozen(np.stack(items))
@@ -187,7 +187,7 @@ def _fused(
         values[r] = own ** e[:, None]
         absent[r] = rest**e
     frozen(values), frozen(absent)
-    back = turned(items)
+    back = inverted(items)
     count = np.empty(n, np.int64)
     run(lambda start, stop: kernels.count_pools(start, stop, lists, *back[:2], count), n, "Counting")
     ptr = _pointers(count)
@@ -210,7 +210,7 @@ def _pointers(count: Array) -> Array:
 
 
 def _exponents(items: Array, values: Array, absent: Array, k: int, length: int, kind: str) -> Array:
-    """Return one less the share of the first K in the sum of distances; 1 where all distances are 0."""
+    """Return one minus the share of the first K in the sum of distances; 1 if all distances are 0."""
     sums = []
     for size in (k, length):
         if kind == "positions":
@@ -220,13 +220,13 @@ def _exponents(items: Array, values: Array, absent: Array, k: int, length: int, 
             within = (items < size) & (items != PAD)
             others = min(size, len(items)) - np.count_nonzero(within, axis=1)
             sums.append(np.sum(values, axis=1, where=within) + absent * others)
-    whole = np.where(sums[1] > 0, sums[1], 1.0)
-    result: Array = 1.0 - sums[0] / whole
+    total = np.where(sums[1] > 0, sums[1], 1.0)
+    result: Array = 1.0 - sums[0] / total
     return result
 
 
 def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array, run: Run) -> Array:
-    """Return the number of the highest threshold that the correlation of each row and each of its list meets."""
+    """Return the index of the highest threshold reached by the correlation of each row with each item of its list."""
     from rankloom._kernels import correlation as kernels
 
     n, length = lists.shape
@@ -239,7 +239,7 @@ def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array, r
 
 
 def _overlapping(lists: Array, neighbors: int, persistence: float, thresholds: Array, run: Run) -> Array:
-    """Return the number of the highest threshold that the overlap of each row and each of its list meets."""
+    """Return the index of the highest threshold reached by the overlap of each row with each item of its list."""
     from rankloom._kernels.correlation import levels_of
     from rankloom._kernels.mutual import overlaps
 

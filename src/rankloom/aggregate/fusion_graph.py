@@ -1,4 +1,4 @@
-"""The fusion-graph method as one call: build an index, search it."""
+"""The fusion-graph method in one call: build an index and search it."""
 
 from collections.abc import Sequence
 
@@ -26,13 +26,13 @@ def fg(
 ) -> Ranks:
     """Fusion graphs: items by the similarity of their graph to the query's.
 
-    A whole-collection method: it needs the lists of the items themselves, each item as a query.
+    A whole-collection method: it needs the lists of the items, each item a query.
 
     Parameters
     ----------
     ranks : sequence of Ranks
-        Collection ranks, every item a query (the paper's protocol); or, with `collection`, the lists of queries
-        from outside.
+        Collection ranks, every item a query (the paper's protocol); or, with `collection`, the lists of external
+        queries.
     collection : sequence of Ranks, optional
         Collection ranks of the same rankers, in the same order.
     cutoff, depth, reposition, graph_norm, comparator, weighting, virtual, threads, progress

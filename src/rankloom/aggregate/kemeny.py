@@ -1,4 +1,4 @@
-"""Kemeny's order: the one that contradicts the lists least."""
+"""Kemeny aggregation: the order with the fewest disagreements with the lists."""
 
 from collections.abc import Sequence
 from functools import cache, partial
@@ -14,10 +14,10 @@ from rankloom.aggregate.pool import falling, fuse_pools, lay_out
 from rankloom.errors import InputError, whole_number
 from rankloom.ranks import Ranks
 
-MAX_EXACT = 16  # 2^16 subsets: half a second a query
+MAX_EXACT = 16  # 2^16 subsets: half a second per query
 
 
-@register_method("kemeny", needs="queries")
+@register_method("kemeny")
 def kemeny(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -29,36 +29,32 @@ def kemeny(
     depth: int | None = None,
     weights: Sequence[float] | None = None,
 ) -> Ranks:
-    r"""Kemeny: the order of all listed items that contradicts the lists least.
+    r"""Kemeny: the order of all listed items with the fewest disagreements with the lists.
 
     .. math:: \min_\pi \sum_{d \text{ before } e \text{ in } \pi}\ \sum_{r:\, e \text{ before } d} w_r
 
-    Up to `exact` items the minimum is found, by dynamic programming over subsets: the best cost of a set is the
-    least, over the item that comes first in it, of the best cost of the others and what putting that item before
-    them costs. Of several best orders it is the first one when items are compared in the order first seen.
-    More items start in the order of their net preference (votes for less votes against); from the first place to
-    the last, again and again, the item there is moved to where it lowers the cost most, until no such move does.
+    Up to `exact` items the result is the minimum, found by dynamic programming over subsets: the best cost of a set is
+    the minimum, over its first item, of the best cost of the rest plus the cost of putting that item before them.
+    Among several best orders it is the lexicographically first, items compared in order of first appearance.
+    Longer lists use local search. It starts with the items by net preference (votes for minus votes against), and
+    moves the item at each position, first to last, to where it lowers the cost most, until no move lowers it.
 
-    Scores are -1, -2, ... down the list. The cost of each query is what `kemeny_cost` returns for it (give k at
-    least the number of items listed, so that the order is whole).
+    Scores are -1, -2, ... down the list. `kemeny_cost` returns the cost for each query (with k at least the number of
+    items listed, so that the order is complete).
 
     Parameters
     ----------
     exact : int
-        Up to how many items the exact minimum is looked for; at most 16.
+        Number of items up to which the result is exact; at most 16.
     restarts : int
-        How many times the search for longer lists starts again, from a random order made by KwikSort (a sort by
-        majority around random items); the least cost is kept.
+        How many more times the local search runs, from random orders made by KwikSort (a sort by majority around
+        random pivots); the order of lowest cost wins.
     seed : int, optional
-        Of the restarts; 0 by default. Without restarts an error.
+        Seed of the restarts; 0 by default. An error without restarts.
     absent : {"left_out", "last"}
-        ``left_out`` (nearest to the paper's figures): only lists that have both items count. ``last``: an item
-        that a list does not have comes after all that it has.
-    depth : int, optional
-        How many items of each list are used; all by default. The paper's figures have 10. The search takes time that
-        grows with the cube of the number of items: give a depth where lists are long.
-    weights : sequence of float, optional
-        :math:`w_r`, one for each ranker; all 1 by default.
+        As in `condorcet`; ``left_out`` is nearest to the paper's figures.
+    depth, weights
+        As in `rrf`. The time of the search grows with the cube of the number of items: set a depth for long lists.
 
     References
     ----------
@@ -74,13 +70,14 @@ def kemeny(
     """
     if whole_number("exact", exact, 0) > MAX_EXACT:
         raise InputError(f"exact must be at most {MAX_EXACT}; got {exact}.")
-    if seed is not None and not whole_number("restarts", restarts, 0):
-        raise InputError("seed is of the restarts, and there are none; leave it out, or give restarts.")
+    restarts = whole_number("restarts", restarts, 0)
+    if seed is not None and not restarts:
+        raise InputError("seed needs restarts; leave it out, or set restarts.")
     first = 0 if seed is None else whole_number("seed", seed, 0)
     given = checked_votes(absent, weights, len(ranks))
     if given is not None and max(given) > 0:
-        given = [weight / max(given) for weight in given]  # so that rounding is told from majorities at any scale
-    score = partial(_kemeny, exact=exact, seeds=[(first, n) for n in range(whole_number("restarts", restarts, 0))])
+        given = [weight / max(given) for weight in given]  # so that SLACK means the same at any scale
+    score = partial(_kemeny, exact=exact, seeds=[(first, n) for n in range(restarts)])
     return fuse_pools(ranks, k, lambda pool: by_majority(pool, absent, given, score), depth=depth)
 
 
@@ -92,7 +89,7 @@ def kemeny_cost(
     depth: int | None = None,
     weights: Sequence[float] | None = None,
 ) -> NDArray[np.float64]:
-    r"""Return how much an order contradicts the lists, for each query.
+    r"""Return the cost of an order for each query: its disagreements with the lists.
 
     .. math:: \sum_{d \text{ before } e \text{ in } \pi}\ \sum_{r:\, e \text{ before } d} w_r
 
@@ -101,9 +98,9 @@ def kemeny_cost(
     Parameters
     ----------
     ranks : sequence of Ranks
-        One for each ranker, over one numbering and of as many rows each (see `align`).
+        One for each ranker, with one numbering of items and the same number of rows (see `align`).
     fused : Ranks
-        The orders, of any method.
+        The orders, by any method.
     absent, depth, weights
         As in `kemeny`.
 
@@ -114,13 +111,13 @@ def kemeny_cost(
     """
     given = checked_votes(absent, weights, len(ranks)) or [1.0] * len(ranks)
     pool = lay_out([fused, *(ranks if depth is None else [r.head(depth) for r in ranks])])
-    places, cost = pool.places(), np.zeros(len(pool.items))
+    positions, cost = pool.positions(), np.zeros(len(pool.items))
     for rows in pair_blocks(pool):
-        kept = places[0, rows] > 0
-        late, early = ends(places[0, rows], kept, "left_out")
+        ordered = positions[0, rows] > 0
+        late, early = ends(positions[0, rows], ordered, "left_out")
         after = early[:, :, None] > late[:, None, :]
-        for weight, row in zip(given, places[1:, rows], strict=True):
-            early, late = ends(row, kept, absent)
+        for weight, row in zip(given, positions[1:, rows], strict=True):
+            early, late = ends(row, ordered, absent)
             cost[rows] += weight * np.count_nonzero((early[:, :, None] < late[:, None, :]) & after, axis=(1, 2))
     return cost
 
@@ -128,7 +125,7 @@ def kemeny_cost(
 def _kemeny(
     margin: NDArray[Any], real: NDArray[np.bool_], *, exact: int, seeds: list[tuple[int, int]]
 ) -> NDArray[np.float64]:
-    """Return -1 for the first item of each order, -2 for the second, and so on."""
+    """Return the scores -1, -2, ... of each order."""
     sizes = real.sum(axis=1)
     order = np.empty(real.shape, np.intp)
     for size in np.unique(sizes[sizes <= exact]):
@@ -141,7 +138,7 @@ def _kemeny(
 
 
 def _exact_orders(margin: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the best order for each matrix of margins, all of one size; the first one among equals."""
+    """Return the best order for each matrix of margins, all of one size; the first of several."""
     n, size = margin.shape[:2]
     step = max(1, PAIRS // (max(size, 1) << size))
     return np.concatenate([_best_of_subsets(margin[start : start + step]) for start in range(0, n, step)])
@@ -161,23 +158,23 @@ def _best_of_subsets(margin: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _against(margin: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the votes against item x before all of a set less those for it, shape (n, items, sets)."""
+    """Return the votes against item x before all of a set minus those for it, shape (n, items, sets)."""
     n, size = margin.shape[:2]
     against = np.zeros((n, size, 1 << size))
-    for item in range(size):  # the sets whose largest item it is: those without it that come before, and it
+    for item in range(size):  # the sets whose largest item it is extend all sets of smaller items
         half = 1 << item
         against[:, :, half : 2 * half] = against[:, :, :half] - margin[:, :, item, None]
     return against
 
 
 def _unwound(first: NDArray[np.intp], size: int) -> NDArray[np.intp]:
-    """Return the orders that begin with the first item of the whole set, then that of what remains, and so on."""
+    """Return the orders that start with the first item of the full set, then that of the rest, and so on."""
     rows = np.arange(len(first))
     left = np.full(len(first), (1 << size) - 1)
     order = np.empty((len(first), size), np.intp)
-    for place in range(size):
-        order[:, place] = first[rows, left]
-        left ^= 1 << order[:, place]
+    for position in range(size):
+        order[:, position] = first[rows, left]
+        left ^= 1 << order[:, position]
     return order
 
 
@@ -192,7 +189,7 @@ def _layers(size: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
 
 
 def _searched_orders(margin: NDArray[Any], real: NDArray[np.bool_], seeds: list[tuple[int, int]]) -> NDArray[np.intp]:
-    """Return orders that moving one item does not improve, the best of several starts."""
+    """Return orders that moving a single item does not improve, the best of several starts."""
     net = np.where(real, margin.sum(axis=2, dtype=np.float64), -np.inf)
     best = _improved(margin, np.argsort(-net, axis=1, kind="stable"))
     cost = _contradiction(margin, best) if seeds else np.empty(0)
@@ -205,36 +202,36 @@ def _searched_orders(margin: NDArray[Any], real: NDArray[np.bool_], seeds: list[
 
 
 def _contradiction(margin: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the cost of each order, but for a factor and a number that are the same for every order."""
+    """Return the cost of each order, up to a factor and an offset common to all orders."""
     rows = np.arange(len(order))[:, None, None]
     ordered = margin[rows, order[:, :, None], order[:, None, :]]
     return np.asarray(-np.triu(ordered).sum(axis=(1, 2), dtype=np.float64))
 
 
 def _improved(margin: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Move the item at each place in turn to where it contradicts least, until nothing moves; padding stays last."""
+    """Move the item at each position to where it costs least, until nothing moves; padding stays last."""
     active = np.arange(len(order))
     while active.size:
         changed = np.zeros(active.size, bool)
-        for place in range(order.shape[1]):
-            changed |= _move(margin, order, active, place)
+        for position in range(order.shape[1]):
+            changed |= _move(margin, order, active, position)
         active = active[changed]
     return order
 
 
-def _move(margin: NDArray[Any], order: NDArray[np.intp], active: NDArray[np.intp], place: int) -> NDArray[np.bool_]:
-    """Move the item at a place in the orders of the rows `active`; return in which of them it moved."""
+def _move(margin: NDArray[Any], order: NDArray[np.intp], active: NDArray[np.intp], position: int) -> NDArray[np.bool_]:
+    """Move the item at a position in the orders of the rows `active`; return in which of them it moved."""
     current = order[active]
-    ahead = np.zeros((active.size, current.shape[1] + 1))  # what it costs to have all before this place ahead of it
-    np.cumsum(margin[active[:, None], current[:, place, None], current], axis=1, out=ahead[:, 1:])
+    ahead = np.zeros((active.size, current.shape[1] + 1))  # the cost of having all items before a column ahead of it
+    np.cumsum(margin[active[:, None], current[:, position, None], current], axis=1, out=ahead[:, 1:])
     best = ahead.argmin(axis=1)
-    moves = np.asarray(ahead[np.arange(active.size), best] < ahead[:, place] - SLACK)
-    order[active[moves]] = moved(current[moves], place, best[moves][:, None])
+    moves = np.asarray(ahead[np.arange(active.size), best] < ahead[:, position] - SLACK)
+    order[active[moves]] = moved(current[moves], position, best[moves][:, None])
     return moves
 
 
 def _kwiksorted(margin: NDArray[Any], real: NDArray[np.bool_], seed: tuple[int, int]) -> NDArray[np.intp]:
-    """Return a random order of each row by KwikSort; each row has the same stream, so blocks do not matter."""
+    """Return a random order of each row by KwikSort; each row restarts the generator, so blocks do not matter."""
     order = np.tile(np.arange(real.shape[1]), (len(real), 1))
     for row, (votes, n) in enumerate(zip(margin, real.sum(axis=1), strict=True)):
         order[row, :n] = _kwiksort(votes, np.arange(n), np.random.default_rng(seed))

@@ -1,4 +1,4 @@
-"""Collection ranks as the arrays that kernels take, and back: for methods that look at the whole collection."""
+"""Collection ranks as arrays for the kernels, and back: helpers of the whole-collection methods."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,37 +9,37 @@ from numpy.typing import NDArray
 from rankloom._kernels import frozen
 from rankloom.aggregate.pool import MAX_SCORE
 from rankloom.errors import InputError
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import PAD, Ranks, stack_lists
 
 Array = NDArray[Any]
-MAX_LEVELS = 1000  # nested graphs of a method: their numbers are stored in 16 bits
+MAX_LEVELS = 1000  # nested graphs of a method; levels are stored in 16 bits
 
 
 def check_collection(ranks: Sequence[Ranks], method: str) -> int:
-    """Return the number of items, once each ranker is known to have a row for each of them."""
+    """Return the number of items; raise InputError unless each ranker has one row for each item."""
     for r in ranks:
-        named = r.query_ids is not None and r.item_ids is not None
-        if r.n_queries != r.n_items or (named and r.query_ids != r.item_ids):
+        has_ids = r.query_ids is not None and r.item_ids is not None
+        if r.n_queries != r.n_items or (has_ids and r.query_ids != r.item_ids):
             raise InputError(
                 f"The method {method!r} needs collection ranks, in which row i is the list of item i; got "
-                f"{r.n_queries} rows and {r.n_items} items. It can't answer external queries."
+                f"{r.n_queries} rows and {r.n_items} items. It cannot answer external queries."
             )
     if len({r.n_items for r in ranks}) != 1:
-        raise InputError("Give at least one Ranks, all over one collection; use rankloom.align to match them by name.")
+        raise InputError("Give at least one Ranks, all of one collection; use rankloom.align to match them by id.")
     return ranks[0].n_items
 
 
 def check_neighbors(neighbors: int, depth: int) -> None:
-    """Raise where neighbors are looked for deeper than lists are read."""
+    """Raise InputError if the neighborhood is larger than the depth of the lists."""
     if neighbors > depth:
         raise InputError(f"neighbors must be at most depth; got {neighbors} and {depth}.")
 
 
 def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.float32] | None]:
-    """Return lists cut to `depth` in which every item leads its own, and their scores.
+    """Return the lists cut to `depth`, every item first in its own list, and their scores.
 
-    An item that stands elsewhere in its list, or nowhere, is put first, with the best score of the list; a list
-    without items stays empty.
+    An item missing from its list or not at its head is moved to the front, with the best score of the list. Empty
+    lists stay empty.
 
     Examples
     --------
@@ -60,33 +60,33 @@ def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.f
     return np.take_along_axis(wide, order, axis=1), scores
 
 
+def stack_own_first(ranks: Sequence[Ranks], depth: int, n_items: int) -> NDArray[np.int32]:
+    """Return the lists of `own_first` as one array of shape (rankers, n_items, longest); no rankers are allowed."""
+    return stack_lists([own_first(r, depth)[0] for r in ranks]) if ranks else np.empty((0, n_items, 0), np.int32)
+
+
 def with_lists(ranks: Sequence[Ranks]) -> list[Ranks]:
-    """Return the rankers that have a list for anything: the others change nothing (the first, where none has)."""
+    """Return the rankers that have any list, or the first one if none has: the others do not affect the result."""
     return [r for r in ranks if (r.items != PAD).any()] or list(ranks[:1])
 
 
 def longest(ranks: Sequence[Ranks], depth: int) -> int:
-    """Return the length of the longest list, `depth` at most."""
+    """Return the length of the longest list, at most `depth`."""
     return min(depth, max(int(r.lengths().max(initial=0)) for r in ranks))
 
 
-def table(ranks: Ranks, width: int) -> NDArray[np.int32]:
-    """Return the lists cut or padded to a width, as a read-only array."""
-    return padded(ranks.items, width)
-
-
 def padded(lists: Array, width: int) -> NDArray[np.int32]:
-    """Return rows cut or padded to a width, as a read-only array."""
+    """Return the rows cut or padded to `width`, read-only."""
     items = np.full((len(lists), width), PAD, np.int32)
     known = min(width, lists.shape[1])
     items[:, :known] = lists[:, :known]
     return frozen(items)
 
 
-def turned(tables: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """For each item the rows that list it, ascending, and its place in each, from 0: pointers, rows, places.
+def inverted(tables: Sequence[Array]) -> tuple[Array, Array, Array]:
+    """Return, for each item, the rows that list it, ascending, and its column in each: pointers, rows, columns.
 
-    Several tables of n rows stand one after the other: item j of table r is number r * n + j, and so is row j.
+    Several tables of n rows are numbered consecutively: item j and row j of table r both have the number r * n + j.
     """
     from rankloom._kernels.lists import transposed
 
@@ -98,14 +98,19 @@ def turned(tables: Sequence[Array]) -> tuple[Array, Array, Array]:
 
 
 def overlap_shares(p: float, k: int) -> NDArray[np.float64]:
-    """Return what an item in both lists from depth d on adds to their overlap, for d from 0 to k."""
+    """Return what an item adds to the rank-biased overlap of two lists that share it from depth d on, d from 0 to k."""
     share = np.zeros(k + 1)
     share[1:] = (1 - p) * p ** np.arange(k) / np.arange(1, k + 1)
     tail: NDArray[np.float64] = frozen(np.cumsum(share[::-1])[::-1].copy())
     return tail
 
 
+def empty_answers(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return arrays for a kernel to fill: the items and scores of k answers for each row."""
+    return np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)
+
+
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:
-    """Return what a method found as Ranks, under the names of the collection."""
+    """Return the result of a method as Ranks, with the ids of the collection."""
     scores = np.where(items != PAD, np.minimum(scores, MAX_SCORE), 0.0).astype(np.float32)
     return Ranks.trusted(items, scores, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)

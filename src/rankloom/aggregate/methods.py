@@ -1,18 +1,18 @@
-"""The registry of methods, and the one door to all of them."""
+"""The registry of fusion methods, and `fuse`, which runs any of them."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from rankloom.align import Missing, align, align_collection
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry
 
-#: What a method looks at: the lists of each query alone, or those of all items, each item a query.
+#: What a method works on: the lists of one query at a time, or the lists of all items, each item a query.
 Needs = Literal["queries", "collection"]
 
 F = TypeVar("F", bound=Callable[..., Ranks])
@@ -20,17 +20,17 @@ F = TypeVar("F", bound=Callable[..., Ranks])
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to fuse, and what it looks at.
+    """A fusion method and its requirements.
 
     Attributes
     ----------
     function : callable
-        ``function(ranks, k, *, options) -> Ranks``; the ranks are aligned. One that needs the collection and answers
-        external queries also takes ``collection``: the ranks of the items, aligned, or None where `ranks` are these.
+        ``function(ranks, k, *, options) -> Ranks``, called with aligned ranks. A method that needs the collection and
+        answers external queries also takes ``collection``: the aligned ranks of the items, or None if `ranks` are.
     needs : {"queries", "collection"}
-        The lists of each query alone, or the lists of all items of the collection, each item a query.
+        The lists of one query at a time, or the lists of all items of the collection, each item a query.
     answers_external : bool
-        Whether it can answer queries that are not items of the collection.
+        Whether it answers external queries: queries that are not items of the collection.
     """
 
     function: Callable[..., Ranks]
@@ -38,12 +38,12 @@ class Method:
     answers_external: bool
 
     def options(self) -> list[str]:
-        """Return the names of its options."""
+        """Return the names of the options."""
         return list(self.__signature__.parameters)
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The options alone, which is what a registry checks a spelling against."""
+        """The options alone: the registry checks a spelling against them."""
         parameters = inspect.signature(self.function).parameters.items()
         return inspect.Signature([one for name, one in parameters if name not in ("ranks", "k", "collection")])
 
@@ -54,7 +54,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """A method with its options set: what `METHODS.make` returns."""
+    """A method with its options set, as `METHODS.make` returns it."""
 
     method: Method
     options: dict[str, Any]
@@ -62,29 +62,29 @@ class Fusion:
     def __call__(
         self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
     ) -> Ranks:
-        """Align the ranks, once, and fuse them."""
+        """Align the ranks and fuse them."""
         if collection is not None:
             return self._external(ranks, k, collection, missing)
         if self.method.needs == "queries":
             return self.method.function(align(ranks, missing=missing or "error"), k, **self.options)
         if missing not in (None, "empty"):
             raise InputError(
-                f"In a collection an item without a list has an empty one; missing={missing!r} is not allowed."
+                f"Items without a list get an empty one in a collection method; missing={missing!r} is not allowed."
             )
         return self.method.function(align_collection(ranks), k, **self.options)
 
     def _external(self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks], missing: Missing | None) -> Ranks:
         if self.method.needs == "queries":
-            raise InputError("This method works on the lists of queries alone; leave the collection out.")
+            raise InputError("This method needs no collection; leave it out.")
         if not self.method.answers_external:
             raise InputError(
-                "This method cannot answer external queries; leave the collection out, and give its lists as the ranks."
+                "This method cannot answer external queries; leave the collection out and pass its lists as the ranks."
             )
         queries, items = align(ranks, missing=missing or "error"), align_collection(collection)
         return self.method.function(queries, k, collection=items, **self.options)
 
 
-#: The methods by name; a plug-in adds one through the entry-point group ``rankloom.methods``.
+#: The methods by name; plug-ins register through the entry-point group ``rankloom.methods``.
 METHODS: Registry[Method] = Registry("method", group="rankloom.methods")
 
 
@@ -94,15 +94,15 @@ def register_method(name: str, *, needs: Needs = "queries", answers_external: bo
     Parameters
     ----------
     name : str
-        What `fuse` calls it.
+        The name of the method in `fuse`.
     needs : {"queries", "collection"}
-        The lists of each query alone, or the lists of all items of the collection, each item a query.
+        The lists of one query at a time, or the lists of all items of the collection, each item a query.
     answers_external : bool, optional
-        Whether it can answer queries that are not items; by default only a method that needs no collection can.
+        Whether it answers external queries; by default only methods that need no collection do.
 
-    See ``examples/plugin.py`` for one in use, and `check_method` for what a method promises.
+    See ``examples/plugin.py`` for an example, and `check_method` for the contract of a method.
     """
-    check_choice("need of a method", needs, ("queries", "collection"))
+    check_choice("value of needs", needs, get_args(Needs))
     external = needs == "queries" if answers_external is None else answers_external
 
     def add(function: F) -> F:
@@ -126,24 +126,24 @@ def fuse(
     Parameters
     ----------
     ranks : sequence of Ranks
-        One for each ranker. Ranks with ids are matched by id, others must be of one collection.
+        One for each ranker. Ranks with ids are matched by id; others must share one numbering of the items.
     method : str
-        A name in `METHODS`, which may carry options: ``rrf(constant=20)``.
+        A name in `METHODS`, optionally with options: ``rrf(constant=20)``.
     k : int
-        How many answers to return.
+        Number of answers to return.
     collection : sequence of Ranks, optional
-        For a method that needs the whole collection to answer external queries (`Method.answers_external`), such as
-        fg: the lists of the items, one Ranks for each ranker in the same order. `ranks` are then those of the queries.
+        For methods such as fg that need the whole collection to answer external queries (`Method.answers_external`):
+        the lists of the items, one Ranks for each ranker in the same order. `ranks` are then the lists of the queries.
     missing : {"error", "drop", "empty"}, optional
-        What to do with a query that some ranker has no list for; an error by default. Methods that need the whole
-        collection take no such choice for its items: an item without a list has an empty one.
+        What to do with a query that some ranker has no list for; an error by default. Does not apply to the items of
+        a collection: an item without a list has an empty one.
     **options
-        Of the method; one that it does not have is an error.
+        Options of the method.
 
     Returns
     -------
     Ranks
-        Best first; scores are the method's own.
+        Best first; the meaning of the scores depends on the method.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Nested graphs of a collection: groups and components at every level, and the ranking by both."""
+"""Nested graphs of a collection: groups and components at every level, and rankings by both."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int, ru
 
     Parameters
     ----------
-    lists, levels : sequences of arrays of shape (n, places)
-        Items, and the strongest level at which the row leads to each.
+    lists, levels : sequences of arrays of shape (n, width)
+        Items, and the highest level at which the row leads to each.
     """
     from rankloom._kernels import nested as kernels
     from rankloom._kernels.lists import transposed
@@ -52,7 +52,7 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Co
     """Return the strongly connected components of each of m rankers at every level."""
     from rankloom._kernels import nested as kernels
 
-    place = np.empty((m, n), np.int32)
+    place = np.empty((m, n), np.int32)  # in an order in which every component is contiguous
     starts = np.empty((m, n, n_levels), np.int32)
     stops = np.empty((m, n, n_levels), np.int32)
     members = np.empty((m, n_levels, n), np.int32)
@@ -64,7 +64,7 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Co
             kernels.strong_components(start, stop, ptr, groups.items, groups.levels, labels)
 
         run(join, n_levels, "Joining components", min_block=1)
-        order = np.lexsort(labels[::-1])  # by the widest components first
+        order = np.lexsort(labels[::-1])  # by the largest components first
         place[r, order] = np.arange(n)
         kernels.component_ranges(0, n_levels, order, labels, starts[r], stops[r])
         members[r] = _members(place[r], starts[r], np.arange(n))
@@ -72,8 +72,8 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Co
 
 
 def _members(place: Array, starts: Array, sequence: Array) -> Array:
-    """Return the items of `sequence` by component, at every level; those of one component in its order."""
-    components = starts[place[sequence]]  # a component goes by the place where it begins
+    """Return the items of `sequence` grouped by component, at every level, in their order within a component."""
+    components = starts[place[sequence]]  # the start of a component identifies it
     return np.stack([sequence[np.argsort(own, kind="stable")] for own in components.T]).astype(np.int32)
 
 
@@ -88,14 +88,14 @@ def ranked(
     fusion: str = "product",
     column: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Return the best items of each row, as many as `width`, and their scores.
+    """Return the `width` best items of each row and their scores.
 
     Parameters
     ----------
-    pools : sequence of arrays of shape (n, places)
-        Lists whose items are candidates whatever their weight, in this order where weights are equal.
+    pools : sequence of arrays of shape (n, width)
+        Lists whose items are candidates whatever their weight; ties keep their order.
     weight : float64 array
-        Of each level, the weakest first: what items in a group or component of it get.
+        Weight of a group or component at each level, lowest level first.
     """
     from rankloom._kernels import nested as kernels
 
@@ -118,7 +118,7 @@ def ranked(
 
 
 def divided(groups: Groups, components: Components, weight: Array) -> tuple[Array, Components]:
-    """Return the sum of each column of W, and the components with members by rising sum; of one ranker."""
+    """Return the column sums of W, and the components with members by ascending sum; for one ranker."""
     from rankloom._kernels import nested as kernels
 
     place, starts, stops = components.offset[0], components.starts[0], components.stops[0]

@@ -1,7 +1,6 @@
-"""Normalizations: the scores of each list brought to one scale, so that those of several rankers can be added.
+"""Normalizations: the scores of each list on a common scale, so that rankers can be combined.
 
-Each takes `Ranks` and returns a float64 array of the shape of its items: non-increasing along a row, 0 where there is
-padding. Empty lists have nothing to normalize and stay empty.
+Each takes `Ranks` and returns a float64 array of the shape of its items: non-increasing along a row, 0 at padding.
 """
 
 from collections.abc import Callable
@@ -15,8 +14,8 @@ from rankloom.registry import Registry
 
 Normalization = Callable[..., NDArray[np.float64]]
 
-#: The normalizations by name; a plug-in adds one through the entry-point group ``rankloom.normalizations``.
-#: An option ``constant`` is the value of a list of equal scores; an option ``pool`` is given the sizes of the pools.
+#: The normalizations by name; plug-ins register through the entry-point group ``rankloom.normalizations``.
+#: An option ``constant`` is the value of a list of equal scores; an option ``pool`` receives the sizes of the pools.
 NORMALIZATIONS: Registry[Normalization] = Registry("normalization", group="rankloom.normalizations")
 
 
@@ -29,7 +28,7 @@ def min_max(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
     Parameters
     ----------
     constant : float
-        The value of every item of a list whose scores are all equal, as in a list of one item.
+        The value of all items of a list of equal scores, such as a list of one item.
 
     References
     ----------
@@ -51,12 +50,12 @@ def max_norm(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
 
     .. math:: s' = s / \max |s|
 
-    For scores from 0 that is the best score; scores below 0, such as distances turned round, keep their order.
+    For nonnegative scores that is the best score; negative scores, such as negated distances, keep their order.
 
     Parameters
     ----------
     constant : float
-        The value of every item of a list whose scores are all equal, as in a list of one item.
+        As in `min_max`.
 
     Examples
     --------
@@ -70,11 +69,11 @@ def max_norm(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
 
 @NORMALIZATIONS.register("sum_norm")
 def sum_norm(ranks: Ranks) -> NDArray[np.float64]:
-    r"""Shift the scores of each list so that the worst is 0, and divide by their sum: a list adds up to 1.
+    r"""Shift the scores of each list so that the worst is 0, and divide by their sum: a list sums to 1.
 
     .. math:: s' = (s - \min) / \sum (s - \min)
 
-    The items of a list whose scores are all equal share the 1 evenly; in a list of one item that item gets it.
+    The items of a list of equal scores share the 1 evenly; the only item of a list gets 1.
 
     References
     ----------
@@ -94,17 +93,16 @@ def sum_norm(ranks: Ranks) -> NDArray[np.float64]:
 
 @NORMALIZATIONS.register("z_score")
 def z_score(ranks: Ranks, *, constant: float = 0.0) -> NDArray[np.float64]:
-    r"""Shift and scale each list to mean 0 and standard deviation 1 (that of a population).
+    r"""Shift and scale each list to mean 0 and (population) standard deviation 1.
 
     .. math:: s' = (s - \mu) / \sigma
 
-    Half of the values are below 0, so an item gains nothing by being listed low: in a sum it may come after one
-    that is not listed at all.
+    Low items get negative values, so in a sum an item listed low may come after one not listed at all.
 
     Parameters
     ----------
     constant : float
-        The value of every item of a list whose scores are all equal, as in a list of one item.
+        As in `min_max`.
 
     References
     ----------
@@ -147,14 +145,14 @@ def borda_norm(ranks: Ranks, *, pool: NDArray[np.integer] | None = None) -> NDAr
 
     .. math:: s' = 1 - (\rho - 1) / |U|
 
-    where U are the candidates. The article also gives values to candidates that a list does not have; here they
-    have none, as with the other normalizations.
+    where U are the candidates. The article also gives values to candidates missing from a list; here, as in the other
+    normalizations, they get none.
 
     Parameters
     ----------
     pool : int array of shape (n_queries,), optional
-        |U| for each query: where a method normalizes, the number of items that some ranker lists for it.
-        The size of the collection by default.
+        |U| for each query; methods pass the number of items listed by any ranker. The size of the collection by
+        default.
 
     References
     ----------
@@ -170,7 +168,7 @@ def borda_norm(ranks: Ranks, *, pool: NDArray[np.integer] | None = None) -> NDAr
 
 @NORMALIZATIONS.register("raw")
 def raw(ranks: Ranks) -> NDArray[np.float64]:
-    """Return the scores as they are, for rankers whose scores are on one scale already.
+    """Return the scores unchanged, for rankers whose scores are already on one scale.
 
     Examples
     --------
@@ -184,13 +182,13 @@ def _scores(ranks: Ranks, name: str) -> NDArray[np.float64]:
     if ranks.scores is None:
         raise InputError(
             f"The normalization {name!r} needs scores, and these ranks have none. "
-            "rank_norm and borda_norm do without, and so do methods that look at positions, such as rrf."
+            "Use rank_norm or borda_norm, or a method that works on positions, such as rrf."
         )
     return ranks.scores.astype(np.float64)
 
 
 def _ends(scores: NDArray[np.float64], ranks: Ranks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the best and the worst score of each list, as columns; zeros where a list is empty."""
+    """Return the best and the worst score of each list, as columns; 0 for empty lists."""
     if not ranks.depth:
         return np.zeros((ranks.n_queries, 1)), np.zeros((ranks.n_queries, 1))
     last = np.maximum(ranks.lengths() - 1, 0)
@@ -199,18 +197,18 @@ def _ends(scores: NDArray[np.float64], ranks: Ranks) -> tuple[NDArray[np.float64
 
 def _divided(
     scores: NDArray[np.float64],
-    by: NDArray[np.float64],
+    divisor: NDArray[np.float64],
     equal: NDArray[np.bool_],
     constant: float | NDArray[np.float64],
     ranks: Ranks,
 ) -> NDArray[np.float64]:
-    """Divide row by row; rows of equal scores get `constant`, and padding 0."""
-    values = np.where(equal, constant, scores / np.where(equal, 1.0, by))
+    """Divide each row; rows of equal scores get `constant`, padding gets 0."""
+    values = np.where(equal, constant, scores / np.where(equal, 1.0, divisor))
     values[ranks.items == PAD] = 0.0
     return values
 
 
-def _by_position(ranks: Ranks, among: NDArray[np.integer]) -> NDArray[np.float64]:
-    values = np.asarray(1.0 - np.arange(ranks.depth) / np.maximum(among, 1)[:, None])
+def _by_position(ranks: Ranks, size: NDArray[np.integer]) -> NDArray[np.float64]:
+    values = np.asarray(1.0 - np.arange(ranks.depth) / np.maximum(size, 1)[:, None])
     values[ranks.items == PAD] = 0.0
     return values

@@ -1,4 +1,4 @@
-"""Methods that look at positions only, one item at a time."""
+"""Methods that score each item by its positions alone."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import Pool, checked_weights, falling, fuse_pools
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ranks
 
 Points = Literal["positions", "below", "pool"]
 
 
-@register_method("rrf", needs="queries")
+@register_method("rrf")
 def rrf(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -28,18 +28,17 @@ def rrf(
 
     .. math:: \mathrm{RRF}(d) = \sum_r w_r \,/\, (c + \rho_r(d))
 
-    over the rankers r that list d, where :math:`\rho_r(d)` is its position, from 1. An item that a ranker does
-    not list gets nothing from it. Ties come in the order in which the lists, taken one after the other, show
-    the items first.
+    over the rankers r that list d, where :math:`\rho_r(d)` is its position, from 1; a ranker that does not list d
+    adds nothing. Ties are broken by first appearance, reading the lists one ranker after the other.
 
     Parameters
     ----------
     constant : float
         c; 60 in the article.
     depth : int, optional
-        How many items of each list are used; all by default. The paper's figures have 10.
+        How many items of each list to use; all by default. The paper's figures use 10.
     weights : sequence of float, optional
-        One for each ranker; all 1 by default.
+        :math:`w_r`, one for each ranker; all 1 by default.
 
     References
     ----------
@@ -61,7 +60,7 @@ def rrf(
     return fuse_pools(ranks, k, score, depth=depth)
 
 
-@register_method("borda", needs="queries")
+@register_method("borda")
 def borda(
     ranks: Sequence[Ranks],
     k: int = 10,
@@ -75,19 +74,17 @@ def borda(
     .. math:: \mathrm{Borda}(d) = \sum_r w_r\, (L_r - \rho_r(d) + 1)
 
     over the rankers r that list d, where :math:`L_r` is the length of r's list for the query and
-    :math:`\rho_r(d)` the position of d in it, from 1. Ties come in the order first seen.
+    :math:`\rho_r(d)` the position of d in it, from 1. Ties are broken by first appearance, as in `rrf`.
 
     Parameters
     ----------
     points : {"positions", "below", "pool"}
-        ``positions`` (the paper's): as above. ``below``: one point less, :math:`L_r - \rho_r(d)`, for each item of
-        the list that comes after d; the last place is worth as much as none. ``pool`` (Aslam and Montague's
-        Borda-fuse): :math:`|U| - \rho_r(d) + 1` with U all items listed for the query; those that a list does not
-        have share its remaining points evenly, :math:`(|U| - L_r + 1) / 2` each. An empty list gives no points.
-    depth : int, optional
-        How many items of each list are used; all by default. The paper's figures have 10.
-    weights : sequence of float, optional
-        :math:`w_r`, one for each ranker; all 1 by default.
+        ``positions`` (the paper's): as above. ``below``: one point for each item of the list after d,
+        :math:`L_r - \rho_r(d)`; the last item gets as many as one not listed. ``pool`` (Aslam and Montague's
+        Borda-fuse): :math:`|U| - \rho_r(d) + 1` with U all items listed for the query; items missing from a list
+        share its remaining points evenly, :math:`(|U| - L_r + 1) / 2` each. An empty list gives no points.
+    depth, weights
+        As in `rrf`.
 
     References
     ----------
@@ -98,8 +95,7 @@ def borda(
     >>> borda([Ranks([[0, 1, 2]], n_items=4), Ranks([[1, 3]])]).to_dict()
     {'0': {'1': 4.0, '0': 3.0, '2': 1.0, '3': 1.0}}
     """
-    if points not in get_args(Points):
-        raise UnknownNameError("points", points, get_args(Points))
+    check_choice("points", points, get_args(Points))
     given = checked_weights(weights, len(ranks))
     return fuse_pools(ranks, k, lambda pool: _borda(pool, points, given), depth=depth)
 
@@ -118,23 +114,23 @@ def _borda(pool: Pool, points: Points, weights: list[float]) -> NDArray[np.float
     return np.asarray(pool.fold(np.add, parts, 0.0) + (np.array(weights) @ shared)[:, None])
 
 
-@register_method("mra", needs="queries")
+@register_method("mra")
 def mra(
     ranks: Sequence[Ranks], k: int = 10, *, depth: int | None = None, weights: Sequence[float] | None = None
 ) -> Ranks:
-    r"""Median rank aggregation (MEDRANK): the item that most rankers have shown comes first.
+    r"""Median rank aggregation (MEDRANK): the first item seen in most of the lists comes first.
 
-    The lists are read side by side: the first item of each, in the order of the rankers, then the second of each,
-    and so on. An item is put out as soon as it has been met in more than half of the lists. Those that never are
-    follow in the order in which this reading first met them. Scores are -1, -2, ... down the list.
+    The lists are read in parallel: the first item of each, in the order of the rankers, then the second of each, and
+    so on. An item is output as soon as it has been seen in more than half of the lists. Items that never are follow in
+    the order in which they were first seen. Scores are -1, -2, ... down the list.
 
     Parameters
     ----------
     depth : int, optional
-        How many items of each list are used; all by default. The paper's figures have 10.
+        As in `rrf`.
     weights : sequence of float, optional
-        One for each ranker, all 1 by default: an item is put out when the rankers that have shown it have more
-        than half of the weight. Half of what is meant is that of the rankers that have a list for the query.
+        One for each ranker, all 1 by default: an item is output when the rankers that have listed it carry more than
+        half of the weight of the rankers that have a list for the query.
 
     References
     ----------
@@ -155,16 +151,16 @@ def _mra(pool: Pool, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     support = np.zeros(rows * (width + 1))
     longest = max((r.depth for r in pool.ranks), default=0)
     never = float(len(weights) * longest)
-    met = np.full(support.size, 2 * never)
-    out = met.copy()
-    for place in range(longest):
+    seen = np.full(support.size, 2 * never)
+    out = seen.copy()
+    for position in range(longest):
         for ranker, (cells, r) in enumerate(zip(pool.cells, pool.ranks, strict=True)):
-            if place < r.depth:
-                here, now = cells[:, place], float(place * len(weights) + ranker)
-                met[here] = np.minimum(met[here], never + now)
+            if position < r.depth:
+                here, now = cells[:, position], float(position * len(weights) + ranker)
+                seen[here] = np.minimum(seen[here], never + now)
                 before = support[here]
                 support[here] = before + weights[ranker]
                 done = (before <= half) & (support[here] > half)
                 out[here[done]] = now
-    when = np.minimum(met, out).reshape(rows, width + 1)[:, :-1]
+    when = np.minimum(seen, out).reshape(rows, width + 1)[:, :-1]
     return falling(np.argsort(np.where(pool.items == PAD, np.inf, when), axis=1))

@@ -1,22 +1,25 @@
-"""Graphs grown around each query from reciprocal neighbors, joined over rankers, and ranked by their vertices."""
+"""Query-specific rank fusion: a graph of reciprocal neighbors around each query, its vertices ranked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.lists import answers, check_collection, own_first
+from rankloom.aggregate.lists import answers, check_collection, empty_answers, own_first, stack_own_first
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import checked_weights
-from rankloom.errors import InputError, UnknownNameError, check_range, check_whole
-from rankloom.ranks import Ranks, stack_lists
-from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.errors import InputError, check_choice, check_range, check_whole
+from rankloom.ranks import Ranks
+from rankloom.threads import Progress, Run, Scratch, run_blocks, runner
 
-TOLERANCE = 1e-8  # PageRank stops when the probabilities change by less, in all
-BLOCK = 512  # queries: a graph is more work than a list
+TOLERANCE = 1e-8  # PageRank stops when the total change of the probabilities is smaller
+BLOCK = 512  # queries; fewer than usual, as graphs take longer than lists
 
-#: The options that only some versions or solvers have, each with its default.
+#: A kernel, the tables it reads and its settings.
+Prepared = tuple[Callable[..., None], tuple[NDArray[Any], ...], tuple[Any, ...]]
+
+#: Options of each version and solver, with their defaults.
 OWN_OPTIONS: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("released", "density"): {"region": 20, "threshold": 0.3},
     ("released", "pagerank"): {"region": 20, "threshold": 0.3, "iterations": 10},
@@ -55,63 +58,63 @@ def queryrankfusion(
 ) -> Ranks:
     r"""Query-specific rank fusion: a graph around each query, its vertices by weight or by PageRank.
 
-    A whole-collection method. :math:`N(i)` is i and the first `neighbors` - 1 others of its list. Each ranker grows
-    a graph around the query q; vertices and edges of all rankers are united and their weights added up.
+    A whole-collection method. :math:`N(i)` is i and the first `neighbors` - 1 others of its list. Each ranker grows a
+    graph around the query q; the result is the union of these graphs, with weights summed.
 
-    *Released version* (what the authors' scripts do). Layer 1: each of the first `region` items c of q's list with
-    :math:`q \in N(c)` is joined to q, both ways, with weight 1; q has an entry of weight 1 for itself. Layer 2, for
-    each c in turn, where Q holds what has been accepted so far: if
+    *Released version* (the authors' scripts). Layer 1: each of the first `region` items c of q's list with
+    :math:`q \in N(c)` is connected to q, both ways, with weight 1; q has an entry of weight 1 for itself. Layer 2, for
+    each c in turn, with Q the items accepted so far: if
 
     .. math:: J = |N(c) \cap Q| \,/\, |N(c) \cup Q|
 
     is above `threshold`, each other x in N(c) gets an entry (x to c) of weight J and joins Q. With "density", vertices
-    are sorted by the sum of their entries; with "pagerank", by a walk along the entries from everywhere alike,
-    `iterations` steps without damping, q put first (with the largest probability as its score).
+    are sorted by the sum of their entries; with "pagerank", by a random walk along the entries from a uniform start,
+    `iterations` steps without damping, with q first (its score is the largest probability).
 
-    *Article's version.* i and j are joined when each is among the other's neighbors. The graph grows from q along
-    such edges, breadth first, up to `vertices`; an edge weighs
+    *Article's version.* i and j are connected if each is among the other's neighbors. The graph grows from q along
+    such edges, breadth first, up to `vertices`; an edge has the weight
 
     .. math:: w(i, j) = \alpha^{h} \, |N(i) \cap N(j)| \,/\, |N(i) \cup N(j)|
 
-    with h the larger distance of i and j from q in steps, and none below `threshold` is made. With "density", the
-    vertex most heavily joined to those chosen so far comes next, from q on; its score is the smallest such weight so
-    far. With "pagerank", :math:`p = (1 - d) v + d P^T p`, P the weights divided by row sums, v = `restart` on q and the
-    rest spread evenly, until p changes by less than 1e-8 or for `iterations` rounds.
+    with h the larger number of steps from q to i or j; edges below `threshold` are left out. With "density", starting
+    from q, the vertex with the largest total weight to those already chosen comes next; its score is the smallest such
+    weight so far. With "pagerank", :math:`p = (1 - d) v + d P^T p`, P the weights divided by row sums, v = `restart` on
+    q and the rest spread evenly, until p changes by less than 1e-8 or for `iterations` rounds.
 
-    Fewer than k vertices are filled up from the list of ranker `fill`, with score 0.
+    If there are fewer than k vertices, the list of ranker `fill` supplies the rest, with score 0.
 
     Parameters
     ----------
     version : {"released", "article"}
     solver : {"density", "pagerank"}
     neighbors : int
-        Size of N, the item itself included. The scripts have 4 for UKBench (4 items a class) and suggest more for
+        Size of N, including the item itself. The scripts use 4 for UKBench (4 items per class) and suggest more for
         larger classes; 15 is our choice.
     region : int, optional
-        Released version only: how far layer 1 looks. 6 in the scripts for UKBench; 20 is our choice.
+        Released version only: how many items layer 1 considers. 6 in the scripts for UKBench; 20 is our choice.
     threshold : float, optional
-        0.3 for the released version, as in the scripts; 0 (no edge is too light) for the article's, our choice.
+        0.3 for the released version, as in the scripts; 0 (no minimum) for the article's, our choice.
     decay : float, optional
         Article's version only: :math:`\alpha`; 0.8.
     vertices : int, optional
-        Article's version only: the most that a ranker's graph may have; 100 is our choice.
+        Article's version only: the maximum size of a ranker's graph; 100 is our choice.
     damping, restart : float, optional
         Article's PageRank only: d = 0.85 (our choice), and q's share of v, 0.99.
     iterations : int, optional
-        PageRank only: 10 for the released version, exactly; at most 200 for the article's (our choice).
+        PageRank only: exactly 10 for the released version; at most 200 for the article's (our choice).
     fill : int or None
-        Number of the ranker, from 0, whose lists fill up; None to leave rows short. The first is our choice (the
-        scripts take the second of two).
+        Index of the ranker, from 0, whose lists fill short answers; None to leave them short. The first is our choice
+        (the scripts use the second of two).
     ties : {"seen", "fill"}
-        Equal scores (in float32) in the order in which vertices joined the graph, ranker after ranker, or in the order
-        of the list that fills up, those not in it last.
+        Order of equal scores (in float32): that in which vertices were added to the graph, one ranker after the other,
+        or that of the `fill` ranker's list, with items missing from it last.
     weights : sequence of float, optional
-        One for each ranker, multiplying the weights of its edges; one with 0 is left out.
+        One for each ranker, multiplying the weights of its edges; rankers of weight 0 are left out.
 
     Notes
     -----
-    An item that does not lead its own list is put first; an item without any list gets an empty answer.
-    The article's version and its values are given from memory of the article.
+    An item that is not first in its own list is moved there; an item without any list gets an empty answer.
+    The article's version and its values are from memory of the article.
 
     References
     ----------
@@ -120,7 +123,7 @@ def queryrankfusion(
 
     Examples
     --------
-    Item 1 has item 0 among its neighbors, item 2 has not:
+    Item 1 has item 0 among its neighbors, item 2 does not:
 
     >>> one = Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 0]])
     >>> fused = queryrankfusion([one], k=3, neighbors=2)
@@ -140,29 +143,33 @@ def queryrankfusion(
         "iterations": iterations,
     }
     options = _own_options(version, solver, given)
-    if ties not in ("seen", "fill"):
-        raise UnknownNameError("order of ties", ties, ("seen", "fill"))
+    check_choice("order of ties", ties, ("seen", "fill"))
     if ties == "fill" and fill is None:
-        raise InputError("ties='fill' needs a list that fills up; give fill, the number of a ranker.")
+        raise InputError("ties='fill' needs fill, the index of a ranker.")
     share = np.array(checked_weights(weights, len(ranks)))
     spare = _fill_lists(ranks, fill)
     depth = max(neighbors, options.get("region", 0) + 1)
-    used = [own_first(r, depth)[0] for r, weight in zip(ranks, share, strict=True) if weight > 0]
-    lists = stack_lists(used) if used else np.empty((0, len(spare), 0), np.int32)
-    run = _released if version == "released" else _article
-    where = {"threads": threads, "progress": progress}
-    items, scores = run(lists, spare, share[share > 0], k, neighbors, options, ties == "fill", where)
+    lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], depth, len(spare))
+    if version == "released":
+        kernel, tables, settings = _released(lists, neighbors, options)
+    else:
+        kernel, tables, settings = _article(lists, neighbors, options, runner(threads, progress))
+    items, scores = empty_answers(len(spare), k)
+    scratch = Scratch(len(spare))
+    inputs = (*tables, spare, share[share > 0], *settings, ties == "fill")
+
+    def work(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            kernel(start, stop, *inputs, slot, items, scores)
+
+    run_blocks(work, len(spare), stage="Fusing", block=BLOCK, threads=threads, progress=progress)
     return answers(ranks[0], items, scores)
 
 
 def _own_options(version: str, solver: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of this version and solver, checked; one that is given and not used is an error."""
-    for name, known, kind in (
-        (version, ("released", "article"), "version"),
-        (solver, ("density", "pagerank"), "solver"),
-    ):
-        if name not in known:
-            raise UnknownNameError(kind, name, known)
+    """Return the options of this version and solver, checked; raise InputError for options of others."""
+    check_choice("version", version, ("released", "article"))
+    check_choice("solver", solver, ("density", "pagerank"))
     known_options = OWN_OPTIONS[version, solver]
     for name, value in given.items():
         if value is not None and name not in known_options:
@@ -172,16 +179,16 @@ def _own_options(version: str, solver: str, given: Mapping[str, Any]) -> dict[st
     shares = [name for name in ("threshold", "decay", "damping", "restart") if name in options]
     check_range(0, 1, **{name: options[name] for name in shares})
     if options.get("decay") == 0:
-        raise InputError("decay must be above 0; at 0 no edge has a weight.")
+        raise InputError("decay must be above 0; at 0 all edges have weight 0.")
     return options | {name: float(options[name]) for name in shares}
 
 
 def _fill_lists(ranks: Sequence[Ranks], fill: int | None) -> NDArray[np.int32]:
-    """Return the lists that fill up, read-only: empty ones where none shall."""
+    """Return the lists that fill short answers, read-only; empty lists if `fill` is None."""
     if fill is None:
         spare = np.empty((ranks[0].n_queries, 0), np.int32)
     elif not isinstance(fill, int | np.integer) or not 0 <= fill < len(ranks):
-        raise InputError(f"fill must be the number of a ranker, 0 to {len(ranks) - 1}, or None; got {fill!r}.")
+        raise InputError(f"fill must be the index of a ranker, 0 to {len(ranks) - 1}, or None; got {fill!r}.")
     else:
         spare = np.ascontiguousarray(own_first(ranks[fill], ranks[fill].depth + 1)[0])
     spare = spare.view()
@@ -189,73 +196,34 @@ def _fill_lists(ranks: Sequence[Ranks], fill: int | None) -> NDArray[np.int32]:
     return spare
 
 
-def _released(
-    lists: NDArray[np.int32],
-    spare: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    k: int,
-    neighbors: int,
-    options: Mapping[str, Any],
-    by_fill: bool,
-    where: Mapping[str, Any],
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    from rankloom._kernels import query_graphs as kernels
+def _released(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, Any]) -> Prepared:
+    from rankloom._kernels.query_graphs import released
 
-    items, scores = _empty_answer(len(spare), k)
-    scratch = Scratch(len(spare))
-    width = lists.shape[2]  # more would only make larger scratch arrays
+    width = lists.shape[2]  # larger sizes would only make larger scratch arrays
     sizes = min(neighbors, width), min(options["region"], width)
-    settings = *sizes, options["threshold"], options.get("iterations", 0), by_fill
-
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            kernels.released(start, stop, lists, spare, weights, *settings, slot, items, scores)
-
-    run_blocks(work, len(spare), stage="Fusing", block=BLOCK, **where)
-    return items, scores
+    return released, (lists,), (*sizes, options["threshold"], options.get("iterations", 0))
 
 
-def _article(
-    lists: NDArray[np.int32],
-    spare: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    k: int,
-    neighbors: int,
-    options: Mapping[str, Any],
-    by_fill: bool,
-    where: Mapping[str, Any],
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _article(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, Any], run: Run) -> Prepared:
     from rankloom._kernels import query_graphs as kernels
 
     lists = np.ascontiguousarray(lists[:, :, :neighbors])
     jaccards = np.zeros(lists.shape)
     ordered = np.sort(lists, axis=2)
+    n = lists.shape[1]
     for r in range(len(lists)):
 
         def compare(start: int, stop: int, r: int = r) -> None:
             kernels.reciprocal(start, stop, lists[r], ordered[r], jaccards[r])
 
-        run_blocks(compare, len(spare), stage="Comparing neighbors", **where)
-    items, scores = _empty_answer(len(spare), k)
-    scratch = Scratch(len(spare))
+        run(compare, n, "Comparing neighbors")
     settings = (
-        min(options["vertices"], max(len(spare), 1)),
+        min(options["vertices"], max(n, 1)),
         options["decay"],
         options["threshold"],
         options.get("damping", 0.0),
         options.get("restart", 0.0),
         options.get("iterations", 0),
         TOLERANCE,
-        by_fill,
     )
-
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            kernels.article(start, stop, lists, jaccards, spare, weights, *settings, slot, items, scores)
-
-    run_blocks(work, len(spare), stage="Fusing", block=BLOCK, **where)
-    return items, scores
-
-
-def _empty_answer(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    return np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)
+    return kernels.article, (lists, jaccards), settings

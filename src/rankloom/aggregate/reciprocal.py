@@ -1,14 +1,14 @@
-"""Close sets of reciprocal neighbors: "hello neighbor"."""
+"""Hello neighbor: close sets of reciprocal neighbors."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from rankloom.aggregate.lists import answers, check_collection, check_neighbors, own_first
+from rankloom.aggregate.lists import answers, check_collection, check_neighbors, empty_answers, stack_own_first
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import checked_weights
 from rankloom.errors import check_range, check_whole
-from rankloom.ranks import Ranks, stack_lists
+from rankloom.ranks import Ranks
 from rankloom.threads import Progress, Scratch, run_blocks
 
 
@@ -24,7 +24,7 @@ def helloneighbor(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
-    r"""Hello neighbor: the query's reciprocal neighbors first, by their similarity to one another.
+    r"""Hello neighbor: the query's reciprocal neighbors first, by their similarity to each other.
 
     A whole-collection method. :math:`R(i, k)` are the items among the first k of i's list, itself included, that have i
     among their first k. The close set C of a query starts as :math:`R(q, k)` with k = `neighbors`; for each member c,
@@ -33,26 +33,25 @@ def helloneighbor(
 
     .. math:: 1 + \frac{1}{|C|} \sum_{y \in C} s(y, x) \text{ for } x \in C, \qquad s(q, x) \text{ for other } x
 
-    each averaged over the rankers that have a list for q (an item that is in some ranker's close set counts as
-    close); q itself comes first, with 2. Ties (in float32) come in the order in which the lists, one after the other,
-    show the items first.
+    each averaged over the rankers that have a list for q (an item in any ranker's close set counts as close); q
+    itself comes first, with score 2. Ties (in float32) are broken by first appearance, as in `rrf`.
 
     Parameters
     ----------
     neighbors : int
-        20 is that of k-reciprocal encoding (Zhong 2017), a near relative; at most `depth`.
+        At most `depth`; 20 is from k-reciprocal encoding (Zhong 2017), a closely related method.
     overlap : float
-        2/3, from the same relative.
+        2/3, from k-reciprocal encoding.
     depth : int
-        How much of each list is used.
+        How many items of each list to use.
     weights : sequence of float, optional
-        One for each ranker, in the averages; one with 0 is left out.
+        One for each ranker, in the averages; rankers of weight 0 are left out.
 
     Notes
     -----
-    Growing the set is as in the article, from memory. Its two distances need bag-of-words vectors: the similarity by
-    positions, and the average over several rankers, are our choice. An item that does not lead its own list is put
-    first; an item without any list gets an empty answer.
+    The set grows as in the article, from memory. The article's two distances need bag-of-words vectors: similarity by
+    position and the average over rankers are our choice. An item that is not first in its own list is moved there; an
+    item without any list gets an empty answer.
 
     References
     ----------
@@ -61,7 +60,7 @@ def helloneighbor(
 
     Examples
     --------
-    Item 1 has item 0 among its neighbors, item 2 has not:
+    Item 1 has item 0 among its neighbors, item 2 does not:
 
     >>> one = Ranks([[0, 2, 1, 3], [1, 0, 2, 3], [2, 3, 1, 0], [3, 2, 1, 0]])
     >>> fused = helloneighbor([one], k=3, neighbors=3, depth=4)
@@ -75,29 +74,16 @@ def helloneighbor(
     check_range(0, 1, overlap=overlap)
     check_neighbors(neighbors, depth)
     share = np.array(checked_weights(weights, len(ranks)))
-    used = [own_first(r, depth)[0] for r, weight in zip(ranks, share, strict=True) if weight > 0]
     n = ranks[0].n_items
-    k = min(k, n)
-    lists = stack_lists(used) if used else np.empty((0, n, 0), np.int32)
+    lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], depth, n)
     size = min(neighbors, max(n, 1))
-    items, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    items, scores = empty_answers(n, min(k, n))
     scratch = Scratch(n)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot, scratch.borrowed() as inside:
-            kernels.hello_neighbor(
-                start,
-                stop,
-                lists,
-                share[share > 0],
-                depth,
-                size,
-                float(overlap),
-                slot,
-                inside,
-                items,
-                scores,
-            )
+            settings = share[share > 0], depth, size, float(overlap)
+            kernels.hello_neighbor(start, stop, lists, *settings, slot, inside, items, scores)
 
     run_blocks(work, n, stage="Fusing", threads=threads, progress=progress)
     return answers(ranks[0], items, scores)

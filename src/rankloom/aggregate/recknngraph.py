@@ -1,4 +1,4 @@
-"""RecKNNGraphCCs: items that are near each other in return, and the connected components that they form."""
+"""RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,9 @@ from rankloom.aggregate.lists import (
     Array,
     answers,
     check_collection,
+    inverted,
     longest,
     padded,
-    table,
-    turned,
     with_lists,
 )
 from rankloom.aggregate.methods import register_method
@@ -39,46 +38,46 @@ def recknngraphccs(
     r"""RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components.
 
     A round first sorts the head of each list by
-    :math:`\rho_i(j) + \rho_j(i) + \max(\rho_i(j), \rho_j(i))`, as Eq. (1) of the fusion-graph article; ties keep
-    their order, and so does the rest of the list. Then, for each t from 1 to K, i and j are joined if each is among
-    the other's first t (and each item with itself), and
+    :math:`\rho_i(j) + \rho_j(i) + \max(\rho_i(j), \rho_j(i))`, as Eq. (1) of the fusion-graph article; ties and the
+    rest of the list keep their order. Then, for each t from 1 to K, i and j are connected if each is among the other's
+    first t (and each item to itself), and
 
     .. math:: W(a, b) \mathrel{+}= K - t + 1
 
-    for all a, b that some item is joined with, and again for all a, b in one connected component. Lists are sorted
-    by the distance :math:`1 / (1 + W)`. Several rankers have the first round each; then items are sorted by
-    :math:`\prod_r (1 + W_r)`, and further rounds go on with that one list. Ties keep the earlier order (rankers one
-    after the other), then come items that no list has, by number.
+    for all a, b connected to one item, and again for all a, b in one connected component. Lists are sorted by the
+    distance :math:`1 / (1 + W)`. Each of several rankers has its own first round; then items are sorted by
+    :math:`\prod_r (1 + W_r)`, and further rounds use the fused list. Ties keep the previous order (one ranker after the
+    other); items in no list come last, by number.
 
-    A whole-collection method: every item is a query. It can't answer external queries.
+    A whole-collection method: every item is a query. It cannot answer external queries.
 
     Parameters
     ----------
     ranks : sequence of Ranks
-        Collection ranks. All of a list is a candidate, however deep.
+        Collection ranks. All items of a list are candidates, however deep.
     neighbors : int
-        K, the neighborhood; near the size of a class is best.
+        K, the neighborhood size; best near the size of a class.
     iterations : int
-        Rounds, the one before the fusion included.
+        Number of rounds, including the one before the fusion.
     depth : int, optional
-        How much of the lists is sorted anew; ``4 * neighbors`` by default.
+        How much of each list is re-sorted; ``4 * neighbors`` by default.
     fusion : {"product", "sum"}
         How rankers are combined: the product of 1 + W, or 1 + the sum of W.
     backward_from : {0, 1}
-        What :math:`\rho_j(i)` of another item's list is counted from. 1 is the sense; 0 is what the authors' released
-        program does, and moves about 2 % of the top 10.
+        The number that positions :math:`\rho_j(i)` in other items' lists start from. 1 is the definition; 0 is what the
+        authors' released program uses, and changes about 2 % of the top 10.
 
     Returns
     -------
     Ranks
-        Scores are the product of 1 + W (or 1 + the sum), from 1: for one ranker the reciprocal of the distance.
+        Scores are the product of 1 + W (or 1 + the sum), at least 1; for one ranker, the reciprocal of the distance.
 
     Notes
     -----
-    With ``backward_from=0``, lists of one ranker equal those of the authors' program on digits, cell for cell, for
-    one round and for two. A backward place is looked up in the whole list, not in its head; where it is absent it is
-    one more than the length of that list. The article leaves the fusion open: the product was better than the sum
-    in every comparison tried on digits.
+    With ``backward_from=0``, the lists of one ranker on digits are identical to those of the authors' program, for one
+    round and for two. Backward positions are looked up in the whole list, not in its head; for an absent item the
+    position is one more than the length of the list. The article does not define the fusion: the product was better
+    than the sum in every comparison tried on digits.
 
     References
     ----------
@@ -100,12 +99,12 @@ def recknngraphccs(
     ranks = with_lists(ranks)
     run = runner(threads, progress)
     width = max(longest(ranks, max(r.depth for r in ranks)), 1)
-    lists = [table(r, width) for r in ranks]
+    lists = [padded(r.items, width) for r in ranks]
     weight = frozen(np.arange(1.0, neighbors + 1))
     items, scores = np.empty((n, 0), np.int32), np.empty((n, 0))
     for left in range(iterations, 0, -1):
         heads = [_repositioned(one, depth or 4 * neighbors, backward_from, run) for one in lists]
-        tops = [padded(one, neighbors) for one in heads]  # so that levels mean the same in short lists
+        tops = [padded(one, neighbors) for one in heads]  # so that levels mean the same for short lists
         groups = groups_of(tops, [_levels(top, run) for top in tops], neighbors, run)
         components = components_of(groups, len(tops), n, neighbors, run)
         answer = min(k, n) if left == 1 else width
@@ -115,23 +114,23 @@ def recknngraphccs(
 
 
 def _repositioned(lists: Array, depth: int, backward_from: int, run: Run) -> Array:
-    """Sort the head of each list by places there and back."""
+    """Sort the head of each list by forward and backward positions."""
     from rankloom._kernels.mutual import reorder
 
     n, width = lists.shape
     head = min(depth, width)
     missing = frozen((np.count_nonzero(lists != PAD, axis=1) + 1).astype(np.int32))
-    back = turned([lists])
+    back = inverted([lists])
     out = np.empty_like(lists)
     run(lambda start, stop: reorder(start, stop, lists, head, missing, backward_from, True, *back, out), n, "Sorting")
     return frozen(out)
 
 
 def _levels(tops: Array, run: Run) -> Array:
-    """Return K - t for the smallest t at which an item and one of its list are joined; -1 if they never are."""
+    """Return K - t for the smallest t at which an item and one of its list are connected; -1 if they never are."""
     from rankloom._kernels.nested import reciprocal_levels
 
-    back = turned([tops])
+    back = inverted([tops])
     levels = np.empty(tops.shape, np.int16)
     run(lambda start, stop: reciprocal_levels(start, stop, tops, *back, levels), len(tops), "Finding neighbors")
     return frozen(levels)

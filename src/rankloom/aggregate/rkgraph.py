@@ -1,4 +1,4 @@
-"""RkGraph: ranked lists by the graph of items that stand together at the top of lists."""
+"""RkGraph: a graph of the items that share the top of many lists."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from rankloom.aggregate.lists import (
     Array,
     answers,
     check_collection,
+    inverted,
     longest,
     overlap_shares,
-    table,
-    turned,
+    padded,
     with_lists,
 )
 from rankloom.aggregate.methods import register_method
@@ -34,47 +34,47 @@ def rkgraph(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
-    r"""RkGraph: items that stand together at the top of many lists.
+    r"""RkGraph: items that share the top of many lists.
 
-    Lists are first sorted by the place there and back, :math:`\rho_i(j) + \rho_j(i)` (one more than the longest
-    list where absent), and the item itself is swapped into the first place. A round then takes the rank-biased
-    overlap of each list and those of its first neighbors,
+    Lists are first sorted by forward plus backward position, :math:`\rho_i(j) + \rho_j(i)` (one more than the longest
+    list if absent), and the item itself is swapped into the first position. A round then computes the rank-biased
+    overlap of each list with those of its first neighbors,
 
     .. math:: S(q, a) = (1 - p) \sum_{d=1}^{K} p^{d-1} |\tau_q^d \cap \tau_a^d| / d
 
-    and adds up, over all items q, :math:`2 S(q,a)^2` to A(q, a) and A(a, q) for the first K items a of q, and
+    and adds, for all items q, :math:`2 S(q,a)^2` to A(q, a) and A(a, q) for the first K items a of q, and
     :math:`2 S(q,a) S(q,b)` to A(a, b) for all a, b among the first K + 1. Each list is sorted by the distance
-    :math:`1 / (1 + A(i, j))`. Several rankers have a round each; their candidates are sorted by
-    :math:`\prod_r (1 + 1 / (1 + A_r(i, j)))`, and the rounds go on with that one list. Ties keep the earlier order.
+    :math:`1 / (1 + A(i, j))`. Several rankers have one round each; their candidates are sorted by
+    :math:`\prod_r (1 + 1 / (1 + A_r(i, j)))`, and the rounds continue with the fused list. Ties keep the earlier order.
 
-    A whole-collection method: every item is a query. It can't answer external queries.
+    A whole-collection method: every item is a query. It cannot answer external queries.
 
     Parameters
     ----------
     ranks : sequence of Ranks
         Collection ranks.
     neighbors : int
-        K, the neighborhood.
+        K, the neighborhood size.
     iterations : int
-        Rounds; those that each of several rankers has alone are not counted.
+        Number of rounds, not counting the separate round of each of several rankers.
     persistence : float
-        p, between 0 and 1: how deep an overlap counts.
+        p, between 0 and 1: how much deeper positions count in the overlap.
     depth : int
-        How much of the lists is used; answers come from there.
+        How many items of each list to use; answers come from these.
     pool : {"union", "last"}
-        Candidates of the fusion: items of any ranker's list (cut to `depth` afterwards), or those of the last
-        ranker alone, as the reference program has it. With ``"last"``, results depend on the order of rankers.
+        Candidates of the fusion: the items of any ranker's list (then cut to `depth`), or those of the last ranker
+        only, as in the reference program. With ``"last"``, results depend on the order of the rankers.
 
     Returns
     -------
     Ranks
-        Scores are 1 + A of the last round, from 1: the reciprocal of the distance.
+        Scores are 1 + A of the last round, at least 1: the reciprocal of the distance.
 
     Notes
     -----
-    With ``pool="last"`` lists equal those of the authors' UDLF on digits, cell for cell (as there, distances are
-    compared in float32). It is likely what gave the figures of the fusion-graph article, where the result follows
-    the last ranker.
+    With ``pool="last"``, lists on digits are identical to those of the authors' UDLF (which also compares distances in
+    float32). The figures of the fusion-graph article were probably made this way: there the result follows the last
+    ranker.
 
     References
     ----------
@@ -94,7 +94,7 @@ def rkgraph(
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
     run = runner(threads, progress)
-    lists = [_mutual(table(r, length), run) for r in ranks]
+    lists = [_mutual(padded(r.items, length), run) for r in ranks]
     tail = overlap_shares(persistence, neighbors)
     if len(ranks) > 1:
         tops = [_tops(one, neighbors, tail, run) for one in lists]
@@ -109,12 +109,12 @@ def rkgraph(
 
 
 def _mutual(lists: Array, run: Run) -> Array:
-    """Sort lists by place there and back; the item itself first."""
+    """Sort lists by forward plus backward position; the item itself first."""
     from rankloom._kernels import mutual as kernels
 
     n, length = lists.shape
     missing = frozen(np.full(n, length + 1, np.int32))
-    back = turned([lists])
+    back = inverted([lists])
     out = np.empty_like(lists)
     run(lambda start, stop: kernels.reorder(start, stop, lists, length, missing, 1, False, *back, out), n, "Sorting")
     kernels.swap_first(out)
@@ -122,7 +122,7 @@ def _mutual(lists: Array, run: Run) -> Array:
 
 
 def _tops(lists: Array, k: int, tail: Array, run: Run) -> tuple[Array, Array]:
-    """Return the first K + 1 items of each list, and the overlap with the list of each."""
+    """Return the first K + 1 items of each list, and the overlap with each of their lists."""
     from rankloom._kernels.mutual import overlaps
 
     tops = np.ascontiguousarray(lists[:, : k + 1])
@@ -132,13 +132,13 @@ def _tops(lists: Array, k: int, tail: Array, run: Run) -> tuple[Array, Array]:
 
 
 def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int, run: Run) -> tuple[Array, Array]:
-    """Return each row's candidates sorted by distance in one or several graphs, and the distances."""
+    """Return the candidates of each row sorted by distance in one or several graphs, and the distances."""
     from rankloom._kernels.mutual import rank_by_graph
 
     n = pools.shape[1]
     tops = frozen(np.concatenate([top for top, _ in graphs]))
     S = frozen(np.concatenate([similarities for _, similarities in graphs]))
-    back = turned([top for top, _ in graphs])
+    back = inverted([top for top, _ in graphs])
     out = np.empty((n, width), np.int32)
     distances = np.empty((n, width))
     frozen(pools)
