@@ -16,8 +16,8 @@ def test_corrections_by_hand():
     expected = {
         "none": given_values,
         "bonferroni": [0.12, 0.04, 0.16, 1.0],
-        "holm": [3 * 0.03, 4 * 0.01, 3 * 0.03, 0.30],  # 2 * 0.04 is below 3 * 0.03, which comes before
-        "bh": [4 / 3 * 0.04, 4 * 0.01, 4 / 3 * 0.04, 0.30],  # 4 / 2 * 0.03 is above 4 / 3 * 0.04, which comes after
+        "holm": [3 * 0.03, 4 * 0.01, 3 * 0.03, 0.30],  # 2 * 0.04 is below the preceding 3 * 0.03
+        "bh": [4 / 3 * 0.04, 4 * 0.01, 4 / 3 * 0.04, 0.30],  # 4 / 2 * 0.03 is above the following 4 / 3 * 0.04
     }
     for method, values in expected.items():
         np.testing.assert_allclose(correct(given_values, method=method), values)
@@ -25,7 +25,7 @@ def test_corrections_by_hand():
 
 @given(P_VALUES)
 def test_holm_rejects_what_its_steps_reject(values):
-    """Step down at each level: from the smallest p-value on, as long as it is at most alpha / what is left."""
+    """Step down from the smallest p-value, as long as it is at most alpha / the number left."""
     adjusted = correct(values, method="holm")
     for alpha in (0.01, 0.05, 0.3):
         rejected = set()
@@ -37,7 +37,7 @@ def test_holm_rejects_what_its_steps_reject(values):
 
 
 @given(P_VALUES.filter(bool))
-def test_bh_is_scipys(values):
+def test_bh_matches_scipy(values):
     np.testing.assert_allclose(correct(values, method="bh"), stats.false_discovery_control(values), atol=1e-15)
 
 
@@ -64,11 +64,11 @@ def test_the_registry_has_every_correction():
 
 
 @pytest.mark.parametrize("values", [[0.5, 1.1], [-0.1], [np.nan], [[0.1]], 0.1])
-def test_what_is_no_list_of_p_values_is_an_error(values):
+def test_bad_p_values_raise(values):
     with pytest.raises(InputError, match="p-values must be a list of numbers from 0 to 1; got"):
         correct(values)
 
 
-def test_an_unknown_correction_is_an_error():
+def test_an_unknown_correction_raises():
     with pytest.raises(UnknownNameError, match="Unknown correction 'sidak'"):
         correct([0.1], method="sidak")

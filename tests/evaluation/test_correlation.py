@@ -15,7 +15,7 @@ KINDS = ["jaccard", "kendall", "spearman"]
 
 
 def plain(first, second, kind):
-    """Written from the paper with sets and loops; an item that a list has not is behind it."""
+    """Compute the formulas of the paper with sets and loops; absent items come after the list."""
     if not first or not second:
         return float(first == second)
     union, n = list(dict.fromkeys([*first, *second])), max(len(first), len(second))
@@ -35,17 +35,17 @@ def of(first, second, kind, **options):
 
 BY_HAND = {
     "equal": ([4, 2, 7], [4, 2, 7], (1, 1, 1)),
-    # one pair of 3 turned round; places differ by 1 + 1
-    "two exchanged": ([4, 2, 7], [2, 4, 7], (1, 1 - 1 / 3, 1 - 2 / 12)),
-    # all 3 pairs; places differ by 2 + 0 + 2
+    # 1 of 3 pairs inverted; positions differ by 1 + 1
+    "two swapped": ([4, 2, 7], [2, 4, 7], (1, 1 - 1 / 3, 1 - 2 / 12)),
+    # all 3 pairs inverted; positions differ by 2 + 0 + 2
     "reversed": ([4, 2, 7], [7, 2, 4], (1, 0, 1 - 4 / 12)),
-    # the 2 x 2 pairs across of 6; places 1 and 2 against 3, on both sides
-    "nothing in common": ([1, 2], [3, 4], (0, 1 - 4 / 6, 1 - 6 / 6)),
-    # 1, 2 | 1, 3: (2, 3) is turned round, (1, 2) and (1, 3) are not; 2 and 3 stand at 2 and 3
+    # the 2 x 2 pairs across the lists, of 6; positions 1 and 2 against 3, on both sides
+    "disjoint": ([1, 2], [3, 4], (0, 1 - 4 / 6, 1 - 6 / 6)),
+    # 1, 2 | 1, 3: (2, 3) is inverted, (1, 2) and (1, 3) are not; 2 and 3 are at positions 2 and 3
     "the first in common": ([1, 2], [1, 3], (1 / 3, 1 - 1 / 3, 1 - 2 / 6)),
-    # 1, 2 | 2, 3: (1, 2), (1, 3) are turned round; places 1 and 3, 2 and 1, 3 and 2
+    # 1, 2 | 2, 3: (1, 2), (1, 3) are inverted; positions 1 and 3, 2 and 1, 3 and 2
     "the second is first": ([1, 2], [2, 3], (1 / 3, 1 - 2 / 3, 1 - 4 / 6)),
-    # of unequal lengths: n is 3; 8 and 9 are not in the first list: (8, 5) alone is turned round
+    # unequal lengths, n is 3; 8 and 9 are not in the first list: only (8, 5) is inverted
     "short": ([5], [8, 5, 9], (1 / 3, 1 - 1 / 3, 1 - (1 + 3 + 1) / 12)),
     "one item, the same": ([5], [5], (1, 1, 1)),
     "one item, another": ([5], [6], (0, 0, 0)),
@@ -62,7 +62,7 @@ def test_correlations_by_hand(first, second, values):
         assert plain(first, second, kind) == pytest.approx(value, abs=1e-15)
 
 
-def test_the_worst_kendall_of_top_lists_is_as_documented():
+def test_kendall_of_disjoint_lists():
     n = 10
     assert of([*range(n)], [*range(n, 2 * n)], "kendall") == pytest.approx((n - 1) / (2 * n - 1))
 
@@ -70,11 +70,11 @@ def test_the_worst_kendall_of_top_lists_is_as_documented():
 def test_only_the_first_items_count():
     for kind in KINDS:
         assert of([1, 2, 3], [1, 2, 4], kind, depth=2) == 1
-    assert of([*range(12)], [*range(10), 12, 13], "jaccard") == 1  # 10 unless told
+    assert of([*range(12)], [*range(10), 12, 13], "jaccard") == 1  # the default is 10
 
 
 @given(collections(m=2), st.sampled_from(KINDS), st.integers(1, 12))
-def test_the_vectorized_correlation_is_the_plain_one(rankers, kind, depth):
+def test_correlations_match_the_oracle(rankers, kind, depth):
     rows = [[[i for i in row if i >= 0] for row in r.items[:, :depth].tolist()] for r in rankers]
     values = correlation(*rankers, kind=kind, depth=depth, per_query=True)
     expected = [plain(a, b, kind) for a, b in zip(*rows, strict=True)]
@@ -84,7 +84,7 @@ def test_the_vectorized_correlation_is_the_plain_one(rankers, kind, depth):
     assert correlation(rankers[0], rankers[0], kind=kind, depth=depth) == 1
 
 
-def test_kendall_of_the_same_items_is_scipys():
+def test_kendall_of_the_same_items_matches_scipy():
     rng = np.random.default_rng(1)
     first, second = (Ranks(rng.permuted(np.tile(np.arange(200), (20, 1)), axis=1)) for _ in range(2))
     ours = correlation(first, second, kind="kendall", depth=200, per_query=True)
@@ -96,12 +96,12 @@ def test_kendall_of_the_same_items_is_scipys():
 def test_any_block_size_gives_the_same_bits(kind, monkeypatch):
     rng = np.random.default_rng(2)
     first, second = (Ranks(np.argsort(rng.random((30, 40)), axis=1)[:, :20], n_items=40) for _ in range(2))
-    whole = correlation(first, second, kind=kind, depth=20, per_query=True)
+    expected = correlation(first, second, kind=kind, depth=20, per_query=True)
     monkeypatch.setitem(correlations.__globals__, "BLOCK_CELLS", 7 * 20)
-    assert correlation(first, second, kind=kind, depth=20, per_query=True).tobytes() == whole.tobytes()
+    assert correlation(first, second, kind=kind, depth=20, per_query=True).tobytes() == expected.tobytes()
 
 
-def test_rankers_are_matched_by_name_over_the_queries_both_have():
+def test_rankers_are_matched_by_id_over_common_queries():
     first = Ranks.from_dict({"q1": ["a", "b"], "q2": ["c"], "q3": ["a"]})
     second = Ranks.from_dict({"q3": ["b"], "q1": ["b", "a"]})
     assert correlation(first, second, per_query=True).tolist() == [1, 0]  # q1, q3
@@ -119,12 +119,12 @@ def test_several_rankers_make_a_symmetric_matrix():
     assert correlations(rankers[:1]).tolist() == [[1]]
 
 
-def test_the_registry_has_every_kind_and_the_top_of_the_package_the_function():
+def test_the_registry_and_the_package_have_the_correlations():
     assert sorted(CORRELATIONS) == KINDS
     assert rl.correlation is correlation
 
 
-def test_what_cannot_be_compared_is_an_error():
+def test_bad_input_raises():
     ranks = Ranks([[0, 1]])
     with pytest.raises(UnknownNameError, match=r"Unknown correlation 'jacard'; .*Did you mean 'jaccard'\?"):
         correlation(ranks, ranks, kind="jacard")

@@ -11,7 +11,7 @@ KINDS = ["authority", "reciprocal"]
 
 
 def plain(lists, kind, k):
-    """The formula with loops, for lists of items without padding."""
+    """Compute the formula with loops, for lists of items without padding."""
     near = [row[:k] for row in lists]
     scores = []
     for own in near:
@@ -25,7 +25,7 @@ def plain(lists, kind, k):
 
 
 def test_estimates_by_hand():
-    # 0, 1 and 2 list each other; 3 lists two of them, and nobody lists it
+    # 0, 1 and 2 list each other; 3 lists two of them, and none lists 3
     ranks = Ranks([[0, 1, 2], [1, 2, 0], [2, 0, 1], [3, 0, 1]])
     by_authority = estimate(ranks, neighbors=3, per_query=True)
     # 3: of {3, 0, 1}, 3 lists three, 0 lists 0 and 1, 1 lists 1 and 0
@@ -42,7 +42,7 @@ def test_one_neighbor_is_the_item_itself():
     assert estimate(ranks, kind="reciprocal", neighbors=1) == 1
 
 
-def test_lists_no_deeper_than_asked_give_their_depth():
+def test_neighbors_are_limited_to_the_depth():
     ranks = Ranks([[0, 1], [1, 0]])
     assert estimate(ranks, neighbors=20) == estimate(ranks, neighbors=2) == 1
 
@@ -53,14 +53,14 @@ def test_an_empty_list_scores_0_and_a_short_one_less():
     assert estimate(ranks, neighbors=2, per_query=True).tolist() == [3 / 4, 1 / 4, 0]
 
 
-def test_rows_are_matched_to_items_by_name():
+def test_rows_are_matched_to_items_by_id():
     lists = {"b": ["b", "c"], "a": ["a", "b"], "c": ["c", "b"]}
-    by_name = estimate(Ranks.from_dict(lists), neighbors=2, per_query=True)
-    assert by_name.tolist() == [1, 3 / 4, 1]
+    values = estimate(Ranks.from_dict(lists), neighbors=2, per_query=True)
+    assert values.tolist() == [1, 3 / 4, 1]
 
 
 @given(collections(m=1), st.sampled_from(KINDS), st.integers(1, 6))
-def test_the_vectorized_estimate_is_the_plain_one(rankers, kind, k):
+def test_estimates_match_the_oracle(rankers, kind, k):
     ranks = rankers[0]
     if ranks.depth == 0:
         return
@@ -75,13 +75,13 @@ def test_the_vectorized_estimate_is_the_plain_one(rankers, kind, k):
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_block_size_gives_the_same_bits(kind, monkeypatch):
     ranks = Ranks.from_vectors(np.random.default_rng(0).random((50, 3)), depth=10)
-    whole = estimate(ranks, kind=kind, neighbors=7, per_query=True)
+    expected = estimate(ranks, kind=kind, neighbors=7, per_query=True)
     monkeypatch.setattr(estimates, "BLOCK_CELLS", 3 * 49)
-    assert estimate(ranks, kind=kind, neighbors=7, per_query=True).tobytes() == whole.tobytes()
+    assert estimate(ranks, kind=kind, neighbors=7, per_query=True).tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_ranker_that_sees_classes_is_estimated_above_noise(kind):
+def test_less_noise_gives_a_higher_estimate(kind):
     rng = np.random.default_rng(4)
     classes = np.repeat(np.arange(10), 20)
     centers = rng.normal(size=(10, 8))
@@ -96,7 +96,7 @@ def test_the_registry_has_every_estimate():
     assert sorted(ESTIMATES) == KINDS
 
 
-def test_what_cannot_be_estimated_is_an_error():
+def test_bad_input_raises():
     with pytest.raises(UnknownNameError, match=r"Unknown estimate 'autority'; .*Did you mean 'authority'\?"):
         estimate(Ranks([[0]]), kind="autority")
     with pytest.raises(InputError, match="neighbors must be a whole number, at least 1; got 0"):
@@ -109,7 +109,7 @@ def test_what_cannot_be_estimated_is_an_error():
         estimate([Ranks([[0]])])
 
 
-def test_rankers_of_different_depth_are_estimated_with_one_k():
+def test_rankers_of_different_depths_share_one_k():
     deep = Ranks.from_vectors(np.random.default_rng(0).normal(size=(40, 3)), "l2", 30)
     found = estimate_all({"deep": deep, "shallow": deep.head(3)})
     assert found["deep"] == found["shallow"] == estimate(deep, neighbors=3)

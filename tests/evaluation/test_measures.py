@@ -16,7 +16,7 @@ from rankloom.evaluation import MEASURES, Measure, evaluate, truth
 from strategies import collections
 
 ALL = ["ndcg", "ndcg@3", "map", "map@3", "p@3", "recall@3", "mrr", "mrr@3", "ns", "bullseye"]
-#: ours -> trec_eval's
+#: our name -> that of trec_eval
 TREC = {
     "ndcg": "ndcg",
     "ndcg@10": "ndcg_cut_10",
@@ -58,13 +58,13 @@ WRONG_MEASURES = {
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG_MEASURES.items())
-def test_a_measure_that_is_not_one_is_an_error(text, message):
+def test_bad_measures_raise(text, message):
     with pytest.raises(InputError) as error:
         Measure.parse(text)
     assert str(error.value) == message
 
 
-def test_a_cutoff_is_a_whole_number():
+def test_a_fractional_cutoff_raises():
     with pytest.raises(InputError, match=r"at least 1; got 2\.5"):
         Measure("ndcg", 2.5)
 
@@ -73,12 +73,12 @@ def test_the_registry_has_every_measure():
     assert sorted(MEASURES) == ["bullseye", "map", "mrr", "ndcg", "ns", "p", "recall"]
 
 
-# By labels, by hand: items 0, 1, 2 are of class "a", item 3 of class "b"
+# Labels, by hand: items 0, 1, 2 are of class "a", item 3 of class "b"
 
 LABELS = ["a", "a", "a", "b"]
 RANKS = Ranks([[0, 3, 1, 2], [3, 1, -1, -1], [-1, -1, -1, -1], [3, 0, 1, 2]], n_items=4)
 BY_HAND = {
-    # 0: relevant at 1, 3, 4 of three; 1: at 2 of three; 2: none of three; 3: at 1 of one
+    # relevant: 0: three, at 1, 3, 4; 1: three, one found, at 2; 2: three, none found; 3: one, at 1
     "ndcg": [
         (1 + 1 / log2(4) + 1 / log2(5)) / (1 + 1 / log2(3) + 1 / log2(4)),
         (1 / log2(3)) / (1 + 1 / log2(3) + 1 / log2(4)),
@@ -105,9 +105,9 @@ def test_labels_by_hand(measure, values):
     assert evaluate(RANKS, labels=LABELS, measures=measure) == {measure: pytest.approx(sum(values) / 4, rel=1e-15)}
 
 
-def test_bullseye_looks_at_twice_the_size_of_the_class():
+def test_bullseye_uses_twice_the_size_of_the_class():
     ranks = Ranks([[0, 2, 3, 4, 1, 5], [0, 2, 3, 1, 4, 5], [2, 0, 3, 4, 5, 1]])
-    labels = [0, 0, 1, 1, 1, 1]  # the class of the first two has 2 items: 4 places count; 8 for the third, so all 6
+    labels = [0, 0, 1, 1, 1, 1]  # the first class has 2 items: 4 positions count; the second 4: all 6 count
     result = evaluate(ranks, labels=labels, query_labels=[0, 0, 1], measures="bullseye", per_query=True)
     assert result["bullseye"].tolist() == [1 / 2, 2 / 2, 4 / 4]
 
@@ -116,7 +116,7 @@ def test_the_default_is_ndcg_at_10():
     assert list(evaluate(RANKS, labels=LABELS)) == ["ndcg@10"]
 
 
-def test_measures_come_in_the_order_asked_as_values_or_written():
+def test_measures_keep_their_order():
     assert list(evaluate(RANKS, labels=LABELS, measures=["ns", Measure("p", 2), "map"])) == ["ns", "p@2", "map"]
 
 
@@ -129,21 +129,21 @@ def test_measures_come_in_the_order_asked_as_values_or_written():
         np.array(["x", "x", "x", "yy"], object),
     ],
 )
-def test_labels_may_be_of_any_one_kind(labels):
+def test_labels_of_any_type(labels):
     assert evaluate(RANKS, labels=labels, measures=ALL) == evaluate(RANKS, labels=LABELS, measures=ALL)
 
 
-def test_outside_queries_have_labels_of_their_own():
+def test_external_queries_have_their_own_labels():
     ranks = Ranks([[0, 3], [3, 1], [2, 1]], n_items=4)
     result = evaluate(
         ranks, labels=LABELS, query_labels=["b", "b", "c"], measures=["mrr", "recall@2", "ndcg"], per_query=True
     )
     assert result["mrr"].tolist() == [1 / 2, 1, 0]
-    assert result["recall@2"].tolist() == [1, 1, 0]  # nothing is of class "c": 0
+    assert result["recall@2"].tolist() == [1, 1, 0]  # class "c" is empty
     np.testing.assert_allclose(result["ndcg"], [1 / log2(3), 1, 0])
 
 
-def test_named_rows_are_matched_to_labels_by_name():
+def test_rows_with_ids_are_matched_to_labels_by_id():
     ranks = Ranks([[1, 0], [0, 2]], item_ids=Ids(["x", "y", "z"]), query_ids=Ids(["z", "x"]))
     result = evaluate(ranks, labels=["a", "b", "a"], measures="recall@2", per_query=True)
     assert result["recall@2"].tolist() == [1 / 2, 2 / 2]
@@ -153,14 +153,14 @@ def test_any_block_size_gives_the_same_bits(monkeypatch):
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 5, 60)
     ranks = Ranks(rng.permuted(np.tile(np.arange(60), (60, 1)), axis=1))
-    whole = evaluate(ranks, labels=labels, measures=ALL, per_query=True)
+    expected = evaluate(ranks, labels=labels, measures=ALL, per_query=True)
     monkeypatch.setattr(truth, "BLOCK_CELLS", 7 * 60)
     parts = evaluate(ranks, labels=labels, measures=ALL, per_query=True)
-    assert all(parts[name].tobytes() == whole[name].tobytes() for name in ALL)
+    assert all(parts[name].tobytes() == expected[name].tobytes() for name in ALL)
 
 
 @given(collections(m=1), st.data())
-def test_labels_say_the_same_as_their_qrels(rankers, data):
+def test_labels_and_equivalent_qrels_agree(rankers, data):
     ranks = rankers[0]
     labels = data.draw(st.lists(st.integers(0, 2), min_size=ranks.n_items, max_size=ranks.n_items))
     qrels = {str(q): {str(i): 1 for i, c in enumerate(labels) if c == own} for q, own in enumerate(labels)}
@@ -173,19 +173,19 @@ def test_labels_say_the_same_as_their_qrels(rankers, data):
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=10))
-def test_a_perfect_list_has_every_measure_at_its_best(labels):
+def test_a_perfect_list_has_the_best_value(labels):
     same = np.equal.outer(labels, labels)
     result = evaluate(Ranks.from_similarities(same), labels=labels, measures=["ndcg", "ndcg@3", "map", "mrr"])
     assert result == pytest.approx(dict.fromkeys(result, 1.0))
 
 
-# By qrels, by hand
+# Qrels, by hand
 
 RUN = Ranks.from_dict({"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"c": 2.0, "a": 1.0}})
 
 
 def test_grades_are_gains_by_hand():
-    qrels = {"q1": {"b": 3, "c": 1, "z": 2, "a": 0}}  # z is relevant and nowhere in the ranks
+    qrels = {"q1": {"b": 3, "c": 1, "z": 2, "a": 0}}  # z is relevant but not in the ranks
     result = evaluate(RUN, qrels=qrels, measures=["ndcg", "ndcg@2", "map", "recall@3", "p@2", "ns"])
     assert result == pytest.approx(
         {
@@ -211,7 +211,7 @@ def test_a_judged_query_without_a_relevant_item_counts_0():
     assert {name: values[0] for name, values in result.items()} == dict.fromkeys(ALL, 0)
 
 
-def test_ranks_without_names_are_judged_by_number():
+def test_ranks_without_ids_are_judged_by_number():
     ranks = Ranks([[2, 0, 1]])
     assert evaluate(ranks, qrels={"0": {"0": 1, "x": 1, "01": 1, "7": 1}}, measures=["mrr", "recall@3"]) == {
         "mrr": 1 / 2,
@@ -226,7 +226,7 @@ def test_qrels_may_be_a_file(tmp_path):
         assert evaluate(RUN, qrels=given_path, measures="mrr") == {"mrr": (1 / 2 + 1) / 2}
 
 
-def test_ties_are_as_given_or_by_name_descending():
+def test_ties_are_as_given_or_by_descending_id():
     run = Ranks.from_dict({"q": {"b": 1.0, "c": 1.0, "a": 1.0, "d": 0.5}, "p": {"d": 1.0}})
     qrels = {"q": {"a": 1}}
     assert evaluate(run, qrels=qrels, measures="mrr") == {"mrr": 1 / 3}
@@ -235,7 +235,7 @@ def test_ties_are_as_given_or_by_name_descending():
     assert evaluate(run, qrels={"q": {"d": 1}, "p": {"d": 1}}, measures="mrr", ties="trec") == {"mrr": (1 / 4 + 1) / 2}
 
 
-# Against trec_eval; the files are read here by hand, not by the readers of the package
+# Against trec_eval; the files are read without the readers of the package
 
 
 def rows_of(path):
@@ -258,20 +258,20 @@ def read_qrels(path):
 
 
 def trec_eval(run, qrels):
-    """Values of each judged query, 0 where the run has no list: trec_eval -c."""
+    """Return the values of each judged query, 0 if the run has no list, as trec_eval -c."""
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values()))
     by_query = evaluator.evaluate({query: row for query, row in run.items() if row})
     return {ours: np.array([by_query.get(q, {}).get(theirs, 0.0) for q in qrels]) for ours, theirs in TREC.items()}
 
 
-def assert_as_trec_eval(ranks, run, qrels):
+def assert_matches_trec_eval(ranks, run, qrels):
     ours = evaluate(ranks, qrels=qrels, measures=list(TREC), per_query=True, ties="trec")
     for name, values in trec_eval(run, qrels).items():
         np.testing.assert_allclose(ours[name], values, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_graded_random_runs_are_measured_as_by_trec_eval(seed):
+def test_random_graded_runs_match_trec_eval(seed):
     rng = np.random.default_rng(seed)
     docs = [f"d{i}" for i in range(300)]
     qrels, run = {}, {}
@@ -281,11 +281,11 @@ def test_graded_random_runs_are_measured_as_by_trec_eval(seed):
         found = rng.choice(docs, rng.integers(0, 250), replace=False)
         run[f"q{q + 3}"] = {d: float(s) for d, s in zip(found, rng.integers(0, 20, len(found)), strict=True)}  # ties
     qrels["q7"] = {"d0": 0, "d1": 0}
-    assert_as_trec_eval(Ranks.from_dict(run), run, qrels)
+    assert_matches_trec_eval(Ranks.from_dict(run), run, qrels)
 
 
 @pytest.mark.parametrize(
-    ("system", "reported"),  # as in the file reported_MAP_MEASURES.txt beside the runs
+    ("system", "reported"),  # from reported_MAP_MEASURES.txt, published with the runs
     {
         "BB2c1.0_9": 0.1882,
         "BM25b0.75_1": 0.1828,
@@ -299,12 +299,12 @@ def test_graded_random_runs_are_measured_as_by_trec_eval(seed):
         "TF_IDF_0": 0.1821,
     }.items(),
 )
-def test_trec7_runs_are_measured_as_by_trec_eval(shared, system, reported):
+def test_trec7_runs_match_trec_eval(shared, system, reported):
     folder = shared / "data" / "trec7-terrier-runs"
     run = read_run_as_dict(folder / "runs" / f"{system}.res.gz")
     qrels = read_qrels(folder / "qrels.trec7.txt.gz")
     ranks = Ranks.from_dict(run)
-    assert_as_trec_eval(ranks, run, qrels)
+    assert_matches_trec_eval(ranks, run, qrels)
     assert evaluate(ranks, qrels=qrels, measures="map", ties="trec")["map"] == pytest.approx(reported, abs=5e-5)
     assert evaluate(ranks, qrels=folder / "qrels.trec7.txt.gz", measures="map", ties="trec")["map"] == pytest.approx(
         reported, abs=5e-5
@@ -317,12 +317,12 @@ OHSUMED = ["system-a/" + name for name in ("bm25", "bool", "prf", "se", "se-prf"
 
 
 @pytest.mark.parametrize("system", OHSUMED)
-def test_ohsumed_runs_are_measured_as_by_trec_eval_and_as_reported(shared, system):
+def test_ohsumed_runs_match_trec_eval_and_reported_values(shared, system):
     folder = shared / "data" / "ohsumed-trec9-runs"
     run = read_run_as_dict(folder / f"{system}.run")
     qrels = read_qrels(folder / "qrels.ohsu.88-91")
     ranks = Ranks.from_dict(run)
-    assert_as_trec_eval(ranks, run, qrels)
+    assert_matches_trec_eval(ranks, run, qrels)
     with (folder / "system-a" / "reported_trec_eval.tsv").open() as lines:
         reported = {f"system-a/{row['runid']}": row for row in csv.DictReader(lines, delimiter="\t")}
     if system in reported:
@@ -332,7 +332,7 @@ def test_ohsumed_runs_are_measured_as_by_trec_eval_and_as_reported(shared, syste
 
 
 def cranfield_run(folder, k1=1.2, b=0.75):
-    """Return a BM25 run over the 1400 documents, scores rounded so that there are many ties."""
+    """Return a BM25 run over the 1400 documents, with scores rounded to make many ties."""
     text = (folder / "cran.all.1400.xml").read_text()
     docs = dict(re.findall(r"<docno>(\d+)</docno>(.*?)</doc>", text, re.DOTALL))
     counts = {doc: Counter(re.findall(r"[a-z]+", re.sub(r"<.*?>", " ", body))) for doc, body in docs.items()}
@@ -352,19 +352,19 @@ def cranfield_run(folder, k1=1.2, b=0.75):
     return run
 
 
-def test_a_cranfield_run_full_of_ties_is_measured_as_by_trec_eval_and_ir_measures(shared):
+def test_a_cranfield_run_with_many_ties_matches_trec_eval_and_ir_measures(shared):
     folder = shared / "data" / "cranfield"
     run, qrels = cranfield_run(folder), read_qrels(folder / "cranqrel.trec.txt")
     assert len(run) == len(qrels) == 225
     assert sum(len(row) - len(set(row.values())) for row in run.values()) > 10_000  # ties
     ranks = Ranks.from_dict(run)
-    assert_as_trec_eval(ranks, run, qrels)
-    assert_as_ir_measures(ranks, run, qrels)
+    assert_matches_trec_eval(ranks, run, qrels)
+    assert_matches_ir_measures(ranks, run, qrels)
     given_order = evaluate(ranks, qrels=qrels, measures="map")["map"]
     assert 0.2 < given_order != evaluate(ranks, qrels=qrels, measures="map", ties="trec")["map"]
 
 
-# Against ir_measures; its RR@10 (of MS MARCO's script) has another order of ties than its other measures
+# Against ir_measures; its RR@10 (from the MS MARCO script) breaks ties differently from its other measures
 
 IR = {
     "ndcg": ir_measures.nDCG,
@@ -377,7 +377,7 @@ IR = {
 }
 
 
-def assert_as_ir_measures(ranks, run, qrels, theirs=IR):
+def assert_matches_ir_measures(ranks, run, qrels, theirs=IR):
     ours = evaluate(ranks, qrels=qrels, measures=list(theirs), per_query=True, ties="trec")
     queries = list(qrels)
     by_query = {name: np.zeros(len(queries)) for name in theirs}
@@ -389,16 +389,16 @@ def assert_as_ir_measures(ranks, run, qrels, theirs=IR):
 
 
 @pytest.mark.parametrize("path", ["ohsumed-trec9-runs/system-a/se.run", "trec7-terrier-runs/runs/TF_IDF_0.res.gz"])
-def test_real_runs_are_measured_as_by_ir_measures(shared, path):
+def test_real_runs_match_ir_measures(shared, path):
     qrels = "qrels.ohsu.88-91" if path.startswith("ohsumed") else "qrels.trec7.txt.gz"
     run = read_run_as_dict(shared / "data" / path)
     judged = read_qrels(shared / "data" / path.split("/")[0] / qrels)
-    assert_as_ir_measures(Ranks.from_dict(run), run, judged)
-    untied = {query: {item: -float(place) for place, item in enumerate(row)} for query, row in run.items()}
-    assert_as_ir_measures(Ranks.from_dict(untied), untied, judged, {"mrr@10": ir_measures.RR @ 10})
+    assert_matches_ir_measures(Ranks.from_dict(run), run, judged)
+    untied = {query: {item: -float(column) for column, item in enumerate(row)} for query, row in run.items()}
+    assert_matches_ir_measures(Ranks.from_dict(untied), untied, judged, {"mrr@10": ir_measures.RR @ 10})
 
 
-# What is wrong
+# Errors
 
 WRONG = {
     "none": ({}, r"Give either labels .* or qrels; got neither\.$"),
@@ -412,34 +412,34 @@ WRONG = {
     "2-d labels": ({"labels": [[1, 2, 3, 4]]}, r"got the shape \(1, 4\)"),
     "ragged labels": (
         {"labels": [[1], [2, 3], [4], [5]]},
-        "labels must be one for each item; got some that are several",
+        "labels must be one for each item; got nested lists",
     ),
     "too few query labels": ({"labels": LABELS, "query_labels": ["a"]}, "query_labels must be one for each row, 4"),
     "labels of two kinds": ({"labels": LABELS, "query_labels": [1, 2, 3, 4]}, "of one kind; got <U1 and int64"),
     "a label missing": ({"labels": ["a", None, "b", "b"]}, "all numbers or all strings, none missing; got object"),
     "NaN": ({"labels": [1.0, np.nan, 2.0, 2.0]}, "none missing; got float64 with NaN"),
     "qrels of other queries": ({"qrels": {"q1": {"0": 1}}}, "judge none of the queries: they have 'q1', .* have '0'"),
-    "whole numbers as names": ({"qrels": {0: {0: 1}}}, "judge none of the queries: they have 0, .* have '0'"),
+    "integers as ids": ({"qrels": {0: {0: 1}}}, "judge none of the queries: they have 0, .* have '0'"),
     "no qrels": ({"qrels": {}}, "judge none of the queries: they have none"),
     "no measures": ({"labels": LABELS, "measures": []}, "give at least one measure"),
     "unknown measure": ({"labels": LABELS, "measures": ["mpa"]}, r"Unknown measure 'mpa'; .*Did you mean 'map'\?"),
-    "unknown ties": ({"labels": LABELS, "ties": "trek"}, r"Unknown way with ties 'trek'; .*Did you mean 'trec'\?"),
+    "unknown ties": ({"labels": LABELS, "ties": "trek"}, r"Unknown tie-breaking rule 'trek'; .*Did you mean 'trec'\?"),
     "ties without scores": ({"labels": LABELS, "ties": "trec"}, "ties='trec' needs scores"),
 }
 
 
 @pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_evaluated_is_an_error(options, message):
+def test_bad_input_raises(options, message):
     with pytest.raises(InputError, match=message):
         evaluate(RANKS, **options)
 
 
-def test_no_rows_are_an_error():
+def test_empty_ranks_raise():
     with pytest.raises(InputError, match="nothing to evaluate; the ranks have no rows"):
         evaluate(Ranks(np.empty((0, 3)), n_items=0), labels=[])
 
 
-def test_rows_that_are_not_the_items_need_labels():
+def test_external_queries_need_labels():
     with pytest.raises(InputError, match="row i must be item i; got 1 rows and 2 items"):
         evaluate(Ranks([[0, 1]]), labels=[0, 1])
     with pytest.raises(InputError, match=r"Query 'q' is not an item.*Give query_labels"):
@@ -452,19 +452,19 @@ def test_lists_of_depth_0_score_0():
     assert evaluate(empty, qrels={"0": {"1": 1}}, measures=ALL) == dict.fromkeys(ALL, 0)
 
 
-def test_an_unknown_name_is_an_unknown_name_error():
+def test_an_unknown_measure_raises():
     with pytest.raises(UnknownNameError):
         evaluate(RANKS, labels=LABELS, measures="nothing@5")
 
 
-def test_a_cutoff_is_a_number_that_a_list_can_have():
+def test_bad_cutoffs_raise():
     with pytest.raises(InputError, match=r"got p@9{38}\.\.\.\."):
         Measure.parse("p@" + "9" * 5000)
     with pytest.raises(InputError, match="must be a whole number, at least 1; got True"):
         Measure("ndcg", True)
 
 
-def test_a_measure_knows_how_far_it_looks_and_its_best_value():
+def test_reach_and_best_value_of_measures():
     reach = {text: Measure.parse(text).reach for text in ("ndcg@5", "map", "bullseye", "ns")}
     assert reach == {"ndcg@5": 5, "map": None, "bullseye": None, "ns": 4}
     assert [Measure.parse(text).best for text in ("ndcg@5", "ns")] == [1.0, 4.0]

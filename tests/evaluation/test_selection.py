@@ -17,7 +17,7 @@ from rankloom.evaluation.selection import (
     select_rankers,
 )
 
-# Selections as values
+# Parsing
 
 WRITTEN = ["all", "best(1)", "best(2)", "best(3)", "pair", "best(2, authority)", "pair(authority)", "pair(reciprocal)"]
 
@@ -30,7 +30,7 @@ def test_a_selection_parses_back(text):
     assert len({selection, Selection.parse(text)}) == 1
 
 
-def test_spaces_and_order_do_not_matter_when_reading():
+def test_spaces_and_order_do_not_matter():
     assert Selection.parse(" best( authority ,2) ") == Selection("best", 2, "authority")
 
 
@@ -42,15 +42,15 @@ WRONG = {
     "best(2, autority)": "Unknown estimate 'autority'; choose from authority, reciprocal. Did you mean 'authority'?",
     "pair(2)": "The selection pair takes no count; got pair(2).",
     "all(authority)": "The selection all needs no estimate; got all(authority). Write all.",
-    "best(2, 3)": "A selection takes one count and one estimate at most; got 'best(2, 3)'.",
-    "best(2": "A selection is written as in pair, best(2) or best(2, authority); got 'best(2'.",
-    "best()": "A selection is written as in pair, best(2) or best(2, authority); got 'best()'.",
-    "": "A selection is written as in pair, best(2) or best(2, authority); got ''.",
+    "best(2, 3)": "A selection takes at most one count and one estimate; got 'best(2, 3)'.",
+    "best(2": "Write a selection as pair, best(2) or best(2, authority); got 'best(2'.",
+    "best()": "Write a selection as pair, best(2) or best(2, authority); got 'best()'.",
+    "": "Write a selection as pair, best(2) or best(2, authority); got ''.",
 }
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.items())
-def test_what_is_no_selection_is_an_error(text, message):
+def test_bad_selections_raise(text, message):
     with pytest.raises(InputError) as error:
         Selection.parse(text)
     assert str(error.value) == message
@@ -68,20 +68,20 @@ CORRELATED = [[1, 0.1, 0.2, 0.0], [0.1, 1, 0.5, 0.4], [0.2, 0.5, 1, 0.1], [0.0, 
 
 def test_balance_by_hand():
     assert balance(0.9, 0.8, 0.5) == pytest.approx((1 + 0.72) / 1.5)
-    assert balance(3.54, 3.37, 0.23) == pytest.approx((1 + 3.54 * 3.37) / 1.23)  # N-S scores as they are
+    assert balance(3.54, 3.37, 0.23) == pytest.approx((1 + 3.54 * 3.37) / 1.23)  # N-S scores, not scaled
 
 
 def test_selections_by_hand():
     assert select(EFFECTIVENESS, kind="all") == ("color", "shape", "texture", "words")
     assert select(EFFECTIVENESS, kind="best(1)") == ("shape",)
-    assert select(EFFECTIVENESS, kind="best(2)") == ("shape", "texture")  # words is as good, and comes later
+    assert select(EFFECTIVENESS, kind="best(2)") == ("shape", "texture")  # words ties with texture, and comes later
     assert select(EFFECTIVENESS, kind="best(3)") == ("shape", "texture", "words")
     # color+shape 1.54 / 1.1 = 1.400; color+words 1.48; texture+words 1.64 / 1.1 = 1.491
     assert select(EFFECTIVENESS, CORRELATED, kind="pair") == ("texture", "words")
     assert select(EFFECTIVENESS, CORRELATED, kind=Selection("pair")) == ("texture", "words")
 
 
-def test_pairs_come_by_balance():
+def test_pairs_are_sorted_by_balance():
     table = balances(EFFECTIVENESS, CORRELATED)
     assert table[0] == Balance("texture", "words", pytest.approx(1.64 / 1.1))
     assert table[1] == Balance("color", "words", pytest.approx(1.48))
@@ -90,7 +90,7 @@ def test_pairs_come_by_balance():
     assert [one.balance for one in table] == sorted((one.balance for one in table), reverse=True)
 
 
-def test_ties_go_to_the_first():
+def test_the_first_wins_a_tie():
     equal = dict.fromkeys("abc", 0.5)
     assert select(equal, kind="best(2)") == ("a", "b")
     assert select(equal, np.eye(3), kind="pair") == ("a", "b")
@@ -98,7 +98,7 @@ def test_ties_go_to_the_first():
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.data())
-def test_the_pair_is_the_argmax_and_the_best_are_the_best(values, data):
+def test_pair_and_best_maximize(values, data):
     n = len(values)
     flat = iter(data.draw(st.lists(st.floats(0, 1), min_size=n * n, max_size=n * n)))
     drawn = np.array(list(flat)).reshape(n, n)
@@ -127,7 +127,7 @@ def rankers():
     }
 
 
-def test_rankers_are_chosen_from_their_ranks_without_labels(rankers):
+def test_rankers_are_chosen_without_labels(rankers):
     assert select_rankers(rankers, kind="all") == ("poor", "good", "fair")
     for estimated in ("authority", "reciprocal"):
         assert select_rankers(rankers, kind=f"best(2, {estimated})") == ("good", "fair")
@@ -138,7 +138,7 @@ def test_rankers_are_chosen_from_their_ranks_without_labels(rankers):
         assert chosen == by_numbers
 
 
-def test_rankers_are_chosen_by_the_effectiveness_given(rankers):
+def test_rankers_are_chosen_by_given_effectiveness(rankers):
     known = {"good": 0.2, "poor": 0.9, "fair": 0.8, "another": 1.0}
     assert select_rankers(rankers, kind="best(2)", effectiveness=known) == ("poor", "fair")
     in_order = {name: known[name] for name in rankers}
@@ -154,17 +154,17 @@ def test_agreement_by_hand():
     same = {"d": 1, "c": 2, "b": 3, "a": 4}
     assert agreement(same, true) == pytest.approx(1)
     assert agreement({name: -value for name, value in same.items()}, true) == pytest.approx(-1)
-    swapped = {"a": 4, "b": 2, "c": 3, "d": 1}  # one pair of six; squared differences of places 1 + 1
+    swapped = {"a": 4, "b": 2, "c": 3, "d": 1}  # one of six pairs; squared differences of positions 1 + 1
     assert agreement(swapped, true, kind="kendall") == pytest.approx((5 - 1) / 6)
     assert agreement(swapped, true) == pytest.approx(1 - 6 * 2 / (4 * 15))
 
 
-def test_agreement_of_equal_values_is_not_a_number():
+def test_agreement_of_equal_values_is_nan():
     assert np.isnan(agreement({"a": 1, "b": 1}, {"a": 1, "b": 2}))
     assert np.isnan(agreement({"a": 1, "b": 2}, {"a": 1, "b": 1}))
 
 
-def test_agreement_is_scipys():
+def test_agreement_matches_scipy():
     rng = np.random.default_rng(0)
     ours, theirs = rng.integers(0, 5, (2, 9)).astype(float)
     names = [f"r{i}" for i in range(9)]
@@ -173,10 +173,10 @@ def test_agreement_is_scipys():
     assert agreement(*named, kind="kendall") == pytest.approx(stats.kendalltau(ours, theirs).statistic)
 
 
-# What is wrong
+# Errors
 
 
-def test_what_cannot_be_selected_is_an_error(rankers):
+def test_bad_input_raises(rankers):
     with pytest.raises(InputError, match=r"There are 4 rankers; best\(5\) asks for more"):
         select(EFFECTIVENESS, kind="best(5)")
     with pytest.raises(InputError, match="pair needs the correlations of the rankers"):
@@ -185,7 +185,7 @@ def test_what_cannot_be_selected_is_an_error(rankers):
         select({"a": 1.0}, [[1]], kind="pair")
     with pytest.raises(InputError, match=r"Correlations must be 4 x 4, .* got the shape \(2, 2\)"):
         select(EFFECTIVENESS, np.eye(2), kind="pair")
-    with pytest.raises(InputError, match="above -1, and the same for two rankers exchanged"):
+    with pytest.raises(InputError, match="must be above -1 and symmetric"):
         balances({"a": 1, "b": 1}, [[1, 0.2], [0.3, 1]])
     with pytest.raises(InputError, match=r"effectiveness of each ranker, a finite number; got {'a': nan}"):
         select({"a": float("nan")}, kind="all")
@@ -193,7 +193,7 @@ def test_what_cannot_be_selected_is_an_error(rankers):
         select({}, kind="all")
     with pytest.raises(InputError, match=r"best\(2\) needs the effectiveness .* as in best\(2, authority\)"):
         select_rankers(rankers, kind="best(2)")
-    with pytest.raises(InputError, match="effectiveness of 'good' is not given; it is for poor"):
+    with pytest.raises(InputError, match="effectiveness of 'good' is missing; got that of poor"):
         select_rankers(rankers, kind="pair", effectiveness={"poor": 1})
     with pytest.raises(InputError, match="the same rankers, at least 2; got a and a, b"):
         agreement({"a": 1}, {"a": 1, "b": 2})
@@ -215,7 +215,7 @@ def test_rankers_can_be_named():
         Selection("pair", names=("a",))
 
 
-def test_a_shallow_ranker_does_not_win_by_its_shallowness():
+def test_shallow_lists_give_no_advantage():
     rng = np.random.default_rng(1)
     centers, labels = rng.normal(size=(8, 4)), np.repeat(np.arange(8), 10)
     good = Ranks.from_vectors(centers[labels] + 0.3 * rng.normal(size=(80, 4)), "l2", 40)
@@ -223,6 +223,6 @@ def test_a_shallow_ranker_does_not_win_by_its_shallowness():
     assert select_rankers({"poor": poor, "good": good}, kind="best(1, authority)") == ("good",)
 
 
-def test_a_count_of_a_thousand_digits_is_an_error():
+def test_a_count_of_thousands_of_digits_raises():
     with pytest.raises(InputError, match="needs a count"):
         Selection.parse("best(" + "9" * 5000 + ")")

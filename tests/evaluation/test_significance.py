@@ -20,10 +20,10 @@ def random_pairs(n, shift=0.0, seed=0):
     return theirs + shift + rng.normal(0, 0.2, n), theirs
 
 
-# The verdict
+# Verdicts
 
 
-def test_the_symbols_are_the_papers():
+def test_symbols_of_the_paper():
     assert SYMBOLS == {"better": "▲", "worse": "▼", "tie": "•"}
     assert all(symbol in LEGEND for symbol in SYMBOLS.values())
 
@@ -44,8 +44,8 @@ def test_the_verdict_follows_from_p_value_and_difference(p_value, difference, ve
     assert Comparison(p_value, difference, difference).symbol == SYMBOLS[verdict]
 
 
-def test_where_mean_and_test_point_apart_neither_is_better():
-    ours = [0.01 * i for i in range(1, 30)] + [-9.0]  # ahead in 29 of 30 queries, and behind in the mean
+def test_a_tie_if_mean_and_test_disagree():
+    ours = [0.01 * i for i in range(1, 30)] + [-9.0]  # ahead in 29 of 30 queries, but behind in the mean
     forth, back = (compare(*pair, test="wilcoxon") for pair in ((ours, np.zeros(30)), (np.zeros(30), ours)))
     assert max(forth.p_value, back.p_value) < 1e-4
     assert (forth.difference < 0, forth.statistic > 0) == (True, True)
@@ -54,7 +54,7 @@ def test_where_mean_and_test_point_apart_neither_is_better():
     assert compare(ours, np.zeros(30), test="wilcoxon").verdict == "better"
 
 
-def test_wilcoxon_gives_differences_that_are_equal_but_for_rounding_one_rank():
+def test_wilcoxon_ties_differences_equal_up_to_rounding():
     ours = np.array([0.3, 0.7, 0.9, 0.2, 0.6, 0.8, 0.4])
     signs = np.array([1, -1, 1, 1, 1, -1, 1])
     found = compare(ours, ours - 0.1 * signs, test="wilcoxon")
@@ -63,7 +63,7 @@ def test_wilcoxon_gives_differences_that_are_equal_but_for_rounding_one_rank():
 
 
 @pytest.mark.parametrize("test", NAMES)
-def test_ours_and_theirs_exchanged_turn_the_verdict_round(test):
+def test_swapping_the_systems_reverses_the_verdict(test):
     ours, theirs = random_pairs(100, shift=0.3)
     forth, back = compare(ours, theirs, test=test), compare(theirs, ours, test=test)
     assert (forth.symbol, back.symbol) == ("▲", "▼")
@@ -74,11 +74,11 @@ def test_ours_and_theirs_exchanged_turn_the_verdict_round(test):
 @pytest.mark.parametrize("test", NAMES)
 def test_equal_arrays_are_a_tie_with_p_1(test):
     assert compare(OURS, OURS, test=test) == Comparison(1.0, 0.0, 0.0)
-    noise = np.array(OURS) * (1 + 1e-15)  # what another order of adding leaves
+    noise = np.array(OURS) * (1 + 1e-15)  # rounding errors of sums
     assert compare(noise, OURS, test=test) == Comparison(1.0, 0.0, 0.0)
 
 
-def test_the_level_decides():
+def test_alpha_decides():
     ours, theirs = random_pairs(30, shift=0.1, seed=3)
     p_value = compare(ours, theirs).p_value
     assert 0.01 < p_value < 0.05
@@ -86,7 +86,7 @@ def test_the_level_decides():
     assert compare(ours, theirs, alpha=0.05).symbol == "▲"
 
 
-# The tests
+# Tests
 
 
 def test_t_by_hand():
@@ -96,7 +96,7 @@ def test_t_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_t_and_wilcoxon_are_scipys(seed):
+def test_t_and_wilcoxon_match_scipy(seed):
     ours, theirs = random_pairs(60, shift=0.05, seed=seed)
     ours[:5] = theirs[:5]  # queries that do not differ
     assert compare(ours, theirs).p_value == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
@@ -105,11 +105,11 @@ def test_t_and_wilcoxon_are_scipys(seed):
     assert compare(ours, theirs, test="wilcoxon").p_value == pytest.approx(expected)
 
 
-def test_differences_that_are_all_one_leave_no_doubt():
+def test_equal_differences_give_p_0():
     assert compare([0.75, 1.0, 0.5], [0.5, 0.75, 0.25]) == Comparison(0.0, 0.25, 0.25)
 
 
-def test_randomization_comes_near_the_count_of_all_signs():
+def test_randomization_approximates_the_exact_p_value():
     differences = np.array([0.3, -0.1, 0.2, 0.4, 0.05, -0.02, 0.1, 0.25])
     all_signs = np.array(list(product([-1, 1], repeat=8)))
     exact = np.mean(abs(all_signs @ differences) >= abs(differences.sum()) - 1e-12)
@@ -117,14 +117,14 @@ def test_randomization_comes_near_the_count_of_all_signs():
     assert p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 50_000))
 
 
-def test_randomization_by_hand_of_two_equal_differences():
-    # of the 4 signs two leave the mean as far from 0: p is near 1/2, and one draw more than those counted
+def test_randomization_of_two_equal_differences_by_hand():
+    # 2 of the 4 sign patterns leave the mean as far from 0: p is near 1/2, a multiple of 1/1000
     p_value = compare([1.0, 1.0], [0.0, 0.0], test="randomization", rounds=999).p_value
     assert p_value * 1000 == pytest.approx(round(p_value * 1000))
     assert 0.45 < p_value < 0.55
 
 
-def test_randomization_is_never_0_and_depends_on_the_seed_alone(monkeypatch):
+def test_randomization_is_never_0_and_depends_only_on_the_seed(monkeypatch):
     ours, theirs = random_pairs(200, shift=0.5)
     assert compare(ours, theirs, test="randomization").p_value == 1 / 10_001
     ours, theirs = random_pairs(70, shift=0.05)
@@ -147,10 +147,10 @@ def test_the_registry_has_every_test():
     assert sorted(TESTS) == NAMES
 
 
-# Several at a time
+# Several comparisons
 
 
-def test_one_is_compared_with_many_in_their_order():
+def test_compare_many_keeps_the_order():
     ours, theirs = random_pairs(40, shift=0.2)
     others = {"theirs": theirs, "ours": ours, "above": ours + 1}
     outcomes = compare_many(ours, others)
@@ -160,7 +160,7 @@ def test_one_is_compared_with_many_in_their_order():
 
 
 @pytest.mark.parametrize("correction", ["none", "bonferroni", "holm", "bh"])
-def test_the_p_values_of_many_are_corrected(correction):
+def test_compare_many_corrects_the_p_values(correction):
     ours, _ = random_pairs(40)
     others = {str(seed): random_pairs(40, 0.1, seed)[1] for seed in range(5)}
     single = [compare(ours, values).p_value for values in others.values()]
@@ -169,10 +169,10 @@ def test_the_p_values_of_many_are_corrected(correction):
     assert [one.difference for one in outcomes.values()] == [compare(ours, v).difference for v in others.values()]
 
 
-# What is wrong
+# Errors
 
 WRONG = {
-    "of other lengths": (([1, 2], [1, 2, 3]), {}, r"in one order; got the shapes \(2,\) and \(3,\)"),
+    "different lengths": (([1, 2], [1, 2, 3]), {}, r"in the same order; got the shapes \(2,\) and \(3,\)"),
     "means": ((0.5, 0.6), {}, r"got the shapes \(\) and \(\)\. Evaluate with per_query=True"),
     "one query": (([1], [2]), {}, "needs at least 2 queries; got 1"),
     "NaN": (([1, np.nan], [1, 2]), {}, "must be finite numbers"),
@@ -183,11 +183,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arrays", "options", "message"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_compared_is_an_error(arrays, options, message):
+def test_bad_input_raises(arrays, options, message):
     with pytest.raises(InputError, match=message):
         compare(*arrays, **options)
 
 
-def test_an_unknown_test_is_an_error():
+def test_an_unknown_test_raises():
     with pytest.raises(UnknownNameError, match="Unknown test 'z'; choose from randomization, t, wilcoxon"):
         compare(OURS, THEIRS, test="z")

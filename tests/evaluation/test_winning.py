@@ -16,12 +16,12 @@ def test_winning_numbers_by_hand():
     assert list(winning_numbers(table).items()) == [("fg", 3), ("rrf", 2), ("borda", 0)]
 
 
-def test_equal_numbers_come_by_name_and_equal_values_win_nothing():
+def test_ties_win_nothing_and_equal_numbers_are_sorted_by_name():
     assert list(winning_numbers({1: {"b": 0.5, "a": 0.5, "c": 0.5}}).items()) == [("a", 0), ("b", 0), ("c", 0)]
     assert winning_numbers({}) == {}
 
 
-def test_a_method_that_a_configuration_has_not_wins_and_loses_nothing_there():
+def test_a_missing_method_neither_wins_nor_loses():
     assert winning_numbers({1: {"a": 2, "b": 1}, 2: {"b": 2, "c": 1}}) == {"a": 1, "b": 1, "c": 0}
 
 
@@ -37,9 +37,9 @@ def test_gains_are_in_percent():
     assert gain(0.6, 0.6) == 0
 
 
-def test_what_cannot_be_counted_is_an_error():
+def test_bad_values_raise():
     with pytest.raises(InputError, match=r"The value of 'fg' in 'soccer' is NaN; leave the method out"):
         winning_numbers({"soccer": {"fg": float("nan")}})
     for theirs in (0, -1, float("nan")):
-        with pytest.raises(InputError, match="over a value above 0"):
+        with pytest.raises(InputError, match="A gain needs a baseline above 0"):
             gain(1, theirs)

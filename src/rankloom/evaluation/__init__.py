@@ -1,4 +1,4 @@
-"""How good ranks are, how alike rankers are, and whether a difference is more than chance."""
+"""Effectiveness of ranks, correlation of rankers, and significance of differences."""
 
 from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations

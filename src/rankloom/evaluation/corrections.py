@@ -1,4 +1,4 @@
-"""P-values corrected for the number of comparisons, by name in `CORRECTIONS`."""
+"""Corrections of p-values for multiple comparisons, by name in `CORRECTIONS`."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from rankloom.errors import InputError
 from rankloom.evaluation.truth import Floats
 from rankloom.registry import Registry
 
-#: (p-values, ascending) -> adjusted p-values in the same order, not cut at 1
+#: (p-values, ascending) -> adjusted p-values in the same order, possibly above 1
 Adjust = Callable[[Floats], Floats]
 #: The corrections by name.
 CORRECTIONS: Registry[Adjust] = Registry("correction", group="rankloom.corrections")
@@ -17,19 +17,19 @@ CORRECTIONS: Registry[Adjust] = Registry("correction", group="rankloom.correctio
 
 @CORRECTIONS.register("none")
 def uncorrected(ascending: Floats) -> Floats:
-    """Return p-values as they are: each test errs in alpha of the cases, several together in more."""
+    """Return p-values unchanged: alpha bounds the error rate of each test, not of several together."""
     return ascending
 
 
 @CORRECTIONS.register("bonferroni")
 def bonferroni(ascending: Floats) -> Floats:
-    r"""Bonferroni: :math:`m p_i`; the chance that any of the m verdicts is wrong stays below alpha."""
+    r"""Bonferroni: :math:`m p_i`; the probability of any false positive among m tests stays below alpha."""
     return len(ascending) * ascending
 
 
 @CORRECTIONS.register("holm")
 def holm(ascending: Floats) -> Floats:
-    r"""Holm's step-down: :math:`\max_{j \le i} (m - j + 1) p_j`; as safe as Bonferroni, and never stricter.
+    r"""Holm's step-down: :math:`\max_{j \le i} (m - j + 1) p_j`; the guarantee of Bonferroni, and never stricter.
 
     References
     ----------
@@ -41,7 +41,7 @@ def holm(ascending: Floats) -> Floats:
 
 @CORRECTIONS.register("bh")
 def benjamini_hochberg(ascending: Floats) -> Floats:
-    r"""Benjamini and Hochberg's step-up: :math:`\min_{j \ge i} m p_j / j`; of the differences found, alpha are wrong.
+    r"""Benjamini and Hochberg's step-up: :math:`\min_{j \ge i} m p_j / j`; bounds the false discovery rate by alpha.
 
     References
     ----------
@@ -53,7 +53,7 @@ def benjamini_hochberg(ascending: Floats) -> Floats:
 
 
 def correct(p_values: ArrayLike, *, method: str = "holm") -> Floats:
-    """Adjust p-values for their number: compare them with alpha as before.
+    """Adjust p-values for their number, so that they can be compared with alpha.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def correct(p_values: ArrayLike, *, method: str = "holm") -> Floats:
     Returns
     -------
     float64 array of shape (m,)
-        In the order given, at most 1, none below its p-value.
+        In the order given, at most 1 and at least the original.
 
     Examples
     --------

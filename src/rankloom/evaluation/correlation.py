@@ -1,7 +1,6 @@
-"""How alike two rankers are: the mean correlation of their lists, by name in `CORRELATIONS`.
+"""Correlation of two rankers: the mean correlation of their lists, by name in `CORRELATIONS`.
 
-A correlation takes the overlap of pairs of lists and gives a number for each pair. It knows nothing of queries or
-names; a new one is one registered function.
+A correlation is a registered function from the overlap of pairs of lists to one number for each pair.
 """
 
 from __future__ import annotations
@@ -20,40 +19,40 @@ from rankloom.evaluation.truth import Floats
 from rankloom.ranks import PAD, Ranks
 from rankloom.registry import Registry
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
-BLOCK_CELLS = 1 << 16  # of each list compared at a time; few enough for the cache
-LOW = (1 << 31) - 1  # the bits of a place in a sorting key
+BLOCK_CELLS = 1 << 16  # of each ranker in a block; few enough for the cache
+LOW = (1 << 31) - 1  # the bits of a column in a sorting key
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Pairs of lists, none of them empty, reduced to what they share.
+    """The overlap of pairs of nonempty lists.
 
     Attributes
     ----------
     first : int64 array of shape (n_pairs, depth)
-        Place in the second list, from 1, of the item at each place of the first; 0 where it is not there.
+        Position in the second list, from 1, of each item of the first; 0 where it is absent.
     second : int64 array of shape (n_pairs, depth)
-        Place in the first list of the item at each place of the second.
+        Position in the first list of each item of the second.
     lengths : int64 array of shape (2, n_pairs)
         Lengths of the first and of the second list.
     """
 
-    first: Places
-    second: Places
-    lengths: Places
+    first: Positions
+    second: Positions
+    lengths: Positions
 
-    def common(self) -> Places:
+    def common(self) -> Positions:
         """Return how many items the two lists share."""
         return np.asarray(np.count_nonzero(self.first, axis=1), np.int64)
 
-    def union(self) -> Places:
+    def union(self) -> Positions:
         """Return how many items are in either list."""
         return np.asarray(self.lengths.sum(0) - self.common(), np.int64)
 
 
-#: (overlap of pairs of lists) -> a number for each pair
+#: (overlap of pairs of lists) -> one number for each pair
 Correlate = Callable[[Overlap], Floats]
 #: The correlations by name.
 CORRELATIONS: Registry[Correlate] = Registry("correlation", group="rankloom.correlations")
@@ -78,22 +77,21 @@ def kendall(overlap: Overlap) -> Floats:
 
     .. math:: K_s(A, B) = 1 - K_d \,/\, n_d, \quad n_d = n (n - 1) / 2
 
-    Pairs are those of all items of the two lists, and n is their number: the paper's n where both lists have the
-    same items. An item stands behind a list that has it not, so a pair is discordant also where one list has both
-    and the other only the one that comes second, or where each list has one of the two; two items that a list has
-    not are not ordered by it.
+    The pairs are of all items of the two lists, and n is their number: the paper's n if both lists have the same
+    items. An item missing from a list comes after its items, so a pair is also discordant if one list has both items
+    and the other only the second, or if each list has one of the two; a list does not order two items missing from it.
 
     Returns
     -------
     array
-        In [0, 1]: 1 where no pair is discordant, 0 for a list and its reverse; (n - 1) / (2 n - 1) for two lists of
-        n items with none in common.
+        In [0, 1]: 1 if no pair is discordant, 0 for a list and its reverse; (n - 1) / (2 n - 1) for two disjoint lists
+        of n items.
 
     Notes
     -----
-    The paper calls a pair discordant if the place of i in A is after that of j *in B*, and that of j in A after
-    that of i in B, which compares places across lists and would find none in a list and its reverse of two. What is
-    meant, and computed, is a pair that the two lists order differently.
+    The paper calls a pair discordant if the position of i in A is after that of j *in B*, and that of j in A after
+    that of i in B. This compares positions across lists, and would find no discordant pair in a list of two and its
+    reverse. Here a pair is discordant if the two lists order it differently, as was surely meant.
 
     References
     ----------
@@ -111,17 +109,17 @@ def kendall(overlap: Overlap) -> Floats:
 
 @CORRELATIONS.register("spearman")
 def spearman(overlap: Overlap) -> Floats:
-    r"""One minus the sum of the distances between the two places of each item (Spearman's footrule).
+    r"""One minus the normalized sum of the differences between the two positions of each item (Spearman's footrule).
 
     .. math:: S(A, B) = 1 - \frac{\sum_i |\rho_A(i) - \rho_B(i)|}{n (n + 1)}
 
-    The sum is over the items of both lists, and n the length of the longer one; an item that a list has not is at
-    n + 1 there. With these the divisor is the largest sum there can be.
+    The sum is over the items of both lists, and n is the length of the longer one; an item missing from a list has the
+    position n + 1 there. The divisor is the largest possible sum.
 
     Returns
     -------
     array
-        In [0, 1]: 1 for equal lists, 0 for two lists of n items with none in common.
+        In [0, 1]: 1 for equal lists, 0 for two disjoint lists of n items.
 
     References
     ----------
@@ -131,11 +129,11 @@ def spearman(overlap: Overlap) -> Floats:
     n = overlap.lengths.max(0)
     total = np.zeros(len(n), np.int64)
     for side, length, shared in zip((overlap.first, overlap.second), overlap.lengths, (True, False), strict=True):
-        place = np.arange(1, side.shape[1] + 1)
-        missing = (side == 0) & (place <= length[:, None])
-        total += np.where(missing, n[:, None] + 1 - place, 0).sum(1)
+        position = np.arange(1, side.shape[1] + 1)
+        missing = (side == 0) & (position <= length[:, None])
+        total += np.where(missing, n[:, None] + 1 - position, 0).sum(1)
         if shared:  # counted once
-            total += np.where(side > 0, abs(side - place), 0).sum(1)
+            total += np.where(side > 0, abs(side - position), 0).sum(1)
     return np.asarray(1 - total / (n * (n + 1)), np.float64)
 
 
@@ -154,24 +152,23 @@ def correlation(
 def correlation(
     first: Ranks, second: Ranks, *, kind: str = "jaccard", depth: int = 10, per_query: bool = False
 ) -> float | Floats:
-    """Return how alike the lists of two rankers are, the mean over the queries that both have.
+    """Return the mean correlation of the lists of two rankers, over the queries that both have.
 
     Parameters
     ----------
     first, second : Ranks
-        Matched by name where both have names (`align`); else row by row, over one numbering of items.
+        Matched by id if both have ids (`align`); else row by row, with one numbering of items.
     kind : str
         A name in `CORRELATIONS`: ``jaccard``, ``kendall`` or ``spearman``.
     depth : int
-        How many items of each list count; the paper's n. A shorter list counts as it is.
+        How many items of each list to use; the paper's n. Lists may be shorter.
     per_query : bool
         Return the value of each common query, in the first ranker's order, instead of the mean.
 
     Returns
     -------
     float, or float64 array of shape (n_common_queries,)
-        In [0, 1], and the same with first and second exchanged; 1 for two equal lists, two empty ones among them;
-        0 where only one of the two is empty.
+        In [0, 1] and symmetric; 1 for equal lists, including two empty ones; 0 if only one of the two is empty.
 
     Examples
     --------
@@ -187,9 +184,9 @@ def correlation(
 
 
 def correlations(rankers: Sequence[Ranks], *, kind: str = "jaccard", depth: int = 10) -> Floats:
-    """Return the correlation of each ranker with each: symmetric, 1 on the diagonal.
+    """Return the correlation of each pair of rankers, as a symmetric matrix with 1 on the diagonal.
 
-    Queries are those that all rankers have; the rest as in `correlation`.
+    Uses the queries that all rankers have; otherwise as `correlation`.
 
     Examples
     --------
@@ -219,18 +216,18 @@ def _blocks(first: Ranks, second: Ranks) -> Iterator[tuple[NDArray[np.int32], ND
 
 def _of_block(first: NDArray[np.int32], second: NDArray[np.int32], correlate: Correlate) -> Floats:
     lengths = np.array([np.count_nonzero(items != PAD, axis=1) for items in (first, second)], np.int64)
-    values = np.where(lengths.any(0), 0.0, 1.0)  # empty lists: alike if both are, else not at all
+    values = np.where(lengths.any(0), 0.0, 1.0)  # empty lists: 1 if both are, else 0
     full = lengths.all(0)
     if full.any():
         first, second = first[full], second[full]
-        values[full] = correlate(Overlap(*_mutual_places(first, second), lengths[:, full]))
+        values[full] = correlate(Overlap(*_mutual_positions(first, second), lengths[:, full]))
     return values
 
 
-def _mutual_places(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[Places, Places]:
-    """Return the place in the other list, from 1, of each item of the two; 0 where it is not there.
+def _mutual_positions(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[Positions, Positions]:
+    """Return the position in the other list, from 1, of each item of the two; 0 where it is absent.
 
-    One sort of both lists brings the two entries of a shared item together: a key holds item, list and place.
+    Sorting both lists together makes the two cells of a shared item adjacent: a key holds item, list and column.
     """
     keys = np.concatenate([_keys(first, 0), _keys(second, LOW + 1)], axis=1)
     keys.sort(axis=1)
@@ -243,15 +240,15 @@ def _mutual_places(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple
     return of_first, of_second
 
 
-def _keys(items: NDArray[np.int32], side: int) -> Places:
+def _keys(items: NDArray[np.int32], side: int) -> Positions:
     return np.asarray(items.astype(np.int64) << 32 | side | np.arange(items.shape[1]), np.int64)
 
 
-def _inversions(overlap: Overlap) -> Places:
+def _inversions(overlap: Overlap) -> Positions:
     """Return how many pairs of shared items the two lists order differently.
 
-    The places in the second list, in the order of the first, are sorted bit by bit from the highest: a pair is out
-    of order where the larger place comes before the smaller one when the bit that tells them apart is sorted.
+    Positions in the second list, in the order of the first, are sorted bit by bit from the highest: a pair is inverted
+    if the larger position precedes the smaller one when the first bit in which they differ is sorted.
     """
     values = np.where(overlap.first > 0, overlap.first, 0)
     total = np.zeros(len(values), np.int64)

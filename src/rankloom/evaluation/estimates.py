@@ -1,11 +1,11 @@
-r"""Effectiveness without labels, from collection ranks alone: estimates by name in `ESTIMATES`.
+r"""Estimates of effectiveness without labels, from collection ranks alone, by name in `ESTIMATES`.
 
-Both look at a query's nearest k items and ask how many of *their* nearest k lie among them: where a ranker is right,
-neighbors of one class list each other. With N(q) the first k of q's list, and p the place of j in it:
+They count how many of the k nearest items of a query's k nearest items are among these: if a ranker is good, items of
+a class list each other. With N(q) the first k of q's list, and p the position of j in it:
 
 .. math:: E(q) = \frac{1}{k^2} \sum_{i \in N(q)} \sum_{j \in N(i) \cap N(q)} w(p)
 
-An estimate is the weight w of a place; a new one is one registered function.
+An estimate is a registered function: the weight w of a position.
 """
 
 from __future__ import annotations
@@ -21,45 +21,45 @@ from rankloom.evaluation.truth import Floats
 from rankloom.ranks import PAD, Ranks
 from rankloom.registry import Registry
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
-BLOCK_CELLS = 1 << 18  # of items looked up at a time; few enough for the cache
+BLOCK_CELLS = 1 << 18  # items looked up in a block; few enough for the cache
 
-#: (places, from 1) -> the weight of each
-Weight = Callable[[Places], Floats]
+#: (positions, from 1) -> the weight of each
+Weight = Callable[[Positions], Floats]
 #: The estimates by name.
 ESTIMATES: Registry[Weight] = Registry("estimate", group="rankloom.estimates")
 
 
 @ESTIMATES.register("authority")
-def authority(place: Places) -> Floats:
-    r"""Authority score: every place weighs 1; the density of the graph of a query's neighbors, in [0, 1].
+def authority(position: Positions) -> Floats:
+    r"""Authority score: every position has weight 1; the density of the graph of a query's neighbors, in [0, 1].
 
     References
     ----------
     Pedronette, Penatti, Torres (2014), Unsupervised manifold learning using reciprocal kNN graphs in image
     re-ranking and rank aggregation tasks, doi:10.1016/j.imavis.2013.12.009
     """
-    return np.ones(place.shape)
+    return np.ones(position.shape)
 
 
 @ESTIMATES.register("reciprocal")
-def reciprocal(place: Places) -> Floats:
-    r"""Reciprocal density: a place weighs 1 / p, so that the nearest items count most.
+def reciprocal(position: Positions) -> Floats:
+    r"""Reciprocal density: position p has weight 1 / p, so that the nearest items count most.
 
-    In [0, H/k] with H = 1 + 1/2 + ... + 1/k: a number to compare rankers by, not one on the scale of a measure.
+    In [0, H/k] with H = 1 + 1/2 + ... + 1/k: for comparing rankers, not on the scale of a measure.
 
     Notes
     -----
-    The idea is Pedronette and Torres's; the weight and the divisor are those of USRF, the program of Valem and
-    Pedronette for the selection of rankers. The article's own weights may be scaled in another way.
+    The idea is Pedronette and Torres's; the weight and the divisor are from USRF, Valem and Pedronette's program for
+    selecting rankers. The article may scale the weights differently.
 
     References
     ----------
     Pedronette, Torres (2015), Unsupervised effectiveness estimation for image retrieval using reciprocal rank
     information, doi:10.1109/SIBGRAPI.2015.28
     """
-    return np.asarray(1.0 / place, np.float64)
+    return np.asarray(1.0 / position, np.float64)
 
 
 @overload
@@ -71,16 +71,16 @@ def estimate(ranks: Ranks, *, kind: str = ..., neighbors: int = ..., per_query: 
 
 
 def estimate(ranks: Ranks, *, kind: str = "authority", neighbors: int = 20, per_query: bool = False) -> float | Floats:
-    """Estimate how good collection ranks are, without labels: the mean over all items.
+    """Estimate the effectiveness of collection ranks without labels: the mean over all items.
 
     Parameters
     ----------
     ranks : Ranks
-        Collection ranks; rows are matched to items by name (`Ranks.as_collection`). An empty list scores 0.
+        Collection ranks; rows are matched to items by id (`Ranks.as_collection`). An empty list scores 0.
     kind : str
         A name in `ESTIMATES`: ``authority`` or ``reciprocal``.
     neighbors : int
-        The k of the formula, at most the depth of the lists. Compare estimates of one k only.
+        The k of the formula, at most the depth of the lists. Only estimates with the same k are comparable.
     per_query : bool
         Return the value of each item instead of the mean.
 
@@ -97,20 +97,20 @@ def estimate(ranks: Ranks, *, kind: str = "authority", neighbors: int = 20, per_
         raise InputError(f"Estimate one Ranks at a time; got {type(ranks).__name__}.")
     near = ranks.head(whole_number("neighbors", neighbors)).as_collection().items
     if near.size == 0:
-        raise InputError("There is nothing to estimate; the ranks have no rows or no items in them.")
+        raise InputError("There is nothing to estimate; the ranks have no rows or no items.")
     values = _densities(near, weight)
     return values if per_query else float(values.mean())
 
 
 def estimate_all(rankers: Mapping[str, Ranks], *, kind: str = "authority", neighbors: int = 20) -> dict[str, float]:
-    """Estimate several rankers so that the numbers can be compared: with one k for all.
+    """Estimate several rankers with the same k, so that the estimates are comparable.
 
     Parameters
     ----------
     rankers : {name: Ranks}
     kind : str
     neighbors : int
-        The k of all; less where the lists of a ranker are not as deep, see `common_neighbors`.
+        The k for all; smaller if the lists of a ranker are not as deep, see `common_neighbors`.
 
     Examples
     --------
@@ -123,37 +123,37 @@ def estimate_all(rankers: Mapping[str, Ranks], *, kind: str = "authority", neigh
 
 
 def common_neighbors(rankers: Mapping[str, Ranks], neighbors: int = 20) -> int:
-    """Return the k that the lists of all rankers can be estimated with: `neighbors`, or the least of their depths."""
+    """Return the largest k that the lists of all rankers allow: `neighbors`, or the smallest of their depths."""
     return min([whole_number("neighbors", neighbors), *(max(one.depth, 1) for one in rankers.values())])
 
 
 def _densities(near: NDArray[np.int32], weight: Weight) -> Floats:
-    """Return the estimate of each item from its nearest ones, by blocks of items."""
+    """Return the estimate of each item from its nearest ones, in blocks of items."""
     k = near.shape[1]
-    of_neighbors = np.vstack([near, np.full((1, k), PAD, np.int32)])  # the last row serves PAD
-    weights = np.append(weight(np.arange(1, k + 1)), 0.0)  # the last entry serves place 0
+    of_neighbors = np.vstack([near, np.full((1, k), PAD, np.int32)])  # the last row is for PAD
+    weights = np.append(weight(np.arange(1, k + 1)), 0.0)  # the last entry is for position 0
     densities = np.empty(len(near))
     size = max(1, BLOCK_CELLS // (k * k))
     for start in range(0, len(near), size):
         rows = near[start : start + size]
-        found = _places(of_neighbors[rows].reshape(len(rows), k * k), rows)
+        found = _positions(of_neighbors[rows].reshape(len(rows), k * k), rows)
         densities[start : start + size] = weights[found - 1].sum(1) / (k * k)
     return densities
 
 
-def _places(wanted: NDArray[np.int32], lists: NDArray[np.int32]) -> Places:
-    """Return the place, from 1, that each item of a row has in the list of that row; 0 where it is not there.
+def _positions(wanted: NDArray[np.int32], lists: NDArray[np.int32]) -> Positions:
+    """Return the position, from 1, of each wanted item of a row in the list of that row; 0 where it is absent.
 
-    Rows are told apart by a key, row number and item in one integer, so that one search serves all of them:
-    the cost does not depend on the size of the collection.
+    Keys combine row number and item in one integer, so that one search serves all rows: the cost does not depend on
+    the size of the collection.
     """
     found = np.zeros(wanted.shape, np.int64)
-    width = max(int(lists.max()), int(wanted.max())) + 2  # PAD, too, has a key
+    width = max(int(lists.max()), int(wanted.max())) + 2  # including PAD
     rows = np.arange(len(lists), dtype=np.int64)[:, None] * width + 1
     order = np.argsort(lists, axis=1)
     keys = (rows + np.take_along_axis(lists, order, axis=1)).ravel()
-    asked = rows + wanted
-    slots = np.minimum(np.searchsorted(keys, asked), keys.size - 1)
-    there = (keys[slots] == asked) & (wanted != PAD)
+    queries = rows + wanted
+    slots = np.minimum(np.searchsorted(keys, queries), keys.size - 1)
+    there = (keys[slots] == queries) & (wanted != PAD)
     found[there] = order.ravel()[slots[there]] + 1
     return found

@@ -1,7 +1,6 @@
-"""Measures as values: `Measure("ndcg", 10)` is written ``ndcg@10``; `evaluate` computes them over ranks.
+"""Effectiveness measures: `Measure("ndcg", 10)` is written ``ndcg@10``; `evaluate` computes them for ranks.
 
-A formula takes judged lists and a cutoff and gives a number for each query. It knows nothing of labels, qrels
-or names; a new measure is one registered function.
+A measure is a registered function from judged lists and a cutoff to one number for each query.
 """
 
 from __future__ import annotations
@@ -14,25 +13,25 @@ from typing import Literal, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, UnknownNameError, whole_number
+from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.evaluation.truth import Floats, Judged, Qrels, judged_by_labels, judged_by_qrels
 from rankloom.ranks import PAD, Ranks
 from rankloom.registry import Registry
 
-#: What to do with items of equal score.
+#: How to order items of equal score.
 Ties = Literal["given", "trec"]
 #: Whether a measure takes a cutoff.
 Cutoff = Literal["needed", "optional", "none"]
-#: (judged lists, cutoff) -> a number for each list
+#: (judged lists, cutoff) -> one number for each list
 Compute = Callable[[Judged, int], Floats]
 
-EVERY_PLACE = sys.maxsize  # the cutoff of a measure without one
-MAX_DIGITS = len(str(EVERY_PLACE))  # of a cutoff
+NO_CUTOFF = sys.maxsize  # stands for the whole list
+MAX_DIGITS = len(str(NO_CUTOFF))  # of a cutoff
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """What a measure's name stands for.
+    """The definition of a measure.
 
     Attributes
     ----------
@@ -40,7 +39,7 @@ class Formula:
     cutoff : {"needed", "optional", "none"}
         Whether it takes a cutoff.
     reach : int or None
-        How many places it looks at without a cutoff; None where that depends on the list.
+        How many positions it uses without a cutoff; None for the whole list.
     best : float
         Its largest value.
     """
@@ -58,7 +57,7 @@ MEASURES: Registry[Formula] = Registry("measure", group="rankloom.measures")
 def register_measure(
     name: str, cutoff: Cutoff, *, reach: int | None = None, best: float = 1.0
 ) -> Callable[[Compute], Compute]:
-    """Give the formula decorated a name in `MEASURES`."""
+    """Return a decorator that registers a formula in `MEASURES`."""
 
     def add(compute: Compute) -> Compute:
         MEASURES.register(name)(Formula(compute, cutoff, reach, best))
@@ -76,7 +75,7 @@ class Measure:
     name : str
         A name in `MEASURES`.
     cutoff : int or None
-        How many places count; None where all do.
+        How many positions count; None for all.
 
     Examples
     --------
@@ -112,7 +111,7 @@ class Measure:
 
     @property
     def reach(self) -> int | None:
-        """How many places it looks at; None where it looks at the whole list."""
+        """How many positions it uses; None for the whole list."""
         return self.cutoff or MEASURES[self.name].reach
 
     @property
@@ -125,17 +124,17 @@ class Measure:
 
     def __call__(self, judged: Judged) -> Floats:
         """Return the measure of each list."""
-        return MEASURES[self.name].compute(judged, self.cutoff or EVERY_PLACE)
+        return MEASURES[self.name].compute(judged, self.cutoff or NO_CUTOFF)
 
 
 @register_measure("ndcg", "optional")
 def ndcg(judged: Judged, cutoff: int) -> Floats:
-    r"""Discounted cumulative gain over that of the best possible list.
+    r"""Discounted cumulative gain divided by that of the best possible list.
 
     .. math:: \mathrm{DCG} = \sum_{p=1}^{k} gain_p \,/\, \log_2(p + 1)
 
-    The gain of an item is its grade, as in trec_eval's ``ndcg`` and ``ndcg_cut``; with labels it is 1, and the
-    best list begins with min(class size, k) ones.
+    The gain of an item is its grade, as in trec_eval's ``ndcg`` and ``ndcg_cut``. With labels it is 1, and the best
+    list starts with min(class size, k) ones.
 
     References
     ----------
@@ -147,7 +146,7 @@ def ndcg(judged: Judged, cutoff: int) -> Floats:
 
 @register_measure("map", "optional")
 def average_precision(judged: Judged, cutoff: int) -> Floats:
-    """Mean, over all relevant items, of the precision at their places; one that is not found adds 0.
+    """Mean, over all relevant items, of the precision at their positions; 0 for those not found.
 
     With a cutoff the divisor is still the number of all relevant items, as in trec_eval's ``map_cut``.
     """
@@ -159,19 +158,19 @@ def average_precision(judged: Judged, cutoff: int) -> Floats:
 
 @register_measure("p", "needed")
 def precision(judged: Judged, cutoff: int) -> Floats:
-    """Relevant items among the first k, over k (also where the list is shorter)."""
+    """Relevant items among the first k, divided by k (even if the list is shorter)."""
     return np.asarray(np.count_nonzero(judged.relevant(cutoff), axis=1) / cutoff, np.float64)
 
 
 @register_measure("recall", "needed")
 def recall(judged: Judged, cutoff: int) -> Floats:
-    """Relevant items among the first k, over all relevant items."""
+    """Relevant items among the first k, divided by all relevant items."""
     return _ratio(np.count_nonzero(judged.relevant(cutoff), axis=1), judged.n_relevant)
 
 
 @register_measure("mrr", "optional")
 def reciprocal_rank(judged: Judged, cutoff: int) -> Floats:
-    """1 / place of the first relevant item; 0 where none is found."""
+    """1 / position of the first relevant item; 0 if none is found."""
     relevant = judged.relevant(cutoff)
     if relevant.shape[1] == 0:
         return np.zeros(len(relevant))
@@ -180,7 +179,7 @@ def reciprocal_rank(judged: Judged, cutoff: int) -> Floats:
 
 @register_measure("ns", "none", reach=4, best=4.0)
 def ns_score(judged: Judged, cutoff: int) -> Floats:
-    """N-S score: relevant items among the first 4, the query itself included; at best 4.
+    """N-S score: relevant items among the first 4, including the query itself; at best 4.
 
     References
     ----------
@@ -191,9 +190,9 @@ def ns_score(judged: Judged, cutoff: int) -> Floats:
 
 @register_measure("bullseye", "none")
 def bullseye(judged: Judged, cutoff: int) -> Floats:
-    """Bull's eye score: relevant items among the first 2 C, over C, the number of relevant items.
+    """Bull's eye score: relevant items among the first 2 C, divided by C, the number of relevant items.
 
-    With labels C is the size of the query's class, the query itself included: MPEG-7's score, where C = 20.
+    With labels C is the size of the query's class, including the query itself: MPEG-7's score, where C = 20.
 
     References
     ----------
@@ -222,7 +221,7 @@ def _ideal_dcg(judged: Judged, cutoff: int) -> Floats:
 
 
 def _ratio(part: NDArray[np.number], whole: NDArray[np.number]) -> Floats:
-    """Return part / whole; 0 where there is nothing to find, as trec_eval has it."""
+    """Return part / whole; 0 if there is nothing to find, as in trec_eval."""
     result = np.zeros(len(part))
     np.divide(part, whole, out=result, where=whole > 0)
     return result
@@ -264,7 +263,7 @@ def evaluate(
     per_query: bool = False,
     ties: Ties = "given",
 ) -> dict[str, float] | dict[str, Floats]:
-    """Measure how good ranks are, by labels or by qrels.
+    """Evaluate ranks by labels or by qrels.
 
     Parameters
     ----------
@@ -272,25 +271,25 @@ def evaluate(
         At least one row; an empty list scores 0.
     labels : array of shape (n_items,), optional
         Class of each item, numbers or strings: items of the query's class are relevant. Without `query_labels`
-        the queries are items: matched by name where both have names, else row i is item i. The query itself is
-        then relevant, and counted in the size of its class, as is usual in image retrieval.
+        the queries are items: matched by id if both have ids, else row i is item i. The query itself is then
+        relevant, and counts in the size of its class, as is usual in image retrieval.
     query_labels : array of shape (n_queries,), optional
         Class of each query, for external queries.
     qrels : {query: {item: grade}} or path of a TREC qrels file, optional
-        Grades above 0 are relevant. The mean is over all judged queries, as with trec_eval's ``-c``: one that the
-        ranks have not counts 0, and so does one without a relevant item; a query not judged is left out.
+        Grades above 0 are relevant. The mean is over all judged queries, as with trec_eval's ``-c``: queries missing
+        from the ranks or without relevant items count 0; queries without judgments are left out.
     measures : str or Measure, or several
         ``ndcg[@k]``, ``map[@k]``, ``p@k``, ``recall@k``, ``mrr[@k]``, ``ns``, ``bullseye``; see `MEASURES`.
     per_query : bool
-        Return the value of each query instead of the mean: with labels in the order of the rows, with qrels
-        in the order of the qrels, so that the arrays of two systems can be paired.
+        Return the value of each query instead of the mean: with labels in the order of the rows, with qrels in the
+        order of the qrels, so that the arrays of two systems can be paired.
     ties : {"given", "trec"}
-        Take lists as they are, or put items of equal score in descending order of their names, as trec_eval does.
+        Keep the order of the lists, or sort items of equal score by descending id, as trec_eval does.
 
     Returns
     -------
     dict
-        Measure as written -> mean, or -> float64 array.
+        From the measure as written to its mean, or to a float64 array.
 
     Examples
     --------
@@ -332,16 +331,15 @@ def _judged(
 
 
 def _ordered(ranks: Ranks, ties: Ties) -> Ranks:
-    """Return the ranks with equal scores ordered as asked; measures look only at the order."""
-    if ties not in get_args(Ties):
-        raise UnknownNameError("way with ties", ties, get_args(Ties))
+    """Return the ranks with ties ordered by the rule; scores are dropped, as measures use the order only."""
+    check_choice("tie-breaking rule", ties, get_args(Ties))
     if ties == "given":
         return ranks
     if ranks.scores is None:
-        raise InputError("ties='trec' needs scores; these ranks have an order only. Say ties='given'.")
-    by_name = sorted(range(ranks.n_items), key=ranks.item_id)
-    place = np.zeros(ranks.n_items + 1, np.int32)  # the last entry serves PAD
-    place[by_name] = np.arange(ranks.n_items)
+        raise InputError("ties='trec' needs scores, and these ranks have none; use ties='given'.")
+    by_id = sorted(range(ranks.n_items), key=ranks.item_id)
+    place = np.zeros(ranks.n_items + 1, np.int32)  # in the order of ids; the last entry is for PAD
+    place[by_id] = np.arange(ranks.n_items)
     order = np.lexsort((-place[ranks.items], -ranks.scores, ranks.items == PAD), axis=-1)
     items = np.take_along_axis(ranks.items, order, axis=1)
     return Ranks.trusted(items, None, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)

@@ -1,7 +1,7 @@
-"""Which rankers to fuse: all, the best, or the pair of best balance between effectiveness and correlation.
+"""Selection of rankers to fuse: all, the best, or the pair with the best balance of effectiveness and correlation.
 
-A selection is a value: `Selection("best", 2)` is written ``best(2)``. With the name of an estimate, as in
-``pair(authority)``, it needs no labels.
+`Selection("best", 2)` is written ``best(2)``. With the name of an estimate, as in ``pair(authority)``, a selection
+needs no labels.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, UnknownNameError, whole_number
+from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.evaluation.correlation import correlations as correlation_matrix
 from rankloom.evaluation.estimates import ESTIMATES, estimate_all
 from rankloom.ranks import Ranks
 from rankloom.registry import Registry, parse_value, show_value, split
 
 Floats = NDArray[np.float64]
-#: (effectiveness, correlations or None, how many) -> numbers of the rankers chosen
+#: (effectiveness, correlations or None, count) -> numbers of the chosen rankers
 Choose = Callable[[Floats, Floats | None, int], list[int]]
-#: What a rule may need.
+#: Inputs that a rule may need.
 Need = Literal["count", "effectiveness", "correlations"]
-#: How two orders of rankers are compared.
+#: Rank correlations of two orders of rankers.
 Agreement = Literal["kendall", "spearman"]
 
 ONLY = "only"
 NAMED = re.compile(rf"{ONLY}\((.*)\)")
 COUNT = re.compile(r"[0-9]{1,9}")
-WRITTEN = re.compile(r"(\w+)(?:\(\s*([\w\s,]+?)\s*\))?")
+PATTERN = re.compile(r"(\w+)(?:\(\s*([\w\s,]+?)\s*\))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a selection's name stands for: how rankers are chosen, and what that needs."""
+    """The definition of a selection: how rankers are chosen, and the inputs needed."""
 
     choose: Choose
     needs: tuple[Need, ...]
@@ -48,7 +48,7 @@ SELECTIONS: Registry[Rule] = Registry("selection", group="rankloom.selections")
 
 
 def register(name: str, *needs: Need) -> Callable[[Choose], Choose]:
-    """Give the rule decorated a name in `SELECTIONS`."""
+    """Return a decorator that registers a rule in `SELECTIONS`."""
 
     def add(choose: Choose) -> Choose:
         SELECTIONS.register(name)(Rule(choose, needs))
@@ -67,18 +67,18 @@ class Balance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A rule, how many rankers it takes, and the estimate it goes by; `str` of it parses back.
+    """A rule with its count and estimate; `str` of it parses back.
 
     Attributes
     ----------
     kind : str
         A name in `SELECTIONS`.
     count : int or None
-        How many rankers; only where the rule takes a count.
+        Number of rankers, for rules that take a count.
     estimate : str or None
-        A name in `ESTIMATES`, where effectiveness is estimated; None where it is measured.
+        A name in `ESTIMATES` if effectiveness is estimated; None if it is measured.
     names : tuple of str
-        The rankers themselves, of the selection ``only``.
+        The rankers of the selection ``only``.
 
     Examples
     --------
@@ -97,7 +97,9 @@ class Selection:
 
     def __post_init__(self) -> None:
         if (self.kind == ONLY) != bool(self.names) or len(set(self.names)) < len(self.names):
-            raise InputError(f"Rankers are named by the selection only, each once, as in only(BIC, GCH); got {self}.")
+            raise InputError(
+                f"Only the selection 'only' takes names of rankers, each once, as in only(BIC, GCH); got {self}."
+            )
         needs = SELECTIONS[self.kind].needs
         if "count" in needs and self.count is None:
             raise InputError(f"The selection {self.kind} needs a count, as in {self.kind}(2); got none.")
@@ -108,22 +110,22 @@ class Selection:
         if self.estimate is not None and "effectiveness" not in needs:
             raise InputError(f"The selection {self.kind} needs no estimate; got {self}. Write {self.kind}.")
         if self.estimate is not None:
-            ESTIMATES[self.estimate]  # a name that is not known is an error
+            ESTIMATES[self.estimate]  # raises for an unknown name
 
     @classmethod
     def parse(cls, text: str) -> Selection:
-        """Return the selection written as in ``pair``, ``best(2)``, ``pair(authority)`` or ``best(2, authority)``."""
+        """Return the selection written as ``pair``, ``best(2)``, ``pair(authority)`` or ``best(2, authority)``."""
         named = NAMED.fullmatch(text.strip())
         if named is not None:
             return cls(ONLY, names=tuple(str(parse_value(part)) for part in split(named[1])))
-        match = WRITTEN.fullmatch(text.strip())
+        match = PATTERN.fullmatch(text.strip())
         if match is None:
-            raise InputError(f"A selection is written as in pair, best(2) or best(2, authority); got {text!r}.")
+            raise InputError(f"Write a selection as pair, best(2) or best(2, authority); got {text!r}.")
         inside = [part.strip() for part in match[2].split(",")] if match[2] else []
         counts = [int(part) for part in inside if COUNT.fullmatch(part)]
         estimates = [part for part in inside if not COUNT.fullmatch(part)]
         if len(counts) > 1 or len(estimates) > 1:
-            raise InputError(f"A selection takes one count and one estimate at most; got {text!r}.")
+            raise InputError(f"A selection takes at most one count and one estimate; got {text!r}.")
         return cls(match[1], counts[0] if counts else None, estimates[0] if estimates else None)
 
     def __str__(self) -> str:
@@ -139,14 +141,14 @@ def choose_all(effectiveness: Floats, correlations: Floats | None, count: int) -
 
 
 @register(ONLY)
-def choose_named(effectiveness: Floats, correlated: Floats | None, count: int) -> list[int]:
-    """The rankers named; `select` finds them by name, so there is nothing to weigh."""
+def choose_named(effectiveness: Floats, correlations: Floats | None, count: int) -> list[int]:
+    """The named rankers; `select` finds them by name, without calling this."""
     return list(range(len(effectiveness)))
 
 
 @register("best", "count", "effectiveness")
 def choose_best(effectiveness: Floats, correlations: Floats | None, count: int) -> list[int]:
-    """The most effective rankers, as many as the count says."""
+    """The `count` most effective rankers."""
     if count > len(effectiveness):
         raise InputError(f"There are {len(effectiveness)} rankers; best({count}) asks for more.")
     return [int(i) for i in np.argsort(-effectiveness, kind="stable")[:count]]
@@ -154,12 +156,12 @@ def choose_best(effectiveness: Floats, correlations: Floats | None, count: int) 
 
 @register("pair", "effectiveness", "correlations")
 def choose_pair(effectiveness: Floats, correlations: Floats | None, count: int) -> list[int]:
-    """The two rankers of the highest balance, Eq. (6): effective, and not alike."""
+    """The two rankers with the highest balance, Eq. (6): effective and not correlated."""
     return list(_ordered_pairs(effectiveness, correlations)[0])
 
 
 def balance(ef_x: float, ef_y: float, cor: float) -> float:
-    r"""Balance of two rankers between high effectiveness and low correlation.
+    r"""Return the balance of two rankers: high effectiveness and low correlation.
 
     .. math:: M(R_x, R_y) = \frac{1 + ef_x \cdot ef_y}{1 + cor(R_x, R_y)}
 
@@ -176,7 +178,7 @@ def balance(ef_x: float, ef_y: float, cor: float) -> float:
 
 
 def balances(effectiveness: Mapping[str, float], correlations: ArrayLike) -> list[Balance]:
-    """Return every pair of rankers with its balance, highest first; equal ones in the rankers' order.
+    """Return every pair of rankers with its balance, highest first; ties in the order of the rankers.
 
     Examples
     --------
@@ -200,16 +202,16 @@ def select(
     Parameters
     ----------
     effectiveness : {ranker: value}
-        By any measure, higher is better; where `kind` names an estimate, the estimates.
+        By any measure, higher is better; the estimates, if `kind` names one.
     correlations : array of shape (n_rankers, n_rankers), optional
         Correlations of the rankers, in the same order (`correlations`); only ``pair`` needs them.
     kind : str or Selection
-        ``all``, ``best(2)``, ``best(3)``, ..., ``pair``, or the rankers themselves, ``only(color, shape)``.
+        ``all``, ``best(2)``, ``best(3)``, ..., ``pair``, or named rankers, ``only(color, shape)``.
 
     Returns
     -------
     tuple of str
-        In the order given. Ties go to the first.
+        In the order given. The first ranker wins a tie.
 
     Examples
     --------
@@ -237,20 +239,20 @@ def select_rankers(
     depth: int = 10,
     neighbors: int = 20,
 ) -> tuple[str, ...]:
-    """Choose which rankers to fuse, from their ranks; without labels where `kind` names an estimate.
+    """Choose which rankers to fuse, from their ranks; without labels if `kind` names an estimate.
 
     Parameters
     ----------
     rankers : {name: Ranks}
-        Collection ranks where `kind` names an estimate.
+        Collection ranks if `kind` names an estimate.
     kind : str or Selection
         As in `select`, or with an estimate: ``best(2, authority)``, ``pair(reciprocal)``.
     effectiveness : {name: value}, optional
         By labels; needed by ``best`` and ``pair`` without an estimate.
     correlation, depth : str, int
-        Kind and depth of the correlations of a pair.
+        Kind and depth of the correlations for ``pair``.
     neighbors : int
-        How many neighbors an estimate looks at, the same number for all rankers: less where one has shorter lists.
+        Number of neighbors for estimates, the same for all rankers: fewer if the lists of one are shorter.
 
     Examples
     --------
@@ -274,19 +276,19 @@ def select_rankers(
 
 
 def agreement(estimated: Mapping[str, float], true: Mapping[str, float], *, kind: Agreement = "spearman") -> float:
-    """Return how well estimates order rankers: the rank correlation with their true effectiveness.
+    """Return the rank correlation of estimates with the true effectiveness of rankers.
 
     Parameters
     ----------
     estimated, true : {ranker: value}
         Of the same rankers, at least two, in any order.
     kind : {"spearman", "kendall"}
-        Spearman's rho, or Kendall's tau (b, which allows for ties).
+        Spearman's rho, or Kendall's tau-b.
 
     Returns
     -------
     float
-        In [-1, 1]: 1 for the same order, -1 for the reverse. NaN where all values of one side are equal.
+        In [-1, 1]: 1 for the same order, -1 for the reverse. NaN if all values of one side are equal.
 
     Examples
     --------
@@ -295,11 +297,10 @@ def agreement(estimated: Mapping[str, float], true: Mapping[str, float], *, kind
     """
     from scipy import stats
 
-    if kind not in get_args(Agreement):
-        raise UnknownNameError("agreement", kind, get_args(Agreement))
+    check_choice("agreement", kind, get_args(Agreement))
     if set(estimated) != set(true) or len(true) < 2:
         raise InputError(
-            f"Give both values of the same rankers, at least 2; got {_names(estimated)} and {_names(true)}."
+            f"Give both values for the same rankers, at least 2; got {_names(estimated)} and {_names(true)}."
         )
     ours, theirs = _values(estimated), _values({name: true[name] for name in estimated})
     if np.ptp(ours) == 0 or np.ptp(theirs) == 0:
@@ -310,8 +311,7 @@ def agreement(estimated: Mapping[str, float], true: Mapping[str, float], *, kind
 
 def _named(wanted: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
     for name in wanted:
-        if name not in names:
-            raise UnknownNameError("ranker", name, names)
+        check_choice("ranker", name, names)
     return tuple(name for name in names if name in wanted)
 
 
@@ -340,7 +340,7 @@ def _table(correlations: ArrayLike, count: int) -> Floats:
             f"Correlations must be {count} x {count}, one row for each ranker; got the shape {table.shape}."
         )
     if not (table > -1).all() or not np.allclose(table, table.T, rtol=0, atol=1e-9):
-        raise InputError("Correlations must be above -1, and the same for two rankers exchanged.")
+        raise InputError("Correlations must be above -1 and symmetric.")
     return table
 
 
@@ -355,7 +355,7 @@ def _known(
         )
     missing = [name for name in rankers if name not in effectiveness]
     if missing:
-        raise InputError(f"The effectiveness of {missing[0]!r} is not given; it is for {_names(effectiveness)}.")
+        raise InputError(f"The effectiveness of {missing[0]!r} is missing; got that of {_names(effectiveness)}.")
     return {name: effectiveness[name] for name in rankers}
 
 

@@ -1,6 +1,6 @@
-"""Is one system better than another by more than chance: paired tests over the values of each query.
+"""Significance of differences between systems: paired tests over the values of each query.
 
-The verdict is written as in the paper: `SYMBOLS` and `LEGEND`.
+Verdicts are shown with the symbols of the paper: `SYMBOLS` and `LEGEND`.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from rankloom.evaluation.corrections import correct
 from rankloom.evaluation.truth import Floats
 from rankloom.registry import Registry
 
-#: What a comparison says of ours.
+#: The result of a comparison, from our point of view.
 Verdict = Literal["better", "worse", "tie"]
-#: The paper's sign for each verdict.
+#: The paper's symbol for each verdict.
 SYMBOLS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "tie": "•"}
-#: What the signs mean, for the foot of a table.
+#: The meaning of the symbols, for the foot of a table.
 LEGEND = "▲ ours is statistically better, ▼ ours is statistically worse, • statistical tie"
 
-BLOCK_CELLS = 1 << 20  # of signs drawn at a time
-ROUNDING = 1e-12  # a smaller relative difference is one of rounding, and counts as none
-PLACES = 12  # of differences that count in an order: what differs by rounding alone is a tie
+BLOCK_CELLS = 1 << 20  # signs drawn in a block
+ROUNDING = 1e-12  # smaller relative differences are rounding errors and count as 0
+DECIMALS = 12  # of differences when they are ordered, so that rounding errors do not break ties
 
 
 class Tested(NamedTuple):
-    """What a paired test found: a two-sided p-value, and a statistic above 0 where ours is ahead by that test."""
+    """The result of a paired test: a two-sided p-value, and a statistic that is positive if ours is ahead."""
 
     p_value: float
     statistic: float
 
 
 class PairedTest(Protocol):
-    """A paired test: differences of each query, not all 0, to a p-value and a direction."""
+    """A paired test: from the differences of the queries, not all 0, to a p-value and a direction."""
 
     def __call__(self, differences: Floats, *, rounds: int, seed: int) -> Tested:
-        """Return what it found; a test that draws nothing leaves `rounds` and `seed` alone."""
+        """Return the result; tests without randomness ignore `rounds` and `seed`."""
 
 
 #: The tests by name.
@@ -50,18 +50,18 @@ TESTS: Registry[PairedTest] = Registry("test", group="rankloom.tests")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two systems compare.
+    """The comparison of two systems.
 
     Attributes
     ----------
     p_value : float
-        Two-sided, in [0, 1]; corrected where several were compared with a correction.
+        Two-sided, in [0, 1]; corrected if `compare_many` was given a correction.
     difference : float
         Mean of ours minus mean of theirs.
     statistic : float
-        Above 0 where ours is ahead by what the test looks at, below where theirs is; see `TESTS`.
+        Positive if ours is ahead by the criterion of the test, negative if theirs is; see `TESTS`.
     alpha : float
-        The level: below it a difference counts.
+        The significance level.
     """
 
     p_value: float
@@ -71,10 +71,10 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """What it says of ours: better, worse, or a tie.
+        """Whether ours is better or worse, or a tie.
 
-        A tie is where p is not below alpha, and where the mean and the test point in different directions, as they can
-        with ``wilcoxon``: ours may win most queries by a little and lose one by much. Then neither is called better.
+        A tie if p is not below alpha, or if the mean and the test point in different directions. They can with
+        ``wilcoxon``: ours may win most queries by a little and lose one by a lot.
         """
         if self.p_value >= self.alpha or self.difference * self.statistic <= 0:
             return "tie"
@@ -82,17 +82,17 @@ class Comparison:
 
     @property
     def symbol(self) -> str:
-        """The verdict as the paper writes it."""
+        """The verdict as in the paper."""
         return SYMBOLS[self.verdict]
 
 
 @TESTS.register("t")
 def t_test(differences: Floats, *, rounds: int, seed: int) -> Tested:
-    r"""Student's paired t-test, the paper's.
+    r"""Student's paired t-test, as in the paper.
 
     .. math:: t = \bar d \,/\, (s_d / \sqrt n), \quad n - 1 \text{ degrees of freedom}
 
-    Differences that are all one number other than 0 leave no doubt: p is 0.
+    If all differences are the same number other than 0, p is 0.
     """
     from scipy.special import stdtr
 
@@ -105,26 +105,26 @@ def t_test(differences: Floats, *, rounds: int, seed: int) -> Tested:
 
 @TESTS.register("wilcoxon")
 def wilcoxon(differences: Floats, *, rounds: int, seed: int) -> Tested:
-    """Wilcoxon's signed-rank test, without the queries that do not differ; exact for few, as scipy decides.
+    """Wilcoxon's signed-rank test, without queries of difference 0; exact for few queries, as decided by scipy.
 
-    The statistic is W+ - W-, the ranks of the queries that ours wins less those of the others. Differences that are
-    the same but for rounding share a rank.
+    The statistic is W+ - W-, the rank sum of the queries that ours wins minus that of the others. Differences that
+    are equal up to rounding share a rank.
     """
     from scipy.stats import rankdata
     from scipy.stats import wilcoxon as signed_rank
 
-    rounded = np.round(differences / np.abs(differences).max(), PLACES)
+    rounded = np.round(differences / np.abs(differences).max(), DECIMALS)
     changed = rounded[rounded != 0]
     return Tested(float(signed_rank(changed).pvalue), float((np.sign(changed) * rankdata(np.abs(changed))).sum()))
 
 
 @TESTS.register("randomization")
 def randomization(differences: Floats, *, rounds: int, seed: int) -> Tested:
-    r"""Fisher's randomization test: how often is the mean as far from 0 when signs are drawn by lot?
+    r"""Fisher's randomization test: how often is the mean as far from 0 with random signs?
 
     .. math:: p = (1 + \#\{|\bar d^*| \ge |\bar d|\}) \,/\, (1 + \mathrm{rounds})
 
-    The one added counts the signs as they are, so p is never 0.
+    The 1 counts the observed signs, so p is never 0.
 
     References
     ----------
@@ -132,14 +132,14 @@ def randomization(differences: Floats, *, rounds: int, seed: int) -> Tested:
     evaluation, doi:10.1145/1321440.1321528
     """
     rng = np.random.default_rng(seed)
-    total, slack = differences.sum(), ROUNDING * np.abs(differences).sum()  # sums of other orders are equal to rounding
+    total, slack = differences.sum(), ROUNDING * np.abs(differences).sum()  # allows for rounding errors of sums
     words = -(-len(differences) // 64)
     block = max(1, BLOCK_CELLS // (words * 64))
     beyond = 1
     for start in range(0, rounds, block):
         drawn = rng.integers(0, 1 << 64, (min(block, rounds - start), words), np.uint64).astype("<u8")
         signs = np.unpackbits(drawn.view(np.uint8), axis=1, count=len(differences))
-        sums = 2 * np.einsum("ij,j->i", signs, differences) - total  # a sign of 0 turns the difference round
+        sums = 2 * np.einsum("ij,j->i", signs, differences) - total  # a sign bit of 0 negates the difference
         beyond += int(np.count_nonzero(np.abs(sums) >= abs(total) - slack))
     return Tested(beyond / (rounds + 1), float(total))
 
@@ -153,18 +153,18 @@ def compare(
     rounds: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two systems by their values of each query, paired.
+    """Compare two systems by their paired values for each query.
 
     Parameters
     ----------
     ours, theirs : array of shape (n_queries,)
-        One value for each query, in one order, as `evaluate` gives with ``per_query=True``; at least 2.
+        One value for each query, in the same order, as from `evaluate` with ``per_query=True``; at least 2.
     test : str
         A name in `TESTS`: ``t``, ``wilcoxon`` or ``randomization``; all two-sided.
     alpha : float
-        Between 0 and 1: a p-value below it is a difference. The paper's 99 % confidence is 0.01.
+        Significance level, between 0 and 1. The paper's 99 % confidence is 0.01.
     rounds, seed : int
-        Of the randomization test: how many times signs are drawn, and from what start.
+        Number of random draws of the randomization test, and their seed.
 
     Returns
     -------
@@ -195,14 +195,14 @@ def compare_many(
     rounds: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Comparison]:
-    """Compare one system with several, the p-values corrected for their number if asked.
+    """Compare one system with several, optionally with corrected p-values.
 
     Parameters
     ----------
     theirs : {name: array of shape (n_queries,)}
-        Values of each of the others; the rest as in `compare`.
+        Values of the other systems; other parameters as in `compare`.
     correction : str
-        A name in `CORRECTIONS`: ``none`` (the paper's way), ``bonferroni``, ``holm`` or ``bh``.
+        A name in `CORRECTIONS`: ``none`` (as in the paper), ``bonferroni``, ``holm`` or ``bh``.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def _differences(ours: ArrayLike, theirs: ArrayLike) -> Floats:
     first, second = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise InputError(
-            f"ours and theirs must be one value for each query, in one order; got the shapes {first.shape} and "
+            f"ours and theirs must be one value for each query, in the same order; got the shapes {first.shape} and "
             f"{second.shape}. Evaluate with per_query=True."
         )
     if len(first) < 2:
@@ -238,7 +238,7 @@ def _differences(ours: ArrayLike, theirs: ArrayLike) -> Floats:
 
 
 def check_alpha(alpha: object) -> float:
-    """Return the level of a test, or raise where it is not a number between 0 and 1."""
+    """Return the significance level; raise InputError unless it is a number between 0 and 1."""
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
         raise InputError(f"alpha must be a number between 0 and 1, such as 0.01; got {alpha!r}.")
     return float(alpha)

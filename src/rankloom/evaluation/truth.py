@@ -1,4 +1,4 @@
-"""What is relevant to what: a class for each item (labels) or a grade for each pair (qrels), laid over ranks."""
+"""Relevance judgments of ranks: by a class for each item (labels) or a grade for each pair (qrels)."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,25 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 
-#: {query: {item: grade}}, or a file of TREC qrels
+#: {query: {item: grade}}, or a TREC qrels file
 Qrels = Mapping[str, Mapping[str, int]] | str | os.PathLike[str]
 Floats = NDArray[np.float64]
 
-BLOCK_CELLS = 1 << 20  # of gains held at a time
+BLOCK_CELLS = 1 << 20  # gains in a block
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Lists of gains instead of items: all that a measure needs.
+    """Judged lists: gains instead of items, the input of a measure.
 
     Attributes
     ----------
     gains : float64 array of shape (n_queries, depth)
-        Gain of the item at each place; 0 where it is not relevant, not judged, or padding.
+        Gain of the item at each position; 0 if it is not relevant, not judged, or padding.
     n_relevant : int64 array of shape (n_queries,)
-        How many relevant items there are, found or not.
-    ideal : float64 array of shape (n_queries, most relevant), or None
-        Gains of all relevant items of a query, largest first, then 0. None where every gain is 1.
+        Number of relevant items, found or not.
+    ideal : float64 array of shape (n_queries, maximum of n_relevant), or None
+        Gains of all relevant items of a query, largest first, then 0. None if every gain is 1.
     """
 
     gains: Floats
@@ -36,24 +36,24 @@ class Judged:
     ideal: Floats | None = None
 
     def relevant(self, cutoff: int) -> NDArray[np.bool_]:
-        """Return whether the item at each place up to the cutoff is relevant."""
+        """Return whether the item at each position up to the cutoff is relevant."""
         return self.gains[:, :cutoff] > 0
 
 
 def judged_by_labels(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None) -> Iterator[Judged]:
-    """Blocks of judged rows: an item is relevant if it is of the query's class. No qrels are made."""
-    classes, asked = _classes(ranks, labels, query_labels)
-    sizes = np.bincount(classes, minlength=int(asked.max()) + 1)
-    classes = np.append(classes, PAD)  # the last entry serves PAD
+    """Yield blocks of judged rows: an item is relevant if it is of the query's class."""
+    classes, wanted = _classes(ranks, labels, query_labels)
+    sizes = np.bincount(classes, minlength=int(wanted.max()) + 1)
+    classes = np.append(classes, PAD)  # the last entry is for PAD
     block = max(1, BLOCK_CELLS // max(ranks.depth, 1))
     for start in range(0, ranks.n_queries, block):
-        own = asked[start : start + block]
+        own = wanted[start : start + block]
         relevant = classes[ranks.items[start : start + block]] == own[:, None]
         yield Judged(relevant.astype(np.float64), sizes[own])
 
 
 def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
-    """Blocks of judged queries, in the order of the qrels; one that the ranks have not has an empty list."""
+    """Yield blocks of judged queries, in the order of the qrels; those missing from the ranks have empty lists."""
     if not isinstance(qrels, Mapping):
         from rankloom.io.trec import read_qrels
 
@@ -62,7 +62,7 @@ def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
     if not any(query in rows for query in qrels):
         raise InputError(
             f"The qrels judge none of the queries: they have {_shown(qrels)}, the ranks have {_shown(rows)}. "
-            "Give the ranks query_ids that match."
+            "Give the ranks matching query_ids."
         )
     queries = list(qrels)
     block = max(1, BLOCK_CELLS // max(ranks.depth, 1))
@@ -72,7 +72,7 @@ def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
 
 def _judged(ranks: Ranks, rows: Mapping[str, int], qrels: Mapping[str, Mapping[str, int]]) -> Judged:
     gains = np.zeros((len(qrels), ranks.depth))
-    grade_of = np.zeros(ranks.n_items + 1)  # of each item for the query in hand; the last entry serves PAD
+    grade_of = np.zeros(ranks.n_items + 1)  # of each item for the current query; the last entry is for PAD
     ideals = []
     for number, (query, grades) in enumerate(qrels.items()):
         relevant = {item: grade for item, grade in grades.items() if grade > 0}
@@ -87,12 +87,12 @@ def _judged(ranks: Ranks, rows: Mapping[str, int], qrels: Mapping[str, Mapping[s
     return Judged(gains, np.array([len(row) for row in ideals], np.int64), _padded(ideals))
 
 
-def _item_number(ranks: Ranks, name: str) -> int:
-    """Return the number of an item; PAD for one that is not in the collection (it can still be relevant)."""
+def _item_number(ranks: Ranks, item: str) -> int:
+    """Return the number of an item by id; PAD if it is not in the collection (it can still be relevant)."""
     if ranks.item_ids is not None:
-        return ranks.item_ids.number(name) if name in ranks.item_ids else PAD
-    number = int(name) if name.isdecimal() else PAD
-    return number if number < ranks.n_items and str(number) == name else PAD
+        return ranks.item_ids.number(item) if item in ranks.item_ids else PAD
+    number = int(item) if item.isdecimal() else PAD
+    return number if number < ranks.n_items and str(number) == item else PAD
 
 
 def _padded(rows: list[list[int]]) -> Floats:
@@ -110,10 +110,10 @@ def _classes(
     if query_labels is None:
         codes = np.unique(known, return_inverse=True)[1]
         return codes, codes[_rows_as_items(ranks)]
-    asked = _checked_labels(query_labels, ranks.n_queries, "query_labels", "row")
-    if (asked.dtype.kind == "U") != (known.dtype.kind == "U"):
-        raise InputError(f"labels and query_labels must be of one kind; got {known.dtype} and {asked.dtype}.")
-    codes = np.unique(np.concatenate([known, asked]), return_inverse=True)[1]
+    wanted = _checked_labels(query_labels, ranks.n_queries, "query_labels", "row")
+    if (wanted.dtype.kind == "U") != (known.dtype.kind == "U"):
+        raise InputError(f"labels and query_labels must be of one kind; got {known.dtype} and {wanted.dtype}.")
+    codes = np.unique(np.concatenate([known, wanted]), return_inverse=True)[1]
     return codes[: len(known)], codes[len(known) :]
 
 
@@ -121,7 +121,7 @@ def _checked_labels(given: ArrayLike, count: int, name: str, what: str) -> NDArr
     try:
         labels = np.asarray(given)
     except ValueError:
-        raise InputError(f"{name} must be one for each {what}; got some that are several.") from None
+        raise InputError(f"{name} must be one for each {what}; got nested lists.") from None
     if labels.shape != (count,):
         raise InputError(f"{name} must be one for each {what}, {count} in all; got the shape {labels.shape}.")
     if labels.dtype.kind in "OT" and all(isinstance(label, str) for label in labels):
@@ -134,9 +134,9 @@ def _checked_labels(given: ArrayLike, count: int, name: str, what: str) -> NDArr
 
 def _rows_as_items(ranks: Ranks) -> NDArray[np.intp]:
     if ranks.item_ids is not None and ranks.query_ids is not None:
-        strange = next((query for query in ranks.query_ids if query not in ranks.item_ids), None)
-        if strange is not None:
-            raise InputError(f"Query {strange!r} is not an item, so labels say nothing of it. Give query_labels.")
+        unknown = next((query for query in ranks.query_ids if query not in ranks.item_ids), None)
+        if unknown is not None:
+            raise InputError(f"Query {unknown!r} is not an item, so it has no label. Give query_labels.")
         return ranks.item_ids.numbers(ranks.query_ids).astype(np.intp)
     if ranks.n_queries != ranks.n_items:
         raise InputError(
@@ -146,5 +146,5 @@ def _rows_as_items(ranks: Ranks) -> NDArray[np.intp]:
     return np.arange(ranks.n_items)
 
 
-def _shown(names: Iterable[object]) -> str:
-    return repr(next(iter(names))) + ", ..." if names else "none"
+def _shown(ids: Iterable[object]) -> str:
+    return repr(next(iter(ids))) + ", ..." if ids else "none"

@@ -1,4 +1,4 @@
-"""One number for many tables: winning numbers, and gains in percent."""
+"""Winning numbers, which summarize many tables, and gains in percent."""
 
 from collections.abc import Hashable, Mapping
 
@@ -6,20 +6,20 @@ from rankloom.errors import InputError
 
 
 def winning_numbers(table: Mapping[Hashable, Mapping[str, float]]) -> dict[str, int]:
-    r"""Count, for each method, how many others it beats in all configurations together.
+    r"""Count how many other methods each method beats, over all configurations.
 
     .. math:: W_m = \sum_{d} \sum_{c} \sum_{i} [P_m(d, c) > P_i(d, c)]
 
     Parameters
     ----------
     table : {configuration: {method: value}}
-        A configuration is a collection and what was fused, however it is named; higher values are better. Equal
-        values beat nobody. A method that a configuration has not wins and loses nothing there.
+        A configuration is a collection and a set of rankers, under any key; higher values are better. Ties count for
+        neither method. A method missing from a configuration neither wins nor loses there.
 
     Returns
     -------
     dict
-        Method -> winning number, highest first, then by name.
+        From method to winning number, highest first, then by name.
 
     References
     ----------
@@ -35,11 +35,11 @@ def winning_numbers(table: Mapping[Hashable, Mapping[str, float]]) -> dict[str, 
         _check(configuration, values)
         for method, value in values.items():
             wins[method] = wins.get(method, 0) + sum(value > other for other in values.values())
-    return dict(sorted(wins.items(), key=lambda entry: (-entry[1], entry[0])))
+    return dict(sorted(wins.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def gain(ours: float, theirs: float) -> float:
-    """Return by how many percent ours is above theirs.
+    """Return how much higher ours is than theirs, in percent.
 
     Examples
     --------
@@ -47,11 +47,11 @@ def gain(ours: float, theirs: float) -> float:
     50.0
     """
     if not theirs > 0:
-        raise InputError(f"A gain is over a value above 0; got {theirs!r}.")
+        raise InputError(f"A gain needs a baseline above 0; got {theirs!r}.")
     return 100 * (ours - theirs) / theirs
 
 
 def _check(configuration: Hashable, values: Mapping[str, float]) -> None:
-    odd = next((method for method, value in values.items() if value != value), None)  # NaN alone differs from itself
-    if odd is not None:
-        raise InputError(f"The value of {odd!r} in {configuration!r} is NaN; leave the method out there.")
+    undefined = next((method for method, value in values.items() if value != value), None)  # NaN
+    if undefined is not None:
+        raise InputError(f"The value of {undefined!r} in {configuration!r} is NaN; leave the method out there.")
