@@ -59,7 +59,7 @@ def test_failure_leaves_the_old_output_intact(item_runs, query_runs, tmp_path):
         (["--method", "rrf", "--set", "cutoff=3"], "has no option 'cutoff'"),
         (["--method", "rrf", "--set", "constant"], "--set takes NAME=VALUE"),
         (["--method", "rrf", "--set", "constant=abc"], "constant of the method 'rrf' must be a finite number"),
-        (["--method", "rrf", "--set", "weights=5"], "weights must be a number from 0"),
+        (["--method", "rrf", "--set", "weights=5"], "numbers of at least 0, one for each ranker"),
         (["--method", "fg", "--set", "cutoff=true"], "cutoff of the method 'fg' must be a whole number; got True."),
         (["--method", "fg", "--set", "virtual=maybe"], "virtual of the method 'fg' must be yes or no or none"),
         (["--method", "fg", "--set", "k=5"], "--set cannot set 'k'; use -k"),
