@@ -1,6 +1,7 @@
 """Generate the pages that document the code; run by `make docs`, and a test checks that they are up to date."""
 
 import inspect
+import textwrap
 from pathlib import Path
 
 import typer
@@ -46,8 +47,10 @@ def methods():
     head = [
         "# Methods",
         "",
-        "`rl.fuse(ranks, method=NAME, OPTION=VALUE)` in Python; "
-        "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, lists as in `weights=1,2`.",
+        wrapped(
+            "`rl.fuse(ranks, method=NAME, OPTION=VALUE)` in Python; "
+            "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, lists as in `weights=1,2`."
+        ),
         "",
     ]
     rows = [f"| [`{name}`](#{name}) | {summary(name)} | {rl.METHODS[name].needs} |" for name in sorted(rl.METHODS)]
@@ -72,10 +75,13 @@ def method(name):
         for option, parameter in inspect.signature(one.function).parameters.items()
         if option in one.options()
     }
-    options = ", ".join(f"`{option}={default!r}`" for option, default in defaults.items())
-    return "\n".join(
-        [f"## {name}", "", needs, "", f"Options: {options}.", "", "```", inspect.getdoc(one.function) or "", "```", ""]
-    )
+    options = wrapped(f"Options: {', '.join(f'`{option}={default!r}`' for option, default in defaults.items())}.")
+    return "\n".join([f"## {name}", "", needs, "", options, "", "```", inspect.getdoc(one.function) or "", "```", ""])
+
+
+def wrapped(text):
+    """Return a paragraph in lines of at most 120 columns."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 PAGES = {HERE / "command-line.md": command_line, HERE / "methods.md": methods}

@@ -75,7 +75,7 @@ def test_invalid_image_shows_an_error(browser, base_url, tmp_path):
     with visit(browser, f"{base_url}/") as seen:
         seen.page.set_input_files("#image", file)
         seen.page.get_by_role("alert").wait_for()
-        assert "not an image" in seen.page.get_by_role("alert").inner_text()
+        assert "is not a" in seen.page.get_by_role("alert").inner_text()
 
 
 def test_options_take_effect_at_once_and_are_in_the_url(browser, base_url):
@@ -185,6 +185,6 @@ def test_no_view_overflows_the_window(browser, base_url, tmp_path, size, scheme)
     for name, path in VIEWS.items():
         with visit(browser, base_url + path, size=size, scheme=scheme) as seen:
             assert seen.overflow == 0, name
-            place = artifacts(tmp_path) / f"serve-{name}-{size['width']}-{scheme}.png"
-            seen.page.screenshot(path=place)
+            screenshot = artifacts(tmp_path) / f"serve-{name}-{size['width']}-{scheme}.png"
+            seen.page.screenshot(path=screenshot)
             clean(seen, base_url)
