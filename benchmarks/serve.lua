@@ -1,5 +1,5 @@
 -- Random searches by item of the emoji, for wrk; see docs/serving.md.
--- SUFFIX=.json asks for the twins instead of the pages; FRESH=1 never asks for the same address twice.
+-- SUFFIX=.json requests JSON instead of pages; FRESH=1 never requests the same URL twice.
 local suffix, fresh = os.getenv("SUFFIX") or "", os.getenv("FRESH")
 
 function init(args)
