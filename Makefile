@@ -9,7 +9,7 @@ KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize 
   $(patsubst %,tests/rankers/test_%.py,bag_of_words word_graph word_movers)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test plain check format lint types imports bench docs clean
+.PHONY: help demo test plain fuzz check format lint types imports bench docs clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -31,6 +31,11 @@ test: $(READY) ## Run the tests and the doctests
 
 plain: $(READY) # the kernels without the JIT must mean the same
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet -n $(WORKERS) -k 'not digits' $(KERNEL_TESTS)
+
+fuzz: $(READY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
+	RANKLOOM_FUZZ_API=20000 RANKLOOM_FUZZ_CLI=5000 $(BIN)/python -m pytest --quiet -n $(WORKERS) tests/fuzz
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
+	  $(BIN)/python -m pytest --quiet -n $(WORKERS) tests/fuzz
 
 check: format lint types imports test plain ## Everything that CI checks
 

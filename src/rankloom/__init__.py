@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rankloom.aggregate import METHODS, fuse, register_method
+from rankloom.aggregate import METHODS, WeftIndex, fuse, register_method
 from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.align import align
 from rankloom.errors import IndexFileError, InputError, MissingExtraError, RankloomError, UnknownNameError
@@ -44,6 +44,7 @@ __all__ = [
     "RankloomError",
     "Ranks",
     "UnknownNameError",
+    "WeftIndex",
     "__version__",
     "align",
     "compare",

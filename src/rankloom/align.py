@@ -1,7 +1,7 @@
 """Alignment of several rankers to one numbering of items and one of queries."""
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -9,6 +9,8 @@ from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ids, Ranks
 
 #: How to treat a query that some rankers have no list for.
+#: The ranks of several rankers, in order or by name.
+RankerLists = Sequence[Ranks] | Mapping[str, Ranks]
 Missing = Literal["error", "drop", "empty"]
 
 
@@ -42,9 +44,9 @@ def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> AlignedRanks
     """
     if isinstance(ranks, AlignedRanks):
         return ranks
-    check_ranks(ranks)
+    given = checked_ranks(ranks)
     check_choice("missing policy", missing, get_args(Missing))
-    return AlignedRanks(_aligned_queries(_aligned_items(ranks), missing))
+    return AlignedRanks(_aligned_queries(_aligned_items(given), missing))
 
 
 def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
@@ -54,16 +56,63 @@ def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
     """
     if isinstance(ranks, CollectionRanks):
         return ranks
-    check_ranks(ranks)
-    return CollectionRanks(align([r.as_collection() for r in ranks], missing="empty"))
+    aligned = align([r.as_collection() for r in checked_ranks(ranks)], missing="empty")
+    return CollectionRanks(r.replaced(kind="collection") for r in aligned)
 
 
-def check_ranks(ranks: Sequence[Ranks]) -> None:
-    """Raise InputError if `ranks` is not a non-empty sequence of Ranks."""
-    if not isinstance(ranks, Iterable) or isinstance(ranks, Ranks) or not all(isinstance(r, Ranks) for r in ranks):
+def checked_ranks(ranks: Sequence[Ranks | Mapping[str, Any]]) -> list[Ranks]:
+    """Return the ranks of several rankers; lists in dicts become Ranks.
+
+    Raises
+    ------
+    InputError
+        If `ranks` is not a non-empty sequence of Ranks or of dicts that `Ranks.from_dict` takes.
+    """
+    if not isinstance(ranks, Iterable) or isinstance(ranks, Ranks | Mapping | str):
         raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
-    if not ranks:
+    given = [Ranks.from_dict(r) if isinstance(r, Mapping) else r for r in ranks]
+    odd = next((r for r in given if not isinstance(r, Ranks)), None)
+    if odd is not None:
+        raise InputError(f"Give a list of Ranks, one for each ranker; got a {type(odd).__name__} in it.")
+    if not given:
         raise InputError("There are no ranks to fuse; give one Ranks for each ranker.")
+    return given
+
+
+def split_names(ranks: RankerLists) -> tuple[tuple[str, ...], Sequence[Ranks]]:
+    """Return the names of rankers, if they are given as ``{name: Ranks}``, and the ranks.
+
+    Examples
+    --------
+    >>> split_names({"bm25": Ranks([[0]])})[0], split_names([Ranks([[0]])])[0]
+    (('bm25',), ())
+    """
+    if not isinstance(ranks, Mapping):
+        return (), ranks
+    odd = next((name for name in ranks if not isinstance(name, str) or not name), None)
+    if odd is not None:
+        raise InputError(f"Rankers must be named by strings; got {odd!r}.")
+    return tuple(ranks), list(ranks.values())
+
+
+def by_name(ranks: RankerLists, names: Sequence[str]) -> Sequence[Ranks]:
+    """Return the ranks of rankers in the order of `names`; a sequence is taken to be in that order.
+
+    Raises
+    ------
+    InputError
+        If ranks are named and the names are not those, or there are no names to match.
+    """
+    given, lists = split_names(ranks)
+    if not given:
+        return lists
+    if not names:
+        raise InputError("The index was built without names of rankers; give the queries as a list, in the same order.")
+    for name in (*given, *names):
+        if name not in names or name not in given:
+            wrong = "is not a ranker of the index" if name not in names else "has no lists"
+            raise InputError(f"The ranker {name!r} {wrong}; the index has {', '.join(names)}, got {', '.join(given)}.")
+    return [lists[given.index(name)] for name in names]
 
 
 def _aligned_items(ranks: Sequence[Ranks]) -> list[Ranks]:
@@ -92,7 +141,7 @@ def _aligned_queries(ranks: list[Ranks], missing: Missing) -> list[Ranks]:
 
 
 def _with_ids(ranks: Ranks, item_ids: Ids | None, query_ids: Ids | None) -> Ranks:
-    return Ranks.trusted(ranks.items, ranks.scores, ranks.n_items, item_ids=item_ids, query_ids=query_ids)
+    return ranks.replaced(item_ids=item_ids, query_ids=query_ids)
 
 
 def _check_same(counts: set[int], known: Sequence[Ids], what: str) -> None:

@@ -88,6 +88,10 @@ def check_choice(kind: str, value: object, choices: Iterable[str]) -> None:
         raise UnknownNameError(kind, value, known)
 
 
+class RankloomWarning(UserWarning):
+    """Something is probably not as intended; the work goes on."""
+
+
 class IndexFileError(RankloomError, OSError):
     """An index on disk is damaged, incomplete or of an unsupported format."""
 

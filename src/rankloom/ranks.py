@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import matrix_neighbors, table, vector_neighbors
-from rankloom.errors import InputError, UnknownNameError, whole_number
+from rankloom.errors import InputError, UnknownNameError, check_choice, whole_number
+
+#: What the rows are: the items of the collection, row i the list of item i; or queries.
+Kind = Literal["collection", "queries"]
 
 PAD = -1  # fills a row after its last item
+MIN_OWN_SHARE = 0.5  # of the rows that list their own item: fewer, and they are probably not the items' lists
 MAX_ITEMS = int(np.iinfo(np.int32).max)
 CHECK_CELLS = 1 << 22  # cells checked at a time, to bound the memory of the checks
 
@@ -31,8 +35,8 @@ class Ids:
     __slots__ = ("_ids", "_numbers")
 
     def __init__(self, ids: Iterable[str]) -> None:
-        if isinstance(ids, str):
-            raise InputError(f"Ids must be a list of strings; got the string {ids!r}. Put it in a list.")
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise InputError(f"Ids must be a list of strings; got {ids!r}. Put it in a list.")
         self._ids = tuple(ids)
         wrong = [one for one in self._ids if not isinstance(one, str)]
         if wrong:
@@ -102,6 +106,9 @@ class Ranks:
         Size of the collection; by default the number of `item_ids`, or one more than the largest item number.
     item_ids, query_ids : Ids or None
         Ids of the items and of the rows; any sequence of unique strings is accepted.
+    kind : {"collection", "queries"} or None
+        Whether row i is the list of item i, or the rows are queries; None where it is not known. Methods that need the
+        lists of the items reject ranks that are known to be queries, and those that look like it.
 
     Examples
     --------
@@ -117,6 +124,7 @@ class Ranks:
     n_items: int = None  # type: ignore[assignment]  # an int once constructed
     item_ids: Ids | None = field(default=None, kw_only=True)
     query_ids: Ids | None = field(default=None, kw_only=True)
+    kind: Kind | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         item_ids, query_ids = _checked_ids(self.item_ids), _checked_ids(self.query_ids)
@@ -127,6 +135,7 @@ class Ranks:
         if query_ids is not None and len(query_ids) != len(items):
             raise InputError(f"There must be a query id for each row; got {len(query_ids)} for {len(items)} rows.")
         _fill(self, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
+        _check_kind(self)
 
     @classmethod
     def trusted(
@@ -137,37 +146,93 @@ class Ranks:
         *,
         item_ids: Ids | None = None,
         query_ids: Ids | None = None,
+        kind: Kind | None = None,
     ) -> Ranks:
         """Return ranks from arrays known to be valid, without checks or copies."""
         ranks = object.__new__(cls)
-        _fill(ranks, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
+        _fill(ranks, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids, kind=kind)
+        return ranks
+
+    def replaced(self, **fields: Any) -> Ranks:
+        """Return these ranks with some fields replaced by values known to be valid, without checks or copies."""
+        ranks = object.__new__(Ranks)
+        _fill(ranks, **{name: fields.get(name, getattr(self, name)) for name in Ranks.__slots__})
+        return ranks
+
+    def of_kind(self, kind: Kind | None) -> Ranks:
+        """Return these ranks, known to be of a kind.
+
+        Raises
+        ------
+        InputError
+            If they cannot be: collection ranks have a row for each item, in one order.
+        """
+        ranks = self.replaced(kind=kind)
+        _check_kind(ranks)
         return ranks
 
     @classmethod
     def from_distances(
-        cls, distances: ArrayLike, depth: int = 1000, *, item_ids: Ids | None = None, query_ids: Ids | None = None
+        cls,
+        distances: ArrayLike,
+        depth: int = 1000,
+        *,
+        item_ids: Ids | None = None,
+        query_ids: Ids | None = None,
+        kind: Kind | None = None,
     ) -> Ranks:
         """Rank the columns of a distance matrix, one row for each query, smallest first.
 
-        Ties are broken by item number; in a square matrix row i is item i, which wins ties in its own row.
-        Scores are the negated distances. A NaN or an infinity is an error.
-        The matrix is read in blocks of rows, so it may be a memory map larger than memory.
+        Scores are the negated distances. A NaN or an infinity is an error. The matrix is read in blocks of rows, so
+        it may be a memory map larger than memory.
+
+        Parameters
+        ----------
+        kind : {"collection", "queries"}, optional
+            Whether row i is item i. Ties are broken by item number, but an item wins ties in its own row; so where a
+            square matrix has such ties, and the ids do not tell, the kind must be given.
 
         Examples
         --------
         >>> Ranks.from_distances([[0.0, 3.0, 1.0]], depth=2).items
         array([[0, 2]], dtype=int32)
+        >>> Ranks.from_distances([[0.0, 0.0], [0.0, 0.0]], kind="collection").items
+        array([[0, 1],
+               [1, 0]], dtype=int32)
         """
-        items, cost = matrix_neighbors(distances, whole_number("depth", depth), 1.0)
-        return cls(items, 0 - cost, np.shape(distances)[1], item_ids=item_ids, query_ids=query_ids)
+        return cls._from_matrix(distances, depth, 1.0, item_ids, query_ids, kind)
 
     @classmethod
     def from_similarities(
-        cls, similarities: ArrayLike, depth: int = 1000, *, item_ids: Ids | None = None, query_ids: Ids | None = None
+        cls,
+        similarities: ArrayLike,
+        depth: int = 1000,
+        *,
+        item_ids: Ids | None = None,
+        query_ids: Ids | None = None,
+        kind: Kind | None = None,
     ) -> Ranks:
         """Rank the columns of a similarity matrix, largest first; otherwise as `from_distances`."""
-        items, cost = matrix_neighbors(similarities, whole_number("depth", depth), -1.0)
-        return cls(items, 0 - cost, np.shape(similarities)[1], item_ids=item_ids, query_ids=query_ids)
+        return cls._from_matrix(similarities, depth, -1.0, item_ids, query_ids, kind)
+
+    @classmethod
+    def _from_matrix(
+        cls,
+        matrix: ArrayLike,
+        depth: int,
+        sign: float,
+        item_ids: Ids | None,
+        query_ids: Ids | None,
+        kind: Kind | None,
+    ) -> Ranks:
+        item_ids, query_ids = _checked_ids(item_ids), _checked_ids(query_ids)
+        rows = table(matrix, "The matrix")
+        if kind is None and item_ids is not None and query_ids is not None:
+            kind = "collection" if query_ids == item_ids else "queries"
+        if kind is None and rows.shape[0] == rows.shape[1]:
+            _check_no_own_ties(rows)
+        items, cost = matrix_neighbors(rows, whole_number("depth", depth), sign, own=kind == "collection")
+        return cls(items, 0 - cost, rows.shape[1], item_ids=item_ids, query_ids=query_ids, kind=kind)
 
     @classmethod
     def from_vectors(
@@ -201,11 +266,17 @@ class Ranks:
                [2, 0]], dtype=int32)
         """
         items, cost = vector_neighbors(vectors, queries, metric, whole_number("depth", depth))
-        return cls(items, 0 - cost, len(np.asarray(vectors)), item_ids=item_ids, query_ids=query_ids)
+        kind: Kind = "collection" if queries is None else "queries"
+        ids = item_ids if queries is None and query_ids is None else query_ids
+        return cls(items, 0 - cost, len(np.asarray(vectors)), item_ids=item_ids, query_ids=ids, kind=kind)
 
     @classmethod
     def from_dict(
-        cls, lists: Mapping[str, Mapping[str, float] | Sequence[str]], *, item_ids: Ids | None = None
+        cls,
+        lists: Mapping[str, Mapping[str, float] | Sequence[str]],
+        *,
+        item_ids: Ids | None = None,
+        kind: Kind | None = None,
     ) -> Ranks:
         """Return ranks from ``{query: {item: score}}`` or ``{query: [best item, next, ...]}``.
 
@@ -218,17 +289,11 @@ class Ranks:
         >>> ranks.to_dict()
         {'q1': {'b': 0.8999999761581421, 'a': 0.20000000298023224}}
         """
-        wrong = next((query for query, row in lists.items() if isinstance(row, str | Set)), None)
-        if wrong is not None:
-            kind = type(lists[wrong]).__name__
-            raise InputError(f"The list of query {wrong!r} must be a list or a dict; got {kind}.")
-        scored = [isinstance(row, Mapping) for row in lists.values()]
-        if len(set(scored)) > 1:
-            raise InputError("Only some queries have scores; give scores for all or for none.")
-        ids = Ids(dict.fromkeys(item for row in lists.values() for item in row)) if item_ids is None else item_ids
+        scored = _check_lists(lists)
+        ids = _checked_ids(item_ids) or Ids(dict.fromkeys(item for row in lists.values() for item in row))
         depth = max(map(len, lists.values()), default=0)
         items = np.full((len(lists), depth), PAD, np.int32)
-        scores = np.zeros(items.shape) if scored and scored[0] else None
+        scores = np.zeros(items.shape) if scored else None
         for number, row in enumerate(lists.values()):
             items[number, : len(row)] = ids.numbers(row, "item")
             if scores is not None and isinstance(row, Mapping):
@@ -236,7 +301,7 @@ class Ranks:
                 order = np.argsort(-values, kind="stable")
                 items[number, : len(row)] = items[number, order]
                 scores[number, : len(row)] = values[order]
-        return cls(items, scores, len(ids), item_ids=ids, query_ids=Ids(lists))  # type: ignore[arg-type]
+        return cls(items, scores, len(ids), item_ids=ids, query_ids=Ids(lists), kind=kind)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return ``{query: {item: score}}``; without scores, 1 / position is used."""
@@ -269,9 +334,7 @@ class Ranks:
         if whole_number("depth", depth) >= self.depth:
             return self
         scores = None if self.scores is None else self.scores[:, :depth]
-        return Ranks.trusted(
-            self.items[:, :depth], scores, self.n_items, item_ids=self.item_ids, query_ids=self.query_ids
-        )
+        return self.replaced(items=self.items[:, :depth], scores=scores)
 
     def rows(self, numbers: Sequence[int] | NDArray[np.integer] | slice) -> Ranks:
         """Return the lists that row numbers (from 0), a mask or a slice select, in that order."""
@@ -285,7 +348,7 @@ class Ranks:
             raise InputError(f"Rows are numbered from 0; got {np.min(numbers)}.")
         scores = None if self.scores is None else self.scores[picked]
         ids = None if self.query_ids is None else Ids(self.query_ids[q] for q in picked.tolist())
-        return Ranks.trusted(self.items[picked], scores, self.n_items, item_ids=self.item_ids, query_ids=ids)
+        return self.replaced(items=self.items[picked], scores=scores, query_ids=ids, kind="queries")
 
     def item_id(self, number: int) -> str:
         """Return the id of an item, or its number as a string if the items have no ids."""
@@ -297,6 +360,7 @@ class Ranks:
 
     def renumbered(self, item_ids: Ids) -> Ranks:
         """Return the same lists numbered by `item_ids`, which must contain every listed item."""
+        item_ids = item_ids if isinstance(item_ids, Ids) else Ids(item_ids)
         if self.item_ids is None:
             raise InputError("These ranks have no item ids, only numbers; construct them with item_ids.")
         if item_ids == self.item_ids:
@@ -304,7 +368,8 @@ class Ranks:
         used = np.unique(self.items[self.items != PAD])
         new = np.full(self.n_items + 1, PAD, np.int32)  # the last element maps PAD to itself
         new[used] = item_ids.numbers((self.item_ids[i] for i in used.tolist()), "item")
-        return Ranks.trusted(new[self.items], self.scores, len(item_ids), item_ids=item_ids, query_ids=self.query_ids)
+        kind = None if self.kind == "collection" and self.query_ids != item_ids else self.kind
+        return self.replaced(items=new[self.items], n_items=len(item_ids), item_ids=item_ids, kind=kind)
 
     def as_collection(self) -> Ranks:
         """Return collection ranks: row i is the list of item i.
@@ -312,28 +377,49 @@ class Ranks:
         Rows are matched to items by id. An item without a list gets an empty one; a query that no list contains
         becomes an item. If the rows or the items have no ids, row i must already be item i, and both get the same
         ids.
+
+        Raises
+        ------
+        InputError
+            For ranks of kind "queries", and for ranks of unknown kind that look like it: their rows are not the items,
+            and fewer than half of them list the item of their own id.
         """
+        if self.kind == "collection" and (self.query_ids is None or self.query_ids == self.item_ids):
+            return self
+        if self.kind == "queries":
+            raise InputError(f"These are lists of queries. {NEEDS_COLLECTION}")
         if self.query_ids is None or self.item_ids is None:
             if self.n_queries != self.n_items:
                 raise InputError(
                     f"Collection ranks have a row for each item; got {self.n_queries} rows and {self.n_items} items."
                 )
             ids = self.query_ids if self.item_ids is None else self.item_ids
-            if ids is None:
-                return self
-            return Ranks.trusted(self.items, self.scores, self.n_items, item_ids=ids, query_ids=ids)
-        if len(self.query_ids) and len(self.item_ids) and not any(query in self.item_ids for query in self.query_ids):
-            raise InputError(
-                f"No query ({self.query_ids[0]!r}, ...) is an item: these are lists of external queries, but the lists "
-                "of the items of a collection are needed. Give those (fg takes them as its collection, along with the "
-                "queries), or use a method that needs only the queries, such as rrf."
-            )
+            return self.replaced(item_ids=ids, query_ids=ids, kind="collection")
+        if self.kind is None:
+            self._check_rows_are_items(self.query_ids, self.item_ids)
         ids = self.query_ids.union(self.item_ids)  # rows keep their order
-        if ids == self.query_ids:
-            return self.renumbered(ids)
         rows = np.full(len(ids), PAD)
         rows[ids.numbers(self.query_ids)] = np.arange(self.n_queries)
-        return self.renumbered(ids).spread(rows, ids)
+        matched = self.renumbered(ids)
+        return (matched if ids == self.query_ids else matched.spread(rows, ids)).replaced(kind="collection")
+
+    def _check_rows_are_items(self, query_ids: Ids, item_ids: Ids) -> None:
+        """Raise for lists of queries whose ids happen to be ids of items, as numbers often are."""
+        if len(query_ids) and len(item_ids) and not any(query in item_ids for query in query_ids):
+            raise InputError(
+                f"No query ({query_ids[0]!r}, ...) is an item: these are lists of external queries. {NEEDS_COLLECTION}"
+            )
+        if query_ids == item_ids or set(item_ids) <= set(query_ids):
+            return
+        listed = np.flatnonzero((self.items != PAD).any(axis=1))
+        own = np.array([item_ids.number(query_ids[q]) if query_ids[q] in item_ids else PAD for q in listed.tolist()])
+        n_own = int((self.items[listed] == own[:, None]).any(axis=1, where=(own != PAD)[:, None]).sum())
+        if n_own < MIN_OWN_SHARE * len(listed):
+            raise InputError(
+                f"These look like lists of external queries whose ids are also ids of items: only {n_own} of "
+                f"{len(listed)} list the item of their own id. {NEEDS_COLLECTION} If they are the items' lists, say so "
+                "with kind='collection'."
+            )
 
     def spread(self, numbers: NDArray[np.integer], query_ids: Ids | None) -> Ranks:
         """Return rows by number, with an empty list wherever the number is PAD."""
@@ -341,14 +427,14 @@ class Ranks:
         scores = self.scores
         if scores is not None:
             scores = np.vstack([scores, np.zeros((1, self.depth), np.float32)])[numbers]
-        return Ranks.trusted(items, scores, self.n_items, item_ids=self.item_ids, query_ids=query_ids)
+        return self.replaced(items=items, scores=scores, query_ids=query_ids, kind=None)
 
     def __len__(self) -> int:
         return self.n_queries
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Go through `trusted`, so that copies and unpickled ranks are read-only too.
-        create = partial(Ranks.trusted, item_ids=self.item_ids, query_ids=self.query_ids)
+        create = partial(Ranks.trusted, item_ids=self.item_ids, query_ids=self.query_ids, kind=self.kind)
         return create, (self.items, self.scores, self.n_items)
 
     def __repr__(self) -> str:
@@ -363,6 +449,49 @@ def stack_lists(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
     for ranker, one in enumerate(lists):
         out[ranker, :, : one.shape[1]] = one
     return out
+
+
+NEEDS_COLLECTION = (
+    "The lists of the items of a collection are needed: give those (fg takes them as its collection, along with the "
+    "queries), or use a method that needs only the queries, such as rrf."
+)
+
+
+def _check_kind(ranks: Ranks) -> None:
+    if ranks.kind is None:
+        return
+    check_choice("kind of ranks", ranks.kind, get_args(Kind))
+    if ranks.kind == "collection" and ranks.n_queries != ranks.n_items and ranks.query_ids is None:
+        raise InputError(
+            f"Collection ranks have a row for each item; got {ranks.n_queries} rows and {ranks.n_items} items."
+        )
+
+
+def _check_no_own_ties(rows: NDArray[Any]) -> None:
+    """Raise where it matters, and is not known, whether row i of a square matrix is item i."""
+    for i, row in enumerate(rows):
+        ties = np.flatnonzero(row[:i] == row[i])
+        if len(ties):
+            raise InputError(
+                f"Row {i} of the square matrix has the same value for the items {ties[0]} and {i}, and an item wins "
+                "ties in its own row; say kind='collection' if row i is item i, or kind='queries' if not."
+            )
+
+
+def _check_lists(lists: Mapping[str, Any]) -> bool:
+    """Return True if lists have scores; raise if they are not lists or mappings, or only some have scores."""
+    if not isinstance(lists, Mapping):
+        raise InputError(f"Lists must be a dict of queries; got {type(lists).__name__}.")
+    for query, row in lists.items():
+        if isinstance(row, str | Set) or not isinstance(row, Mapping | Sequence):
+            raise InputError(f"The list of query {query!r} must be a list or a dict; got {type(row).__name__}.")
+        odd = next((item for item in row if not isinstance(item, str)), None)
+        if odd is not None:
+            raise InputError(f"The items of query {query!r} must be ids, strings; got {odd!r}. Use str() on each.")
+    scored = {isinstance(row, Mapping) for row in lists.values()}
+    if len(scored) > 1:
+        raise InputError("Only some queries have scores; give scores for all or for none.")
+    return True in scored
 
 
 def _checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from brute import random_collection
 from rankloom import Ids, IndexFileError, InputError, Ranks
-from rankloom.fusion_graph.index import FORMATS, FusionIndex
+from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.array_folder import META
 from strategies import collections
 
@@ -123,7 +123,7 @@ def test_an_opened_index_can_be_saved_to_the_same_path(tmp_path):
 
 def test_the_metadata_describes_the_folder(saved):
     meta = json.loads((saved / META).read_text(encoding="utf-8"))
-    assert meta["format"] == FORMATS[-1]
+    assert meta["format"] == FusionIndex.FORMATS[-1]
     assert meta["sizes"]["n_items"] == 300
     assert meta["settings"]["cutoff"] == 8
     assert set(meta["versions"]) == {"rankloom", "numpy"}
@@ -308,7 +308,7 @@ def test_the_error_for_a_newer_format_names_the_supported_ones(saved, tmp_path):
     with pytest.raises(IndexFileError) as caught:
         FusionIndex.open(path)
     assert str(caught.value) == (
-        f"The index at {path} has format 7; this version reads {FORMATS[0]} to {FORMATS[-1]}. "
+        f"The index at {path} has format 7; this version reads {FusionIndex.FORMATS[0]} to {FusionIndex.FORMATS[-1]}. "
         "Rebuild it with 'rankloom index', or install a newer rankloom."
     )
 
@@ -328,7 +328,7 @@ def test_foreign_files_are_neither_opened_nor_overwritten(tmp_path):
 
 
 def test_there_is_a_reference_index_of_every_format():
-    assert [f"index-v{number}" for number in FORMATS] == names_like("index-v*")
+    assert [f"index-v{number}" for number in FusionIndex.FORMATS] == names_like("index-v*")
 
 
 def names_like(pattern):

@@ -118,8 +118,11 @@ def sort_by_distance(items, distance, length, count, out):
 
 
 @njit(cache=True, nogil=True)
-def reposition(start, stop, lists, lengths, back_ptr, back_rows, back_columns, position, out):
-    """Apply Eq. 1 and cut to the width of `out`; `position` is scratch of zeros, cleared before returning."""
+def reposition(start, stop, lists, lengths, unlisted, back_ptr, back_rows, back_columns, position, out):
+    """Apply Eq. 1 and cut to the width of `out`; `position` is scratch of zeros, cleared before returning.
+
+    `unlisted[j]` is the position of what item j does not list.
+    """
     depth = lists.shape[1]
     distance = np.empty(depth, np.int32)
     count = np.empty(3 * depth + 4, np.int32)  # the largest distance is 3 * depth + 2
@@ -130,7 +133,7 @@ def reposition(start, stop, lists, lengths, back_ptr, back_rows, back_columns, p
             mine = p + 1
             other = position[lists[i, p]]
             if other == 0:
-                other = lengths[lists[i, p]] + 1
+                other = unlisted[lists[i, p]]
             distance[p] = mine + other + max(mine, other)
         for entry in range(back_ptr[i], back_ptr[i + 1]):
             position[back_rows[entry]] = 0
@@ -155,3 +158,14 @@ def reposition_queries(start, stop, lists, scores, lengths, own, out):
                     high = middle
             distance[p] = p + 1 + low + 1 + max(p, low) + 1
         sort_by_distance(lists[i], distance, lengths[i], count, out[i])
+
+
+@njit(cache=True, nogil=True)
+def rows_differ(start, stop, ptr, items, seen):
+    """Return True if no row of a CSR matrix has an item twice; `seen` is scratch that holds no mark above `stop`."""
+    for row in range(start, stop):
+        for entry in range(ptr[row], ptr[row + 1]):
+            if seen[items[entry]] == row + 1:
+                return False
+            seen[items[entry]] = row + 1
+    return True

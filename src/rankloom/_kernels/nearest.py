@@ -93,8 +93,10 @@ def _candidates(row: Floats, limit: float, own: int | None) -> NDArray[np.intp]:
     return np.concatenate([[own], items[items != own]])
 
 
-def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Rank the columns of each row by ``sign * value``, smallest first; row i of a square matrix is item i."""
+def matrix_neighbors(
+    matrix: ArrayLike, depth: int, sign: float, *, own: bool
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Rank the columns of each row by ``sign * value``, smallest first; `own` says that row i is item i."""
     rows = table(matrix, "The matrix")
     n_queries, n_items = rows.shape
 
@@ -103,7 +105,7 @@ def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float) -> tuple[NDArra
         _check_finite(out, "The matrix", start)
         out *= sign
 
-    return nearest(n_queries, n_items, depth, costs, own=n_queries == n_items)
+    return nearest(n_queries, n_items, depth, costs, own=own)
 
 
 class Metric(NamedTuple):

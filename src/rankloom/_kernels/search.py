@@ -26,11 +26,9 @@ SLACK = 1.0 - 1e-6  # a bound must be below this share of the k-th best: roundin
 @cache
 def compiled(function: Callable[[float, float, float], float]) -> Any:
     """Compile a comparator to a function pointer, so that one compiled `search` serves all comparators."""
-    signature = "float64(float64, float64, float64)"
+    own = function.__module__.startswith("rankloom.")  # compiled code of a plug-in names its module, which may move
     try:
-        return cfunc(signature, cache=True)(function)
-    except RuntimeError:  # numba cannot cache a function that is not in a file
-        return cfunc(signature)(function)
+        return cfunc("float64(float64, float64, float64)", cache=own)(function)
     except NumbaError as error:
         reason = str(error).strip().splitlines()[-1]
         raise InputError(f"{function.__name__} must be plain arithmetic that numba compiles: {reason}") from None
@@ -211,6 +209,7 @@ def search(
     norms,
     postings,
     numbers,
+    room,
     minmax,
     kind,
     compare,
@@ -231,8 +230,8 @@ def search(
     walk = np.empty(side, np.int64)
     bound = np.empty(side, np.float64)
     min_size = np.empty(side, np.float64)
-    shared = np.empty(side, np.uint64)
-    near = np.empty(side, np.float64)
+    shared = np.empty(room, np.uint64)  # the entries of a row of the collection fit in
+    near = np.empty(room, np.float64)
     best = np.empty(out.shape[1], np.int32)
     sims = np.empty(out.shape[1], np.float32)
     ptr = collection.ptr

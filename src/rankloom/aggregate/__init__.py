@@ -14,10 +14,12 @@ from rankloom.aggregate.reciprocal import helloneighbor
 from rankloom.aggregate.recknngraph import recknngraphccs
 from rankloom.aggregate.rkgraph import rkgraph
 from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
+from rankloom.aggregate.weft import WeftIndex, vote, weft
 
 __all__ = [
     "METHODS",
     "Method",
+    "WeftIndex",
     "borda",
     "check_method",
     "combanz",
@@ -43,4 +45,6 @@ __all__ = [
     "rlsim",
     "rrf",
     "sca",
+    "vote",
+    "weft",
 ]

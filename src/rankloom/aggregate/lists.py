@@ -113,4 +113,4 @@ def empty_answers(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.fl
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:
     """Return the result of a method as Ranks, with the ids of the collection."""
     scores = np.where(items != PAD, np.minimum(scores, MAX_SCORE), 0.0).astype(np.float32)
-    return Ranks.trusted(items, scores, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)
+    return ranks.replaced(items=items, scores=scores)

@@ -134,7 +134,7 @@ def fuse_pools(
         items[rows, : found.shape[1]] = found
         scores[rows, : found.shape[1]] = values
     first = ranks[0]
-    return Ranks.trusted(items, scores, first.n_items, item_ids=first.item_ids, query_ids=first.query_ids)
+    return first.replaced(items=items, scores=scores)
 
 
 def _blocks(ranks: Sequence[Ranks]) -> Iterator[slice]:

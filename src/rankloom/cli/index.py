@@ -38,10 +38,10 @@ def index(
 
     rankloom index a-items.run b-items.run -o shop.loom
     """
-    from rankloom.fusion_graph.index import KIND, FusionIndex
+    from rankloom.fusion_graph.index import FusionIndex
     from rankloom.io.array_folder import check_folder
 
-    check_folder(output, KIND)
+    check_folder(output, FusionIndex.KIND)
     with progress_bars() as progress:
         built = FusionIndex.build(
             read_all(runs, format, progress),

@@ -342,4 +342,4 @@ def _ordered(ranks: Ranks, ties: Ties) -> Ranks:
     place[by_id] = np.arange(ranks.n_items)
     order = np.lexsort((-place[ranks.items], -ranks.scores, ranks.items == PAD), axis=-1)
     items = np.take_along_axis(ranks.items, order, axis=1)
-    return Ranks.trusted(items, None, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)
+    return ranks.replaced(items=items, scores=None)

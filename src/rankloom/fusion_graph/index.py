@@ -11,57 +11,79 @@ queries. Numbers are translated on the way in and out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankloom.align import Missing, align, align_collection, check_ranks
+from rankloom.align import Missing, RankerLists, align_collection, split_names
 from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.fusion_graph.base import (
+    Array,
+    CollectionIndex,
+    IndexSettings,
+    Int32s,
+    checked_comparable,
+    shared_arrays,
+    warn_if_sparse,
+)
 from rankloom.fusion_graph.compare import COMPARATORS, mcs, wgu
 from rankloom.fusion_graph.graph import Explanation, FusionGraph, check_graph_norm, explain
-from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
-from rankloom.fusion_graph.weave import WEIGHTINGS, Order, check_arrays, measure, postings, weave
-from rankloom.io.array_folder import open_folder, save_folder
-from rankloom.io.npz import pack_ids, unpack_ids
-from rankloom.ranks import PAD, Ids, Ranks
-from rankloom.threads import Progress, Scratch, run_blocks
-from rankloom.version import __version__
+from rankloom.fusion_graph.normalize import Absent, normalize_collection
+from rankloom.fusion_graph.verify import (
+    SHARED,
+    DamageError,
+    Layout,
+    check_layout,
+    check_order,
+    check_rows,
+    check_scores,
+    check_values,
+    raising,
+    read_settings,
+)
+from rankloom.fusion_graph.weave import WEIGHTINGS, Order, measure, postings, weave
+from rankloom.ranks import Ids, Ranks
+from rankloom.threads import Progress, Scratch
 
 if TYPE_CHECKING:
     from rankloom._kernels.graphs import Woven
 
-KIND = "rankloom index"
 ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of the woven matrices
-FORMATS = range(1, 2)  # format numbers that this version reads; it writes the last
+POSTINGS = ("post_ptr", "post_rows", "post_least")
+#: The arrays of an index: dtype, and shape in terms of the number of items and the entries of the matrices.
+LAYOUT: Layout = {
+    **SHARED,
+    "row_ptr": ("int64", ("n + 1",)),
+    "row_items": ("uint32", ("entries",)),
+    "row_weights": ("float32", ("entries",)),
+    "row_nearness": ("float32", ("entries",)),
+    "norms": ("float64", ("n", 5)),
+    "post_ptr": ("int64", ("n + 1",)),
+    "post_rows": ("uint32", ("entries",)),
+    "post_least": ("float64", ("n",)),
+}
 
-Array = NDArray[Any]
 #: An item by number or id, or the lists of an external query: for each ranker, Ranks of one row.
-Query = int | str | Sequence[Ranks]
+Query = int | str | RankerLists
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(IndexSettings):
     """How an index was built."""
 
-    n_rankers: int
-    cutoff: int
-    depth: int
     reposition: bool
     graph_norm: str
     comparator: str
     weighting: str = "paper"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; the paper's weighting is omitted, as in files of older versions."""
-        plain = asdict(self)
-        return plain if self.weighting != "paper" else {k: v for k, v in plain.items() if k != "weighting"}
+    absent: str = "first"
+    rankers: tuple[str, ...] = ()
+    comparable: tuple[bool, ...] = ()
 
 
-class FusionIndex:
+class FusionIndex(CollectionIndex):
     """Fusion graphs of a collection, with exact search that examines only some of them.
 
     Created by `build` or `open`; read-only, and safe to search from several threads.
@@ -77,24 +99,24 @@ class FusionIndex:
            [2, 1]], dtype=int32)
     """
 
+    KIND: ClassVar[str] = "rankloom index"
+    FORMATS: ClassVar[range] = range(1, 2)
+    settings: Settings
+
     def __init__(self, settings: Settings, arrays: dict[str, Array]) -> None:
         from rankloom._kernels.graphs import Woven
         from rankloom._kernels.search import Postings
 
-        self.settings = settings
-        self.n_items = len(arrays["numbers"])
-        self._arrays = arrays
-        self._order = Order(arrays["numbers"], arrays["places"])
+        super().__init__(settings, arrays)
         self._woven = Woven(*(arrays[name] for name in ROWS))
-        self._postings = Postings(*(arrays[name] for name in ("post_ptr", "post_rows", "post_least")))
-        self._slots = Scratch(self.n_items)
-        self._marks = Scratch(self.n_items + 1)
-        self._ids: Ids | None = None
+        self._postings = Postings(*(arrays[name] for name in POSTINGS))
+        # No row can have more shared vertices than entries: scratch of this size holds them, whatever a file says.
+        self._room = int(np.diff(self._woven.ptr).max(initial=0)) + 1
 
     @classmethod
     def build(
         cls,
-        ranks: Sequence[Ranks],
+        ranks: RankerLists,
         *,
         cutoff: int = 10,
         depth: int = 1000,
@@ -102,6 +124,8 @@ class FusionIndex:
         graph_norm: str = "max",
         comparator: str = "wgu",
         weighting: str = "paper",
+        absent: Absent = "first",
+        comparable: Sequence[bool] | None = None,
         keep_scores: bool = True,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -110,9 +134,10 @@ class FusionIndex:
 
         Parameters
         ----------
-        ranks : sequence of Ranks
+        ranks : sequence of Ranks, or {name: Ranks}
             Collection ranks, one for each ranker: row i is item i's list. Ranks with ids are matched by id; an item
-            without a list gets an empty one.
+            without a list gets an empty one. Rankers given by name are saved with their names, and queries can then be
+            given by name too.
         cutoff : int
             The number of items of each list that make up the graph (the paper's L).
         depth : int
@@ -125,6 +150,11 @@ class FusionIndex:
             How graphs are compared, a name in `COMPARATORS`: "wgu", Eq. (5), or "mcs", Eq. (4).
         weighting : str
             How lists become vertex and edge weights, a name in `WEIGHTINGS`: "paper", Eq. (2) and (3).
+        absent : {"first", "last"}
+            How Eq. (1) treats items that have no list; see `reposition`.
+        comparable : sequence of bool, optional
+            For each ranker, whether a query's score can be compared with an item's, as with vectors and descriptors,
+            but not with BM25 of a few words: external queries then get virtual positions. By default they do not.
         keep_scores : bool
             Store the scores of the lists, which virtual positions of external queries need.
         threads : int, optional
@@ -140,37 +170,40 @@ class FusionIndex:
             raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
         check_choice("comparator", comparator, COMPARATORS)
         check_choice("weighting", weighting, WEIGHTINGS)
-        collection = [r.head(depth) for r in align_collection(ranks)]
-        settings = Settings(len(collection), cutoff, int(depth), reposition, graph_norm, comparator, weighting)
+        names, lists = split_names(ranks)
+        collection = [r.head(depth) for r in align_collection(lists)]
+        if reposition and absent == "first":
+            warn_if_sparse(collection, names)
+        settings = Settings(
+            len(collection),
+            cutoff,
+            int(depth),
+            reposition,
+            graph_norm,
+            comparator,
+            weighting,
+            absent,
+            names,
+            checked_comparable(comparable, len(collection)),
+        )
         run: Any = {"threads": threads, "progress": progress}
         order = Order.of(collection[0])
         inside = (order.inside(r, threads=threads) for r in collection)  # lazily: deep lists take much memory
-        normalized = normalize_collection(inside, cutoff, repositioned=reposition, **run)
+        normalized = normalize_collection(inside, cutoff, repositioned=reposition, absent=absent, **run)
         scratch = Scratch(len(order.numbers))
         woven = weave(normalized, scratch, weighting, **run)
         norms = measure(woven, woven, graph_norm == "minmax", scratch, **run)
         arrays = {
-            **order._asdict(),
+            **shared_arrays(order, collection, keep_scores=reposition and keep_scores),
             **dict(zip(ROWS, woven, strict=True)),
             "norms": norms,
             **postings(woven, norms),
         }
-        if reposition and keep_scores:
-            arrays |= {f"scores_{i}": _scores_of_lists(r) for i, r in enumerate(collection) if r.scores is not None}
-        if collection[0].item_ids is not None:
-            arrays["id_bytes"], arrays["id_ptr"] = pack_ids(collection[0].item_ids)
         return cls(settings, arrays)
-
-    @property
-    def item_ids(self) -> Ids | None:
-        """Ids of the items, if the index was built from ranks with ids."""
-        if self._ids is None and "id_ptr" in self._arrays:
-            self._ids = unpack_ids(self._arrays["id_bytes"], self._arrays["id_ptr"])
-        return self._ids
 
     def search(
         self,
-        queries: Sequence[Ranks] | None = None,
+        queries: RankerLists | None = None,
         k: int = 10,
         *,
         items: Sequence[int | str] | None = None,
@@ -188,18 +221,18 @@ class FusionIndex:
 
         Parameters
         ----------
-        queries : sequence of Ranks, optional
-            External queries: their lists by each ranker, in the order of `build`. By default every item of the
-            collection is a query.
+        queries : sequence of Ranks or {name: Ranks}, optional
+            External queries: their lists by each ranker, in the order of `build`, or by name if the rankers were named.
+            By default every item of the collection is a query.
         k : int
             Number of items to return.
         items : sequence of int or str, optional
             Search only with these items, by number or id.
-        comparator : {"wgu", "mcs"}, optional
+        comparator : str, optional
             Overrides the one given to `build`.
         virtual : bool, optional
             Whether to reposition the lists of external queries by their virtual positions: those that the query
-            would take in each item's list. By default, for rankers with scores in both the index and the queries.
+            would take in each item's list. By default, for the rankers that `build` was told are comparable.
         missing : {"error", "drop", "empty"}
             How to treat an external query that some ranker has no list for.
         threads, progress
@@ -210,98 +243,40 @@ class FusionIndex:
         Ranks
             A row for each query; scores are the similarities, in [0, 1].
         """
-        k = min(whole_number("k", k), self.n_items)
-        if queries is not None and items is not None:
-            raise InputError("Give external queries or items of the collection, not both.")
-        if queries is None and virtual is not None:
-            raise InputError("Virtual positions are for external queries only; omit virtual when searching with items.")
-        if virtual is not None and not isinstance(virtual, bool):
-            raise InputError(f"virtual must be True, False or None; got {virtual!r}.")
-        settings = (comparator or self.settings.comparator, k, threads, progress)
-        if queries is not None:
-            woven, ids = self._weave_external(queries, virtual, missing, threads, progress)
-            rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
-            norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots, threads=threads)
-            return self._search(woven, norms, rows, rows, ids, *settings)
-        if items is not None:
-            if isinstance(items, str) or not isinstance(items, Iterable):
-                raise InputError(f"items must be a list of ids or numbers; got {items!r}.")
-            chosen = np.array([self._number(item) for item in items], np.int32)
-            ids = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
-            rows = self._arrays["places"][chosen]
-            into = np.arange(len(rows), dtype=np.int32)
-            return self._search(self._woven, self._arrays["norms"], rows, into, ids, *settings)
-        rows = np.arange(self.n_items, dtype=np.int32)
-        return self._search(self._woven, self._arrays["norms"], rows, self._arrays["numbers"], self.item_ids, *settings)
+        k = self._check_search(queries, k, items, virtual)
+        chosen, norms = comparator or self.settings.comparator, self._arrays["norms"]
+        if queries is None:
+            return self._answer(self._kernel(self._woven, norms, chosen), *self._item_rows(items), k, threads, progress)
+        woven, ids = self._weave_external(queries, virtual, missing, threads, progress)
+        norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots, threads=threads)
+        rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
+        return self._answer(self._kernel(woven, norms, chosen), rows, rows, ids, k, threads, progress)
 
-    def _search(
-        self,
-        graphs: Woven,
-        norms: Array,
-        rows: Array,
-        into: Array,
-        query_ids: Ids | None,
-        comparator: str,
-        k: int,
-        threads: int | None,
-        progress: Progress | None,
-    ) -> Ranks:
+    def _kernel(self, graphs: Woven, norms: Array, comparator: str) -> Any:
         from rankloom._kernels.search import MCS, OTHER, WGU, compiled, search
 
         chosen = COMPARATORS[comparator]
-        out = np.full((len(rows), k), PAD, np.int32)
-        similarities = np.zeros(out.shape, np.float32)
-        rows, into = rows.view(), into.view()
-        rows.flags.writeable = into.flags.writeable = False
         graph = (graphs, norms, graphs is self._woven)
-        collection = (self._woven, self._arrays["norms"], self._postings, self._arrays["numbers"])
+        collection = (self._woven, self._arrays["norms"], self._postings, self._order.numbers, self._room)
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
         method = (self.settings.graph_norm == "minmax", kind, compiled(chosen.similarity), compiled(chosen.bound))
 
-        def work(start: int, stop: int) -> None:
-            with self._slots.borrowed() as slot, self._marks.borrowed() as seen:
-                search(start, stop, rows, into, *graph, *collection, *method, slot, seen, out, similarities)
+        def kernel(start: int, stop: int, rows: Int32s, into: Int32s, *scratch_and_results: Array) -> None:
+            search(start, stop, rows, into, *graph, *collection, *method, *scratch_and_results)
 
-        run_blocks(work, len(rows), stage="Searching", threads=threads, progress=progress)
-        return Ranks.trusted(out, similarities, self.n_items, item_ids=self.item_ids, query_ids=query_ids)
+        return kernel
 
     def _weave_external(
         self,
-        queries: Sequence[Ranks],
+        queries: RankerLists,
         virtual: bool | None,
         missing: Missing = "error",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[Woven, Ids | None]:
         """Return the graphs of external queries, normalized and woven as those of the collection, and their ids."""
-        check_ranks(queries)
-        if len(queries) != self.settings.n_rankers:
-            raise InputError(
-                f"The index has {self.settings.n_rankers} rankers, and queries need the lists of each, in the same "
-                f"order; got those of {len(queries)}."
-            )
-        aligned = [self._numbered(r).head(self.settings.depth) for r in align(queries, missing=missing)]
-        scores = [self._arrays.get(f"scores_{ranker}") for ranker in range(len(aligned))]
-        normalized = normalize_queries(
-            aligned, scores, self.settings.cutoff, virtual=virtual, threads=threads, progress=progress
-        )
-        inside = [self._order.inside_queries(r) for r in normalized]
-        return weave(inside, self._slots, self.settings.weighting, threads=threads), aligned[0].query_ids
-
-    def _numbered(self, queries: Ranks) -> Ranks:
-        if self.item_ids is not None and queries.item_ids is not None:
-            return queries.renumbered(self.item_ids)
-        if queries.item_ids is not None:
-            raise InputError(
-                "The queries have item ids and the index does not; "
-                "build it from ranks with ids, or search with item numbers."
-            )
-        if queries.n_items > self.n_items:
-            raise InputError(
-                f"The queries rank a collection of {queries.n_items} items, but the index has {self.n_items}; "
-                "rank the same collection."
-            )
-        return queries
+        lists, ids = self._external_lists(queries, virtual, missing, threads, progress)
+        return weave(lists, self._slots, self.settings.weighting, threads=threads), ids
 
     def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
         """Return the explicit fusion graph of an item or of an external query.
@@ -362,53 +337,30 @@ class FusionIndex:
         graph = self.graph(query, virtual=virtual)
         return explain(graph, self.graph(item), comparator or self.settings.comparator)
 
-    def save(self, path: str | Path) -> None:
-        """Write the index to a folder, atomically; an existing index is replaced."""
-        meta = {
-            "kind": KIND,
-            "format": FORMATS[-1],
-            "settings": self.settings.to_dict(),
-            "sizes": {"n_items": self.n_items, "n_entries": len(self._woven.items)},
-            "versions": {"rankloom": __version__, "numpy": np.__version__},
-        }
-        save_folder(Path(path), self._arrays, meta)
+    def _sizes(self) -> dict[str, int]:
+        return {"n_items": self.n_items, "n_entries": len(self._woven.items)}
 
     @classmethod
-    def open(cls, path: str | Path, *, verify: bool = True) -> FusionIndex:
-        """Open a saved index; its arrays are memory-mapped.
-
-        Parameters
-        ----------
-        verify : bool
-            Read all files once to compare their checksums and to check that every item number is in range.
-            Otherwise the index opens immediately, but damage inside a file goes undetected and can crash a search.
-        """
-        arrays, meta = open_folder(Path(path), kind=KIND, formats=FORMATS, verify=verify)
-        settings = Settings(**meta["settings"])
-        check_arrays(arrays, settings.n_rankers, entries=verify, path=path)
+    def _opened(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> FusionIndex:
+        settings = read_settings(Settings, meta.get("settings"), path)
+        with raising(path):
+            _check(arrays, settings, thoroughly=verify)
         return cls(settings, arrays)
 
-    def _number(self, item: int | str) -> int:
-        if isinstance(item, str):
-            if self.item_ids is None:
-                raise InputError(f"The index has no item ids, only numbers 0 to {self.n_items - 1}; got {item!r}.")
-            return self.item_ids.number(item, "item")
-        if not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
-            raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")
-        return int(item)
 
-    def _id(self, number: int) -> str:
-        return str(number) if self.item_ids is None else self.item_ids[number]
-
-    def __len__(self) -> int:
-        return self.n_items
-
-    def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in asdict(self.settings).items())
-        return f"FusionIndex(n_items={self.n_items}, {settings})"
-
-
-def _scores_of_lists(ranks: Ranks) -> NDArray[np.float32]:
-    """Return the scores of collection ranks, with -inf after the end of each list."""
-    assert ranks.scores is not None
-    return np.where(ranks.items == PAD, np.float32(-np.inf), ranks.scores)
+def _check(arrays: Mapping[str, Array], settings: Settings, *, thoroughly: bool) -> None:
+    """Raise `DamageError` if the arrays do not fit together; look at every number if asked to."""
+    if settings.graph_norm not in ("max", "minmax") or settings.absent not in ("first", "last"):
+        raise DamageError("its settings are not valid")
+    n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
+    check_layout(arrays, LAYOUT, {"n": n, "n + 1": n + 1, "entries": entries})
+    check_scores(arrays, settings.n_rankers, n, thoroughly=thoroughly)
+    if not thoroughly:
+        return
+    check_order(arrays)
+    check_rows(arrays, n)
+    # A weighting may give any positive weight; what it gives is finite, and so are norms and sizes.
+    for name in ("row_weights", "row_nearness"):
+        check_values(arrays, name, 0.0, float(np.finfo(np.float32).max))
+    check_values(arrays, "norms", 0.0, float(np.finfo(np.float64).max))
+    check_values(arrays, "post_least", 0.0, np.inf)

@@ -5,17 +5,19 @@ Rescaled scores depend on positions only, so `weave` looks them up in a table.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.errors import InputError
+from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import Progress, Scratch, run_blocks
 
 T = TypeVar("T", bound=np.generic)
+#: The position in the list of an item that has no list.
+Absent = Literal["first", "last"]
 
 
 def normalize_collection(
@@ -23,6 +25,7 @@ def normalize_collection(
     cutoff: int,
     *,
     repositioned: bool = True,
+    absent: Absent = "first",
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Ranks]:
@@ -35,7 +38,7 @@ def normalize_collection(
     """
     if not repositioned:
         return [r.head(cutoff) for r in ranks]
-    return [reposition(r, cutoff, threads=threads, progress=progress) for r in ranks]
+    return [reposition(r, cutoff, absent=absent, threads=threads, progress=progress) for r in ranks]
 
 
 def normalize_queries(
@@ -43,37 +46,45 @@ def normalize_queries(
     scores: Sequence[NDArray[np.float32] | None],
     cutoff: int,
     *,
-    virtual: bool | None = None,
+    virtual: bool | Sequence[bool],
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Ranks]:
-    """Return the lists of external queries, repositioned if scores allow it, then cut.
+    """Return the lists of external queries as graphs are woven from them: repositioned where they can be, then cut.
 
     Parameters
     ----------
     queries : sequence of Ranks
         One for each ranker.
     scores : sequence of arrays or None
-        The scores of the items' lists by each ranker, as for `reposition_queries`.
-    virtual : bool, optional
-        Whether to use virtual positions; by default, for rankers with scores in both the index and the queries.
+        The scores of the items' lists by each ranker, as `reposition_queries` takes them.
+    virtual : bool, or sequence of bool
+        Whether queries get virtual positions. For all rankers, which must then have scores; or for each, where those
+        without scores are only cut.
     """
+    wanted = [virtual] * len(queries) if isinstance(virtual, bool) else list(virtual)
     normalized = []
-    for number, (ranks, own) in enumerate(zip(queries, scores, strict=True), 1):
-        if virtual and (own is None or ranks.scores is None):
+    for number, (ranks, own, use) in enumerate(zip(queries, scores, wanted, strict=True), 1):
+        scored = own is not None and ranks.scores is not None
+        if virtual is True and not scored:
             raise InputError(
-                f"Virtual positions need scores in the index and in the queries; ranker {number} has none in "
+                f"Virtual positions need scores on both sides; ranker {number} has none in "
                 f"{'the index' if own is None else 'the queries'}. Search with virtual=False."
             )
-        if virtual is False or own is None or ranks.scores is None:
-            normalized.append(ranks.head(cutoff))
-        else:
+        if own is not None and scored and use:
             normalized.append(reposition_queries(ranks, own, cutoff, threads=threads, progress=progress))
+        else:
+            normalized.append(ranks.head(cutoff))
     return normalized
 
 
 def reposition(
-    ranks: Ranks, cutoff: int | None = None, *, threads: int | None = None, progress: Progress | None = None
+    ranks: Ranks,
+    cutoff: int | None = None,
+    *,
+    absent: Absent = "first",
+    threads: int | None = None,
+    progress: Progress | None = None,
 ) -> Ranks:
     r"""Move up the items whose own lists contain the query.
 
@@ -89,6 +100,9 @@ def reposition(
         Collection ranks: row i is item i's list.
     cutoff : int, optional
         Length to cut the lists to afterwards.
+    absent : {"first", "last"}
+        The position of i in the list of an item j that has no list at all. "first" is the authors' rule: the length of
+        an empty list is 0, so the position is 1, and j moves up. "last" takes the position after the longest list.
 
     Returns
     -------
@@ -105,10 +119,17 @@ def reposition(
 
     >>> reposition(Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 3], [3, 2, 1]])).items[0]
     array([0, 1, 2], dtype=int32)
+
+    Item 2 has no list:
+
+    >>> some = Ranks([[0, 1, 2, 3], [1, 2, 3, 0], [-1, -1, -1, -1], [3, 0, 1, 2]])
+    >>> reposition(some).items[0], reposition(some, absent="last").items[0]
+    (array([0, 2, 1, 3], dtype=int32), array([0, 3, 1, 2], dtype=int32))
     """
     from rankloom._kernels import lists as kernels
 
-    if ranks.n_queries != ranks.n_items:
+    check_choice("rule for items without a list", absent, get_args(Absent))
+    if ranks.kind == "queries" or ranks.n_queries != ranks.n_items:
         raise InputError(
             f"Repositioning needs collection ranks, a row for each item; got {ranks.n_queries} rows, "
             f"{ranks.n_items} items. Use Ranks.as_collection() if the rows have ids."
@@ -117,16 +138,17 @@ def reposition(
         raise InputError(f"cutoff must be at least 1; got {cutoff}.")
     lists = contiguous(ranks.items)
     lengths = frozen(ranks.lengths())
+    unlisted = np.where(lengths == 0, ranks.depth, lengths) + 1 if absent == "last" else lengths + 1
     back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, columns=True)
     out = np.empty((ranks.n_items, min(cutoff or ranks.depth, ranks.depth)), np.int32)
     scratch = Scratch(ranks.n_items)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as position:
-            kernels.reposition(start, stop, lists, lengths, *back, position, out)
+            kernels.reposition(start, stop, lists, lengths, frozen(unlisted), *back, position, out)
 
     run_blocks(work, ranks.n_items, stage="Repositioning", threads=threads, progress=progress)
-    return Ranks.trusted(out, None, ranks.n_items, item_ids=ranks.item_ids, query_ids=ranks.query_ids)
+    return ranks.replaced(items=out, scores=None)
 
 
 def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
@@ -183,7 +205,7 @@ def reposition_queries(
         threads=threads,
         progress=progress,
     )
-    return Ranks.trusted(out, None, queries.n_items, item_ids=queries.item_ids, query_ids=queries.query_ids)
+    return queries.replaced(items=out, scores=None)
 
 
 def contiguous(array: NDArray[T]) -> NDArray[T]:
@@ -208,13 +230,7 @@ def rescale(ranks: Ranks) -> Ranks:
     >>> rescale(Ranks([[3, 1, 2], [0, -1, -1]])).scores.tolist()
     [[1.0, 0.550000011920929, 0.10000000149011612], [1.0, 0.0, 0.0]]
     """
-    return Ranks.trusted(
-        ranks.items,
-        rescaled_steps(ranks.depth)[ranks.lengths()],
-        ranks.n_items,
-        item_ids=ranks.item_ids,
-        query_ids=ranks.query_ids,
-    )
+    return ranks.replaced(scores=rescaled_steps(ranks.depth)[ranks.lengths()])
 
 
 def rescaled_steps(depth: int) -> NDArray[np.float32]:

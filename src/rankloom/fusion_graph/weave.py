@@ -11,7 +11,7 @@ given by a *weighting*, a function of positions and rescaled scores; the paper's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.errors import IndexFileError, InputError
+from rankloom.errors import InputError
 from rankloom.fusion_graph.normalize import contiguous, rescaled_steps
 from rankloom.ranks import Ranks, stack_lists
 from rankloom.registry import Registry
@@ -200,61 +200,3 @@ def postings(woven: Woven, norms: NDArray[np.float64]) -> dict[str, Array]:
     smallest = np.empty(len(norms), np.float64)
     min_sizes(ptr, rows, norms, smallest)
     return {"post_ptr": ptr, "post_rows": rows, "post_least": frozen(smallest)}
-
-
-#: The arrays of an index: dtype, and shape in terms of the number n of items and the entries of the matrices.
-ARRAYS = {
-    "numbers": ("int32", "n"),
-    "places": ("int32", "n"),
-    "row_ptr": ("int64", "n + 1"),
-    "row_items": ("uint32", "entries"),
-    "row_weights": ("float32", "entries"),
-    "row_nearness": ("float32", "entries"),
-    "norms": ("float64", "n, 5"),
-    "post_ptr": ("int64", "n + 1"),
-    "post_rows": ("uint32", "entries"),
-    "post_least": ("float64", "n"),
-}
-
-
-def check_arrays(arrays: Mapping[str, Array], n_rankers: int, *, entries: bool, path: object) -> None:
-    """Raise IndexFileError if the arrays of an opened index are inconsistent: kernels would read out of bounds.
-
-    Parameters
-    ----------
-    entries : bool
-        Also check that all pointers and item numbers are in range.
-    """
-    wrong = next((name for name in ARRAYS if name not in arrays), None) or _misshapen(arrays, n_rankers)
-    if wrong is None and entries:
-        wrong = _out_of_range(arrays)
-    if wrong is not None:
-        raise IndexFileError(
-            f"The index at {path} is damaged: {wrong}.npy does not match the other files; build it again."
-        )
-
-
-def _misshapen(arrays: Mapping[str, Array], n_rankers: int) -> str | None:
-    n, n_entries = len(arrays["numbers"]), arrays["row_items"].size
-    shapes = {"n": (n,), "n + 1": (n + 1,), "entries": (n_entries,), "n, 5": (n, 5)}
-    for name, (dtype, shape) in ARRAYS.items():
-        if arrays[name].dtype != dtype or arrays[name].shape != shapes[shape]:
-            return name
-    for name in (f"scores_{ranker}" for ranker in range(n_rankers)):
-        if name in arrays and (arrays[name].dtype != "float32" or arrays[name].ndim != 2 or len(arrays[name]) != n):
-            return name
-    return None
-
-
-def _out_of_range(arrays: Mapping[str, Array]) -> str | None:
-    n, n_entries = len(arrays["numbers"]), arrays["row_items"].size
-    for name in ("row_ptr", "post_ptr"):
-        ptr = arrays[name]
-        if ptr[0] != 0 or ptr[-1] != n_entries or (np.diff(ptr) < 0).any():
-            return name
-    for name in ("row_items", "post_rows"):
-        if arrays[name].max(initial=0) >= max(n, 1):
-            return name
-    if not np.array_equal(np.sort(arrays["numbers"]), np.arange(n)):
-        return "numbers"
-    return None if np.array_equal(arrays["places"][arrays["numbers"]], np.arange(n)) else "places"

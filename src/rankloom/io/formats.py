@@ -4,11 +4,12 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rankloom.errors import InputError
 from rankloom.io.npz import read_npz, write_npz
 from rankloom.io.text_file import FilePath
 from rankloom.io.trec import read_run, write_run
 from rankloom.io.udlf import read_udlf_ranks, write_udlf_ranks
-from rankloom.ranks import Ranks
+from rankloom.ranks import Kind, Ranks
 from rankloom.registry import Registry
 
 
@@ -30,7 +31,7 @@ FORMATS.register("udlf")(Format(read_udlf_ranks, write_udlf_ranks))
 DEFAULT = "trec"
 
 
-def read_ranks(path: FilePath, *, format: str | None = None) -> Ranks:
+def read_ranks(path: FilePath, *, format: str | None = None, kind: Kind | None = None) -> Ranks:
     """Read ranks from a file.
 
     Parameters
@@ -39,6 +40,9 @@ def read_ranks(path: FilePath, *, format: str | None = None) -> Ranks:
     format : str, optional
         A name in `FORMATS`: "trec", "npz" or "udlf" (lists of numbers). By default the suffix of the file decides,
         ignoring a final ``.gz``: ``.npz`` is npz, anything else trec.
+    kind : {"collection", "queries"}, optional
+        Whether these are the lists of the items of a collection, or of queries; by default as the file says, if its
+        format does.
 
     Raises
     ------
@@ -56,7 +60,12 @@ def read_ranks(path: FilePath, *, format: str | None = None) -> Ranks:
     Traceback (most recent call last):
     rankloom.errors.UnknownNameError: Unknown format 'npy'; choose from npz, trec, udlf. Did you mean 'npz'?
     """
-    return FORMATS[format or format_of(path)].read(path)
+    ranks = FORMATS[format or format_of(path)].read(path)
+    if kind is None or kind == ranks.kind:
+        return ranks
+    if ranks.kind is not None:
+        raise InputError(f"{path} has lists of kind {ranks.kind!r}; got kind={kind!r}.")
+    return ranks.of_kind(kind)
 
 
 def write_ranks(ranks: Ranks, path: FilePath, *, format: str | None = None) -> None:

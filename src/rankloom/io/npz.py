@@ -77,7 +77,7 @@ def unpack_ids(blob: NDArray[np.uint8], ptr: NDArray[np.int64]) -> Ids:
 def write_npz(ranks: Ranks, path: FilePath) -> None:
     """Write ranks with their scores and ids as NumPy arrays; no suffix is added to `path`.
 
-    The arrays are ``format`` (the number 1), ``items``, ``n_items``, and if present ``scores``, ``item_ids``,
+    The arrays are ``format`` (the number 1), ``items``, ``n_items``, and if present ``scores``, ``kind``, ``item_ids``,
     ``item_ids_ptr``, ``query_ids``, ``query_ids_ptr`` (see `pack_ids`).
 
     Raises
@@ -96,6 +96,8 @@ def write_npz(ranks: Ranks, path: FilePath) -> None:
     arrays: Arrays = {"format": np.array(FORMAT), "items": ranks.items, "n_items": np.array(ranks.n_items)}
     if ranks.scores is not None:
         arrays["scores"] = ranks.scores
+    if ranks.kind is not None:
+        arrays["kind"] = np.array(ranks.kind)
     for name, ids in (("item_ids", ranks.item_ids), ("query_ids", ranks.query_ids)):
         if ids is not None:
             arrays[name], arrays[f"{name}_ptr"] = pack_ids(ids)
@@ -139,6 +141,7 @@ def _ranks(arrays: Arrays) -> Ranks:
         arrays["n_items"].item(),
         item_ids=_ids(arrays, "item_ids"),
         query_ids=_ids(arrays, "query_ids"),
+        kind=arrays["kind"].item() if "kind" in arrays else None,
     )
 
 

@@ -80,7 +80,7 @@ def read_udlf_ranks(
     if ids is not None:
         _check_count(path, len(items), "lists", list_file, len(ids))
     _check_item_numbers(path, items, lines)
-    return Ranks.trusted(items, None, len(items), item_ids=ids, query_ids=ids)
+    return Ranks.trusted(items, None, len(items), item_ids=ids, query_ids=ids, kind="collection")
 
 
 def _check_depth(depth: int | None) -> None:
@@ -295,7 +295,7 @@ def read_udlf_matrix(
 
     items, best = nearest(n_items, n_items, depth, costs, own=True)
     next(rows, None)  # raises if anything follows the last row
-    return Ranks.trusted(items, 0 - best, n_items, item_ids=ids, query_ids=ids)
+    return Ranks.trusted(items, 0 - best, n_items, item_ids=ids, query_ids=ids, kind="collection")
 
 
 def _width(path: FilePath) -> int:

@@ -18,7 +18,7 @@ from rankloom.io.cache import Arrays, Cache, digest_bytes
 from rankloom.rankers.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError
-from rankloom.ranks import Ids, Ranks
+from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress
 from rankloom.version import __version__
@@ -177,7 +177,7 @@ class _Work:
                 unchanged,
                 (len(collection), len(collection)),
             )
-            own = with_ids(own, collection.ids, own.query_ids or collection.ids)
+            own = with_ids(own, collection.ids, own.query_ids or collection.ids, "collection")
         if collection.queries is None:
             return Lists(cast(Ranks, own), own, seconds)
         queries = cast(Sequence[Any], collection.queries.part(ranker.part))
@@ -188,7 +188,7 @@ class _Work:
             unchanged,
             (len(collection.queries.ids), len(collection)),
         )
-        return Lists(with_ids(ranks, collection.ids, collection.queries.ids), own, seconds + more)
+        return Lists(with_ids(ranks, collection.ids, collection.queries.ids, "queries"), own, seconds + more)
 
     def _cached(
         self,
@@ -211,7 +211,7 @@ class _Work:
         return ranks, seconds
 
 
-def with_ids(ranks: Ranks, item_ids: Ids, query_ids: Ids) -> Ranks:
+def with_ids(ranks: Ranks, item_ids: Ids, query_ids: Ids, kind: Kind) -> Ranks:
     """Return ranks with the ids of a collection; ranks that already have item ids keep them."""
     ids = item_ids if ranks.item_ids is None else ranks.item_ids
     if (ranks.n_queries, ranks.n_items) != (len(query_ids), len(ids)):
@@ -219,7 +219,7 @@ def with_ids(ranks: Ranks, item_ids: Ids, query_ids: Ids) -> Ranks:
             f"A ranker must return {len(query_ids)} lists over {len(ids)} items; got {ranks.n_queries} over "
             f"{ranks.n_items}. Check it with check_ranker."
         )
-    return Ranks.trusted(ranks.items, ranks.scores, ranks.n_items, item_ids=ids, query_ids=query_ids)
+    return ranks.replaced(item_ids=ids, query_ids=query_ids, kind=kind)
 
 
 def _after_skipping(error: InputError, skipped: Mapping[str, str]) -> InputError:

@@ -1,0 +1,191 @@
+r"""The rows that weft compares: what an item's neighbors list, ranker by ranker and fused.
+
+With :math:`F_r[q, a] = g(p)`, :math:`g(p) = 1 - \ln p / \ln(L + 1)`, for the item a at position p of q's list by ranker
+r (repositioned by Eq. 1, cut to L, q itself first), a row is expanded by its E largest entries A:
+
+.. math:: X_r[q] = \sum_{a \in A} F_r[q, a]\, F_r[a] \Big/ \sum_{a \in A} F_r[q, a]
+
+and likewise the fused row, of :math:`F_w = m \sum_r w_r F_r`. All m + 1 fields of an item stand side by side on one
+pattern of items, the fused one first, in whole units of 1 / 32768: sums are exact in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom._kernels import frozen
+from rankloom.fusion_graph.weave import Order
+from rankloom.ranks import PAD, Ranks
+from rankloom.threads import Progress, Scratch, run_blocks
+
+if TYPE_CHECKING:
+    from rankloom._kernels.weft import Postings, Rows
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+ROW_BLOCK = 1024  # rows expanded at a time: each block has room for the widest rows
+OVERLAP_DEPTH = 10  # positions that rank-biased overlap looks at
+OVERLAP_PERSISTENCE = 0.9
+
+
+def nearness(cutoff: int) -> Floats:
+    """Return g(p) for the positions 1 to `cutoff`: 1 for the first, near 0 for the last.
+
+    Examples
+    --------
+    >>> nearness(3).round(2).tolist()
+    [1.0, 0.5, 0.21]
+    """
+    weights: Floats = frozen(1.0 - np.log(np.arange(1, cutoff + 1)) / np.log(cutoff + 1))
+    return weights
+
+
+def stacked(ranks: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
+    """Return lists as one array of shape (rankers, rows, cutoff), padded."""
+    lists = np.full((len(ranks), ranks[0].n_queries, cutoff), PAD, np.int32)
+    for layer, r in zip(lists, ranks, strict=True):
+        layer[:, : min(cutoff, r.depth)] = r.items[:, :cutoff]
+    return lists
+
+
+def item_lists(normalized: Sequence[Ranks], cutoff: int, *, threads: int | None = None) -> NDArray[np.int32]:
+    """Return the lists of a collection's items, each item first in its own, of shape (rankers, items, cutoff)."""
+    from rankloom._kernels.weft import own_first
+
+    lists = stacked(normalized, cutoff)
+
+    def work(start: int, stop: int) -> None:
+        for layer in lists:
+            own_first(start, stop, layer)
+
+    run_blocks(work, lists.shape[1], stage="Reordering", threads=threads)
+    return frozen(lists)
+
+
+def expand(
+    own: NDArray[np.int32],
+    lists: NDArray[np.int32],
+    order: Order,
+    shares: Floats,
+    scratch: Scratch,
+    *,
+    inside: bool,
+    neighbors: int,
+    width: int | None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Rows:
+    """Return the expanded rows of lists.
+
+    Parameters
+    ----------
+    own : int32 array of shape (rankers, rows, cutoff)
+        The lists to expand: those of the items (`inside`), or of external queries.
+    lists : int32 array of shape (rankers, items, cutoff)
+        The lists of the items.
+    shares : float64 array
+        The weight of each ranker, 1 in all.
+    neighbors : int
+        E: how many entries a row is expanded by, itself among them.
+    width : int or None
+        How many entries of each field are kept.
+    """
+    from rankloom._kernels import weft as kernels
+
+    m, n_rows, length = own.shape
+    near = nearness(length)
+    room = m * length * (2 * neighbors - 1) + 1  # entries that one row can have before it is cut
+    kept = room if width is None else min(room, (m + 1) * width + 1)
+    limit = np.iinfo(np.int64).max if width is None else width
+    sizes, ends = np.empty((n_rows, m + 1), np.uint32), np.empty(n_rows, np.int64)
+    blocks: dict[int, tuple[Array, Array]] = {}
+
+    def work(start: int, stop: int) -> None:
+        items = np.empty((stop - start) * kept + room, np.uint32)
+        weights = np.empty((items.size, m + 1), np.uint16)
+        with scratch.borrowed() as slot:
+            kernels.expand(
+                *(start, stop, own, lists, inside, near, shares, order.numbers, neighbors, limit),
+                *(slot, ends[start:stop], items, weights, sizes[start:stop]),
+            )
+        used = ends[stop - 1]
+        blocks[start] = items[:used].copy(), weights[:used].copy()
+
+    run_blocks(work, n_rows, stage="Expanding", block=ROW_BLOCK, threads=threads, progress=progress)
+    return _joined(blocks, ends, sizes)
+
+
+def _joined(blocks: dict[int, tuple[Array, Array]], ends: Array, sizes: Array) -> Rows:
+    """Return rows from blocks of them, which are let go of one by one."""
+    from rankloom._kernels.weft import Rows
+
+    starts = sorted(blocks)
+    ptr = np.zeros(len(ends) + 1, np.int64)
+    total = 0
+    for start, stop in zip(starts, [*starts[1:], len(ends)], strict=True):
+        ptr[start + 1 : stop + 1] = ends[start:stop] + total
+        total += len(blocks[start][0])
+    items, weights = np.empty(total, np.uint32), np.empty((total, sizes.shape[1]), np.uint16)
+    for start in starts:
+        some, heavy = blocks.pop(start)
+        items[ptr[start] : ptr[start] + len(some)] = some
+        weights[ptr[start] : ptr[start] + len(some)] = heavy
+    return Rows(frozen(ptr), frozen(items), frozen(weights), frozen(sizes))
+
+
+def transpose(rows: Rows) -> Postings:
+    """Return the rows that have each item, and the smallest size of those in each field."""
+    from rankloom._kernels.lists import transposed
+    from rankloom._kernels.weft import Postings, least_sizes
+
+    n_items = len(rows.ptr) - 1
+    ptr, found, _ = transposed(rows.ptr, rows.items, n_items, columns=False)
+    least = np.empty((n_items, rows.sizes.shape[1]), np.uint32)
+    least_sizes(ptr, found, rows.sizes, least)
+    return Postings(ptr, found, frozen(least))
+
+
+def field_parts(shares: Floats) -> Floats:
+    """Return how much each field counts in the score: half the fused one, half the rankers by weight."""
+    parts: Floats = frozen(np.concatenate([[0.5], shares / 2]))
+    return parts
+
+
+def rarity(lists: NDArray[np.int32], scratch: Scratch, *, threads: int | None = None) -> Floats:
+    r"""Return how unlike the others each ranker is, 1 in all: :math:`u_r \propto 1 / \sum_s \mathrm{RBO}(r, s)`."""
+    m = len(lists)
+    overlaps = np.eye(m)
+    for r in range(m):
+        for s in range(r):
+            overlaps[r, s] = overlaps[s, r] = mean_overlap(lists[r], lists[s], scratch, threads=threads)
+    unlike: Floats = 1 / overlaps.sum(axis=1)
+    return frozen(unlike / unlike.sum())
+
+
+def mean_overlap(one: Array, other: Array, scratch: Scratch, *, threads: int | None = None) -> float:
+    r"""Return the mean rank-biased overlap of the first 10 positions of two rankers' lists, row by row.
+
+    .. math:: \mathrm{RBO} = \frac{1 - p}{1 - p^{10}} \sum_{d=1}^{10} p^{d-1} |\tau^d \cap \sigma^d| / d, \quad p = 0.9
+
+    References
+    ----------
+    Webber, Moffat, Zobel (2010), A similarity measure for indefinite rankings, doi:10.1145/1852102.1852106
+    """
+    from rankloom._kernels.weft import rank_overlaps
+
+    p, depth = OVERLAP_PERSISTENCE, OVERLAP_DEPTH
+    gains = p ** np.arange(depth) / np.arange(1, depth + 1)
+    tail = frozen((1 - p) / (1 - p**depth) * np.cumsum(gains[::-1])[::-1])
+    out = np.empty(len(one))
+
+    def work(start: int, stop: int) -> None:
+        with scratch.borrowed() as position:
+            rank_overlaps(start, stop, one, other, tail, position, out)
+
+    run_blocks(work, len(out), stage="Agreement", threads=threads)
+    return float(out.mean()) if len(out) else 1.0

@@ -1,0 +1,246 @@
+"""What the indexes of a collection share: ids, the lists of external queries, blocks of queries, files.
+
+`FusionIndex` and `WeftIndex` differ in what the row of an item holds and in how two rows compare.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom._kernels import frozen
+from rankloom.align import Missing, RankerLists, align, by_name
+from rankloom.errors import InputError, RankloomWarning, whole_number
+from rankloom.fusion_graph.normalize import normalize_queries
+from rankloom.fusion_graph.weave import Order
+from rankloom.io.array_folder import open_folder, save_folder
+from rankloom.io.npz import pack_ids, unpack_ids
+from rankloom.ranks import PAD, Ids, Kind, Ranks
+from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.version import __version__
+
+Array = NDArray[Any]
+Int32s = NDArray[np.int32]
+MAX_EMPTY_SHARE = 0.1  # of the items, before a warning
+#: (start, stop, rows, into, slot, seen, items, similarities) answers the queries `rows[start:stop]`.
+Kernel = Callable[[int, int, Int32s, Int32s, Array, Array, Array, Array], None]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """The settings that every index has; those with a default are written to disk only if they differ from it."""
+
+    n_rankers: int
+    cutoff: int
+    depth: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+
+
+class CollectionIndex(ABC):
+    """Arrays over the items of a collection, searched exactly; read-only, and safe to search from several threads.
+
+    Parameters
+    ----------
+    arrays : dict of arrays
+        `numbers` and `places` (see `Order`), those of the method, the scores of the items' lists by each ranker that
+        has scores (`scores_0`, ...), and packed ids.
+    """
+
+    KIND: ClassVar[str]  #: what the folder on disk says it is
+    FORMATS: ClassVar[range]  #: the format numbers that this version reads; it writes the last
+
+    def __init__(self, settings: Any, arrays: dict[str, Array]) -> None:
+        self.settings = settings
+        self.n_items = len(arrays["numbers"])
+        self._arrays = arrays
+        self._order = Order(arrays["numbers"], arrays["places"])
+        self._slots = Scratch(self.n_items)
+        self._marks = Scratch(self.n_items + 1)
+        self._ids: Ids | None = None
+
+    @property
+    def item_ids(self) -> Ids | None:
+        """Ids of the items, if the index was built with ids."""
+        if self._ids is None and "id_ptr" in self._arrays:
+            self._ids = unpack_ids(self._arrays["id_bytes"], self._arrays["id_ptr"])
+        return self._ids
+
+    @abstractmethod
+    def _sizes(self) -> dict[str, int]:
+        """Return the sizes that `save` writes down."""
+
+    @classmethod
+    @abstractmethod
+    def _opened(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> Self:
+        """Return an index of arrays read from disk, checked."""
+
+    def _external_lists(
+        self,
+        queries: RankerLists,
+        virtual: bool | None,
+        missing: Missing,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> tuple[list[Ranks], Ids | None]:
+        """Return the lists of external queries, normalized as the items' were, in the numbering of the index."""
+        settings = self.settings
+        given = by_name(queries, settings.rankers)
+        if len(given) != settings.n_rankers:
+            raise InputError(
+                f"The index has {settings.n_rankers} rankers, and queries need the lists of each, in the same order; "
+                f"got those of {len(given)}."
+            )
+        aligned = [self._numbered(r).head(settings.depth) for r in align(given, missing=missing)]
+        scores = [self._arrays.get(f"scores_{ranker}") for ranker in range(settings.n_rankers)]
+        wanted = virtual if virtual is not None else settings.comparable or False
+        normalized = normalize_queries(
+            aligned, scores, settings.cutoff, virtual=wanted, threads=threads, progress=progress
+        )
+        return [self._order.inside_queries(r) for r in normalized], aligned[0].query_ids
+
+    def _numbered(self, queries: Ranks) -> Ranks:
+        """Return query ranks over the numbering of the items."""
+        if self.item_ids is not None and queries.item_ids is not None:
+            return queries.renumbered(self.item_ids)
+        if queries.item_ids is not None:
+            raise InputError(
+                "The queries have item ids and the index does not; build it from ranks with ids, or search by number."
+            )
+        if queries.n_items > self.n_items:
+            raise InputError(
+                f"The queries are over a collection of {queries.n_items} items, the index over {self.n_items}; "
+                "rank the same collection."
+            )
+        return queries
+
+    def _item_rows(self, items: Sequence[int | str] | None) -> tuple[Int32s, Int32s, Ids | None]:
+        """Return the rows of items, where their answers go, and their ids; all items by default."""
+        if items is None:
+            return np.arange(self.n_items, dtype=np.int32), self._order.numbers, self.item_ids
+        if isinstance(items, str) or not isinstance(items, Iterable):
+            raise InputError(f"items must be a list of ids or numbers; got {items!r}.")
+        chosen = np.array([self._number(item) for item in items], np.int32)
+        ids = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
+        return self._order.places[chosen], np.arange(len(chosen), dtype=np.int32), ids
+
+    def _answer(
+        self,
+        kernel: Kernel,
+        rows: Int32s,
+        into: Int32s,
+        ids: Ids | None,
+        k: int,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Ranks:
+        """Run a kernel over blocks of queries and return what it found."""
+        found = np.full((len(rows), k), PAD, np.int32)
+        similarities = np.zeros(found.shape, np.float32)
+        chosen, targets = frozen(rows.view()), frozen(into.view())
+
+        def work(start: int, stop: int) -> None:
+            with self._slots.borrowed() as slot, self._marks.borrowed() as seen:
+                kernel(start, stop, chosen, targets, slot, seen, found, similarities)
+
+        run_blocks(work, len(rows), stage="Searching", threads=threads, progress=progress)
+        kind: Kind = "collection" if ids is self.item_ids and into is self._order.numbers else "queries"
+        return Ranks.trusted(found, similarities, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
+
+    def _check_search(self, queries: object, k: int, items: object, virtual: object) -> int:
+        """Return how many items to find, at most all; raise for arguments that do not go together."""
+        if queries is not None and items is not None:
+            raise InputError("Give external queries or items of the collection, not both.")
+        if queries is None and virtual is not None:
+            raise InputError("Virtual positions are for external queries only; omit virtual when searching with items.")
+        if virtual is not None and not isinstance(virtual, bool):
+            raise InputError(f"virtual must be True, False or None; got {virtual!r}.")
+        return min(whole_number("k", k), self.n_items)
+
+    def save(self, path: str | Path) -> None:
+        """Write the index to a folder, completely or not at all; an index that is there already is replaced."""
+        versions = {"rankloom": __version__, "numpy": np.__version__}
+        described = {"settings": self.settings.to_dict(), "sizes": self._sizes(), "versions": versions}
+        meta = {"kind": self.KIND, "format": self.FORMATS[-1], **described}
+        save_folder(Path(path), self._arrays, meta)
+
+    @classmethod
+    def open(cls, path: str | Path, *, verify: bool = True) -> Self:
+        """Open a saved index; its arrays are memory-mapped.
+
+        Parameters
+        ----------
+        verify : bool
+            Read all files once, compare their checksums and check that every number points into the collection.
+            Without it the index opens at once, but damage inside a file can go unseen, and a search of damaged files
+            can crash.
+        """
+        arrays, meta = open_folder(Path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
+        return cls._opened(arrays, meta, verify=verify, path=Path(path))
+
+    def _number(self, item: int | str) -> int:
+        if isinstance(item, str):
+            if self.item_ids is None:
+                raise InputError(f"The index has no ids, only numbers 0 to {self.n_items - 1}; got {item!r}.")
+            return self.item_ids.number(item, "item")
+        if not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
+            raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")
+        return int(item)
+
+    def _id(self, number: int) -> str:
+        return str(number) if self.item_ids is None else self.item_ids[number]
+
+    def __len__(self) -> int:
+        return self.n_items
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{one.name}={getattr(self.settings, one.name)!r}" for one in fields(self.settings))
+        return f"{type(self).__name__}(n_items={self.n_items}, {settings})"
+
+
+def warn_if_sparse(collection: Sequence[Ranks], names: Sequence[str]) -> None:
+    """Warn if a ranker has no list for many items: by the authors' reading of Eq. 1 these move up in other lists."""
+    for number, ranks in enumerate(collection):
+        n_empty = int((ranks.lengths() == 0).sum())
+        if n_empty > MAX_EMPTY_SHARE * max(ranks.n_items, 1):
+            name = repr(names[number]) if names else str(number + 1)
+            warnings.warn(
+                f"Ranker {name} has no list for {n_empty} of {ranks.n_items} items, and by the authors' rule they move "
+                "up in the lists of others; absent='last' moves them down.",
+                RankloomWarning,
+                stacklevel=3,
+            )
+
+
+def shared_arrays(order: Order, collection: Sequence[Ranks], *, keep_scores: bool) -> dict[str, Array]:
+    """Return the arrays that every index has: the order of items, the scores of lists where asked for, packed ids."""
+    arrays: dict[str, Array] = dict(order._asdict())
+    if keep_scores:
+        arrays |= {f"scores_{i}": _list_scores(r) for i, r in enumerate(collection) if r.scores is not None}
+    if collection[0].item_ids is not None:
+        arrays["id_bytes"], arrays["id_ptr"] = pack_ids(collection[0].item_ids)
+    return arrays
+
+
+def checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[bool, ...]:
+    """Return whether each ranker's scores are comparable; () if it was not said."""
+    if given is None:
+        return ()
+    if isinstance(given, str) or len(given) != n_rankers or not all(isinstance(one, bool | np.bool_) for one in given):
+        raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {given!r}.")
+    return tuple(map(bool, given))
+
+
+def _list_scores(ranks: Ranks) -> NDArray[np.float32]:
+    """Return the scores of collection ranks, -inf after the end of a list."""
+    assert ranks.scores is not None
+    return np.where(ranks.items == PAD, np.float32(-np.inf), ranks.scores)

@@ -1,0 +1,140 @@
+"""Checks of an index read from disk: kernels trust its arrays, so nothing in them may point outside.
+
+Checksums find damage. These checks find files that were made wrong, whatever their checksums say: every number points
+into the collection, rows hold different items, weights are finite and in range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import IndexFileError
+from rankloom.threads import Scratch, run_blocks
+
+Array = NDArray[Any]
+#: name of an array -> its type and its shape, in terms of named sizes
+Layout = Mapping[str, tuple[str, tuple[str | int, ...]]]
+S = TypeVar("S")
+
+MAX_RANKERS = 10_000
+MAX_SETTING = 2**31 - 1
+SHARED: Layout = {"numbers": ("int32", ("n",)), "places": ("int32", ("n",))}  # of every index
+
+
+class DamageError(Exception):
+    """An array or a setting that is wrong; the message names it."""
+
+
+@contextmanager
+def raising(path: object) -> Iterator[None]:
+    """Turn `DamageError` into an `IndexFileError` that names the index."""
+    try:
+        yield
+    except DamageError as damage:
+        raise IndexFileError(f"The index at {path} is damaged: {damage}; build it again.") from None
+
+
+def read_settings(kind: type[S], given: object, path: object) -> S:
+    """Return settings from plain data; a missing, unknown or impossible one is an `IndexFileError`."""
+    with raising(path):
+        if not isinstance(given, Mapping):
+            raise DamageError("it has no settings")
+        known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+        for name, field in known.items():
+            required = field.default is MISSING
+            if (required and name not in given) or (name in given and not _fits(given[name], str(field.type))):
+                raise DamageError(f"its setting {name!r} is not valid")
+        unknown = next((name for name in given if name not in known), None)
+        if unknown is not None:
+            raise DamageError(f"its setting {unknown!r} is unknown")
+        if given["n_rankers"] > MAX_RANKERS:
+            raise DamageError("its setting 'n_rankers' is not valid")
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    raise AssertionError  # the block above returns or raises
+
+
+def _fits(value: object, annotation: str) -> bool:
+    for one in annotation.split(" | "):
+        if one == "None" and value is None:
+            return True
+        if one == "bool" and isinstance(value, bool):
+            return True
+        if one == "int" and isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_SETTING:
+            return True
+        if one == "str" and isinstance(value, str):
+            return True
+        item = {"tuple[str, ...]": str, "tuple[bool, ...]": bool}.get(one)
+        if item is not None and isinstance(value, list | tuple) and all(isinstance(v, item) for v in value):
+            return True
+    return False
+
+
+def check_layout(arrays: Mapping[str, Array], layout: Layout, sizes: Mapping[str, int]) -> None:
+    """Raise `DamageError` unless every array is there, with its type and shape."""
+    for name, (dtype, shape) in layout.items():
+        if name not in arrays:
+            raise DamageError(f"{name}.npy is missing")
+        expected = tuple(sizes[size] if isinstance(size, str) else size for size in shape)
+        if arrays[name].dtype != dtype or arrays[name].shape != expected:
+            raise DamageError(f"{name}.npy does not fit the others")
+
+
+def check_order(arrays: Mapping[str, Array]) -> None:
+    """Raise `DamageError` unless `numbers` and `places` are permutations, each the other's inverse."""
+    numbers, places = arrays["numbers"], arrays["places"]
+    n = len(numbers)
+    inside = n == 0 or (numbers.min() >= 0 and numbers.max() < n and places.min() >= 0 and places.max() < n)
+    if not inside or not np.array_equal(places[numbers], np.arange(n)):
+        raise DamageError("numbers.npy does not fit the others")
+
+
+def check_rows(arrays: Mapping[str, Array], n_items: int) -> None:
+    """Raise `DamageError` unless rows and postings are in range, rows hold different items, and both are transposes."""
+    for ptr, values in (("row_ptr", "row_items"), ("post_ptr", "post_rows")):
+        bounds = arrays[ptr]
+        if bounds[0] != 0 or bounds[-1] != arrays[values].size or (np.diff(bounds) < 0).any():
+            raise DamageError(f"{ptr}.npy does not fit the others")
+        if arrays[values].max(initial=0) >= max(n_items, 1):
+            raise DamageError(f"{values}.npy does not fit the others")
+    for ptr, values in (("row_ptr", "row_items"), ("post_ptr", "post_rows")):
+        if not _rows_differ(arrays[ptr], arrays[values], n_items):
+            raise DamageError(f"{values}.npy has a number twice in one row")
+
+
+def _rows_differ(ptr: Array, items: Array, n_items: int) -> bool:
+    from rankloom._kernels.lists import rows_differ
+
+    scratch, repeated = Scratch(n_items), []
+
+    def work(start: int, stop: int) -> None:
+        with scratch.borrowed() as seen:
+            if not rows_differ(start, stop, ptr, items, seen):
+                repeated.append(start)
+
+    run_blocks(work, len(ptr) - 1, stage="Verifying")
+    return not repeated
+
+
+def check_values(arrays: Mapping[str, Array], name: str, low: float, high: float) -> None:
+    """Raise `DamageError` unless every number of an array is finite and in a range."""
+    values = arrays[name]
+    if values.size and not (values.min() >= low and values.max() <= high):  # NaN fails, too
+        raise DamageError(f"{name}.npy has numbers out of range")
+
+
+def check_scores(arrays: Mapping[str, Array], n_rankers: int, n_items: int, *, thoroughly: bool) -> None:
+    """Raise `DamageError` unless kept scores are tables over the items that fall along a row."""
+    for name in (f"scores_{ranker}" for ranker in range(n_rankers)):
+        scores = arrays.get(name)
+        if scores is None:
+            continue
+        if scores.dtype != "float32" or scores.ndim != 2 or len(scores) != n_items:
+            raise DamageError(f"{name}.npy does not fit the others")
+        if thoroughly and (np.isnan(scores).any() or (scores[:, 1:] > scores[:, :-1]).any()):
+            raise DamageError(f"{name}.npy has numbers out of range")

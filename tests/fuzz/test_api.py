@@ -1,0 +1,147 @@
+"""Random input through the public API: what is valid agrees with the oracle, what is not is an error of ours.
+
+RANKLOOM_FUZZ_API sets the number of cases; `make fuzz` runs 20,000 with fresh seeds.
+"""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import oracle
+import rankloom as rl
+from brute import assert_answers, assert_documented_order, outside, plain
+from plain_weft import PlainWeft, query_list
+from strategies import collections, ranks
+
+CASES = int(os.environ.get("RANKLOOM_FUZZ_API", "200"))
+FUZZ = settings(
+    max_examples=max(1, CASES // 5),
+    derandomize="RANKLOOM_FUZZ_API" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 12),
+    st.floats(),
+    st.text(max_size=4),
+    st.lists(st.integers(0, 3), max_size=3),
+)
+
+
+@FUZZ
+@given(
+    collections(),
+    st.integers(1, 6),
+    st.booleans(),
+    st.sampled_from(["max", "minmax"]),
+    st.sampled_from(["wgu", "mcs"]),
+    st.integers(1, 12),
+)
+def test_fusion_graphs_of_items(rankers, cutoff, reposition, norm, comparator, k):
+    out = rl.fuse(rankers, "fg", k, cutoff=cutoff, reposition=reposition, graph_norm=norm, comparator=comparator)
+    expected = oracle.search([plain(r) for r in rankers], cutoff, reposition, norm, comparator)
+    assert_answers(out, expected, k)
+    assert_documented_order(out, own=range(len(out)))
+
+
+@FUZZ
+@given(st.data(), collections(scores=True), st.integers(1, 6), st.booleans(), st.integers(1, 12))
+def test_fusion_graphs_of_external_queries(data, rankers, cutoff, virtual, k):
+    n = rankers[0].n_items
+    queries = [data.draw(ranks(n_items=n, n_queries=2, scores=True)) for _ in rankers]
+    index = rl.FusionIndex.build(rankers, cutoff=cutoff)
+    out = index.search(queries, k, virtual=virtual)
+    assert_answers(out, outside(rankers, queries, index.settings, virtual), k)
+
+
+@FUZZ
+@given(
+    st.data(), collections(), st.integers(1, 8), st.integers(1, 5), st.sampled_from([None, 3, 50]), st.integers(1, 12)
+)
+def test_weft_of_items_and_external_queries(data, rankers, cutoff, expand, width, k):
+    n = rankers[0].n_items
+    index = rl.WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=width)
+    weft = PlainWeft([plain(r) for r in rankers], cutoff, expand, None, width)
+    assert_answers(index.search(k=k), [weft.search_item(i) for i in range(n)], k)
+    queries = [data.draw(ranks(n_items=n, n_queries=2)) for _ in rankers]
+    lists = [[query_list(row, cutoff) for row in plain(r)] for r in queries]
+    expected = [weft.search_lists([one[q] for one in lists]) for q in range(2)]
+    assert_answers(index.search(queries, k, virtual=False), expected, k)
+
+
+@FUZZ
+@given(st.sampled_from(sorted(rl.METHODS)), collections(), st.integers(1, 12))
+def test_every_method_returns_valid_ranks_or_an_error_of_ours(method, rankers, k):
+    try:
+        out = rl.fuse(rankers, method, k)
+    except rl.InputError as error:
+        if "scores" not in str(error):  # a method that needs scores may refuse ranks without
+            raise
+        return
+    rl.Ranks(out.items, out.scores, out.n_items)  # checks everything
+    assert out.depth <= k
+    assert out.n_queries == rankers[0].n_queries
+
+
+@FUZZ
+@given(st.sampled_from(sorted(rl.METHODS)), collections(max_length=4), st.data())
+def test_any_option_is_taken_or_refused_with_an_error_of_ours(method, rankers, data):
+    options = [name for name in rl.METHODS[method].options() if name not in ("progress", "threads")]
+    chosen = data.draw(st.dictionaries(st.sampled_from([*options, "nonsense"]), SCALARS, max_size=3))
+    try:
+        rl.fuse(rankers, method, 3, **chosen)
+    except rl.RankloomError:
+        return
+
+
+@FUZZ
+@given(
+    st.one_of(
+        st.lists(st.lists(st.one_of(st.integers(-3, 6), st.floats(), st.booleans()), max_size=4), max_size=3),
+        st.just([[0, 1]]).map(np.array),
+        SCALARS,
+    ),
+    SCALARS,
+    SCALARS,
+    SCALARS,
+)
+def test_ranks_of_anything_are_valid_or_an_error_of_ours(items, scores, n_items, ids):
+    try:
+        made = rl.Ranks(items, scores, n_items, item_ids=ids)
+    except rl.InputError:
+        return
+    assert made.items.dtype == np.int32
+
+
+@FUZZ
+@given(
+    st.dictionaries(
+        st.one_of(st.text(max_size=2), st.integers(0, 2)),
+        st.one_of(SCALARS, st.dictionaries(st.text(max_size=2), SCALARS, max_size=3)),
+        max_size=3,
+    )
+)
+def test_dicts_of_anything_are_ranks_or_an_error_of_ours(lists):
+    try:
+        made = rl.Ranks.from_dict(lists)
+    except rl.InputError:
+        return
+    assert made.n_queries == len(lists)
+
+
+@pytest.mark.parametrize("method", sorted(rl.METHODS))
+def test_threads_and_blocks_do_not_change_the_bits(method):
+    """More rows than one block has, so that several threads really share the work."""
+    rng = np.random.default_rng(0)
+    points = [rng.normal(size=(5000, 3)) for _ in range(2)]
+    rankers = [rl.Ranks.from_vectors(one, "l2", depth=12) for one in points]
+    options = rl.METHODS[method].options()
+    if "threads" not in options:
+        return
+    one, two = (rl.fuse(rankers, method, 5, threads=threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one.items, two.items)
+    np.testing.assert_array_equal(one.scores, two.scores)
