@@ -101,15 +101,15 @@ def page_rank(vertices, edges, q, damping, restart):
 def greedy(vertices, edges, q):
     """Return [(vertex, score)] in the order chosen."""
 
-    def joined(v, inside):
+    def total_weight(v, inside):
         return sum(w for pair, w in edges.items() if v in pair and pair - {v} <= inside)
 
-    score = joined(q, set(vertices))
+    score = total_weight(q, set(vertices))
     out = [(q, score)]
     inside = {q}
     while len(inside) < len(vertices):
-        best = max((v for v in vertices if v not in inside), key=lambda v: np.float32(joined(v, inside)))
-        score = min(score, joined(best, inside))
+        best = max((v for v in vertices if v not in inside), key=lambda v: np.float32(total_weight(v, inside)))
+        score = min(score, total_weight(best, inside))
         out.append((best, score))
         inside.add(best)
     return out

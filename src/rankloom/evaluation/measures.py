@@ -25,7 +25,7 @@ Cutoff = Literal["needed", "optional", "none"]
 #: (judged lists, cutoff) -> one number for each list
 Compute = Callable[[Judged, int], Floats]
 
-NO_CUTOFF = sys.maxsize  # stands for the whole list
+NO_CUTOFF = sys.maxsize  # the whole list
 MAX_DIGITS = len(str(NO_CUTOFF))  # of a cutoff
 
 
