@@ -163,6 +163,8 @@ def vote(lists: Lists, scores, weft: dict[int, float], share: float = 0.2) -> di
     best = ordered(weft, VOTERS)
     voters = [*zip([1.0] * len(lists), lists, scores, strict=True)]
     voters.append((share * len(lists) / (1 - share), best, [weft[item] for item in best]))
+    if None in scores:  # where a ranker has no scores, positions stand in for all of them
+        voters = [(weight, ranked, None) for weight, ranked, _ in voters]
     for weight, ranked, values in voters:
         for item, value in zip(ranked[:VOTERS], normalized(len(ranked[:VOTERS]), values), strict=True):
             votes[item] = votes.get(item, 0.0) + weight * value

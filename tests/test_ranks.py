@@ -360,7 +360,9 @@ def test_as_collection_adds_a_query_in_no_list_as_an_item():
 
 @given(collections(m=1))
 def test_as_collection_returns_collection_ranks_without_ids_unchanged(given_ranks):
-    assert given_ranks[0].as_collection() is given_ranks[0]
+    found = given_ranks[0].as_collection()
+    assert found.items is given_ranks[0].items or (found.items == given_ranks[0].items).all()
+    assert (found.kind, found.as_collection()) == ("collection", found)
 
 
 def test_a_collection_without_ids_needs_a_row_for_each_item():
@@ -393,9 +395,76 @@ def test_similarities_are_ranked_largest_first():
     assert r.scores.tolist() == [[1.0, 0.25, 0.0]]
 
 
-def test_in_a_square_matrix_the_item_itself_wins_ties():
-    assert Ranks.from_distances(np.zeros((3, 3))).items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
+def test_in_a_collection_the_item_itself_wins_ties():
+    own = Ranks.from_distances(np.zeros((3, 3)), kind="collection")
+    assert own.items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
+    assert Ranks.from_distances(np.zeros((3, 3)), kind="queries").items.tolist() == [[0, 1, 2]] * 3
     assert Ranks.from_distances(np.zeros((2, 3))).items.tolist() == [[0, 1, 2], [0, 1, 2]]
+    ids = Ids(["a", "b", "c"])
+    assert Ranks.from_distances(np.zeros((3, 3)), item_ids=ids, query_ids=ids).items.tolist() == own.items.tolist()
+
+
+def test_a_square_matrix_with_ties_needs_its_kind():
+    with pytest.raises(InputError, match="Row 1 of the square matrix has the same value for the items 0 and 1.*kind="):
+        Ranks.from_similarities([[1, 1], [1, 1]])
+    assert Ranks.from_similarities([[1, 1], [1, 1]], kind="queries").items.tolist() == [[0, 1], [0, 1]]
+    assert Ranks.from_similarities([[2, 1], [1, 2]]).kind is None
+
+
+# Kinds
+
+
+def test_ranks_know_whether_they_are_of_a_collection_or_of_queries():
+    points = [[0.0], [1.0], [5.0]]
+    own, asked = Ranks.from_vectors(points, "l2"), Ranks.from_vectors(points, "l2", queries=[[0.4]])
+    assert (own.kind, asked.kind, own.head(1).kind, own.rows([0]).kind) == (
+        "collection",
+        "queries",
+        "collection",
+        "queries",
+    )
+    assert Ranks([[0]]).kind is None
+    assert Ranks([[0]]).of_kind("queries").kind == "queries"
+
+
+def test_lists_of_queries_are_not_taken_for_a_collection():
+    with pytest.raises(InputError, match="These are lists of queries"):
+        Ranks([[0, 1], [1, 0]], kind="queries").as_collection()
+    with pytest.raises(InputError, match="a row for each item; got 1 rows and 2 items"):
+        Ranks([[0, 1]], kind="collection")
+    with pytest.raises(InputError, match="Unknown kind of ranks 'query'"):
+        Ranks([[0]], kind="query")
+
+
+def test_queries_whose_ids_are_also_ids_of_items_are_noticed():
+    lists = {str(q): [str(d) for d in range(10 * q, 10 * q + 5)] for q in range(1, 5)}
+    queries = Ranks.from_dict(lists, item_ids=[str(d) for d in range(60)])
+    with pytest.raises(InputError, match="only 0 of 4 list the item of their own id.*kind='collection'"):
+        queries.as_collection()
+    assert queries.of_kind("collection").as_collection().n_queries == 60
+    own = Ranks.from_dict({query: [query, *items] for query, items in lists.items()})
+    assert own.as_collection().n_queries == 24
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Ranks([[0]], item_ids=5), "Ids must be a list of strings; got 5"),
+        (lambda: Ranks.from_dict({"": 0}), "The list of query '' must be a list or a dict; got int"),
+        (lambda: Ranks.from_dict({"q": [1]}), "must be ids, strings; got 1"),
+        (lambda: Ranks.from_dict([("q", ["a"])]), "Lists must be a dict of queries; got list"),
+        (lambda: Ranks.from_dict({"q": ["a"]}).renumbered(7), "Ids must be a list of strings; got 7"),
+    ],
+)
+def test_odd_arguments_are_errors_of_ours(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_plain_lists_of_ids_are_accepted():
+    ranks = Ranks.from_dict({"q": ["b"]}, item_ids=["a", "b", "c"])
+    assert (ranks.items.tolist(), ranks.n_items) == ([[1]], 3)
+    assert ranks.renumbered(["b", "a", "c"]).items.tolist() == [[0]]
 
 
 def test_a_boolean_matrix_counts_as_zeros_and_ones():
@@ -437,7 +506,7 @@ def test_the_ids_must_match_the_matrix():
 def test_ranking_a_matrix_equals_sorting_it(data, depth):
     n, width = data.draw(st.tuples(st.integers(1, 6), st.integers(1, 6)))
     costs = np.array([data.draw(st.lists(st.integers(-3, 3), min_size=width, max_size=width)) for _ in range(n)])
-    r = Ranks.from_distances(costs, depth)
+    r = Ranks.from_distances(costs, depth, kind="collection" if n == width else None)
     for q, row in enumerate(costs.tolist()):
         own = q if n == width else None
         expected = sorted(range(width), key=lambda item, row=row, own=own: (row[item], item != own, item))

@@ -290,7 +290,8 @@ class Ranks:
         {'q1': {'b': 0.8999999761581421, 'a': 0.20000000298023224}}
         """
         scored = _check_lists(lists)
-        ids = _checked_ids(item_ids) or Ids(dict.fromkeys(item for row in lists.values() for item in row))
+        listed = dict.fromkeys(item for row in lists.values() for item in row)
+        ids = Ids(listed) if item_ids is None else Ids(item_ids)
         depth = max(map(len, lists.values()), default=0)
         items = np.full((len(lists), depth), PAD, np.int32)
         scores = np.zeros(items.shape) if scored else None

@@ -178,7 +178,7 @@ def test_a_memory_map_is_read_in_blocks(tmp_path, monkeypatch):
     on_disk.flush()
     table = np.load(tmp_path / "d.npy", mmap_mode="r")
     tracemalloc.start()
-    r = Ranks.from_distances(table, depth=3)
+    r = Ranks.from_distances(table, depth=3, kind="collection")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * (1 << 20)  # the matrix is 16 MB in float32, 32 in float64

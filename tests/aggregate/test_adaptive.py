@@ -108,7 +108,7 @@ def test_empty_ranks():
 
 def test_fusing_beats_the_best_ranker_on_digits(shared):
     data = np.load(shared / "golden" / "udlf" / "inputs" / "digits300" / "inputs.npz")
-    ranks = [rl.Ranks.from_distances(data[f"{name}_dist"]) for name in ("pix", "hog", "proj")]
+    ranks = [rl.Ranks.from_distances(data[f"{name}_dist"], kind="collection") for name in ("pix", "hog", "proj")]
     found = rl.evaluate(fused(ranks), labels=data["labels"], measures=["ndcg@10"])["ndcg@10"]
     assert found > 0.8859  # the best single ranker
 

@@ -1,5 +1,6 @@
 """FusionIndex: cases by hand, comparison with the oracle, properties, and error messages."""
 
+import warnings
 from types import FunctionType
 
 import numpy as np
@@ -20,6 +21,7 @@ from brute import (
     random_collection,
 )
 from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
+from rankloom.errors import RankloomWarning
 from rankloom.fusion_graph import compare
 from rankloom.fusion_graph.index import FusionIndex, Settings
 from strategies import collections, ranks
@@ -367,7 +369,16 @@ def test_virtual_positions_of_external_queries_equal_the_oracles(data, cutoff, d
     )
     expected = external(rankers, queries, index.settings, virtual=True)
     assert_results(index.search(queries, k=8, virtual=True), expected, 8)
-    assert_same(index.search(queries, k=8), index.search(queries, k=8, virtual=True))
+    assert_same(index.search(queries, k=8), index.search(queries, k=8, virtual=False))
+    comparable = FusionIndex.build(
+        rankers,
+        cutoff=cutoff,
+        depth=cutoff + deeper,
+        graph_norm=graph_norm,
+        comparator=comparator,
+        comparable=[True] * len(rankers),
+    )
+    assert_same(comparable.search(queries, k=8), index.search(queries, k=8, virtual=True))
     plain_order = external(rankers, queries, index.settings, virtual=False)
     assert_results(index.search(queries, k=8, virtual=False), plain_order, 8)
 
@@ -381,7 +392,7 @@ def test_an_external_query_equal_to_an_item_finds_that_item_first(graph_norm, co
     assert_same(out, inside)
     assert (out.items[:, 0] == np.arange(50)).all()
     for item in range(0, 50, 7):
-        graph, own = index.graph([r.rows([item]) for r in rankers]), index.graph(item)
+        graph, own = index.graph([r.rows([item]) for r in rankers], virtual=True), index.graph(item)
         for name in ("items", "raw_vertices", "sources", "targets", "raw_edges"):
             np.testing.assert_array_equal(getattr(graph, name), getattr(own, name))
 
@@ -408,7 +419,7 @@ def test_without_repositioning_the_lists_of_queries_are_unchanged():
 def test_virtual_positions_apply_only_to_rankers_with_scores():
     points = np.random.default_rng(10).random((20, 2))
     scored, order = Ranks.from_vectors(points, "l2"), Ranks(Ranks.from_vectors(points, "l1").items)
-    index = FusionIndex.build([scored, order], cutoff=4)
+    index = FusionIndex.build([scored, order], cutoff=4, comparable=[True, True])
     query = Ranks.from_vectors(points, "l2", queries=points[:3] + 0.01)
     out = index.search([query, Ranks(query.items)], k=3)
     lists = [oracle.repositioned(plain(r), 4) for r in (scored, order)]
@@ -602,3 +613,74 @@ def test_inlined_and_called_comparators_are_bit_identical(name, graph_norm, monk
     expected, found = index.search(k=20, comparator=name), index.search(k=20, comparator="copy")
     np.testing.assert_array_equal(found.items, expected.items)
     np.testing.assert_array_equal(found.scores, expected.scores)
+
+
+# Named rankers, kinds, items without lists
+
+
+@pytest.fixture
+def two_rankers():
+    points = np.random.default_rng(3).random((40, 4))
+    items = {"text": Ranks.from_vectors(points[:, :2], "l2"), "image": Ranks.from_vectors(points[:, 2:], "l1")}
+    queries = {
+        "text": Ranks.from_vectors(points[:, :2], "l2", queries=points[:3, :2] + 0.01),
+        "image": Ranks.from_vectors(points[:, 2:], "l1", queries=points[:3, 2:] + 0.01),
+    }
+    return items, queries
+
+
+def test_rankers_by_name_may_come_in_any_order(two_rankers, tmp_path):
+    items, queries = two_rankers
+    index = FusionIndex.build(items)
+    assert index.settings.rankers == ("text", "image")
+    index.save(tmp_path / "x.loom")
+    opened = FusionIndex.open(tmp_path / "x.loom")
+    expected = FusionIndex.build(list(items.values())).search(list(queries.values()))
+    for given in (queries, dict(reversed(queries.items())), list(queries.values())):
+        assert_same(opened.search(given), expected)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("text", "images"), "The ranker 'images' is not a ranker of the index; the index has text, image"),
+        (("text",), "The ranker 'image' has no lists; the index has text, image, got text"),
+    ],
+)
+def test_a_ranker_of_another_name_is_an_error(two_rankers, names, message):
+    items, queries = two_rankers
+    given = {name: queries.get(name, queries["text"]) for name in names}
+    with pytest.raises(InputError, match=message):
+        FusionIndex.build(items).search(given)
+    with pytest.raises(InputError, match="built without names of rankers"):
+        FusionIndex.build(list(items.values())).search(given)
+
+
+def test_lists_of_queries_do_not_make_an_index(two_rankers):
+    _, queries = two_rankers
+    with pytest.raises(InputError, match="These are lists of queries"):
+        FusionIndex.build(queries)
+
+
+def test_a_search_says_what_its_rows_are(two_rankers):
+    items, queries = two_rankers
+    index = FusionIndex.build(items)
+    kinds = [index.search().kind, index.search(items=[3]).kind, index.search(queries).kind]
+    assert kinds == ["collection", "queries", "queries"]
+
+
+def test_many_items_without_a_list_are_warned_of():
+    sparse = Ranks([[0, 1, 2], [1, 0, 2], [-1, -1, -1]])
+    with pytest.warns(RankloomWarning, match="Ranker 1 has no list for 1 of 3 items.*absent='last'"):
+        FusionIndex.build([sparse])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FusionIndex.build([sparse], absent="last")
+
+
+def test_the_rule_for_items_without_a_list_is_saved(tmp_path):
+    sparse = Ranks([[0, 1, 2, 3], [1, 2, 3, 0], [-1, -1, -1, -1], [3, 0, 1, 2]])
+    first, last = (FusionIndex.build([sparse], cutoff=2, absent=absent) for absent in ("first", "last"))
+    assert not np.array_equal(first.graph(0).items, last.graph(0).items)
+    last.save(tmp_path / "x.loom")
+    assert FusionIndex.open(tmp_path / "x.loom").settings.absent == "last"

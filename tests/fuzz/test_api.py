@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oracle
 import rankloom as rl
-from brute import assert_answers, assert_documented_order, outside, plain
+from brute import assert_documented_order, assert_results, external, plain
 from plain_weft import PlainWeft, query_list
 from strategies import collections, ranks
 
@@ -44,7 +44,7 @@ SCALARS = st.one_of(
 def test_fusion_graphs_of_items(rankers, cutoff, reposition, norm, comparator, k):
     out = rl.fuse(rankers, "fg", k, cutoff=cutoff, reposition=reposition, graph_norm=norm, comparator=comparator)
     expected = oracle.search([plain(r) for r in rankers], cutoff, reposition, norm, comparator)
-    assert_answers(out, expected, k)
+    assert_results(out, expected, k)
     assert_documented_order(out, own=range(len(out)))
 
 
@@ -55,7 +55,7 @@ def test_fusion_graphs_of_external_queries(data, rankers, cutoff, virtual, k):
     queries = [data.draw(ranks(n_items=n, n_queries=2, scores=True)) for _ in rankers]
     index = rl.FusionIndex.build(rankers, cutoff=cutoff)
     out = index.search(queries, k, virtual=virtual)
-    assert_answers(out, outside(rankers, queries, index.settings, virtual), k)
+    assert_results(out, external(rankers, queries, index.settings, virtual), k)
 
 
 @FUZZ
@@ -66,11 +66,11 @@ def test_weft_of_items_and_external_queries(data, rankers, cutoff, expand, width
     n = rankers[0].n_items
     index = rl.WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=width)
     weft = PlainWeft([plain(r) for r in rankers], cutoff, expand, None, width)
-    assert_answers(index.search(k=k), [weft.search_item(i) for i in range(n)], k)
+    assert_results(index.search(k=k), [weft.search_item(i) for i in range(n)], k)
     queries = [data.draw(ranks(n_items=n, n_queries=2)) for _ in rankers]
     lists = [[query_list(row, cutoff) for row in plain(r)] for r in queries]
     expected = [weft.search_lists([one[q] for one in lists]) for q in range(2)]
-    assert_answers(index.search(queries, k, virtual=False), expected, k)
+    assert_results(index.search(queries, k, virtual=False), expected, k)
 
 
 @FUZZ

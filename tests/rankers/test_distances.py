@@ -60,7 +60,7 @@ def test_distances_accept_any_dtype_and_give_ranks(name):
     x = np.eye(3, dtype=np.uint8)
     distances = DISTANCES[name](x, x.astype(np.float32))
     assert distances.dtype == np.float64
-    assert Ranks.from_distances(distances).items[:, 0].tolist() == [0, 1, 2]
+    assert Ranks.from_distances(distances, kind="collection").items[:, 0].tolist() == [0, 1, 2]
     assert DISTANCES[name](np.empty((0, 4)), np.ones((2, 4))).shape == (0, 2)
 
 

@@ -192,7 +192,7 @@ def test_texture_descriptors_find_blocks_of_a_texture(shared):
     for name, (descriptor, distance) in TEXTURE.items():
         features = np.stack([descriptor(block) for block in blocks])
         if distance in DISTANCES:
-            ranks = Ranks.from_distances(DISTANCES[distance](features, features))
+            ranks = Ranks.from_distances(DISTANCES[distance](features, features), kind="collection")
         else:
             ranks = Ranks.from_vectors(features, metric=distance)
         assert evaluate(ranks, labels=labels, measures=["p@4"])["p@4"] > 0.7, name

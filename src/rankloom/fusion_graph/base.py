@@ -114,11 +114,12 @@ class CollectionIndex(ABC):
             return queries.renumbered(self.item_ids)
         if queries.item_ids is not None:
             raise InputError(
-                "The queries have item ids and the index does not; build it from ranks with ids, or search by number."
+                "The queries have item ids and the index does not; "
+                "build it from ranks with ids, or search with item numbers."
             )
         if queries.n_items > self.n_items:
             raise InputError(
-                f"The queries are over a collection of {queries.n_items} items, the index over {self.n_items}; "
+                f"The queries rank a collection of {queries.n_items} items, but the index has {self.n_items}; "
                 "rank the same collection."
             )
         return queries
@@ -190,7 +191,7 @@ class CollectionIndex(ABC):
     def _number(self, item: int | str) -> int:
         if isinstance(item, str):
             if self.item_ids is None:
-                raise InputError(f"The index has no ids, only numbers 0 to {self.n_items - 1}; got {item!r}.")
+                raise InputError(f"The index has no item ids, only numbers 0 to {self.n_items - 1}; got {item!r}.")
             return self.item_ids.number(item, "item")
         if not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
             raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")

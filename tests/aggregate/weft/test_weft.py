@@ -1,0 +1,199 @@
+"""weft and vote: against the plain version, their laws, and what they say when given nonsense."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plain_weft
+import rankloom as rl
+from brute import assert_documented_order, assert_results, plain, random_collection
+from plain_weft import PlainWeft
+from rankloom import PAD, InputError, Ranks, WeftIndex
+from strategies import collections, ranks
+
+CLOSE = 5e-7  # similarities are float32
+WEIGHTS = st.one_of(st.none(), st.just("agreement"), st.lists(st.integers(1, 4), min_size=3, max_size=3))
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.items, other.items)
+    np.testing.assert_array_equal(one.scores, other.scores)
+
+
+# Against the plain version
+
+
+@settings(max_examples=150)
+@given(collections(), st.integers(1, 12), st.integers(1, 5), st.sampled_from([None, 3, 5, 50]), WEIGHTS)
+def test_items_are_found_as_the_plain_version_finds_them(rankers, cutoff, expand, width, weights):
+    given_weights = weights[: len(rankers)] if isinstance(weights, list) else weights
+    expected = PlainWeft([plain(r) for r in rankers], cutoff, expand, given_weights, width)
+    index = WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=width, weights=given_weights)
+    assert index.weights == pytest.approx(expected.weights, abs=1e-6)
+    index = WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=width, weights=expected.weights)
+    out = index.search(k=8)
+    assert_results(out, [expected.search_item(i) for i in range(len(out))], 8)
+    assert_documented_order(out, own=range(len(out)))
+
+
+@settings(max_examples=100)
+@given(st.data(), collections(scores=True), st.integers(1, 10), st.integers(1, 5), st.booleans())
+def test_external_queries_are_answered_as_the_plain_version_does(data, rankers, cutoff, expand, virtual):
+    queries = [data.draw(ranks(n_items=rankers[0].n_items, n_queries=2, scores=True)) for _ in rankers]
+    expected = PlainWeft([plain(r) for r in rankers], cutoff, expand)
+    out = WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=None).search(queries, 8, virtual=virtual)
+    answers = []
+    for q in range(2):
+        lists = []
+        for asked, own in zip(queries, rankers, strict=True):
+            row = plain(asked)[q]
+            scores = [values[: len(ranked)] for values, ranked in zip(own.scores.tolist(), plain(own), strict=True)]
+            mine = asked.scores[q].tolist()[: len(row)]
+            lists.append(plain_weft.query_list(row, cutoff, mine, scores if virtual else None))
+        answers.append(expected.search_lists(lists))
+    assert_results(out, answers, 8)
+
+
+@settings(max_examples=60)
+@given(st.data(), collections(), st.sampled_from([0.0, 0.2, 0.5, 1.0]))
+def test_votes_are_those_of_the_plain_version(data, rankers, share):
+    n, scored = rankers[0].n_items, rankers[0].scores is not None
+    queries = [data.draw(ranks(n_items=n, n_queries=2, scores=scored)) for _ in rankers]
+    index = WeftIndex.build(rankers, cutoff=6, expand=3, width=None)
+    out, found = index.vote(queries, 20, share=share, virtual=False), index.search(queries, 100, virtual=False)
+    everywhere = all(r.scores is not None for r in queries)
+    for q in range(2):
+        weft = {int(i): float(s) for i, s in zip(found.items[q], found.scores[q], strict=True) if i != PAD}
+        lists = [plain(r)[q] for r in queries]
+        scores = [
+            r.scores[q].tolist()[: len(row)] if everywhere else None for r, row in zip(queries, lists, strict=True)
+        ]
+        if not everywhere:
+            weft_scores = plain_weft.ordered(weft)
+            weft = {item: 1.0 - place / len(weft_scores) for place, item in enumerate(weft_scores)}
+        expected = plain_weft.vote(lists, scores, weft, share)
+        got = {int(i): float(s) for i, s in zip(out.items[q], out.scores[q], strict=True) if i != PAD}
+        if share < 1:
+            assert got == pytest.approx(expected, abs=1e-5)
+
+
+# Laws
+
+
+@settings(max_examples=60)
+@given(collections(m=st.integers(1, 3)), st.integers(1, 8), st.integers(1, 4))
+def test_similarity_is_symmetric_between_0_and_1_and_1_with_itself(rankers, cutoff, expand):
+    n = rankers[0].n_items
+    out = WeftIndex.build(rankers, cutoff=cutoff, expand=expand).search(k=n)
+    table = np.zeros((n, n), np.float32)
+    for q in range(n):
+        table[q, out.items[q][out.items[q] != PAD]] = out.scores[q][out.items[q] != PAD]
+    assert (table >= 0).all()
+    assert (table <= 1).all()
+    np.testing.assert_array_equal(table, table.T)
+    np.testing.assert_array_equal(table.diagonal(), np.ones(n))
+
+
+def test_the_order_of_rankers_does_not_matter():
+    rankers = random_collection(3, n=80, m=3, depth=10)
+    one, other = WeftIndex.build(rankers).search(k=10), WeftIndex.build(rankers[::-1]).search(k=10)
+    np.testing.assert_allclose(one.scores, other.scores, atol=1e-4)  # weights are stored in units of 1 / 32768
+
+
+def test_renumbering_does_not_matter_up_to_ties():
+    rankers = random_collection(5, n=60, m=2, depth=8)
+    new = np.random.default_rng(0).permutation(60).astype(np.int32)
+    moved = []
+    for r in rankers:
+        items = np.empty_like(r.items)
+        items[new] = np.where(r.items == PAD, PAD, new[r.items])
+        moved.append(Ranks(items, n_items=60))
+    one, other = WeftIndex.build(rankers, width=None).search(k=60), WeftIndex.build(moved, width=None).search(k=60)
+    # An expansion by the largest entries breaks ties by number, so rows may differ a little where there are ties.
+    assert np.mean(np.abs(one.scores - other.scores[new]) < 1e-3) > 0.97
+
+
+@pytest.mark.parametrize("hubs", [0, 2])
+def test_threads_blocks_and_pruning_do_not_change_the_bits(hubs, monkeypatch):
+    rankers = random_collection(7, n=500, m=3, depth=15, hubs=hubs)
+    one = WeftIndex.build(rankers, threads=1).search(k=9, threads=1)
+    whole = WeftIndex.build(rankers).search(k=500)
+    assert_same(Ranks(whole.items[:, :9], whole.scores[:, :9], 500), Ranks(one.items, one.scores, 500))
+    monkeypatch.setattr("rankloom.aggregate.weft.rows.ROW_BLOCK", 7)
+    assert_same(WeftIndex.build(rankers, threads=2).search(k=9, threads=2), one)
+
+
+def test_one_item_at_a_time_is_all_items_at_once():
+    index = WeftIndex.build(random_collection(8, n=50, m=2, depth=8))
+    assert_same(index.search(k=5, items=[3, 7]), index.search(k=5).rows([3, 7]))
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_the_parts_of_an_explanation_add_up(external):
+    points = np.random.default_rng(2).random((60, 4))
+    rankers = {"a": Ranks.from_vectors(points[:, :2], "l2"), "b": Ranks.from_vectors(points[:, 2:], "l1")}
+    index = WeftIndex.build(rankers)
+    query = {name: ranks.rows([9]) for name, ranks in rankers.items()} if external else 9
+    found = index.search(query, k=6) if external else index.search(items=[9], k=6)
+    for item, score in zip(found.items[0].tolist(), found.scores[0].tolist(), strict=True):
+        why = index.explain(query, item)
+        assert why.similarity == pytest.approx(score, abs=CLOSE)
+        assert sum(part.contribution for part in why.parts) == pytest.approx(score, abs=CLOSE)
+        assert {part.label.rpartition("(")[2] for part in why.parts} <= {"all rankers)", "a)", "b)"}
+
+
+def test_a_saved_index_answers_as_before(tmp_path):
+    points = np.random.default_rng(4).random((70, 4))
+    ids = rl.Ids(f"d{i}" for i in range(70))
+    rankers = [Ranks.from_vectors(points[:, c], "l2", 30, item_ids=ids) for c in ([0, 1], [2, 3])]
+    index = WeftIndex.build(rankers, weights="agreement", comparable=[True, False])
+    index.save(tmp_path / "x.loom")
+    opened = WeftIndex.open(tmp_path / "x.loom")
+    assert opened.settings == index.settings
+    assert_same(opened.search(k=7), index.search(k=7))
+    queries = [r.rows([3, 4]) for r in rankers]
+    assert_same(opened.search(queries, 7), index.search(queries, 7))
+    assert_same(opened.vote(queries, 7), index.vote(queries, 7))
+    with pytest.raises(rl.IndexFileError, match="is not a rankloom index"):
+        rl.FusionIndex.open(tmp_path / "x.loom")
+
+
+# As methods
+
+
+def test_fuse_gives_what_the_index_gives():
+    points = np.random.default_rng(6).random((60, 4))
+    items = [Ranks.from_vectors(points[:, c], "l2") for c in ([0, 1], [2, 3])]
+    queries = [r.rows([1, 2]) for r in items]
+    index = WeftIndex.build(items)
+    assert_same(rl.fuse(items, "weft", 5), index.search(k=5))
+    assert_same(rl.fuse(queries, "weft", 5, collection=items), index.search(queries, 5))
+    assert_same(rl.fuse(queries, "vote", 5, collection=items), index.vote(queries, 5))
+    assert_same(rl.fuse(items, "vote", 5), index.vote(items, 5))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cutoff": 0}, "cutoff must be a whole number, at least 1; got 0"),
+        ({"expand": 0}, "expand must be a whole number, at least 1"),
+        ({"width": 0}, "width must be a whole number, at least 1"),
+        ({"depth": 3}, "depth must be at least cutoff; got 3 and 20"),
+        ({"weights": "best"}, "weights must be a number for each ranker, or 'agreement'; got 'best'"),
+        ({"weights": [1.0]}, "weights must be 2 numbers"),
+        ({"weights": [0, 0]}, "At least one ranker must have a weight above 0"),
+        ({"reposition": 1}, "must be True or False"),
+        ({"comparable": [True]}, "comparable must be True or False for each of the 2 rankers"),
+    ],
+)
+def test_impossible_options_are_errors(options, message):
+    with pytest.raises(InputError, match=message):
+        WeftIndex.build(random_collection(1), **options)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, "x"])
+def test_the_share_is_from_0_to_1(share):
+    rankers = random_collection(1)
+    with pytest.raises(InputError, match="share must be from 0 to 1"):
+        WeftIndex.build(rankers).vote([r.rows([0]) for r in rankers], share=share)

@@ -1,0 +1,117 @@
+"""Indexes whose files were made wrong, with checksums that are right: `open` rejects them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brute import random_collection
+from rankloom import FusionIndex, IndexFileError, WeftIndex
+from rankloom.io.array_folder import save_folder
+
+BUILT = {
+    cls: cls.build(random_collection(1, n=40, m=2, depth=8), keep_scores=False) for cls in (FusionIndex, WeftIndex)
+}
+
+
+def crafted(path, cls, changes, settings=None):
+    """Save an index with some arrays or settings replaced, its checksums computed afterwards."""
+    index = BUILT[cls]
+    arrays = {name: np.array(array) for name, array in index._arrays.items()}
+    for name, change in changes.items():
+        arrays[name] = change(arrays[name])
+    described = index.settings.to_dict() if settings is None else settings(index.settings.to_dict())
+    meta = {"kind": cls.KIND, "format": 1, "settings": described, "sizes": index._sizes(), "versions": {}}
+    save_folder(path, arrays, meta)
+
+
+def changed(position, value):
+    def change(array):
+        array.reshape(-1)[position] = value
+        return array
+
+    return change
+
+
+def twice(array):
+    array[1] = array[0]  # rows have several entries here
+    return array
+
+
+WRONG = {
+    "an item twice in a row": ("row_items", twice),
+    "a row twice in a posting list": ("post_rows", twice),
+    "an item out of range": ("row_items", changed(3, 10**6)),
+    "a row out of range": ("post_rows", changed(3, 10**6)),
+    "pointers that fall": ("row_ptr", changed(2, 10**6)),
+    "pointers that do not start at 0": ("post_ptr", changed(0, 1)),
+    "a number twice": ("numbers", changed(0, 1)),
+    "a negative number": ("numbers", changed(0, -5)),
+    "places that are not the inverse": ("places", lambda array: array[::-1].copy()),
+    "another dtype": ("row_ptr", lambda array: array.astype(np.int32)),
+    "another shape": ("places", lambda array: array[:-1]),
+}
+
+
+@pytest.mark.parametrize("cls", BUILT)
+@pytest.mark.parametrize(("name", "change"), WRONG.values(), ids=WRONG)
+def test_wrong_numbers_are_rejected(tmp_path, cls, name, change):
+    crafted(tmp_path / "x.loom", cls, {name: change})
+    with pytest.raises(IndexFileError, match=r"The index at .*x.loom is damaged: .*; build it again"):
+        cls.open(tmp_path / "x.loom")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("row_weights", np.nan), ("row_weights", np.inf), ("row_nearness", -1.0), ("norms", np.nan), ("post_least", -1.0)],
+)
+def test_weights_that_are_not_finite_or_negative_are_rejected(tmp_path, name, value):
+    crafted(tmp_path / "x.loom", FusionIndex, {name: changed(5, value)})
+    with pytest.raises(IndexFileError, match=f"{name}.npy has numbers out of range"):
+        FusionIndex.open(tmp_path / "x.loom")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        lambda s: {**s, "n_rankers": 10**9},
+        lambda s: {**s, "n_rankers": 0},
+        lambda s: {**s, "cutoff": "ten"},
+        lambda s: {**s, "cutoff": True},
+        lambda s: {**s, "reposition": 1},
+        lambda s: {**s, "rankers": [1, 2]},
+        lambda s: {**s, "surprise": 1},
+        lambda s: {name: value for name, value in s.items() if name != "depth"},
+        lambda s: None,
+        lambda s: [],
+    ],
+)
+@pytest.mark.parametrize("cls", BUILT)
+def test_settings_that_are_not_valid_are_rejected(tmp_path, cls, settings):
+    crafted(tmp_path / "x.loom", cls, {}, settings)
+    with pytest.raises(IndexFileError, match="is damaged: it"):
+        cls.open(tmp_path / "x.loom")
+
+
+@pytest.mark.parametrize("cls", BUILT)
+def test_an_index_that_was_saved_as_it_is_passes(tmp_path, cls):
+    crafted(tmp_path / "x.loom", cls, {})
+    assert len(cls.open(tmp_path / "x.loom")) == 40
+
+
+@pytest.mark.parametrize("cls", BUILT)
+def test_repeated_items_write_nowhere_even_if_nobody_looks(tmp_path, cls):
+    """Rows of one item over and over: the scratch of a search must hold all of their entries."""
+    crafted(tmp_path / "x.loom", cls, {"row_items": lambda array: np.full_like(array, array[0])})
+    code = (
+        f"import sys\nfrom rankloom import {cls.__name__} as Index\n"
+        "index = Index.open(sys.argv[1], verify=False)\nindex.search(k=5)\nprint('alive')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "x.loom"], capture_output=True, text=True)
+    assert done.stdout == "alive\n", done.stderr
+
+
+def test_the_tests_above_run_the_code_of_this_tree():
+    assert Path(sys.modules["rankloom"].__file__).is_relative_to(Path(__file__).parents[2])
