@@ -54,7 +54,7 @@ def test_faiss_omits_an_item_that_others_beat():
 @pytest.mark.parametrize("engine", ["numpy", "faiss"])
 def test_queries_of_another_length_are_rejected(engine):
     pytest.importorskip("faiss")
-    with pytest.raises(InputError, match="queries must be as long as vectors; got 3 and 2 dimensions"):
+    with pytest.raises(InputError, match="queries and vectors must have the same length; got 3 and 2"):
         Vectors(engine=engine).fit(np.eye(2)).rank(queries=np.eye(3))
 
 

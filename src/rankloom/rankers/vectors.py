@@ -100,7 +100,7 @@ def _by_faiss(
     items = _single(vectors, metric)
     rows = items if queries is None else _single(queries, metric)
     if rows.shape[1] != items.shape[1]:
-        raise InputError(f"queries must be as long as vectors; got {rows.shape[1]} and {items.shape[1]} dimensions.")
+        raise InputError(f"queries and vectors must have the same length; got {rows.shape[1]} and {items.shape[1]}.")
     index = (faiss.IndexFlatL2 if metric == "l2" else faiss.IndexFlatIP)(items.shape[1])
     index.add(items)
     depth = min(depth, len(items))
