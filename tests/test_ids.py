@@ -32,7 +32,7 @@ def test_a_number_out_of_range_is_an_error_even_for_padding(number):
 
 
 def test_a_single_string_is_not_a_list_of_ids():
-    with pytest.raises(InputError, match="got 'abc'. Put it in a list"):
+    with pytest.raises(InputError, match=r"got 'abc'\. Put it in a list"):
         Ids("abc")
 
 

@@ -405,7 +405,7 @@ def test_in_a_collection_the_item_itself_wins_ties():
 
 
 def test_a_square_matrix_with_ties_needs_its_kind():
-    with pytest.raises(InputError, match="Row 1 of the square matrix has the same value for the items 0 and 1.*kind="):
+    with pytest.raises(InputError, match=r"Row 1 of the square matrix has the same value for the items 0 and 1.*kind="):
         Ranks.from_similarities([[1, 1], [1, 1]])
     assert Ranks.from_similarities([[1, 1], [1, 1]], kind="queries").items.tolist() == [[0, 1], [0, 1]]
     assert Ranks.from_similarities([[2, 1], [1, 2]]).kind is None
@@ -439,7 +439,7 @@ def test_lists_of_queries_are_not_taken_for_a_collection():
 def test_queries_whose_ids_are_also_ids_of_items_are_noticed():
     lists = {str(q): [str(d) for d in range(10 * q, 10 * q + 5)] for q in range(1, 5)}
     queries = Ranks.from_dict(lists, item_ids=[str(d) for d in range(60)])
-    with pytest.raises(InputError, match="only 0 of 4 list the item of their own id.*kind='collection'"):
+    with pytest.raises(InputError, match=r"only 0 of 4 list the item of their own id.*kind='collection'"):
         queries.as_collection()
     assert queries.of_kind("collection").as_collection().n_queries == 60
     own = Ranks.from_dict({query: [query, *items] for query, items in lists.items()})

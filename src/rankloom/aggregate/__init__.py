@@ -14,7 +14,7 @@ from rankloom.aggregate.reciprocal import helloneighbor
 from rankloom.aggregate.recknngraph import recknngraphccs
 from rankloom.aggregate.rkgraph import rkgraph
 from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
-from rankloom.aggregate.weft import WeftIndex, vote, weft
+from rankloom.aggregate.weft import WeftIndex
 
 __all__ = [
     "METHODS",
@@ -45,6 +45,4 @@ __all__ = [
     "rlsim",
     "rrf",
     "sca",
-    "vote",
-    "weft",
 ]

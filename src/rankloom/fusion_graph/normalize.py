@@ -68,7 +68,7 @@ def normalize_queries(
         scored = own is not None and ranks.scores is not None
         if virtual is True and not scored:
             raise InputError(
-                f"Virtual positions need scores on both sides; ranker {number} has none in "
+                f"Virtual positions need scores in the index and in the queries; ranker {number} has none in "
                 f"{'the index' if own is None else 'the queries'}. Search with virtual=False."
             )
         if own is not None and scored and use:
