@@ -78,7 +78,8 @@ class PlainWeft:
         self.lists = [item_lists(ranker, cutoff, depth) for ranker in rankers]
         if weights == "agreement":
             weights = agreement(rankers, depth)
-        self.weights = [w / sum(weights) for w in weights] if weights else [1 / self.m] * self.m
+        weights = weights or heard(rankers)
+        self.weights = [w / sum(weights) for w in weights]
         rows = [[weighed(ranked, cutoff) for ranked in ranker] for ranker in self.lists]
         self.rows = [[fused(list(own), self.weights) for own in zip(*rows, strict=True)], *rows]
         self.items = [self.fields([field[i] for field in self.rows], i) for i in range(len(rankers[0]))]
@@ -124,6 +125,12 @@ class PlainWeft:
         return self.search(self.fields([fused(rows, self.weights), *rows], None))
 
 
+def heard(rankers: list[Lists]) -> list[float]:
+    """Return 1 for each ranker that has a list for anything, 0 for the others; 1 for all if none has."""
+    found = [float(any(ranker)) for ranker in rankers]
+    return found if sum(found) else [1.0] * len(rankers)
+
+
 def jaccard(x: Row, y: Row) -> float:
     common = sum(min(weight, y[item]) for item, weight in x.items() if item in y)
     return common / (sum(x.values()) + sum(y.values()) - common) if common else 0.0
@@ -138,6 +145,7 @@ def agreement(rankers: list[Lists], depth: int = 1000) -> list[float]:
     """Step 5: the weight of each ranker, by its agreement with the fusion and its disagreement with the others."""
     lists = [item_lists(ranker, 10, depth) for ranker in rankers]
     u = [1 / sum(1.0 if r is s else mean_rbo(r, s) for s in lists) for r in lists]
+    u = [u_r * heard_r for u_r, heard_r in zip(u, heard(rankers), strict=True)]
     weft = PlainWeft(rankers, cutoff=10, expand=4, weights=u, depth=depth)
     best = [ordered(weft.search_item(i), 10, own=i) for i in range(len(rankers[0]))]
     w = [u_r * mean_rbo(r, best) ** 2 for u_r, r in zip(u, lists, strict=True)]

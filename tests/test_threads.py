@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rankloom import InputError
-from rankloom.threads import Scratch, n_threads, run_blocks
+from rankloom.threads import Scratch, n_threads, run_blocks, run_rows, running
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -103,3 +103,18 @@ def test_scratch_is_thread_safe():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_blocks_run_as_the_call_around_them_says():
+    calls = []
+    with running(threads=1, progress=lambda *call: calls.append(call)):
+        run_blocks(lambda start, stop: None, 4, stage="Outer", block=4)
+        with running():  # inherits
+            run_rows(lambda start, stop: None, 2, "Inner")
+    run_blocks(lambda start, stop: None, 3, stage="After", block=3)
+    assert calls == [("Outer", 4, 4), ("Inner", 2, 2)]
+
+
+def test_a_number_of_threads_that_is_none_is_rejected_before_the_work():
+    with pytest.raises(InputError, match="threads must be a whole number, at least 1; got 0"), running(threads=0):
+        raise AssertionError("not reached")

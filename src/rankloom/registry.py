@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from inspect import Parameter
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -48,13 +49,13 @@ class Registry(Mapping[str, T], Generic[T]):
         self._known: dict[str, T] = {}
         self._plugins_loaded = False
 
-    def register(self, name: str) -> Callable[[T], T]:
+    def register(self, name: str) -> Callable[[U], U]:
         """Return a decorator that registers its argument as `name`."""
 
-        def add(entry: T) -> T:
+        def add(entry: U) -> U:
             if name in self._known:
                 raise InputError(f"The {self.kind} {name!r} is registered twice; choose another name for one of them.")
-            self._known[name] = entry
+            self._known[name] = entry  # type: ignore[assignment]  # decorated, it keeps its own type
             return entry
 
         return add

@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from typing import Protocol
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,36 @@ def n_threads(threads: int | None) -> int:
     return whole_number("threads", threads)
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How blocks are run where the call does not say: number of threads, and who is told of the progress."""
+
+    threads: int | None = None
+    progress: Progress | None = None
+
+
+_RUNNING: ContextVar[Running] = ContextVar("running")
+
+
+def _running() -> Running:
+    return _RUNNING.get(Running())
+
+
+@contextmanager
+def running(threads: int | None = None, progress: Progress | None = None) -> Iterator[None]:
+    """Run all blocks of a call with these settings; the functions in between need not pass them on.
+
+    What is not given is taken from the enclosing `running`.
+    """
+    n_threads(threads)  # rejects nonsense before the work
+    around = _running()
+    token = _RUNNING.set(Running(threads or around.threads, progress or around.progress))
+    try:
+        yield
+    finally:
+        _RUNNING.reset(token)
+
+
 def run_blocks(
     work: Callable[[int, int], None],
     n: int,
@@ -46,9 +77,13 @@ def run_blocks(
         Must release the GIL (a `nogil` kernel) to benefit from threads.
     stage : str
         The stage reported to `progress`.
+    threads, progress
+        By default those of the enclosing `running`.
     """
+    around = _running()
+    progress = progress or around.progress
     starts = range(0, n, block)
-    workers = min(n_threads(threads), len(starts))
+    workers = min(n_threads(threads or around.threads), len(starts))
     if workers <= 1:
         for start in starts:
             work(start, min(start + block, n))
@@ -67,21 +102,9 @@ def run_blocks(
                 future.cancel()  # after an error or an interrupt, skip the remaining blocks
 
 
-class Run(Protocol):
-    """A function that calls ``work(start, stop)`` for blocks of at least `min_block` rows that cover rows 0 to n."""
-
-    def __call__(self, work: Callable[[int, int], None], n: int, stage: str, min_block: int | None = None) -> None:
-        """Run all blocks."""
-
-
-def runner(threads: int | None, progress: Progress | None) -> Run:
-    """Return a function that runs work over n rows, in blocks small enough to keep every thread busy."""
-
-    def run(work: Callable[[int, int], None], n: int, stage: str, min_block: int | None = None) -> None:
-        block = max(min_block or MIN_BLOCK, -(-n // MAX_BLOCKS))
-        run_blocks(work, n, stage=stage, block=block, threads=threads, progress=progress)
-
-    return run
+def run_rows(work: Callable[[int, int], None], n: int, stage: str, min_block: int = MIN_BLOCK) -> None:
+    """Call ``work(start, stop)`` for blocks that cover rows 0 to n, small enough to keep every thread busy."""
+    run_blocks(work, n, stage=stage, block=max(min_block, -(-n // MAX_BLOCKS)))
 
 
 class Scratch:

@@ -120,7 +120,7 @@ def test_fusing_beats_the_best_ranker_on_digits(shared):
         ({"floor": 1}, "floor must be above 0 and below 1"),
         ({"references": []}, "references must be a list of one array for each of the 1 rankers."),
         ({"references": [[[1.0]]]}, "rows of at least 2 scores; got the shape (1, 1)."),
-        ({"threads": 2}, "The method 'qalf' has no option 'threads'"),
+        ({"cutoff": 2}, "The method 'qalf' has no option 'cutoff'"),
     ],
 )
 def test_bad_options_raise(options, message):

@@ -14,7 +14,6 @@ from rankloom._kernels import frozen, nested, sorting
 from rankloom.aggregate import corgraph, recknngraphccs, rkgraph
 from rankloom.aggregate.nested import components_of, groups_of
 from rankloom.aggregate.rkgraph import _mutual
-from rankloom.threads import runner
 from strategies import collections
 
 METHODS = ("rkgraph", "corgraph", "recknngraphccs")
@@ -69,7 +68,7 @@ def test_rkgraph_by_hand():
 def test_rkgraph_swaps_an_item_into_the_first_position_of_its_list():
     """Item 0 is third in its own list, and the cost 2 + 3 of item 1 is less than its own 3 + 3; 2 stays second."""
     lists = frozen(np.array([[1, 2, 0], [1, 0, 2], [2, 0, 1]], np.int32))
-    out = _mutual(lists, runner(1, None))
+    out = _mutual(lists)
     assert out[0].tolist() == [0, 2, 1]  # by cost: 1 (1 + 2), 2 (2 + 2), 0 (3 + 3); then 0 and 1 are swapped
 
 
@@ -165,8 +164,7 @@ def test_components_match_networkx(leads_to, data):
     levels = np.array(
         data.draw(st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=10, max_size=10))
     )
-    run = runner(1, None)
-    found = components_of(groups_of([frozen(lists)], [frozen(levels.astype(np.int16))], 3, run), 1, 10, 3, run)
+    found = components_of(groups_of([frozen(lists)], [frozen(levels.astype(np.int16))], 3), 1, 10, 3)
     for level in range(3):
         graph = nx.DiGraph()
         graph.add_nodes_from(range(10))

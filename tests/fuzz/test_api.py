@@ -90,7 +90,7 @@ def test_every_method_returns_valid_ranks_or_an_error_of_ours(method, rankers, k
 @FUZZ
 @given(st.sampled_from(sorted(rl.METHODS)), collections(max_length=4), st.data())
 def test_any_option_is_taken_or_refused_with_an_error_of_ours(method, rankers, data):
-    options = [name for name in rl.METHODS[method].options() if name not in ("progress", "threads")]
+    options = rl.METHODS[method].options()
     chosen = data.draw(st.dictionaries(st.sampled_from([*options, "nonsense"]), SCALARS, max_size=3))
     try:
         rl.fuse(rankers, method, 3, **chosen)
@@ -139,9 +139,6 @@ def test_threads_and_blocks_do_not_change_the_bits(method):
     rng = np.random.default_rng(0)
     points = [rng.normal(size=(5000, 3)) for _ in range(2)]
     rankers = [rl.Ranks.from_vectors(one, "l2", depth=12) for one in points]
-    options = rl.METHODS[method].options()
-    if "threads" not in options:
-        return
     one, two = (rl.fuse(rankers, method, 5, threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.items, two.items)
     np.testing.assert_array_equal(one.scores, two.scores)

@@ -4,7 +4,7 @@ from rankloom.aggregate.adaptive import qalf
 from rankloom.aggregate.context import crossdiffusion, sca
 from rankloom.aggregate.contract import check_method
 from rankloom.aggregate.corgraph import corgraph
-from rankloom.aggregate.fusion_graph import fg
+from rankloom.aggregate.index_methods import fg
 from rankloom.aggregate.kemeny import kemeny, kemeny_cost
 from rankloom.aggregate.methods import METHODS, Method, fuse, register_method
 from rankloom.aggregate.order import borda, mra, rrf

@@ -18,7 +18,7 @@ from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import MAX_WEIGHT, checked_weights
 from rankloom.errors import InputError, check_choice, check_range, check_whole
 from rankloom.ranks import PAD, Ranks
-from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.threads import Scratch, run_blocks
 
 
 @register_method("sca", needs="collection")
@@ -32,8 +32,6 @@ def sca(
     activation: str = "rank",
     combine: str = "memberships",
     weights: Sequence[float] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     r"""Sparse contextual activation: items by how much their neighborhoods overlap with the query's.
 
@@ -105,14 +103,14 @@ def sca(
             with scratch.borrowed() as slot:
                 kernels.jaccards(start, stop, lists, *table, sums, part, slot, score)
 
-        run_blocks(compare, len(score), stage="Comparing", threads=threads, progress=progress)
+        run_blocks(compare, len(score), stage="Comparing")
     items, scores = empty_answers(len(score), k)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
             kernels.best_of_pools(start, stop, lists, slot, score, items, scores)
 
-    run_blocks(work, len(score), stage="Ranking", threads=threads, progress=progress)
+    run_blocks(work, len(score), stage="Ranking")
     return answers(ranks[0], items, scores)
 
 
@@ -127,8 +125,6 @@ def crossdiffusion(
     eta: float = 1.0,
     activation: str = "rank",
     weights: Sequence[float] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     r"""Cross diffusion: the affinities of each ranker spread over the neighborhoods of the others.
 
@@ -204,7 +200,7 @@ def crossdiffusion(
                 with scratch.borrowed() as slot:
                     kernels.diffuse(start, stop, *given, slot)
 
-            run_blocks(spread, n, stage="Diffusing", threads=threads, progress=progress)
+            run_blocks(spread, n, stage="Diffusing")
         now, new = new, now
     alive = _present(used, n).any(axis=0)
     out, scores = empty_answers(n, k)
@@ -213,7 +209,7 @@ def crossdiffusion(
         with scratch.borrowed() as slot:
             kernels.mean_of_rows(start, stop, *now, share / max(share.sum(), 1e-300), alive, slot, out, scores)
 
-    run_blocks(work, n, stage="Ranking", threads=threads, progress=progress)
+    run_blocks(work, n, stage="Ranking")
     return answers(ranks[0], out, scores)
 
 

@@ -23,7 +23,7 @@ from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.nested import components_of, divided, groups_of, ranked
 from rankloom.errors import InputError, check_between, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
-from rankloom.threads import Progress, Run, runner
+from rankloom.threads import run_rows
 
 if TYPE_CHECKING:
     from rankloom._kernels.correlation import Distances
@@ -42,8 +42,6 @@ def corgraph(
     persistence: float | None = None,
     distances: str = "positions",
     exponent: str = "positions",
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     r"""CorGraph: the graph of items with correlated distances, at many thresholds.
 
@@ -121,23 +119,22 @@ def corgraph(
     n = check_collection(ranks, "corgraph")
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
-    run = runner(threads, progress)
     if (1 - start) / step > MAX_LEVELS:
         raise InputError(f"step must give at most {MAX_LEVELS} thresholds; got {step!r}, from {start!r} to 1.")
     thresholds = frozen(start + step * np.arange(np.ceil((1 - start) / step - 1e-9)))
-    D, lists = _distances(ranks, length, neighbors, distances, exponent, run)
+    D, lists = _distances(ranks, length, neighbors, distances, exponent)
     if correlation == "pearson":
-        levels = _correlated(D, lists, neighbors, thresholds, run)
+        levels = _correlated(D, lists, neighbors, thresholds)
     else:
-        levels = _overlapping(lists, neighbors, persistence, thresholds, run)
-    groups = groups_of([lists], [levels], len(thresholds), run)
-    components = components_of(groups, 1, n, len(thresholds), run)
+        levels = _overlapping(lists, neighbors, persistence, thresholds)
+    groups = groups_of([lists], [levels], len(thresholds))
+    components = components_of(groups, 1, n, len(thresholds))
     column, components = divided(groups, components, thresholds)
-    return answers(ranks[0], *ranked([lists], groups, components, thresholds, min(k, n), run, column=column))
+    return answers(ranks[0], *ranked([lists], groups, components, thresholds, min(k, n), column=column))
 
 
 def _distances(
-    ranks: Sequence[Ranks], length: int, neighbors: int, kind: str, exponent: str, run: Run
+    ranks: Sequence[Ranks], length: int, neighbors: int, kind: str, exponent: str
 ) -> tuple[Distances, Array]:
     """Return the distances, fused if there are several rankers, and the lists sorted by them."""
     from rankloom._kernels.correlation import Distances
@@ -146,7 +143,7 @@ def _distances(
     items = [padded(r.items, width) for r in ranks]
     known = [_known(r, one, length, kind) for r, one in zip(ranks, items, strict=True)]
     if len(ranks) > 1:
-        return _fused(items, known, length, neighbors, exponent, run)
+        return _fused(items, known, length, neighbors, exponent)
     values, absent = known[0]
     listed = items[0] != PAD
     ptr = _pointers(np.count_nonzero(listed, axis=1))
@@ -173,7 +170,7 @@ def _known(ranks: Ranks, items: Array, length: int, kind: str) -> tuple[Array, A
 
 
 def _fused(
-    items: Sequence[Array], known: Sequence[tuple[Array, Array]], length: int, k: int, exponent: str, run: Run
+    items: Sequence[Array], known: Sequence[tuple[Array, Array]], length: int, k: int, exponent: str
 ) -> tuple[Distances, Array]:
     """Return the fused distances of several rankers, and the lists sorted by them."""
     from rankloom._kernels import correlation as kernels
@@ -189,12 +186,12 @@ def _fused(
     frozen(values), frozen(absent)
     back = inverted(items)
     count = np.empty(n, np.int64)
-    run(lambda start, stop: kernels.count_pools(start, stop, lists, *back[:2], count), n, "Counting")
+    run_rows(lambda start, stop: kernels.count_pools(start, stop, lists, *back[:2], count), n, "Counting")
     ptr = _pointers(count)
     pool = np.empty(int(ptr[-1]), np.int32)
     F = np.empty(pool.size)
     nearest = np.empty((n, min(length, n)), np.int32)
-    run(
+    run_rows(
         lambda start, stop: kernels.fuse_distances(start, stop, lists, values, absent, *back, ptr, pool, F, nearest),
         n,
         "Fusing distances",
@@ -225,28 +222,28 @@ def _exponents(items: Array, values: Array, absent: Array, k: int, length: int, 
     return result
 
 
-def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array, run: Run) -> Array:
+def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array) -> Array:
     """Return the index of the highest threshold reached by the correlation of each row with each item of its list."""
     from rankloom._kernels import correlation as kernels
 
     n, length = lists.shape
     own = np.zeros((n, min(neighbors, length)))
-    run(lambda start, stop: kernels.own_distances(start, stop, lists, D, own), n, "Correlating")
+    run_rows(lambda start, stop: kernels.own_distances(start, stop, lists, D, own), n, "Correlating")
     frozen(own)
     levels = np.empty((n, length), np.int16)
-    run(lambda start, stop: kernels.correlate(start, stop, lists, own, D, thresholds, levels), n, "Correlating")
+    run_rows(lambda start, stop: kernels.correlate(start, stop, lists, own, D, thresholds, levels), n, "Correlating")
     return frozen(levels)
 
 
-def _overlapping(lists: Array, neighbors: int, persistence: float, thresholds: Array, run: Run) -> Array:
+def _overlapping(lists: Array, neighbors: int, persistence: float, thresholds: Array) -> Array:
     """Return the index of the highest threshold reached by the overlap of each row with each item of its list."""
     from rankloom._kernels.correlation import levels_of
     from rankloom._kernels.mutual import overlaps
 
     shares = overlap_shares(persistence, neighbors)
     S = np.empty(lists.shape)
-    run(lambda start, stop: overlaps(start, stop, lists, neighbors, shares, S), len(lists), "Comparing lists")
+    run_rows(lambda start, stop: overlaps(start, stop, lists, neighbors, shares, S), len(lists), "Comparing lists")
     frozen(S)
     levels = np.empty(lists.shape, np.int16)
-    run(lambda start, stop: levels_of(start, stop, S, thresholds, levels), len(lists), "Comparing lists")
+    run_rows(lambda start, stop: levels_of(start, stop, S, thresholds, levels), len(lists), "Comparing lists")
     return frozen(levels)

@@ -11,6 +11,7 @@ from rankloom.align import Missing, align, align_collection
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry
+from rankloom.threads import Progress, running
 
 #: What a method works on: the lists of one query at a time, or the lists of all items, each item a query.
 Needs = Literal["queries", "collection"]
@@ -119,6 +120,8 @@ def fuse(
     *,
     collection: Sequence[Ranks] | None = None,
     missing: Missing | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Ranks:
     """Fuse the ranks of several rankers into one list for each query.
@@ -137,6 +140,10 @@ def fuse(
     missing : {"error", "drop", "empty"}, optional
         What to do with a query that some ranker has no list for; an error by default. Does not apply to the items of
         a collection: an item without a list has an empty one.
+    threads : int, optional
+        Number of threads; by default all available CPUs. The result does not depend on it.
+    progress : callable, optional
+        Called with the stage, the number of rows done and the total.
     **options
         Options of the method.
 
@@ -153,4 +160,5 @@ def fuse(
     ['b', 'a', 'd']
     """
     fusion: Fusion = METHODS.make(method, **options)
-    return fusion(ranks, whole_number("k", k), collection, missing)
+    with running(threads, progress):
+        return fusion(ranks, whole_number("k", k), collection, missing)

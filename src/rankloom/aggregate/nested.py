@@ -10,13 +10,13 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom.aggregate.lists import Array
 from rankloom.ranks import PAD
-from rankloom.threads import Run
+from rankloom.threads import run_rows
 
 if TYPE_CHECKING:
     from rankloom._kernels.nested import Components, Groups
 
 
-def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int, run: Run) -> Groups:
+def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int) -> Groups:
     """Return the group of each row of each ranker: itself, and the items of its list whose level is not -1.
 
     Parameters
@@ -42,13 +42,13 @@ def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int, ru
         def gather(start: int, stop: int, items: Array = items, at: Array = at, mine: Array = mine) -> None:
             kernels.gather_groups(start, stop, items, at, n_levels, mine, members, member_levels)
 
-        run(gather, n, "Gathering groups")
+        run_rows(gather, n, "Gathering groups")
     ranker = np.repeat(np.arange(len(lists)) * n, count.sum(axis=1))
     back = transposed(ptr, frozen((members + ranker).astype(np.uint32)), len(ptr) - 1, columns=True)
     return kernels.Groups(ptr, frozen(members), frozen(member_levels), *back)
 
 
-def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Components:
+def components_of(groups: Groups, m: int, n: int, n_levels: int) -> Components:
     """Return the strongly connected components of each of m rankers at every level."""
     from rankloom._kernels import nested as kernels
 
@@ -63,7 +63,7 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int, run: Run) -> Co
         def join(start: int, stop: int, ptr: Array = ptr, labels: Array = labels) -> None:
             kernels.strong_components(start, stop, ptr, groups.items, groups.levels, labels)
 
-        run(join, n_levels, "Joining components", min_block=1)
+        run_rows(join, n_levels, "Joining components", min_block=1)
         order = np.lexsort(labels[::-1])  # by the largest components first
         place[r, order] = np.arange(n)
         kernels.component_ranges(0, n_levels, order, labels, starts[r], stops[r])
@@ -83,7 +83,6 @@ def ranked(
     components: Components,
     weight: Array,
     width: int,
-    run: Run,
     *,
     fusion: str = "product",
     column: Array | None = None,
@@ -109,7 +108,7 @@ def ranked(
     stacked = frozen(np.stack(pools))
     out = np.full((n, width), PAD, np.int32)
     scores = np.zeros((n, width))
-    run(
+    run_rows(
         lambda start, stop: kernels.best_rows(start, stop, stacked, groups, components, rules, out, scores),
         n,
         "Ranking by graph",

@@ -11,7 +11,7 @@ from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import checked_weights
 from rankloom.errors import InputError, check_choice, check_range, check_whole
 from rankloom.ranks import Ranks
-from rankloom.threads import Progress, Run, Scratch, run_blocks, runner
+from rankloom.threads import Scratch, run_blocks, run_rows
 
 TOLERANCE = 1e-8  # PageRank stops when the total change of the probabilities is smaller
 BLOCK = 512  # queries; fewer than usual, as graphs take longer than lists
@@ -53,8 +53,6 @@ def queryrankfusion(
     fill: int | None = 0,
     ties: str = "seen",
     weights: Sequence[float] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     r"""Query-specific rank fusion: a graph around each query, its vertices by weight or by PageRank.
 
@@ -153,7 +151,7 @@ def queryrankfusion(
     if version == "released":
         kernel, tables, settings = _released(lists, neighbors, options)
     else:
-        kernel, tables, settings = _article(lists, neighbors, options, runner(threads, progress))
+        kernel, tables, settings = _article(lists, neighbors, options)
     items, scores = empty_answers(len(spare), k)
     scratch = Scratch(len(spare))
     inputs = (*tables, spare, share[share > 0], *settings, ties == "fill")
@@ -162,7 +160,7 @@ def queryrankfusion(
         with scratch.borrowed() as slot:
             kernel(start, stop, *inputs, slot, items, scores)
 
-    run_blocks(work, len(spare), stage="Fusing", block=BLOCK, threads=threads, progress=progress)
+    run_blocks(work, len(spare), stage="Fusing", block=BLOCK)
     return answers(ranks[0], items, scores)
 
 
@@ -204,7 +202,7 @@ def _released(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, An
     return released, (lists,), (*sizes, options["threshold"], options.get("iterations", 0))
 
 
-def _article(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, Any], run: Run) -> Prepared:
+def _article(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, Any]) -> Prepared:
     from rankloom._kernels import query_graphs as kernels
 
     lists = np.ascontiguousarray(lists[:, :, :neighbors])
@@ -216,7 +214,7 @@ def _article(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, Any
         def compare(start: int, stop: int, r: int = r) -> None:
             kernels.reciprocal(start, stop, lists[r], ordered[r], jaccards[r])
 
-        run(compare, n, "Comparing neighbors")
+        run_rows(compare, n, "Comparing neighbors")
     settings = (
         min(options["vertices"], max(n, 1)),
         options["decay"],

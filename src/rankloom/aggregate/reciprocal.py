@@ -9,7 +9,7 @@ from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import checked_weights
 from rankloom.errors import check_range, check_whole
 from rankloom.ranks import Ranks
-from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.threads import Scratch, run_blocks
 
 
 @register_method("helloneighbor", needs="collection")
@@ -21,8 +21,6 @@ def helloneighbor(
     overlap: float = 2 / 3,
     depth: int = 100,
     weights: Sequence[float] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     r"""Hello neighbor: the query's reciprocal neighbors first, by their similarity to each other.
 
@@ -85,5 +83,5 @@ def helloneighbor(
             settings = share[share > 0], depth, size, float(overlap)
             kernels.hello_neighbor(start, stop, lists, *settings, slot, inside, items, scores)
 
-    run_blocks(work, n, stage="Fusing", threads=threads, progress=progress)
+    run_blocks(work, n, stage="Fusing")
     return answers(ranks[0], items, scores)

@@ -19,7 +19,7 @@ from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.nested import components_of, groups_of, ranked
 from rankloom.errors import InputError, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
-from rankloom.threads import Progress, Run, runner
+from rankloom.threads import run_rows
 
 
 @register_method("recknngraphccs", needs="collection")
@@ -32,8 +32,6 @@ def recknngraphccs(
     depth: int | None = None,
     fusion: str = "product",
     backward_from: int = 1,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     r"""RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components.
 
@@ -97,23 +95,22 @@ def recknngraphccs(
         raise InputError(f"neighbors must be at most {MAX_LEVELS}; got {neighbors}.")
     n = check_collection(ranks, "recknngraphccs")
     ranks = with_lists(ranks)
-    run = runner(threads, progress)
     width = max(longest(ranks, max(r.depth for r in ranks)), 1)
     lists = [padded(r.items, width) for r in ranks]
     weight = frozen(np.arange(1.0, neighbors + 1))
     items, scores = np.empty((n, 0), np.int32), np.empty((n, 0))
     for left in range(iterations, 0, -1):
-        heads = [_repositioned(one, depth or 4 * neighbors, backward_from, run) for one in lists]
+        heads = [_repositioned(one, depth or 4 * neighbors, backward_from) for one in lists]
         tops = [padded(one, neighbors) for one in heads]  # so that levels mean the same for short lists
-        groups = groups_of(tops, [_levels(top, run) for top in tops], neighbors, run)
-        components = components_of(groups, len(tops), n, neighbors, run)
+        groups = groups_of(tops, [_levels(top) for top in tops], neighbors)
+        components = components_of(groups, len(tops), n, neighbors)
         answer = min(k, n) if left == 1 else width
-        items, scores = ranked(heads, groups, components, weight, answer, run, fusion=fusion)
+        items, scores = ranked(heads, groups, components, weight, answer, fusion=fusion)
         lists = [items]
     return answers(ranks[0], items, scores)
 
 
-def _repositioned(lists: Array, depth: int, backward_from: int, run: Run) -> Array:
+def _repositioned(lists: Array, depth: int, backward_from: int) -> Array:
     """Sort the head of each list by forward and backward positions."""
     from rankloom._kernels.mutual import reorder
 
@@ -122,15 +119,17 @@ def _repositioned(lists: Array, depth: int, backward_from: int, run: Run) -> Arr
     missing = frozen((np.count_nonzero(lists != PAD, axis=1) + 1).astype(np.int32))
     back = inverted([lists])
     out = np.empty_like(lists)
-    run(lambda start, stop: reorder(start, stop, lists, head, missing, backward_from, True, *back, out), n, "Sorting")
+    run_rows(
+        lambda start, stop: reorder(start, stop, lists, head, missing, backward_from, True, *back, out), n, "Sorting"
+    )
     return frozen(out)
 
 
-def _levels(tops: Array, run: Run) -> Array:
+def _levels(tops: Array) -> Array:
     """Return K - t for the smallest t at which an item and one of its list are connected; -1 if they never are."""
     from rankloom._kernels.nested import reciprocal_levels
 
     back = inverted([tops])
     levels = np.empty(tops.shape, np.int16)
-    run(lambda start, stop: reciprocal_levels(start, stop, tops, *back, levels), len(tops), "Finding neighbors")
+    run_rows(lambda start, stop: reciprocal_levels(start, stop, tops, *back, levels), len(tops), "Finding neighbors")
     return frozen(levels)

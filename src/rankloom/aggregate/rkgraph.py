@@ -18,7 +18,7 @@ from rankloom.aggregate.lists import (
 from rankloom.aggregate.methods import register_method
 from rankloom.errors import check_between, check_choice, check_whole
 from rankloom.ranks import Ranks
-from rankloom.threads import Progress, Run, runner
+from rankloom.threads import run_rows
 
 
 @register_method("rkgraph", needs="collection")
@@ -31,8 +31,6 @@ def rkgraph(
     persistence: float = 0.95,
     depth: int = 700,
     pool: str = "union",
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     r"""RkGraph: items that share the top of many lists.
 
@@ -93,22 +91,21 @@ def rkgraph(
     check_collection(ranks, "rkgraph")
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
-    run = runner(threads, progress)
-    lists = [_mutual(padded(r.items, length), run) for r in ranks]
+    lists = [_mutual(padded(r.items, length)) for r in ranks]
     tail = overlap_shares(persistence, neighbors)
     if len(ranks) > 1:
-        tops = [_tops(one, neighbors, tail, run) for one in lists]
-        lists = [_ranked(one[None], [top], neighbors, length, run)[0] for one, top in zip(lists, tops, strict=True)]
+        tops = [_tops(one, neighbors, tail) for one in lists]
+        lists = [_ranked(one[None], [top], neighbors, length)[0] for one, top in zip(lists, tops, strict=True)]
         pools = np.stack(lists if pool == "union" else lists[-1:])
-        lists = [_ranked(pools, tops, neighbors, length, run)[0]]
+        lists = [_ranked(pools, tops, neighbors, length)[0]]
     one = lists[0]
     for left in range(iterations, 0, -1):
         width = min(k, length) if left == 1 else length
-        one, distances = _ranked(one[None], [_tops(one, neighbors, tail, run)], neighbors, width, run)
+        one, distances = _ranked(one[None], [_tops(one, neighbors, tail)], neighbors, width)
     return answers(ranks[0], one, 1.0 / distances)
 
 
-def _mutual(lists: Array, run: Run) -> Array:
+def _mutual(lists: Array) -> Array:
     """Sort lists by forward plus backward position; the item itself first."""
     from rankloom._kernels import mutual as kernels
 
@@ -116,22 +113,24 @@ def _mutual(lists: Array, run: Run) -> Array:
     missing = frozen(np.full(n, length + 1, np.int32))
     back = inverted([lists])
     out = np.empty_like(lists)
-    run(lambda start, stop: kernels.reorder(start, stop, lists, length, missing, 1, False, *back, out), n, "Sorting")
+    run_rows(
+        lambda start, stop: kernels.reorder(start, stop, lists, length, missing, 1, False, *back, out), n, "Sorting"
+    )
     kernels.swap_first(out)
     return frozen(out)
 
 
-def _tops(lists: Array, k: int, tail: Array, run: Run) -> tuple[Array, Array]:
+def _tops(lists: Array, k: int, tail: Array) -> tuple[Array, Array]:
     """Return the first K + 1 items of each list, and the overlap with each of their lists."""
     from rankloom._kernels.mutual import overlaps
 
     tops = np.ascontiguousarray(lists[:, : k + 1])
     S = np.empty(tops.shape)
-    run(lambda start, stop: overlaps(start, stop, lists, k, tail, S), len(lists), "Comparing lists")
+    run_rows(lambda start, stop: overlaps(start, stop, lists, k, tail, S), len(lists), "Comparing lists")
     return tops, S
 
 
-def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int, run: Run) -> tuple[Array, Array]:
+def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int) -> tuple[Array, Array]:
     """Return the candidates of each row sorted by distance in one or several graphs, and the distances."""
     from rankloom._kernels.mutual import rank_by_graph
 
@@ -142,5 +141,7 @@ def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: 
     out = np.empty((n, width), np.int32)
     distances = np.empty((n, width))
     frozen(pools)
-    run(lambda start, stop: rank_by_graph(start, stop, pools, k, tops, S, *back, out, distances), n, "Ranking by graph")
+    run_rows(
+        lambda start, stop: rank_by_graph(start, stop, pools, k, tops, S, *back, out, distances), n, "Ranking by graph"
+    )
     return frozen(out), distances

@@ -98,9 +98,8 @@ def fuse(
     with progress_bars() as progress:
         ranks = read_all(runs, format, progress)
         items = read_all(collection, format, progress) if collection else None
-        flags = {"threads": threads, "progress": progress}
-        given = _parsed(options or []) | {name: value for name, value in flags.items() if name in chosen.options()}
-        fused = fuse(ranks, call, k, collection=items, missing=missing, **given)  # type: ignore[arg-type]
+        given: Any = {"missing": missing, "threads": threads, "progress": progress, **_parsed(options or [])}
+        fused = fuse(ranks, call, k, collection=items, **given)
     write(fused, output, tag)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,14 +180,5 @@ Reader = Callable[..., Collection]
 #: Collections by name; plug-ins register theirs through the entry-point group ``rankloom.collections``.
 COLLECTIONS: Registry[Reader] = Registry("collection", group="rankloom.collections")
 
-F = TypeVar("F", bound=Reader)
-
-
-def register_collection(name: str) -> Callable[[F], F]:
-    """Return a decorator that registers a reader of a collection."""
-
-    def add(reader: F) -> F:
-        COLLECTIONS.register(name)(reader)
-        return reader
-
-    return add
+#: Registers the reader of a collection, as in ``@register_collection("name")``.
+register_collection = COLLECTIONS.register

@@ -265,11 +265,9 @@ class Runner:
             options["collection"] = [one.items for one in lists]
         if "cutoff" in method.options():
             options.setdefault("cutoff", cutoff)
-        if "threads" in method.options():
-            options["threads"] = self.threads
         self._warm_up(call.name)
         start = time.perf_counter()
-        answer = fuse(ranks, call.name, answer_count(self.experiment), **options)
+        answer = fuse(ranks, call.name, answer_count(self.experiment), threads=self.threads, **options)
         return answer, time.perf_counter() - start
 
     def _warm_up(self, method: str) -> None:

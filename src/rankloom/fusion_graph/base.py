@@ -23,7 +23,7 @@ from rankloom.fusion_graph.weave import Order
 from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import PAD, Ids, Kind, Ranks
-from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.threads import Scratch, run_blocks
 from rankloom.version import __version__
 
 Array = NDArray[Any]
@@ -89,8 +89,6 @@ class CollectionIndex(ABC):
         queries: RankerLists,
         virtual: bool | None,
         missing: Missing,
-        threads: int | None,
-        progress: Progress | None,
     ) -> tuple[list[Ranks], Ids | None]:
         """Return the lists of external queries, normalized as the items' were, in the numbering of the index."""
         settings = self.settings
@@ -103,9 +101,7 @@ class CollectionIndex(ABC):
         aligned = [self._numbered(r).head(settings.depth) for r in align(given, missing=missing)]
         scores = [self._arrays.get(f"scores_{ranker}") for ranker in range(settings.n_rankers)]
         wanted = virtual if virtual is not None else settings.comparable or False
-        normalized = normalize_queries(
-            aligned, scores, settings.cutoff, virtual=wanted, threads=threads, progress=progress
-        )
+        normalized = normalize_queries(aligned, scores, settings.cutoff, virtual=wanted)
         return [self._order.inside_queries(r) for r in normalized], aligned[0].query_ids
 
     def _numbered(self, queries: Ranks) -> Ranks:
@@ -141,8 +137,6 @@ class CollectionIndex(ABC):
         into: Int32s,
         ids: Ids | None,
         k: int,
-        threads: int | None,
-        progress: Progress | None,
     ) -> Ranks:
         """Run a kernel over blocks of queries and return what it found."""
         found = np.full((len(rows), k), PAD, np.int32)
@@ -153,7 +147,7 @@ class CollectionIndex(ABC):
             with self._slots.borrowed() as slot, self._marks.borrowed() as seen:
                 kernel(start, stop, chosen, targets, slot, seen, found, similarities)
 
-        run_blocks(work, len(rows), stage="Searching", threads=threads, progress=progress)
+        run_blocks(work, len(rows), stage="Searching")
         kind: Kind = "collection" if ids is self.item_ids and into is self._order.numbers else "queries"
         return Ranks.trusted(found, similarities, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
 
@@ -222,9 +216,9 @@ def warn_if_sparse(collection: Sequence[Ranks], names: Sequence[str]) -> None:
             )
 
 
-def shared_arrays(order: Order, collection: Sequence[Ranks], *, keep_scores: bool) -> dict[str, Array]:
-    """Return the arrays that every index has: the order of items, the scores of lists where asked for, packed ids."""
-    arrays: dict[str, Array] = dict(order._asdict())
+def shared_arrays(collection: Sequence[Ranks], *, keep_scores: bool) -> dict[str, Array]:
+    """Return the arrays that any index may have: the scores of lists if asked for, and packed ids."""
+    arrays: dict[str, Array] = {}
     if keep_scores:
         arrays |= {f"scores_{i}": _list_scores(r) for i, r in enumerate(collection) if r.scores is not None}
     if collection[0].item_ids is not None:

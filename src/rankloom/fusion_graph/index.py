@@ -46,7 +46,7 @@ from rankloom.fusion_graph.verify import (
 )
 from rankloom.fusion_graph.weave import WEIGHTINGS, Order, measure, postings, weave
 from rankloom.ranks import Ids, Ranks
-from rankloom.threads import Progress, Scratch
+from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
     from rankloom._kernels.graphs import Woven
@@ -186,20 +186,9 @@ class FusionIndex(CollectionIndex):
             names,
             checked_comparable(comparable, len(collection)),
         )
-        run: Any = {"threads": threads, "progress": progress}
-        order = Order.of(collection[0])
-        inside = (order.inside(r, threads=threads) for r in collection)  # lazily: deep lists take much memory
-        normalized = normalize_collection(inside, cutoff, repositioned=reposition, absent=absent, **run)
-        scratch = Scratch(len(order.numbers))
-        woven = weave(normalized, scratch, weighting, **run)
-        norms = measure(woven, woven, graph_norm == "minmax", scratch, **run)
-        arrays = {
-            **shared_arrays(order, collection, keep_scores=reposition and keep_scores),
-            **dict(zip(ROWS, woven, strict=True)),
-            "norms": norms,
-            **postings(woven, norms),
-        }
-        return cls(settings, arrays)
+        with running(threads, progress):
+            arrays = _woven(settings, collection)
+        return cls(settings, arrays | shared_arrays(collection, keep_scores=reposition and keep_scores))
 
     def search(
         self,
@@ -244,13 +233,16 @@ class FusionIndex(CollectionIndex):
             A row for each query; scores are the similarities, in [0, 1].
         """
         k = self._check_search(queries, k, items, virtual)
-        chosen, norms = comparator or self.settings.comparator, self._arrays["norms"]
-        if queries is None:
-            return self._answer(self._kernel(self._woven, norms, chosen), *self._item_rows(items), k, threads, progress)
-        woven, ids = self._weave_external(queries, virtual, missing, threads, progress)
-        norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots, threads=threads)
-        rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
-        return self._answer(self._kernel(woven, norms, chosen), rows, rows, ids, k, threads, progress)
+        chosen = comparator or self.settings.comparator
+        with running(threads, progress):
+            if queries is None:
+                return self._answer(
+                    self._kernel(self._woven, self._arrays["norms"], chosen), *self._item_rows(items), k
+                )
+            woven, ids = self._weave_external(queries, virtual, missing)
+            norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots)
+            rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
+            return self._answer(self._kernel(woven, norms, chosen), rows, rows, ids, k)
 
     def _kernel(self, graphs: Woven, norms: Array, comparator: str) -> Any:
         from rankloom._kernels.search import MCS, OTHER, WGU, compiled, search
@@ -267,16 +259,11 @@ class FusionIndex(CollectionIndex):
         return kernel
 
     def _weave_external(
-        self,
-        queries: RankerLists,
-        virtual: bool | None,
-        missing: Missing = "error",
-        threads: int | None = None,
-        progress: Progress | None = None,
+        self, queries: RankerLists, virtual: bool | None, missing: Missing = "error"
     ) -> tuple[Woven, Ids | None]:
         """Return the graphs of external queries, normalized and woven as those of the collection, and their ids."""
-        lists, ids = self._external_lists(queries, virtual, missing, threads, progress)
-        return weave(lists, self._slots, self.settings.weighting, threads=threads), ids
+        lists, ids = self._external_lists(queries, virtual, missing)
+        return weave(lists, self._slots, self.settings.weighting), ids
 
     def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
         """Return the explicit fusion graph of an item or of an external query.
@@ -346,6 +333,19 @@ class FusionIndex(CollectionIndex):
         with raising(path):
             _check(arrays, settings, thoroughly=verify)
         return cls(settings, arrays)
+
+
+def _woven(settings: Settings, collection: Sequence[Ranks]) -> dict[str, Array]:
+    """Return the arrays of the graphs: normalized, woven, measured, transposed."""
+    order = Order.of(collection[0])
+    inside = (order.inside(r) for r in collection)  # lazily: deep lists take much memory
+    absent: Any = settings.absent
+    normalized = normalize_collection(inside, settings.cutoff, repositioned=settings.reposition, absent=absent)
+    scratch = Scratch(len(order.numbers))
+    woven = weave(normalized, scratch, settings.weighting)
+    norms = measure(woven, woven, settings.graph_norm == "minmax", scratch)
+    rows = dict(zip(ROWS, woven, strict=True))
+    return {**order._asdict(), **rows, "norms": norms, **postings(woven, norms)}
 
 
 def _check(arrays: Mapping[str, Array], settings: Settings, *, thoroughly: bool) -> None:

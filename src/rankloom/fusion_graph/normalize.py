@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankloom._kernels import frozen
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ranks
-from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.threads import Scratch, run_blocks
 
 T = TypeVar("T", bound=np.generic)
 #: The position in the list of an item that has no list.
@@ -26,8 +26,6 @@ def normalize_collection(
     *,
     repositioned: bool = True,
     absent: Absent = "first",
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> list[Ranks]:
     """Return the lists of a collection, repositioned if `repositioned`, then cut.
 
@@ -38,7 +36,7 @@ def normalize_collection(
     """
     if not repositioned:
         return [r.head(cutoff) for r in ranks]
-    return [reposition(r, cutoff, absent=absent, threads=threads, progress=progress) for r in ranks]
+    return [reposition(r, cutoff, absent=absent) for r in ranks]
 
 
 def normalize_queries(
@@ -47,8 +45,6 @@ def normalize_queries(
     cutoff: int,
     *,
     virtual: bool | Sequence[bool],
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> list[Ranks]:
     """Return the lists of external queries as graphs are woven from them: repositioned where they can be, then cut.
 
@@ -72,7 +68,7 @@ def normalize_queries(
                 f"{'the index' if own is None else 'the queries'}. Search with virtual=False."
             )
         if own is not None and scored and use:
-            normalized.append(reposition_queries(ranks, own, cutoff, threads=threads, progress=progress))
+            normalized.append(reposition_queries(ranks, own, cutoff))
         else:
             normalized.append(ranks.head(cutoff))
     return normalized
@@ -83,8 +79,6 @@ def reposition(
     cutoff: int | None = None,
     *,
     absent: Absent = "first",
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     r"""Move up the items whose own lists contain the query.
 
@@ -147,7 +141,7 @@ def reposition(
         with scratch.borrowed() as position:
             kernels.reposition(start, stop, lists, lengths, frozen(unlisted), *back, position, out)
 
-    run_blocks(work, ranks.n_items, stage="Repositioning", threads=threads, progress=progress)
+    run_blocks(work, ranks.n_items, stage="Repositioning")
     return ranks.replaced(items=out, scores=None)
 
 
@@ -164,9 +158,6 @@ def reposition_queries(
     queries: Ranks,
     scores: NDArray[np.float32],
     cutoff: int,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Ranks:
     """Reposition the lists of external queries by the positions that the queries *would* take.
 
@@ -202,8 +193,6 @@ def reposition_queries(
         lambda start, stop: kernels.reposition_queries(start, stop, lists, query_scores, lengths, own, out),
         queries.n_queries,
         stage="Repositioning",
-        threads=threads,
-        progress=progress,
     )
     return queries.replaced(items=out, scores=None)
 

@@ -23,7 +23,7 @@ from rankloom.errors import InputError
 from rankloom.fusion_graph.normalize import contiguous, rescaled_steps
 from rankloom.ranks import Ranks, stack_lists
 from rankloom.registry import Registry
-from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
     from rankloom._kernels.graphs import Woven
@@ -101,15 +101,15 @@ class Order(NamedTuple):
         places[numbers] = np.arange(len(numbers), dtype=np.int32)
         return cls(numbers, frozen(places))
 
-    def inside(self, ranks: Ranks, *, threads: int | None = None) -> Ranks:
+    def inside(self, ranks: Ranks) -> Ranks:
         """Return collection ranks in the internal numbering: row i is the list of item ``numbers[i]``."""
-        return self._relabeled(ranks, self.numbers, threads)
+        return self._relabeled(ranks, self.numbers)
 
     def inside_queries(self, queries: Ranks) -> Ranks:
         """Return the lists of external queries with items in the internal numbering."""
-        return self._relabeled(queries, np.arange(queries.n_queries, dtype=np.int32), None)
+        return self._relabeled(queries, np.arange(queries.n_queries, dtype=np.int32))
 
-    def _relabeled(self, ranks: Ranks, rows: NDArray[np.int32], threads: int | None) -> Ranks:
+    def _relabeled(self, ranks: Ranks, rows: NDArray[np.int32]) -> Ranks:
         from rankloom._kernels.lists import relabel
 
         lists = contiguous(ranks.items)
@@ -118,7 +118,6 @@ class Order(NamedTuple):
             lambda start, stop: relabel(start, stop, frozen(rows), self.places, lists, out),
             len(rows),
             stage="Renumbering",
-            threads=threads,
         )
         return Ranks.trusted(out, None, ranks.n_items)
 
@@ -127,9 +126,6 @@ def weave(
     ranks: Sequence[Ranks],
     scratch: Scratch,
     weighting: str = "paper",
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Woven:
     """Return W and P of lists that are repositioned and cut; they are rescaled here.
 
@@ -153,7 +149,7 @@ def weave(
         with scratch.borrowed() as slot:
             kernels.count_vertices(start, stop, lists, slot, ptr[1:])
 
-    run_blocks(count, n_rows, stage="Counting", threads=threads)
+    run_blocks(count, n_rows, stage="Counting")
     np.cumsum(ptr, out=ptr)
     n_entries = int(ptr[-1])
     woven = kernels.Woven(
@@ -164,7 +160,7 @@ def weave(
         with scratch.borrowed() as slot:
             kernels.weave(start, stop, lists, *tables, slot, woven)
 
-    run_blocks(fill, n_rows, stage="Weaving", threads=threads, progress=progress)
+    run_blocks(fill, n_rows, stage="Weaving")
     return kernels.Woven(*(frozen(array) for array in woven))
 
 
@@ -173,9 +169,6 @@ def measure(
     collection: Woven,
     minmax: bool,
     scratch: Scratch,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> NDArray[np.float64]:
     """Return the norms and the size of each graph in `graphs`; edges are looked up in `collection`."""
     from rankloom._kernels import graphs as kernels
@@ -186,7 +179,7 @@ def measure(
         with scratch.borrowed() as slot:
             kernels.measure(start, stop, graphs, collection, minmax, slot, norms)
 
-    run_blocks(work, len(norms), stage="Measuring", threads=threads, progress=progress)
+    run_blocks(work, len(norms), stage="Measuring")
     result: NDArray[np.float64] = frozen(norms)
     return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from rankloom.errors import InputError
 from rankloom.io.cache import Cache
@@ -82,14 +82,5 @@ Maker = Callable[..., Ranker]
 #: Rankers by name; plug-ins register theirs through the entry-point group ``rankloom.rankers``.
 RANKERS: Registry[Maker] = Registry("ranker", group="rankloom.rankers")
 
-F = TypeVar("F", bound=Maker)
-
-
-def register_ranker(name: str) -> Callable[[F], F]:
-    """Return a decorator that registers a ranker: its class, or a function from options to a ranker."""
-
-    def add(maker: F) -> F:
-        RANKERS.register(name)(maker)
-        return maker
-
-    return add
+#: Registers a ranker: its class, or a function that makes it from options, as in ``@register_ranker("name")``.
+register_ranker = RANKERS.register

@@ -31,8 +31,8 @@ from rankloom.fusion_graph.verify import (
     read_settings,
 )
 from rankloom.fusion_graph.weave import Order
-from rankloom.ranks import PAD, Ranks
-from rankloom.threads import Progress, Scratch
+from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
     from rankloom._kernels.weft import Rows
@@ -88,7 +88,7 @@ class WeftIndex(CollectionIndex):
     >>> index = WeftIndex.build([color, shape])
     >>> index.search(k=2).items
     array([[0, 1],
-           [1, 2],
+           [1, 0],
            [2, 1]], dtype=int32)
     """
 
@@ -117,7 +117,7 @@ class WeftIndex(CollectionIndex):
         cutoff: int = 20,
         expand: int = 8,
         weights: Sequence[float] | str | None = None,
-        width: int | None = 50,
+        width: int | None = 80,
         depth: int = 1000,
         reposition: bool = True,
         comparable: Sequence[bool] | None = None,
@@ -153,16 +153,12 @@ class WeftIndex(CollectionIndex):
         collection = [r.head(depth) for r in align_collection(given)]
         comparable = checked_comparable(comparable, len(collection))
         settings = WeftSettings(len(collection), cutoff, int(depth), expand, width, reposition, names, comparable)
-        how: Any = {"threads": threads, "progress": progress}
-        order = Order.of(collection[0])
-        inside = (order.inside(r, threads=threads) for r in collection)
-        normalized = normalize_collection(inside, max(cutoff, AGREEMENT.cutoff), repositioned=reposition, **how)
-        shares = _shares(weights, normalized, order, **how)
-        arrays = {
-            **shared_arrays(order, collection, keep_scores=reposition and keep_scores),
-            **_woven(settings, normalized, order, shares, **how),
-        }
-        return cls(settings, arrays)
+        with running(threads, progress):
+            order = Order.of(collection[0])
+            inside = (order.inside(r) for r in collection)
+            normalized = normalize_collection(inside, max(cutoff, AGREEMENT.cutoff), repositioned=reposition)
+            arrays = _expanded(settings, normalized, order, _shares(weights, normalized, order))
+        return cls(settings, arrays | shared_arrays(collection, keep_scores=reposition and keep_scores))
 
     def search(
         self,
@@ -194,11 +190,12 @@ class WeftIndex(CollectionIndex):
             not returned; among equals the query itself comes first, then the smaller number.
         """
         k = self._check_search(queries, k, items, virtual)
-        if queries is None:
-            return self._answer(self._kernel(self._rows), *self._item_rows(items), k, threads, progress)
-        rows, ids = self._external_rows(queries, virtual, missing, threads, progress)
-        chosen = np.arange(len(rows.ptr) - 1, dtype=np.int32)
-        return self._answer(self._kernel(rows), chosen, chosen, ids, k, threads, progress)
+        with running(threads, progress):
+            if queries is None:
+                return self._answer(self._kernel(self._rows), *self._item_rows(items), k)
+            rows, ids = self._external_rows(queries, virtual, missing)
+            chosen = np.arange(len(rows.ptr) - 1, dtype=np.int32)
+            return self._answer(self._kernel(rows), chosen, chosen, ids, k)
 
     def vote(
         self,
@@ -238,27 +235,13 @@ class WeftIndex(CollectionIndex):
         return kernel
 
     def _external_rows(
-        self,
-        queries: RankerLists,
-        virtual: bool | None,
-        missing: Missing = "error",
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[Rows, Any]:
-        one = self.settings
-        lists, ids = self._external_lists(queries, virtual, missing, threads, progress)
-        rows = expand(
-            frozen(stacked(lists, one.cutoff)),
-            self._arrays["lists"],
-            self._order,
-            self._arrays["shares"],
-            self._slots,
-            inside=False,
-            neighbors=one.expand,
-            width=one.width,
-            threads=threads,
-        )
-        return rows, ids
+        self, queries: RankerLists, virtual: bool | None, missing: Missing = "error"
+    ) -> tuple[Rows, Ids | None]:
+        lists, ids = self._external_lists(queries, virtual, missing)
+        own, arrays = frozen(stacked(lists, self.settings.cutoff)), self._arrays
+        return expand(
+            own, arrays["lists"], self._order, arrays["shares"], self._slots, self.settings, inside=False
+        ), ids
 
     def explain(self, query: Query, item: int | str, *, virtual: bool | None = None) -> Explanation:
         """Return why an item is similar to a query: shared neighbors, by ranker, whose parts add up to the similarity.
@@ -337,72 +320,49 @@ def _check(arrays: Mapping[str, Array], settings: WeftSettings, *, thoroughly: b
 AGREEMENT = WeftSettings(1, 10, 1000, 4, None, True)  # of the fusion that agreement is measured against
 
 
-def _woven(
-    settings: WeftSettings,
-    normalized: Sequence[Ranks],
-    order: Order,
-    shares: NDArray[np.float64],
-    *,
-    threads: int | None,
-    progress: Progress | None,
+def _expanded(
+    settings: WeftSettings, normalized: Sequence[Ranks], order: Order, shares: NDArray[np.float64]
 ) -> dict[str, Array]:
-    """Return the arrays of the method: lists, rows, postings, weights."""
-    lists = item_lists(normalized, settings.cutoff, threads=threads)
-    rows = expand(
-        lists,
-        lists,
-        order,
-        shares,
-        Scratch(lists.shape[1]),
-        inside=True,
-        neighbors=settings.expand,
-        width=settings.width,
-        threads=threads,
-        progress=progress,
-    )
+    """Return the arrays of the method: order, lists, weights, rows, postings."""
+    lists = item_lists(normalized, settings.cutoff)
+    rows = expand(lists, lists, order, shares, Scratch(lists.shape[1]), settings, inside=True)
     named = {**dict(zip(ROWS, rows, strict=True)), **dict(zip(POSTINGS, transpose(rows), strict=True))}
-    return {"lists": lists, "shares": shares, **named}
+    return {**order._asdict(), "lists": lists, "shares": shares, **named}
 
 
-def _shares(
-    weights: Sequence[float] | str | None,
-    normalized: Sequence[Ranks],
-    order: Order,
-    *,
-    threads: int | None,
-    progress: Progress | None,
-) -> NDArray[np.float64]:
+def _shares(weights: Sequence[float] | str | None, normalized: Sequence[Ranks], order: Order) -> NDArray[np.float64]:
     """Return the weight of each ranker, 1 in all."""
     if isinstance(weights, str):
         if weights != "agreement":
             raise InputError(f"weights must be a number for each ranker, or 'agreement'; got {weights!r}.")
-        return _agreement(normalized, order, threads=threads, progress=progress)
+        return _agreement(normalized, order)
     given = np.array(checked_weights(weights, len(normalized)))
+    if weights is None and any(map(_has_lists, normalized)):
+        given = np.array([1.0 if _has_lists(r) else 0.0 for r in normalized])
     if given.sum() == 0:
         raise InputError("At least one ranker must have a weight above 0; got 0 for all.")
     shares: NDArray[np.float64] = frozen(given / given.sum())
     return shares
 
 
-def _agreement(
-    normalized: Sequence[Ranks], order: Order, *, threads: int | None, progress: Progress | None
-) -> NDArray[np.float64]:
+def _has_lists(ranks: Ranks) -> bool:
+    """Return True if a ranker has a list for anything; one that has none must change nothing."""
+    return bool((ranks.items != PAD).any())
+
+
+def _agreement(normalized: Sequence[Ranks], order: Order) -> NDArray[np.float64]:
     r"""Return weights by agreement with the fusion: :math:`w_r \propto u_r\, \mathrm{RBO}(r, T)^2`.
 
     T is the fusion with the weights u, which count rankers down that say the same as others (`rarity`).
     """
     scratch = Scratch(normalized[0].n_items)
-    lists = item_lists(normalized, AGREEMENT.cutoff, threads=threads)
-    unlike = rarity(lists, scratch, threads=threads)
-    arrays = {**order._asdict(), **_woven(AGREEMENT, normalized, order, unlike, threads=threads, progress=progress)}
-    fused = (
-        WeftIndex(replace(AGREEMENT, n_rankers=len(lists)), arrays)
-        .search(k=AGREEMENT.cutoff, threads=threads, progress=progress)
-        .items
-    )
-    first = fused[order.numbers]
+    lists = item_lists(normalized, AGREEMENT.cutoff)
+    unlike = rarity(lists, scratch) * [_has_lists(r) or not any(map(_has_lists, normalized)) for r in normalized]
+    unlike = frozen(unlike / unlike.sum())
+    index = WeftIndex(replace(AGREEMENT, n_rankers=len(lists)), _expanded(AGREEMENT, normalized, order, unlike))
+    first = index.search(k=AGREEMENT.cutoff).items[order.numbers]
     inside = np.where(first == PAD, PAD, order.places[first]).astype(np.int32)
-    weights = unlike * np.array([mean_overlap(one, inside, scratch, threads=threads) ** 2 for one in lists])
+    weights = unlike * np.array([mean_overlap(one, inside, scratch) ** 2 for one in lists])
     shares: NDArray[np.float64] = frozen(weights / weights.sum() if weights.sum() > 0 else unlike)
     return shares
 

@@ -12,7 +12,7 @@ pattern of items, the fused one first, in whole units of 1 / 32768: sums are exa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rankloom._kernels import frozen
 from rankloom.fusion_graph.weave import Order
 from rankloom.ranks import PAD, Ranks
-from rankloom.threads import Progress, Scratch, run_blocks
+from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
     from rankloom._kernels.weft import Postings, Rows
@@ -31,6 +31,20 @@ Floats = NDArray[np.float64]
 ROW_BLOCK = 1024  # rows expanded at a time: each block has room for the widest rows
 OVERLAP_DEPTH = 10  # positions that rank-biased overlap looks at
 OVERLAP_PERSISTENCE = 0.9
+
+
+class Expansion(Protocol):
+    """How rows are expanded: by how many entries (E), and how many of each field are kept."""
+
+    @property
+    def expand(self) -> int:
+        """How many entries a row is expanded by, itself among them."""
+        ...
+
+    @property
+    def width(self) -> int | None:
+        """How many entries of each field are kept; None for all."""
+        ...
 
 
 def nearness(cutoff: int) -> Floats:
@@ -53,7 +67,7 @@ def stacked(ranks: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
     return lists
 
 
-def item_lists(normalized: Sequence[Ranks], cutoff: int, *, threads: int | None = None) -> NDArray[np.int32]:
+def item_lists(normalized: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
     """Return the lists of a collection's items, each item first in its own, of shape (rankers, items, cutoff)."""
     from rankloom._kernels.weft import own_first
 
@@ -63,7 +77,7 @@ def item_lists(normalized: Sequence[Ranks], cutoff: int, *, threads: int | None 
         for layer in lists:
             own_first(start, stop, layer)
 
-    run_blocks(work, lists.shape[1], stage="Reordering", threads=threads)
+    run_blocks(work, lists.shape[1], stage="Reordering")
     return frozen(lists)
 
 
@@ -73,12 +87,9 @@ def expand(
     order: Order,
     shares: Floats,
     scratch: Scratch,
+    how: Expansion,
     *,
     inside: bool,
-    neighbors: int,
-    width: int | None,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Rows:
     """Return the expanded rows of lists.
 
@@ -90,14 +101,13 @@ def expand(
         The lists of the items.
     shares : float64 array
         The weight of each ranker, 1 in all.
-    neighbors : int
-        E: how many entries a row is expanded by, itself among them.
-    width : int or None
-        How many entries of each field are kept.
+    how : Expansion
+        The settings of the index.
     """
     from rankloom._kernels import weft as kernels
 
     m, n_rows, length = own.shape
+    neighbors, width = how.expand, how.width
     near = nearness(length)
     room = m * length * (2 * neighbors - 1) + 1  # entries that one row can have before it is cut
     kept = room if width is None else min(room, (m + 1) * width + 1)
@@ -116,7 +126,7 @@ def expand(
         used = ends[stop - 1]
         blocks[start] = items[:used].copy(), weights[:used].copy()
 
-    run_blocks(work, n_rows, stage="Expanding", block=ROW_BLOCK, threads=threads, progress=progress)
+    run_blocks(work, n_rows, stage="Expanding", block=ROW_BLOCK)
     return _joined(blocks, ends, sizes)
 
 
@@ -156,18 +166,18 @@ def field_parts(shares: Floats) -> Floats:
     return parts
 
 
-def rarity(lists: NDArray[np.int32], scratch: Scratch, *, threads: int | None = None) -> Floats:
+def rarity(lists: NDArray[np.int32], scratch: Scratch) -> Floats:
     r"""Return how unlike the others each ranker is, 1 in all: :math:`u_r \propto 1 / \sum_s \mathrm{RBO}(r, s)`."""
     m = len(lists)
     overlaps = np.eye(m)
     for r in range(m):
         for s in range(r):
-            overlaps[r, s] = overlaps[s, r] = mean_overlap(lists[r], lists[s], scratch, threads=threads)
+            overlaps[r, s] = overlaps[s, r] = mean_overlap(lists[r], lists[s], scratch)
     unlike: Floats = 1 / overlaps.sum(axis=1)
     return frozen(unlike / unlike.sum())
 
 
-def mean_overlap(one: Array, other: Array, scratch: Scratch, *, threads: int | None = None) -> float:
+def mean_overlap(one: Array, other: Array, scratch: Scratch) -> float:
     r"""Return the mean rank-biased overlap of the first 10 positions of two rankers' lists, row by row.
 
     .. math:: \mathrm{RBO} = \frac{1 - p}{1 - p^{10}} \sum_{d=1}^{10} p^{d-1} |\tau^d \cap \sigma^d| / d, \quad p = 0.9
@@ -187,5 +197,5 @@ def mean_overlap(one: Array, other: Array, scratch: Scratch, *, threads: int | N
         with scratch.borrowed() as position:
             rank_overlaps(start, stop, one, other, tail, position, out)
 
-    run_blocks(work, len(out), stage="Agreement", threads=threads)
+    run_blocks(work, len(out), stage="Agreement")
     return float(out.mean()) if len(out) else 1.0

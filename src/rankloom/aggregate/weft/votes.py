@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.score import combsum
 from rankloom.errors import check_range
 from rankloom.ranks import Ranks
@@ -20,11 +21,12 @@ def add_votes(queries: Sequence[Ranks], found: Ranks, k: int, share: float) -> R
     check_range(0, 1, share=share)
     if share == 1:
         return found.head(k)
-    scored = all(r.scores is not None for r in queries)
-    m = len(queries)
+    voters = with_lists(queries)
+    scored = all(r.scores is not None for r in voters)
+    m = len(voters)
     return combsum(
-        [*queries, found],
-        k,
+        [*voters, found],
+        min(k, found.n_items),
         normalization="min_max" if scored else "rank_norm",
         depth=VOTERS,
         weights=[1.0] * m + [m * share / (1 - share)],
