@@ -11,10 +11,9 @@ from typing import Any
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.text_file import FilePath, numbered_lines, opened, shown
+from rankloom.io.text_file import MAX_LINE_BYTES, FilePath, limited_lines, numbered_lines, opened, shown
 from rankloom.ranks import Ids
 
-MAX_FIELD = (1 << 31) - 1  # characters in a field of a CSV file; Python's default limit is 131,072
 #: (line number, {column: value}) of each row
 Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
@@ -51,8 +50,10 @@ def table(path: FilePath, *, text: str = "text", label: str | None = None, id: s
 def _delimited(path: str, delimiter: str) -> Rows:
     with opened(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", newline="")  # a quoted field may contain newlines
-        limit = csv.field_size_limit(MAX_FIELD)
-        rows = csv.DictReader(text, delimiter=delimiter, strict=True)  # surplus fields get the key None
+        limit = csv.field_size_limit(MAX_LINE_BYTES)  # a field may span lines; Python's default is 131,072 characters
+        rows = csv.DictReader(
+            limited_lines(path, text), delimiter=delimiter, strict=True
+        )  # surplus fields get the key None
         try:
             _check_columns(path, rows.fieldnames or ())
             for row in rows:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, AnyStr, BinaryIO, cast
 
 from rankloom.errors import InputError, UnknownNameError
 
@@ -18,6 +18,7 @@ BOM = b"\xef\xbb\xbf"
 FLOAT32_MAX = 3.4028234663852886e38
 BUFFER_BYTES = 1 << 20
 MAX_SHOWN = 80  # characters of a line in a message
+MAX_LINE_BYTES = 1 << 24  # a few MB of gzip can expand to gigabytes without a line feed
 
 
 @contextmanager
@@ -58,15 +59,25 @@ def numbered_lines(path: FilePath) -> Iterator[tuple[int, bytes]]:
     Raises
     ------
     InputError
-        As `opened`, and if a line is not UTF-8.
+        As `opened`, and if a line is not UTF-8 or longer than `MAX_LINE_BYTES`.
     """
     with opened(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(limited_lines(path, file), 1):
             if number == 1:
                 line = line.removeprefix(BOM)
             if not line.isascii():
                 _check_utf8(path, number, line)
             yield number, line
+
+
+def limited_lines(path: FilePath, file: IO[AnyStr]) -> Iterator[AnyStr]:
+    """Yield the lines of an open file; raise InputError at one longer than `MAX_LINE_BYTES`."""
+    number = 0
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise InputError(f"{path}:{number}: a line may have at most {MAX_LINE_BYTES:,} bytes; this one is longer.")
+        yield line
 
 
 def _check_utf8(path: FilePath, number: int, line: bytes) -> None:
