@@ -1,6 +1,7 @@
 """Folders of arrays: saved atomically, and opened only if unchanged."""
 
 import errno
+import io
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -369,3 +371,49 @@ def test_opening_during_a_save_in_another_thread_is_consistent(tmp_path):
     finally:
         stop.set()
         saver.join()
+
+
+def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch):
+    class Full(io.FileIO):
+        """A file on a disk that has room for 200 bytes."""
+
+        def write(self, data):
+            if self.tell() + len(data) > 200:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().write(data)
+
+    opened_path = Path.open
+    monkeypatch.setattr(
+        Path,
+        "open",
+        lambda path, mode="r", *more, **options: (
+            io.BufferedWriter(Full(path, "wb")) if mode == "wb" else opened_path(path, mode, *more, **options)
+        ),
+    )
+    with pytest.raises(IndexFileError, match=r"Cannot write an index at .*: No space left on device."):
+        save_folder(tmp_path / "x", {"a": np.arange(50_000)}, METADATA)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux") or os.geteuid() != 0, reason="needs to mount a file system")
+def test_a_disk_that_is_really_full_is_named(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("cannot mount a file system here")
+    try:
+        with pytest.raises(IndexFileError, match=r"Cannot write an index at .*: No space left on device."):
+            save_folder(disk / "x", {"a": np.arange(50_000)}, METADATA)
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_loop_of_links_is_one_sentence(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(InputError, match=r"Cannot write an index at .*: Too many levels of symbolic links."):
+        save_folder(tmp_path / "a", ARRAYS, METADATA)
+    with pytest.raises(IndexFileError, match=r"Cannot read .*: Too many levels of symbolic links."):
+        opened(tmp_path / "a")

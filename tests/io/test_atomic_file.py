@@ -1,12 +1,15 @@
+import errno
 import gzip
+import io
 import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from rankloom import InputError
-from rankloom.io import atomic_write
+from rankloom import InputError, Ranks, write_run
+from rankloom.io import atomic_write, write_npz
 
 
 def names(folder):
@@ -121,3 +124,47 @@ def test_a_full_disk_is_an_error_and_the_old_file_stays(tmp_path, monkeypatch):
         file.write("new")
     assert (tmp_path / "a.txt").read_text() == "old"
     assert names(tmp_path) == ["a.txt"]
+
+
+def looped(tmp_path):
+    """Return a symbolic link that leads to itself, by way of another."""
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    return tmp_path / "a"
+
+
+def test_a_loop_of_links_is_an_input_error(tmp_path):
+    path = looped(tmp_path)
+    for target in (path, path / "below"):
+        with (
+            pytest.raises(InputError, match=r"Too many levels of symbolic links|does not exist"),
+            atomic_write(target),
+        ):
+            pass
+    assert names(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.txt.gz", "x.npz"])
+def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch, name):
+    class Full(io.FileIO):
+        """A file on a disk that has room for 100 bytes."""
+
+        def write(self, data):
+            if self.tell() + len(data) > 100:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().write(data)
+
+    (tmp_path / name).write_text("old")
+    opened = Path.open
+    monkeypatch.setattr(
+        Path,
+        "open",
+        lambda path, mode="r", *more, **options: (
+            io.BufferedWriter(Full(path, "xb")) if mode == "xb" else opened(path, mode, *more, **options)
+        ),
+    )
+    ranks = Ranks.from_vectors(np.random.default_rng(0).normal(size=(50, 3)))
+    with pytest.raises(InputError, match=f"Cannot write .*{name}: No space left on device."):
+        write_npz(ranks, tmp_path / name) if name == "x.npz" else write_run(ranks, tmp_path / name)
+    assert names(tmp_path) == [name]
+    assert (tmp_path / name).read_text() == "old"

@@ -21,12 +21,14 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError, InputError
+from rankloom.io.atomic_file import resolved
 
 try:
     import fcntl
@@ -46,7 +48,7 @@ def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]
     Anything else at `path` is an error. A symbolic link is followed, and remains a link.
     """
     check_folder(path, meta["kind"])
-    target = path.resolve()
+    target = resolved(path)
     try:
         _remove_leftovers(target)
         new = target.parent / f".{target.name}.{uuid.uuid4().hex[:16]}{NEW}"
@@ -67,11 +69,11 @@ def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]
 def check_folder(path: Path, kind: str) -> None:
     """Raise InputError if `path` holds anything but a folder of this kind, or its parent does not exist."""
     try:
-        _restore_old(path.resolve())
+        _restore_old(resolved(path))
         empty = path.is_dir() and not any(path.iterdir())
         if path.exists() and not empty and not _is_a(path, kind):
             raise InputError(f"{path} exists and is not a {kind}; choose another path, or remove it first.")
-        if not path.resolve().parent.is_dir():
+        if not resolved(path).parent.is_dir():
             raise InputError(
                 f"Cannot write an index at {path}: the folder {path.parent} does not exist; create it first."
             )
@@ -99,7 +101,7 @@ def open_folder(
         If the folder does not exist, is of another kind or format, or has changed since it was saved.
     """
     with suppress(OSError):
-        _restore_old(path.resolve())
+        _restore_old(resolved(path))
     while True:  # repeat if another process replaced the folder in the meantime
         with _opened_meta(path) as stream:
             try:
@@ -134,7 +136,9 @@ def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -
     for name, array in arrays.items():
         file = folder / f"{name}.npy"
         with file.open("wb") as stream:
-            np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
+            # NumPy writes to a real file without saying why it failed, such as a full disk: hide that it is one.
+            target: Any = SimpleNamespace(write=stream.write)
+            np.lib.format.write_array(target, np.ascontiguousarray(array), allow_pickle=False)
             stream.flush()
             os.fsync(stream.fileno())
         about = {"dtype": array.dtype.str, "shape": array.shape, "bytes": file.stat().st_size}

@@ -1,5 +1,6 @@
 """Atomic file writes: a file is replaced as a whole or not at all."""
 
+import errno
 import gzip
 import io
 import os
@@ -74,7 +75,7 @@ def check_target(path: FilePath) -> Path:
         If `path` is a folder or a device, or its folder does not exist.
     """
     try:
-        target = Path(path).resolve()
+        target = resolved(path)
         if target.is_dir():
             raise InputError(f"Cannot write {path}: it is a folder; give the path of a file.")
         if target.exists() and not target.is_file():  # the rename would replace a device with a file
@@ -86,6 +87,18 @@ def check_target(path: FilePath) -> Path:
     except ValueError as error:  # a NUL in the path; also any InputError
         raise error if isinstance(error, InputError) else InputError(f"Cannot write {path!r}: {error}.") from None
     return target
+
+
+def resolved(path: FilePath) -> Path:
+    """Return the absolute path with symbolic links followed; a loop of them is an OSError, as in the system's calls."""
+    try:
+        found = Path(path).resolve()
+        loops = found.is_symlink()  # from Python 3.13, resolve leaves a loop as it is
+    except RuntimeError:  # up to 3.12
+        loops = True
+    if loops:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
+    return found
 
 
 def make_folder(folder: Path, hint: str = "") -> Path:
