@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rankloom import Ids, InputError, Ranks, UnknownNameError
 from rankloom.evaluation import MEASURES, Measure, evaluate, truth
+from rankloom.evaluation.measures import measure_forms
 from strategies import collections
 
 ALL = ["ndcg", "ndcg@3", "map", "map@3", "p@3", "recall@3", "mrr", "mrr@3", "ns", "bullseye"]
@@ -470,3 +471,29 @@ def test_reach_and_best_value_of_measures():
     reach = {text: Measure.parse(text).reach for text in ("ndcg@5", "map", "bullseye", "ns")}
     assert reach == {"ndcg@5": 5, "map": None, "bullseye": None, "ns": 4}
     assert [Measure.parse(text).best for text in ("ndcg@5", "ns")] == [1.0, 4.0]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_qrels_may_be_a_frame(library):
+    frame = pytest.importorskip(library).DataFrame({"query": ["q1", "q2"], "item": ["b", "a"], "grade": [1, 1]})
+    run = Ranks.from_dict({"q1": {"a": 0.9, "b": 0.2}})
+    assert evaluate(run, qrels=frame, measures="mrr") == {"mrr": 0.25}
+
+
+@pytest.mark.parametrize("qrels", [5, [("q", "d", 1)], {"q"}])
+def test_qrels_of_another_type_are_rejected(qrels):
+    with pytest.raises(InputError, match=rf"qrels must be .*; got {type(qrels).__name__}"):
+        evaluate(Ranks.from_dict({"q": ["d"]}), qrels=qrels)
+
+
+@pytest.mark.parametrize("text", ["bullseye@10", "bullseye@0", "bullseye@x", "bullseye@", f"ns@{'9' * 50}"])
+def test_no_cutoff_is_advised_for_a_measure_without_one(text):
+    name = text.partition("@")[0]
+    with pytest.raises(InputError, match=rf"The measure {name} takes no cutoff; got {text[:40]}.* Write {name}\.$"):
+        Measure.parse(text)
+
+
+def test_the_form_of_every_measure_is_accepted_with_a_number():
+    assert measure_forms() == ["bullseye", "map[@k]", "mrr[@k]", "ndcg[@k]", "ns", "p@k", "recall@k"]
+    for form in measure_forms():
+        assert Measure.parse(form.replace("[@k]", "@10").replace("@k", "@10"))

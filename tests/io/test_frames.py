@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloom import Ids, InputError, MissingExtraError, Ranks, UnknownNameError
-from rankloom.io import from_frame, to_pandas, to_polars
+from rankloom.io import from_frame, qrels_from_frame, to_pandas, to_polars
 
 both = pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
 
@@ -170,3 +170,33 @@ def test_importing_io_loads_neither_frame_libraries_nor_numba():
     code = "import sys, rankloom.io; print({'numba', 'scipy', 'pandas', 'polars'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "set()"
+
+
+@both
+def test_judgments_are_read_from_a_frame(library):
+    columns = {"query": ["q1", "q2", "q1"], "item": [7, 2, 3], "grade": [2, 0, -1]}
+    assert qrels_from_frame(library.DataFrame(columns)) == {"q1": {"7": 2, "3": -1}, "q2": {"2": 0}}
+    renamed = library.DataFrame({"topic": ["q"], "doc": ["d"], "rel": [1.0]})
+    assert qrels_from_frame(renamed, query="topic", item="doc", grade="rel") == {"q": {"d": 1}}
+
+
+@both
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"query": ["q"], "item": ["d"]}, "Unknown column 'grade'; choose from item, query."),
+        ({"query": ["q"], "item": ["d"], "grade": [0.5]}, "0.5 in column 'grade'; a grade must be a whole number."),
+        ({"query": ["q"], "item": ["d"], "grade": [float("nan")]}, "a grade must be a whole number."),
+        ({"query": ["q"], "item": ["d"], "grade": [float("inf")]}, "a grade must be a whole number."),
+        ({"query": ["q"], "item": ["d"], "grade": ["1"]}, "'1' in column 'grade'; a grade must be a whole number."),
+        (
+            {"query": ["q", "q"], "item": ["d", "d"], "grade": [1, 0]},
+            "Row 1 of the frame judges item 'd' a second time",
+        ),
+        ({"query": [], "item": [], "grade": []}, "The frame has no rows"),
+    ],
+)
+def test_invalid_judgments_in_a_frame_are_rejected(library, columns, message):
+    with pytest.raises(InputError) as caught:
+        qrels_from_frame(library.DataFrame(columns))
+    assert message in str(caught.value)

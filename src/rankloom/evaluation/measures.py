@@ -96,7 +96,7 @@ class Measure:
         if self.cutoff is None and takes == "needed":
             raise InputError(f"The measure {self.name} needs a cutoff, as in {self.name}@10; got none.")
         if self.cutoff is not None and takes == "none":
-            raise InputError(f"The measure {self.name} takes no cutoff; got {self}. Write {self.name}.")
+            raise _takes_no_cutoff(self.name, str(self))
         if self.cutoff is not None:
             whole_number(f"The cutoff of the measure {self.name}", self.cutoff)
 
@@ -104,9 +104,10 @@ class Measure:
     def parse(cls, text: str) -> Measure:
         """Return the measure written as ``name`` or ``name@cutoff``."""
         name, at, cutoff = text.partition("@")
+        if at and MEASURES[name].cutoff == "none":
+            raise _takes_no_cutoff(name, text)
         if at and not (cutoff.isascii() and cutoff.isdigit() and len(cutoff) <= MAX_DIGITS):
-            got = text if len(text) <= 40 else f"{text[:40]}..."
-            raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {got}.")
+            raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {_short(text)}.")
         return cls(name, int(cutoff) if at else None)
 
     @property
@@ -125,6 +126,20 @@ class Measure:
     def __call__(self, judged: Judged) -> Floats:
         """Return the measure of each list."""
         return MEASURES[self.name].compute(judged, self.cutoff or NO_CUTOFF)
+
+
+def measure_forms() -> list[str]:
+    """Return how each measure is written, with its cutoff: ``ns``, ``p@k``, ``ndcg[@k]``."""
+    forms = {"needed": "{}@k", "optional": "{}[@k]", "none": "{}"}
+    return [forms[formula.cutoff].format(name) for name, formula in MEASURES.items()]
+
+
+def _takes_no_cutoff(name: str, text: str) -> InputError:
+    return InputError(f"The measure {name} takes no cutoff; got {_short(text)}. Write {name}.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 @register_measure("ndcg", "optional")
@@ -275,9 +290,10 @@ def evaluate(
         relevant, and counts in the size of its class, as is usual in image retrieval.
     query_labels : array of shape (n_queries,), optional
         Class of each query, for external queries.
-    qrels : {query: {item: grade}} or path of a TREC qrels file, optional
-        Grades above 0 are relevant. The mean is over all judged queries, as with trec_eval's ``-c``: queries missing
-        from the ranks or without relevant items count 0; queries without judgments are left out.
+    qrels : {query: {item: grade}}, path of a TREC qrels file, or DataFrame, optional
+        Grades above 0 are relevant; a pandas or polars frame has the columns query, item and grade. The mean is over
+        all judged queries, as with trec_eval's ``-c``: queries missing from the ranks or without relevant items count
+        0; queries without judgments are left out.
     measures : str or Measure, or several
         ``ndcg[@k]``, ``map[@k]``, ``p@k``, ``recall@k``, ``mrr[@k]``, ``ns``, ``bullseye``; see `MEASURES`.
     per_query : bool

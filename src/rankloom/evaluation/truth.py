@@ -1,8 +1,11 @@
 """Relevance judgments of ranks: by a class for each item (labels) or a grade for each pair (qrels)."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 
-#: {query: {item: grade}}, or a TREC qrels file
-Qrels = Mapping[str, Mapping[str, int]] | str | os.PathLike[str]
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+#: {query: {item: grade}}, a TREC qrels file, or a data frame
+Qrels: TypeAlias = Union[  # the frames are named, not imported
+    Mapping[str, Mapping[str, int]], str, os.PathLike[str], "pandas.DataFrame", "polars.DataFrame"
+]
 Floats = NDArray[np.float64]
 
 BLOCK_CELLS = 1 << 20  # gains in a block
@@ -54,10 +63,7 @@ def judged_by_labels(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | 
 
 def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
     """Yield blocks of judged queries, in the order of the qrels; those missing from the ranks have empty lists."""
-    if not isinstance(qrels, Mapping):
-        from rankloom.io.trec import read_qrels
-
-        qrels = read_qrels(qrels)
+    qrels = _as_mapping(qrels)
     rows = {ranks.query_id(row): row for row in range(ranks.n_queries)}
     if not any(query in rows for query in qrels):
         raise InputError(
@@ -68,6 +74,22 @@ def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
     block = max(1, BLOCK_CELLS // max(ranks.depth, 1))
     for start in range(0, len(queries), block):
         yield _judged(ranks, rows, {query: qrels[query] for query in queries[start : start + block]})
+
+
+def _as_mapping(qrels: Qrels) -> Mapping[str, Mapping[str, int]]:
+    """Return judgments given as a mapping, a file or a data frame as a mapping."""
+    from rankloom.io.frames import is_frame, qrels_from_frame
+    from rankloom.io.trec import read_qrels
+
+    if isinstance(qrels, Mapping):
+        return qrels
+    if is_frame(qrels):
+        return qrels_from_frame(qrels)
+    if not isinstance(qrels, str | os.PathLike):
+        raise InputError(
+            f"qrels must be {{query: {{item: grade}}}}, a file or a data frame; got {type(qrels).__name__}."
+        )
+    return read_qrels(qrels)
 
 
 def _judged(ranks: Ranks, rows: Mapping[str, int], qrels: Mapping[str, Mapping[str, int]]) -> Judged:

@@ -78,10 +78,52 @@ def from_frame(
     return ranks_of(rows, query_ids=query_ids, item_ids=ids, duplicates=duplicates, has_scores=score is not None)
 
 
+def qrels_from_frame(
+    frame: pandas.DataFrame | polars.DataFrame, *, query: str = "query", item: str = "item", grade: str = "grade"
+) -> dict[str, dict[str, int]]:
+    """Return relevance judgments from a pandas or polars frame with a row for each judged pair.
+
+    Parameters
+    ----------
+    query, item : str
+        Columns of ids: strings, or whole numbers, which become strings.
+    grade : str
+        Column of grades, whole numbers; above 0 is relevant.
+
+    Raises
+    ------
+    InputError
+        If `frame` is not a DataFrame or has no rows, a column is missing, an id is null or neither a string nor a
+        whole number, a grade is not a whole number, or an item is judged twice for a query.
+
+    Examples
+    --------
+    >>> import polars
+    >>> qrels_from_frame(polars.DataFrame({"query": ["q1", "q1"], "item": [7, 2], "grade": [2, 0]}))
+    {'q1': {'7': 2, '2': 0}}
+    """
+    _check_frame(frame)
+    queries, items = (_id_column(_column(frame, name), name) for name in (query, item))
+    grades = _grades(_column(frame, grade), grade)
+    qrels: dict[str, dict[str, int]] = {}
+    for row, (one, judged, value) in enumerate(zip(queries, items, grades, strict=True)):
+        known = qrels.setdefault(one, {})
+        if judged in known:
+            raise InputError(f"Row {row} of the frame judges item {judged!r} a second time for query {one!r}; drop it.")
+        known[judged] = value
+    if not qrels:
+        raise InputError("The frame has no rows; judgments are rows of query, item and grade.")
+    return qrels
+
+
+def is_frame(value: object) -> bool:
+    """Return True for a pandas or polars DataFrame; compares names, so that neither library is imported."""
+    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(value).__mro__}
+    return bool(names & {("pandas", "DataFrame"), ("polars", "DataFrame")})
+
+
 def _check_frame(frame: object) -> None:
-    """Raise InputError if `frame` is not a DataFrame; compares names, so that neither library is imported."""
-    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(frame).__mro__}
-    if not names & {("pandas", "DataFrame"), ("polars", "DataFrame")}:
+    if not is_frame(frame):
         raise InputError(f"Expected a pandas or polars DataFrame; got {type(frame).__name__}.")
 
 
@@ -103,6 +145,15 @@ def _id_column(values: list[Any], column: str) -> list[str]:
 def _scores(values: list[Any], column: str) -> NDArray[np.float64]:
     _check_kinds(values, column, (Real,), "a score must be a number")
     return np.array(values, np.float64)
+
+
+def _grades(values: list[Any], column: str) -> list[int]:
+    rule = "a grade must be a whole number"
+    _check_kinds(values, column, (Real,), rule)
+    row = next((row for row, value in enumerate(values) if value % 1 != 0), None)  # NaN, too
+    if row is not None:
+        raise InputError(f"Row {row} of the frame has {values[row]!r} in column {column!r}; {rule}.")
+    return list(map(int, values))
 
 
 def _check_kinds(values: list[Any], column: str, right: tuple[type, ...], rule: str) -> None:
