@@ -38,3 +38,20 @@ def test_a_missing_file_is_an_error_in_every_format(tmp_path):
 def test_every_public_name_exists():
     assert rankloom.io.__all__ == sorted(rankloom.io.__all__, key=lambda name: (name.lower() == name, name))
     assert all(hasattr(rankloom.io, name) for name in rankloom.io.__all__)
+
+
+def test_duplicates_are_an_error_unless_the_first_is_wanted(tmp_path):
+    run, lists = tmp_path / "a.run", tmp_path / "a.txt"
+    run.write_text("q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\nq Q0 a 3 0.5 t\n")
+    lists.write_text("0 1 0\n1 0\n")
+    with pytest.raises(InputError, match="use duplicates='first'"):
+        read_ranks(run)
+    assert read_ranks(run, duplicates="first").to_dict() == {"q": {"a": 2.0, "b": 1.0}}
+    assert read_ranks(lists, format="udlf", duplicates="first").items.tolist() == [[0, 1], [1, 0]]
+
+
+def test_duplicates_may_be_given_for_a_format_without_them(tmp_path):
+    write_ranks(Ranks([[0, 1]]), tmp_path / "a.npz")
+    assert read_ranks(tmp_path / "a.npz", duplicates="first").items.tolist() == [[0, 1]]
+    with pytest.raises(InputError, match="duplicates policy 'last'"):
+        read_ranks(tmp_path / "a.npz", duplicates="last")

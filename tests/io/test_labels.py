@@ -1,7 +1,7 @@
 import pytest
 
 from rankloom import InputError
-from rankloom.io import read_labels
+from rankloom.io import read_ids, read_labels
 
 
 def written(tmp_path, text):
@@ -32,3 +32,26 @@ def test_the_error_for_an_invalid_line_has_its_number(tmp_path, text, message):
     with pytest.raises(InputError) as caught:
         read_labels(written(tmp_path, text))
     assert message in str(caught.value)
+
+
+def test_udlf_separates_item_and_class_by_a_colon(tmp_path):
+    assert read_labels(written(tmp_path, "a.png:cat\nc:/b.png:dog\n")) == {"a.png": "cat", "c:/b.png": "dog"}
+
+
+def test_a_tab_wins_over_colons_and_spaces(tmp_path):
+    assert read_labels(written(tmp_path, "a: b\tsea lion: grey\n")) == {"a: b": "sea lion: grey"}
+
+
+def test_a_line_that_could_be_split_in_two_ways_is_an_error(tmp_path):
+    with pytest.raises(InputError, match=r"tsv:2: is it a colon or whitespace .* 'b.png:sea lion'\? Put a tab"):
+        read_labels(written(tmp_path, "a.png:cat\nb.png:sea lion\n"))
+
+
+@pytest.mark.parametrize("text", ["a:\n", ":cat\n"])
+def test_a_class_and_an_item_are_needed_beside_the_colon(tmp_path, text):
+    with pytest.raises(InputError, match=r"labels.tsv:1: expected 2 columns"):
+        read_labels(written(tmp_path, text))
+
+
+def test_ids_are_lines(tmp_path):
+    assert list(read_ids(written(tmp_path, "sea lion.png\n\n b \n"))) == ["sea lion.png", "b"]

@@ -267,6 +267,7 @@ def test_a_collection_without_readable_items_is_an_error(tmp_path):
         rank_collection(folder(str(tmp_path)), {"b": "bic"})
 
 
+@pytest.mark.filterwarnings("ignore:.*has no ids")
 def test_a_mismatch_of_rows_mentions_skipped_items(tmp_path):
     save(tmp_path / "images", "a.png", "b.png")
     (tmp_path / "images" / "c.png").write_bytes(b"junk")
@@ -326,3 +327,9 @@ def test_a_ranker_that_returns_too_few_lists_is_rejected():
 
     with pytest.raises(InputError, match=r"must return 3 lists over 3 items; got 1 over 3\. Check it with"):
         rank_collection(line(), {"half": Half()})
+
+
+def test_one_spelling_is_one_ranker():
+    lists = rank_collection(line(), "vectors(metric=l2)", depth=2).lists
+    assert list(lists) == ["vectors(metric=l2)"]
+    assert lists["vectors(metric=l2)"].items.items.tolist() == [[0, 2], [1, 2], [2, 0]]

@@ -58,6 +58,7 @@ def test_queries_of_another_length_are_rejected(engine):
         Vectors(engine=engine).fit(np.eye(2)).rank(queries=np.eye(3))
 
 
+@pytest.mark.filterwarnings("ignore:.*has no ids")
 def test_a_file_of_vectors_rejects_queries_by_id(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(2))
     fitted = Vectors(path=str(tmp_path / "x.npy")).fit(["a", "b"])
@@ -76,6 +77,7 @@ def test_unsupported_options_are_rejected():
         Vectors(engine="faiss").fit([[np.nan, 1.0]]).rank()
 
 
+@pytest.mark.filterwarnings("ignore:.*has no ids")
 def test_a_file_of_vectors_has_a_row_for_each_item(tmp_path):
     path = tmp_path / "embeddings.npy"
     np.save(path, np.array([[0.0], [5.0], [1.0]]))
@@ -84,3 +86,17 @@ def test_a_file_of_vectors_has_a_row_for_each_item(tmp_path):
     assert ranker.fit("abc").rank(depth=2).items.tolist() == [[0, 2], [1, 2], [2, 0]]
     with pytest.raises(InputError, match="a row for each of 2 items; got shape"):
         ranker.fit("ab")
+
+
+def test_rows_of_a_file_are_matched_by_id(tmp_path):
+    path = tmp_path / "embeddings.npz"
+    np.savez(path, vectors=[[1.0], [9.0], [0.0], [5.0]], ids=["c", "other", "a", "b"])
+    found = Vectors(path=str(path), metric="l2").fit("abc").rank(depth=2)
+    assert found.items.tolist() == [[0, 2], [1, 2], [2, 0]]
+    with pytest.raises(InputError, match="no row for the item 'z'"):
+        Vectors(path=str(path)).fit("az")
+
+
+def test_ids_without_a_file_are_rejected():
+    with pytest.raises(InputError, match="give path, too"):
+        Vectors(list_file="list.txt")

@@ -19,7 +19,7 @@ def files(labels: FilePath | None = None, qrels: FilePath | None = None) -> Coll
     Parameters
     ----------
     labels : path, optional
-        Lines of ``item<TAB>class``; every item is a query.
+        Lines of ``item<TAB>class`` or ``item:class``; every item is a query.
     qrels : path, optional
         TREC judgments of external queries; the items are whatever the run files list.
     """

@@ -2,8 +2,9 @@
 
 from rankloom.io.atomic_file import atomic_write, check_target
 from rankloom.io.formats import FORMATS, Format, format_of, read_ranks, write_ranks
-from rankloom.io.frames import from_frame, to_pandas, to_polars
-from rankloom.io.labels import read_labels
+from rankloom.io.frames import from_frame, qrels_from_frame, to_pandas, to_polars
+from rankloom.io.labels import read_ids, read_labels
+from rankloom.io.matrix import read_matrix
 from rankloom.io.npz import pack_ids, read_npz, unpack_ids, write_npz
 from rankloom.io.trec import read_qrels, read_run, read_runs, write_run
 from rankloom.io.udlf import read_udlf_matrix, read_udlf_ranks, write_udlf_ranks
@@ -16,7 +17,10 @@ __all__ = [
     "format_of",
     "from_frame",
     "pack_ids",
+    "qrels_from_frame",
+    "read_ids",
     "read_labels",
+    "read_matrix",
     "read_npz",
     "read_qrels",
     "read_ranks",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rankloom.errors import InputError
 from rankloom.io.npz import read_npz, write_npz
+from rankloom.io.rows import Duplicates, check_duplicates_policy
 from rankloom.io.text_file import FilePath
 from rankloom.io.trec import read_run, write_run
 from rankloom.io.udlf import read_udlf_ranks, write_udlf_ranks
@@ -15,23 +16,35 @@ from rankloom.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The reader and the writer of a file format, and its file name suffixes."""
+    """The reader and the writer of a file format.
 
-    read: Callable[[FilePath], Ranks]
+    Attributes
+    ----------
+    read, write : callable
+    endings : tuple of str
+        File name suffixes.
+    duplicates : bool
+        Whether `read` takes `duplicates`. Otherwise a file with an item twice in a list is always an error.
+    """
+
+    read: Callable[..., Ranks]
     write: Callable[[Ranks, FilePath], None]
     endings: tuple[str, ...] = ()
+    duplicates: bool = False
 
 
 #: File formats by name; a plug-in adds one through the entry-point group ``rankloom.formats``.
 FORMATS = Registry[Format]("format", group="rankloom.formats")
-FORMATS.register("trec")(Format(read_run, write_run, (".trec", ".run")))
+FORMATS.register("trec")(Format(read_run, write_run, (".trec", ".run"), duplicates=True))
 FORMATS.register("npz")(Format(read_npz, write_npz, (".npz",)))
-FORMATS.register("udlf")(Format(read_udlf_ranks, write_udlf_ranks))
+FORMATS.register("udlf")(Format(read_udlf_ranks, write_udlf_ranks, duplicates=True))
 
 DEFAULT = "trec"
 
 
-def read_ranks(path: FilePath, *, format: str | None = None, kind: Kind | None = None) -> Ranks:
+def read_ranks(
+    path: FilePath, *, format: str | None = None, kind: Kind | None = None, duplicates: Duplicates = "error"
+) -> Ranks:
     """Read ranks from a file.
 
     Parameters
@@ -43,6 +56,9 @@ def read_ranks(path: FilePath, *, format: str | None = None, kind: Kind | None =
     kind : {"collection", "queries"}, optional
         Whether these are the lists of the items of a collection, or of queries; by default as the file says, if its
         format does.
+    duplicates : {"error", "first"}
+        How to treat an item that a query lists twice: raise an error, or use the better-ranked. An npz file cannot
+        have duplicates: they are always an error.
 
     Raises
     ------
@@ -60,7 +76,9 @@ def read_ranks(path: FilePath, *, format: str | None = None, kind: Kind | None =
     Traceback (most recent call last):
     rankloom.errors.UnknownNameError: Unknown format 'npy'; choose from npz, trec, udlf. Did you mean 'npz'?
     """
-    ranks = FORMATS[format or format_of(path)].read(path)
+    check_duplicates_policy(duplicates)
+    form = FORMATS[format or format_of(path)]
+    ranks = form.read(path, duplicates=duplicates) if form.duplicates else form.read(path)
     if kind is None or kind == ranks.kind:
         return ranks
     if ranks.kind is not None:

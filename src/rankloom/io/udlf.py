@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 from rankloom._kernels.nearest import nearest
 from rankloom.errors import InputError, check_choice
 from rankloom.io.atomic_file import atomic_write
-from rankloom.io.text_file import FLOAT32_MAX, FilePath, check_field, is_float32, numbered_lines, shown, unknown_item
+from rankloom.io.labels import read_ids
+from rankloom.io.matrix import n_fields, nonblank_lines, parse_floats
+from rankloom.io.rows import Duplicates, check_duplicates_policy
+from rankloom.io.text_file import FilePath, check_field, numbered_lines, shown, unknown_item
 from rankloom.ranks import MAX_ITEMS, PAD, Ids, Ranks
 
 #: How a file of ranked lists identifies items.
@@ -32,7 +35,12 @@ SQUARE = "a matrix of n items has n lines of n numbers"
 
 
 def read_udlf_ranks(
-    path: FilePath, *, kind: ListKind = "numbers", list_file: FilePath | None = None, depth: int | None = None
+    path: FilePath,
+    *,
+    kind: ListKind = "numbers",
+    list_file: FilePath | None = None,
+    depth: int | None = None,
+    duplicates: Duplicates = "error",
 ) -> Ranks:
     """Read ranked lists as UDLF writes them: line i is the list of item i, best first.
 
@@ -47,6 +55,8 @@ def read_udlf_ranks(
         Ids of the items, one a line; required for names. With it the ranks have `item_ids` and `query_ids`.
     depth : int, optional
         Number of items to read of each list; the rest is not checked.
+    duplicates : {"error", "first"}
+        How to treat an item that a list has twice: raise an error, or use the first.
 
     Returns
     -------
@@ -71,12 +81,13 @@ def read_udlf_ranks(
            [ 1, -1]], dtype=int32)
     """
     check_choice("kind of lists", kind, get_args(ListKind))
+    check_duplicates_policy(duplicates)
     _check_depth(depth)
     if kind == "names" and list_file is None:
         raise InputError("Lists of names need list_file, the file of the item ids.")
-    ids = None if list_file is None else _read_list_file(list_file)
-    known = _numbers_by_id(ids) if kind == "names" and ids is not None else None
-    items, lines = _read_lists(path, known, depth)
+    ids = None if list_file is None else read_ids(list_file)
+    known = None if kind == "numbers" or list_file is None or ids is None else _numbers_by_id(ids, list_file)
+    items, lines = _read_lists(path, known, depth, duplicates)
     if ids is not None:
         _check_count(path, len(items), "lists", list_file, len(ids))
     _check_item_numbers(path, items, lines)
@@ -95,27 +106,15 @@ def _check_count(path: FilePath, count: int, what: str, list_file: FilePath | No
         )
 
 
-def _read_list_file(path: FilePath) -> Ids:
-    lines: dict[str, int] = {}
-    for number, line in numbered_lines(path):
-        fields = line.split()
-        if len(fields) > 1:
-            raise InputError(f"{path}:{number}: expected one id without whitespace, got {shown(line)}.")
-        for item in map(bytes.decode, fields):
-            if item in lines:
-                raise InputError(f"{path}:{number}: {item!r} occurs a second time (first: {path}:{lines[item]}).")
-            lines[item] = number
-    if not lines:
-        raise InputError(f"{path} is empty; it must have the ids of the items, one a line.")
-    return Ids(lines)
-
-
-def _numbers_by_id(ids: Ids) -> dict[bytes, int]:
+def _numbers_by_id(ids: Ids, list_file: FilePath) -> dict[bytes, int]:
+    spaced = next((one for one in ids if len(one.encode().split()) > 1), None)
+    if spaced is not None:
+        raise InputError(f"{list_file}: {spaced!r} has whitespace, which separates the names of a list.")
     return {item.encode(): number for number, item in enumerate(ids)}
 
 
 def _read_lists(
-    path: FilePath, known: dict[bytes, int] | None, depth: int | None
+    path: FilePath, known: dict[bytes, int] | None, depth: int | None, duplicates: Duplicates
 ) -> tuple[NDArray[np.int32], list[int]]:
     """Return the padded lists and the line number of each."""
     flat, lengths, lines = array("i"), [], []
@@ -123,7 +122,9 @@ def _read_lists(
         location = f"{path}:{number}"
         row = _parse_numbers(location, line, depth) if known is None else _parse_ids(location, line, depth, known)
         if len(set(row)) < len(row):
-            raise _listed_twice(location, line, row)
+            if duplicates == "error":
+                raise _listed_twice(location, line, row)
+            row = list(dict.fromkeys(row))
         flat.extend(row)
         lengths.append(len(row))
         lines.append(number)
@@ -167,7 +168,10 @@ def _parse_ids(location: str, line: bytes, depth: int | None, known: dict[bytes,
 
 def _listed_twice(location: str, line: bytes, row: list[int]) -> InputError:
     twice = next(i for i, item in enumerate(row) if item in row[:i])
-    return InputError(f"{location}: item {shown(line.split()[twice])} is listed twice; give each item once.")
+    return InputError(
+        f"{location}: item {shown(line.split()[twice])} is listed twice; give each item once, "
+        "or use duplicates='first' to keep the first."
+    )
 
 
 def _check_item_numbers(path: FilePath, items: NDArray[np.int32], lines: list[int]) -> None:
@@ -282,7 +286,7 @@ def read_udlf_matrix(
     """
     check_choice("kind of matrix", kind, get_args(MatrixKind))
     _check_depth(depth)
-    ids = None if list_file is None else _read_list_file(list_file)
+    ids = None if list_file is None else read_ids(list_file)
     n_items = _width(path)
     if ids is not None:
         _check_count(path, n_items, "columns", list_file, len(ids))
@@ -299,7 +303,7 @@ def read_udlf_matrix(
 
 
 def _width(path: FilePath) -> int:
-    width = next((len(line.split()) for _, line in numbered_lines(path) if line.strip()), 0)
+    width = next((n_fields(line) for _, line in nonblank_lines(path)), 0)
     if not width:
         raise InputError(f"{path} is empty; {SQUARE}.")
     return width
@@ -308,26 +312,10 @@ def _width(path: FilePath) -> int:
 def _matrix_rows(path: FilePath, n_items: int) -> Iterator[NDArray[np.float64]]:
     """Yield the rows of a matrix; raise InputError if it is not square."""
     count = 0
-    for number, line in numbered_lines(path):
-        if not line.strip():
-            continue
+    for number, line in nonblank_lines(path):
         count += 1
         if count > n_items:
             raise InputError(f"{path}:{number}: there are more lines than the {n_items} numbers on each; {SQUARE}.")
-        yield _parse_floats(f"{path}:{number}", line, n_items)
+        yield parse_floats(f"{path}:{number}", line, n_items)
     if count < n_items:
         raise InputError(f"{path} has {count} lines of {n_items} numbers; {SQUARE}.")
-
-
-def _parse_floats(location: str, line: bytes, n_items: int) -> NDArray[np.float64]:
-    fields = line.split()
-    if len(fields) != n_items:
-        raise InputError(f"{location}: expected {n_items} numbers, as on the first line, got {len(fields)}.")
-    try:
-        row = np.fromiter(map(float, fields), np.float64, n_items)
-    except ValueError:
-        row = np.full(n_items, np.nan)
-    if b"_" in line or not (np.abs(row) <= FLOAT32_MAX).all():  # False for NaN, too
-        column, wrong = next((i, field) for i, field in enumerate(fields, 1) if not is_float32(field))
-        raise InputError(f"{location}: column {column} must be a finite number; got {shown(wrong)}.")
-    return row

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io import read_ranks
+from rankloom.io import read_ids, read_matrix, read_ranks
 from rankloom.io.cache import Cache
+from rankloom.io.rows import Duplicates, check_duplicates_policy
 from rankloom.io.text_file import FilePath
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import PAD, Ids, Ranks
@@ -21,11 +23,16 @@ from rankloom.threads import Progress
 #: Meaning of the values in a matrix.
 Meaning = Literal["distance", "similarity"]
 
+MAX_CHECKED = 1000  # rows of a matrix whose diagonal is checked
+WRONG_SHARE = 0.9  # of these rows with the worst value on the diagonal: the matrix has the other meaning
+
 
 @register_ranker("file")
 @dataclass(frozen=True, slots=True)
 class RankFile:
     """Ranked lists from a file, matched to items and queries by id.
+
+    Where a file has no ids, its rows are matched by their order, with a warning.
 
     Attributes
     ----------
@@ -35,11 +42,20 @@ class RankFile:
         File with the lists of the items, if `path` has those of external queries.
     format : str, optional
         As in `read_ranks`.
+    list_file : path, optional
+        Ids of the items in the order of their numbers, one a line, for files without ids such as those of UDLF.
+    duplicates : {"error", "first"}
+        As in `read_ranks`.
     """
 
     path: FilePath
     items: FilePath | None = None
     format: str | None = None
+    list_file: FilePath | None = None
+    duplicates: Duplicates = "error"
+
+    def __post_init__(self) -> None:
+        check_duplicates_policy(self.duplicates)
 
     @property
     def part(self) -> str:
@@ -48,8 +64,12 @@ class RankFile:
 
     def fit(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> FittedFile:
         """Read the file."""
-        own = None if self.items is None else read_ranks(self.items, format=self.format)
-        return FittedFile(read_ranks(self.path, format=self.format), own, tuple(items), self.path)
+        own = None if self.items is None else self._read(self.items)
+        return FittedFile(self._read(self.path), own, tuple(items), self.path, self.items)
+
+    def _read(self, path: FilePath) -> Ranks:
+        ranks = read_ranks(path, format=self.format, duplicates=self.duplicates)
+        return ranks if self.list_file is None else _with_item_ids(ranks, path, self.list_file)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,33 +80,42 @@ class FittedFile:
     own: Ranks | None
     ids: tuple[str, ...]
     path: FilePath
+    own_path: FilePath | None = None
 
     def rank(
         self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
     ) -> Ranks:
         """Return the lists of the items, or of queries by id; an id that is not in the file has an empty list."""
         if queries is not None:
-            return _rows(self.lists, queries, self.path).head(depth)
-        if self.own is not None:  # with external queries, the items are those in the file
-            return self.own.as_collection().head(depth)
-        if self.lists.item_ids is None and self.lists.query_ids is None:
-            return _numbered(self.lists, len(self.ids), self.path).head(depth)
-        return _rows(_over(self.lists, self.ids, self.path), self.ids, self.path).head(depth)
+            return _rows(_with_query_ids(self.lists, queries, self.path), queries, self.path).head(depth)
+        if self.own is not None and self.own_path is not None:  # with external queries, the items are those in the file
+            return _in_order(self.own, self.own_path).head(depth)
+        lists = _in_order(self.lists, self.path)
+        if lists.item_ids is None:
+            return _numbered(lists, len(self.ids), self.path).head(depth)
+        return _rows(_over(lists, self.ids, self.path), self.ids, self.path).head(depth)
 
 
 @register_ranker("matrix")
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A square matrix of distances or similarities in a .npy file, rows and columns in the order of the items.
+    """A square matrix of distances or similarities in a file that `read_matrix` accepts: .npy, .npz or text.
+
+    Rows and columns are matched to the items by id; where the file has no ids, by their order, with a warning.
 
     Attributes
     ----------
     path : path
     meaning : {"distance", "similarity"}
+        If nearly every item is the farthest from itself, it must be the other one: an error.
+    list_file : path, optional
+        Ids of rows and columns, one a line, if the file itself has none. A file may have more items than the
+        collection.
     """
 
     path: FilePath
     meaning: Meaning = "distance"
+    list_file: FilePath | None = None
 
     def __post_init__(self) -> None:
         if self.meaning not in get_args(Meaning):
@@ -100,11 +129,12 @@ class Matrix:
     def fit(
         self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> FittedMatrix:
-        """Open the file; it may be larger than memory."""
-        matrix = read_matrix(self.path, len(items))
-        if matrix.shape != (len(items), len(items)):
-            raise InputError(f"{self.path} must have a column for each of {len(items)} items; got {matrix.shape}.")
-        return FittedMatrix(matrix, self.meaning)
+        """Open the file. A .npy file in the order of the items may be larger than memory."""
+        matrix, rows = read_rows(self.path, self.list_file, items)
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InputError(f"{self.path} must have a column for each of {len(matrix)} items; got {matrix.shape}.")
+        _check_diagonal(self.path, matrix, self.meaning)
+        return FittedMatrix(matrix if rows is None else matrix[np.ix_(rows, rows)], self.meaning)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,16 +154,75 @@ class FittedMatrix:
         return make(self.matrix, depth)
 
 
-def read_matrix(path: FilePath, n_items: int) -> NDArray[Any]:
-    """Return the matrix in a .npy file, with a row for each item, memory-mapped: it may be larger than memory."""
-    try:
-        matrix: NDArray[Any] = np.lib.format.open_memmap(Path(path), mode="r")
-    except (OSError, ValueError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
-        raise InputError(f"Cannot read the matrix {path}: {reason}. Save it as a .npy file.") from None
-    if matrix.ndim != 2 or len(matrix) != n_items:
-        raise InputError(f"{path} must have a row for each of {n_items} items; got shape {matrix.shape}.")
-    return matrix
+def read_rows(
+    path: FilePath, list_file: FilePath | None, items: Sequence[str]
+) -> tuple[NDArray[Any], NDArray[np.intp] | None]:
+    """Return the matrix in a file, and the row of each item; None if they are in the same order."""
+    matrix, ids = read_matrix(path, list_file=list_file)
+    if ids is None:
+        if len(matrix) != len(items):
+            raise InputError(f"{path} must have a row for each of {len(items)} items; got shape {matrix.shape}.")
+        _warn_of_order(path)
+        return matrix, None
+    missing = [item for item in items if item not in ids]
+    if missing:
+        raise InputError(
+            f"{path} has no row for the item {missing[0]!r} ({len(missing)} missing); it has {_some(ids)}."
+        )
+    rows = ids.numbers(items).astype(np.intp)
+    return matrix, None if np.array_equal(rows, np.arange(len(matrix))) else rows
+
+
+def _check_diagonal(path: FilePath, matrix: NDArray[Any], meaning: Meaning) -> None:
+    """Raise InputError if nearly every item is the farthest from itself."""
+    if not len(matrix) or matrix.dtype.kind not in "biuf":
+        return
+    rows = np.unique(np.linspace(0, len(matrix) - 1, MAX_CHECKED).astype(np.intp))
+    share = sum(_is_worst(matrix[row], row, meaning) for row in rows.tolist()) / len(rows)
+    if share >= WRONG_SHARE:
+        other = get_args(Meaning)[meaning == "distance"]
+        raise InputError(
+            f"{path} has the worst {meaning} of a row on its diagonal, for {share:.0%} of the items: each would be "
+            f"last in its own list. Give meaning={other}, or correct the diagonal."
+        )
+
+
+def _is_worst(values: NDArray[Any], own: int, meaning: Meaning) -> bool:
+    worst, best = (values.max(), values.min()) if meaning == "distance" else (values.min(), values.max())
+    return bool(values[own] == worst != best)
+
+
+def _warn_of_order(path: FilePath) -> None:
+    warnings.warn(
+        f"{path} has no ids: its rows are taken in the order of the collection. To match them by id, give list_file, "
+        "a file with an id on each line.",
+        stacklevel=3,
+    )
+
+
+def _with_item_ids(ranks: Ranks, path: FilePath, list_file: FilePath) -> Ranks:
+    if ranks.item_ids is not None:
+        raise InputError(f"{path} has ids of its own; leave list_file out.")
+    ids = read_ids(list_file)
+    if ranks.n_items != len(ids):
+        raise InputError(f"{path} lists {ranks.n_items} items, but {list_file} has {len(ids)} ids.")
+    return replace(ranks, item_ids=ids)
+
+
+def _with_query_ids(ranks: Ranks, queries: Sequence[str], path: FilePath) -> Ranks:
+    """Return lists of queries with their ids, by order if there are none in the file."""
+    if ranks.query_ids is None and ranks.n_queries != len(queries):
+        raise InputError(f"{path} has no ids, and {ranks.n_queries} lists for {len(queries)} queries.")
+    if ranks.query_ids is None or ranks.item_ids is None:
+        _warn_of_order(path)
+    return replace(ranks, query_ids=Ids(queries)) if ranks.query_ids is None else ranks
+
+
+def _in_order(ranks: Ranks, path: FilePath) -> Ranks:
+    """Return collection ranks; warn if they have no ids."""
+    if ranks.item_ids is None and ranks.query_ids is None:
+        _warn_of_order(path)
+    return ranks.as_collection()
 
 
 def _over(ranks: Ranks, ids: tuple[str, ...], path: FilePath) -> Ranks:
@@ -158,5 +247,5 @@ def _numbered(ranks: Ranks, n_items: int, path: FilePath) -> Ranks:
     return ranks
 
 
-def _some(ids: dict[str, int]) -> str:
-    return ", ".join(map(repr, list(ids)[:3]))
+def _some(ids: Iterable[str]) -> str:
+    return ", ".join(map(repr, islice(ids, 3)))

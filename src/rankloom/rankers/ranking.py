@@ -73,7 +73,7 @@ class Ranking:
 
 def rank_collection(
     collection: Collection,
-    rankers: Mapping[str, str | Call | Ranker] | Sequence[str],
+    rankers: Mapping[str, str | Call | Ranker] | Sequence[str] | str,
     *,
     depth: int = DEPTH,
     items: bool = True,
@@ -85,9 +85,9 @@ def rank_collection(
 
     Parameters
     ----------
-    rankers : {name: spelling or Ranker}, or sequence of spellings
-        A spelling is a name in `RANKERS` with options, as in ``vectors(metric=l2)``. In a sequence, each spelling is
-        also the name of its lists.
+    rankers : {name: spelling or Ranker}, or one or several spellings
+        A spelling is a name in `RANKERS` with options, as in ``vectors(metric=l2)``; without names, it is also the
+        name of its lists.
     depth : int
         Maximum length of a list.
     items : bool
@@ -111,17 +111,19 @@ def rank_collection(
     >>> list(rank_collection(line, ["vectors", "vectors(metric=l1)"]).lists)
     ['vectors', 'vectors(metric=l1)']
     """
-    by_name = rankers if isinstance(rankers, Mapping) else dict.fromkeys(rankers)
+    several = [rankers] if isinstance(rankers, str) else rankers
+    by_name = several if isinstance(several, Mapping) else dict.fromkeys(several)
     made = {name: _made(ranker or name) for name, ranker in by_name.items()}
     for name, (ranker, _) in made.items():
         _check_part(collection, name, ranker.part)
     work = _Work(whole_number("depth", depth), items, cache or Cache(None), progress)
+    order = sorted(made, key=lambda name: made[name][0].part != "ids")  # files first: a bad one is found at once
     skipped: dict[str, str] = {}
     while True:  # each round drops at least one unreadable item
         try:
             digests = {part: work.digest(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
-            lists = {name: work.lists(collection, *one, digests[one[0].part]) for name, one in made.items()}
-            return Ranking(collection, lists, skipped)
+            lists = {name: work.lists(collection, *made[name], digests[made[name][0].part]) for name in order}
+            return Ranking(collection, {name: lists[name] for name in made}, skipped)
         except UnreadableItemsError as error:
             if strict or not error.reasons or len(error.reasons) == len(collection):
                 raise

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, MissingExtraError, UnknownNameError, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.text_file import FilePath
-from rankloom.rankers.precomputed import read_matrix
+from rankloom.rankers.precomputed import read_rows
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Ranks
 from rankloom.threads import Progress
@@ -34,7 +34,10 @@ class Vectors:
         Name of the matrix in the collection.
     metric : {"cosine", "dot", "l1", "l2"}
     path : str, optional
-        A .npy file with the matrix instead, such as your own embeddings: a row for each item, in their order.
+        A file with the matrix instead, such as your own embeddings, that `read_matrix` accepts: .npy, .npz or text.
+        Rows are matched to the items by id; where the file has no ids, by their order, with a warning.
+    list_file : str, optional
+        Ids of the rows, one a line, if the file itself has none. A file may have more rows than the collection items.
     engine : {"numpy", "faiss"}
         Both are exact and compare every pair. faiss (extra ``faiss``; cosine, dot and l2) is faster on large matrices,
         but computes in float32: vectors that are equal up to rounding may swap positions.
@@ -51,10 +54,13 @@ class Vectors:
     metric: str = "cosine"
     engine: Engine = "numpy"
     path: FilePath | None = None
+    list_file: FilePath | None = None
 
     def __post_init__(self) -> None:
         if self.path is not None:
-            object.__setattr__(self, "part", "ids")  # only the number of items matters
+            object.__setattr__(self, "part", "ids")  # which its rows are matched by
+        elif self.list_file is not None:
+            raise InputError("list_file has the ids of a matrix in a file; give path, too.")
         if self.engine not in get_args(Engine):
             raise UnknownNameError("engine", self.engine, get_args(Engine))
         if self.engine == "faiss" and self.metric not in ("cosine", "dot", "l2"):
@@ -64,8 +70,12 @@ class Vectors:
         self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> FittedVectors:
         """Return the ranker with the vectors of the items."""
-        vectors = np.asarray(items) if self.path is None else read_matrix(self.path, len(items))
+        vectors = np.asarray(items) if self.path is None else self._read(self.path, items)
         return FittedVectors(vectors, self.metric, self.engine, self.path)
+
+    def _read(self, path: FilePath, items: Sequence[Any]) -> NDArray[Any]:
+        matrix, rows = read_rows(path, self.list_file, items)
+        return matrix if rows is None else matrix[rows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

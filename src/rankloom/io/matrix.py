@@ -1,0 +1,138 @@
+"""Matrices in files, with a row for each item: NumPy arrays (.npy, .npz) or text."""
+
+import os
+from array import array
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError
+from rankloom.io.labels import read_ids
+from rankloom.io.text_file import FLOAT32_MAX, FilePath, is_float32, numbered_lines, opened, shown
+from rankloom.ranks import Ids
+
+Matrix = NDArray[Any]
+
+
+def read_matrix(path: FilePath, *, list_file: FilePath | None = None) -> tuple[Matrix, Ids | None]:
+    """Read a matrix, and the ids of its rows if they are known.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.npy``: one array, memory-mapped, so it may be larger than memory. ``.npz``: one matrix, and optionally an
+        array ``ids`` of strings, one for each row. Anything else is text: a row on each line, numbers separated by
+        whitespace (as in UDLF) or commas, compressed if the name ends in ``.gz``.
+    list_file : str or path, optional
+        Ids of the rows, one a line, if the file itself has none.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, a folder, unreadable, damaged or empty, there is no matrix in it or more than one, a
+        number is not finite (in text), or there is not exactly one id for each row.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "embeddings.npz")
+    >>> np.savez(path, vectors=[[0.5, 1.0], [2.0, 0.0]], ids=["d7", "d2"])
+    >>> read_matrix(path)
+    (array([[0.5, 1. ],
+           [2. , 0. ]]), Ids(['d7', 'd2'], n=2))
+    """
+    read = READERS.get(Path(os.fspath(path)).suffix.lower(), _read_text)
+    matrix, ids = read(path)
+    if matrix.ndim != 2:
+        raise InputError(f"{path} must have a matrix; got an array of shape {matrix.shape}.")
+    if list_file is not None:
+        if ids is not None:
+            raise InputError(f"{path} has ids of its own; leave list_file out.")
+        ids = read_ids(list_file)
+    if ids is not None and len(ids) != len(matrix):
+        where = "it" if list_file is None else list_file
+        raise InputError(f"{path} has {len(matrix)} rows, but {where} has {len(ids)} ids; give an id for each row.")
+    return matrix, ids
+
+
+def _read_npy(path: FilePath) -> tuple[Matrix, None]:
+    with opened(path) as file:  # for its errors
+        file.read(1)
+    try:
+        return np.lib.format.open_memmap(Path(path), mode="r"), None
+    except (OSError, ValueError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise InputError(f"Cannot read the matrix {path}: {reason}. Write it with numpy.save.") from None
+
+
+def _read_npz(path: FilePath) -> tuple[Matrix, Ids | None]:
+    with opened(path) as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = dict(archive)
+        except Exception as error:  # zipfile, zlib and numpy raise a dozen types for damaged files
+            objects = " Write ids as strings: numpy.array(ids, dtype=str)." if "allow_pickle" in str(error) else ""
+            raise InputError(f"{path} is damaged, or not an .npz file of numbers and strings.{objects}") from None
+    ids = arrays.pop("ids", None)
+    if len(arrays) != 1:
+        raise InputError(
+            f"{path} must have one matrix, and ids beside it; got {', '.join(arrays) or 'no array'}. Write it with "
+            "numpy.savez(path, vectors=matrix, ids=ids)."
+        )
+    [matrix] = arrays.values()
+    return matrix, None if ids is None else _ids(path, ids)
+
+
+def _ids(path: FilePath, ids: NDArray[Any]) -> Ids:
+    if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
+        raise InputError(f"The ids in {path} must be a list of strings; got {ids.dtype} of shape {ids.shape}.")
+    try:
+        return Ids(map(str, ids.tolist()))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _read_text(path: FilePath) -> tuple[Matrix, None]:
+    values, count, width = array("d"), 0, 0
+    for number, line in nonblank_lines(path):
+        width, count = width or n_fields(line), count + 1
+        values.frombytes(parse_floats(f"{path}:{number}", line, width).tobytes())
+    if not count:
+        raise InputError(f"{path} is empty; a matrix has a row on each line.")
+    return np.frombuffer(values).reshape(count, width), None
+
+
+#: Readers by suffix; anything else is text.
+READERS: dict[str, Callable[[FilePath], tuple[Matrix, Ids | None]]] = {".npy": _read_npy, ".npz": _read_npz}
+
+
+def nonblank_lines(path: FilePath) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a text file that are not blank, with their numbers."""
+    return ((number, line) for number, line in numbered_lines(path) if line.strip())
+
+
+def n_fields(line: bytes) -> int:
+    """Return how many numbers a line has."""
+    return len(_split(line))
+
+
+def parse_floats(location: str, line: bytes, width: int) -> NDArray[np.float64]:
+    """Return the numbers of a line. Raise InputError if there are not `width`, or float32 cannot hold one."""
+    fields = _split(line)
+    if len(fields) != width:
+        raise InputError(f"{location}: expected {width} numbers, as on the first line, got {len(fields)}.")
+    try:
+        row = np.fromiter(map(float, fields), np.float64, width)
+    except ValueError:
+        row = np.full(width, np.nan)
+    if b"_" in line or not (np.abs(row) <= FLOAT32_MAX).all():  # False for NaN, too
+        column, wrong = next((i, field) for i, field in enumerate(fields, 1) if not is_float32(field))
+        raise InputError(f"{location}: column {column} must be a finite number; got {shown(wrong)}.")
+    return row
+
+
+def _split(line: bytes) -> list[bytes]:
+    return line.split(b",") if b"," in line else line.split()
