@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 import typer
@@ -14,6 +15,7 @@ from command import run, sentence
 from rankloom.cli import app
 
 COMMANDS = typer.main.get_command(app).commands
+MAIN = "from rankloom.cli import main; main()"
 PROGRAM = str(Path(sys.executable).with_name("rankloom"))
 
 
@@ -73,3 +75,91 @@ def test_symbols_are_replaced_if_the_terminal_cannot_show_them(judged):
     lines = done.stdout.splitlines()
     assert [line.split("|")[-2].strip() for line in lines if "good.run" in line or "poor.run" in line] == ["-", "+"]
     assert "+ ours is statistically better" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "arguments", [["--version"], ["--help"], ["fuse", "--help"], ["experiment", "--example", "--show"]]
+)
+def test_text_that_cannot_be_printed_is_one_sentence(arguments):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", MAIN, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "Error: Cannot write the output: No space left on device.\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_device_is_not_overwritten(item_runs):
+    assert "is not a regular file" in sentence(run("fuse", *item_runs, "--method", "rrf", "-o", "/dev/full"))
+
+
+def test_no_path_is_checked_by_the_parser():
+    """It would answer an unreadable file with the usage and exit code 2."""
+    hints = [get_type_hints(command.callback, include_extras=True) for command in app.registered_commands]
+    paths = [hint for one in hints for hint in one.values() if "Path" in str(get_args(hint)[:1])]
+    assert len(paths) > 20
+    assert [hint for hint in paths for info in hint.__metadata__ if info.readable or info.writable or info.exists] == []
+
+
+def test_an_unreadable_file_is_one_sentence(judged, monkeypatch):
+    def denied(path, *_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.access", lambda *_, **__: False)
+    monkeypatch.setattr("rankloom.io.text_file.Path.open", denied)
+    found = sentence(run("evaluate", judged.path("good"), "--qrels", judged.qrels))
+    assert found == f"Cannot read {judged.qrels}: Permission denied."
+
+
+def test_a_loop_of_links_is_one_sentence(item_runs, tmp_path):
+    loop = tmp_path / "a"
+    loop.symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(loop)
+    for arguments in (
+        ("fuse", *item_runs, "--method", "rrf", "-o", loop),
+        ("fuse", loop, "--method", "rrf", "-o", tmp_path / "x.run"),
+        ("index", *item_runs, "-o", loop),
+        ("search", loop),
+        ("evaluate", loop, "--qrels", loop),
+        ("experiment", "--example", "-o", loop),
+        ("experiment", loop, "-o", tmp_path / "o"),
+        ("rank", "emoji(first=3)", "--ranker", "bow", "-o", loop),
+        ("report", loop),
+    ):
+        assert str(loop) in sentence(run(*arguments))
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line(tmp_path):
+    (tmp_path / "labels.txt").write_text("a:x\nb:x\n")
+    (tmp_path / "lists.txt").write_text("0 1\n1 0\n")
+    ranker = f"file(path={tmp_path / 'lists.txt'}, format=udlf)"
+    collection = f"files(labels={tmp_path / 'labels.txt'})"
+    done = run("rank", collection, "--ranker", ranker, "-o", tmp_path / "o", "--no-cache")
+    assert done.exit_code == 0, done.output
+    first, *rest = done.stderr.splitlines()
+    assert first.startswith(f"Warning: {tmp_path / 'lists.txt'} has no ids: its rows are taken in the order")
+    assert not any("Warning" in line for line in rest)
+
+
+@pytest.mark.parametrize("command", ["fuse", "index", "search", "evaluate", "compare", "correlate", "select"])
+def test_duplicates_are_an_option_of_every_command_that_reads_runs(command, item_runs, index, judged, tmp_path):
+    def doubled(path):
+        text = path.read_text()
+        path.write_text(text + text.splitlines()[0].replace(" 1 ", " 99 ", 1) + "\n")
+        return path
+
+    judged_runs = [doubled(path) for path in judged.paths("good", "fair")]
+    items = [doubled(path) for path in item_runs]
+    arguments = {
+        "fuse": (*items, "--method", "rrf", "-o", tmp_path / "x.run"),
+        "index": (*items, "-o", tmp_path / "x.loom"),
+        "search": (index, *items),
+        "evaluate": (*judged_runs, "--qrels", judged.qrels),
+        "compare": (*judged_runs, "--qrels", judged.qrels),
+        "correlate": judged_runs,
+        "select": (*judged_runs, "--qrels", judged.qrels),
+    }[command]
+    assert "or use duplicates='first'" in sentence(run(command, *arguments))
+    done = run(command, *arguments, "--duplicates", "first")
+    assert done.exit_code == 0, done.output
+    assert "choose from error, first" in sentence(run(command, *arguments, "--duplicates", "last"))

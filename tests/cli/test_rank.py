@@ -2,6 +2,8 @@ import re
 
 import rankloom as rl
 from command import run, sentence
+from rankloom.cli.rank import _file_names
+from rankloom.registry import Call
 
 
 def test_lists_and_labels_are_written(tmp_path):
@@ -12,11 +14,12 @@ def test_lists_and_labels_are_written(tmp_path):
     done = run("rank", table, "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
     assert done.exit_code == 0, done.output
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert files[-1] == "labels.tsv"
-    ranks = rl.read_ranks(tmp_path / "out" / files[0])
+    assert files == ["file-x.npz", "labels.tsv"]
+    ranks = rl.read_ranks(tmp_path / "out" / "file-x.npz")
     assert list(ranks.to_dict()["a"]) == ["a", "b"]
     assert (tmp_path / "out" / "labels.tsv").read_text() == "a\tcat\nb\tcat\nc\tdog\n"
     assert re.search(r"Ranked 3 items", done.stderr)
+    assert f"{ranker} is in file-x.npz" in done.stderr
 
 
 def test_invalid_input_is_one_sentence(tmp_path):
@@ -39,8 +42,6 @@ def test_output_is_checked_before_the_work(tmp_path, monkeypatch):
             run("rank", tmp_path / "pets.csv", *given, tmp_path / output)
         )
     assert "has a tab" in sentence(run("rank", tmp_path / "odd.csv", *given, tmp_path / "o"))
-    long = ("--ranker", f"file(path={'x' * 300})")
-    assert "would be too long" in sentence(run("rank", tmp_path / "pets.csv", *long, *given, tmp_path / "o"))
 
 
 def test_labels_of_an_earlier_collection_are_removed(tmp_path):
@@ -52,3 +53,22 @@ def test_labels_of_an_earlier_collection_are_removed(tmp_path):
     done = run("rank", tmp_path / "pets.csv", "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
     assert done.exit_code == 0, done.output
     assert not (tmp_path / "out" / "labels.tsv").exists()
+
+
+def test_files_have_short_unique_names():
+    names = {
+        "bic": "bic",
+        "vectors(path=data/emb.npy)": "vectors-emb",
+        "vectors(path=other/emb.npy)": "vectors-emb-2",
+        "vectors(path=data/EMB.npy)": "vectors-EMB-3",
+        "vectors(metric=l2, part=pixels)": "vectors-l2-pixels",
+        "file(path=runs/bm25.run.gz)": "file-bm25",
+        "file(path=a.txt, format=udlf, list_file=list.txt)": "file-a-udlf",
+        "matrix(path=sim.npz, meaning=similarity)": "matrix-sim-similarity",
+        "okapi(b=0.75)": "okapi-b=0.75",
+        "bic(longest_side=512)": "bic-longest_side=512",
+        'file(path="a b/ü ?.run")': "file-ü",
+        f"file(path={'x' * 300}.run)": "file-" + "x" * 55,
+        f"file(path={'x' * 301}.run)": "file-" + "x" * 55 + "-2",
+    }
+    assert _file_names({ranker: Call.parse(ranker) for ranker in names}) == names

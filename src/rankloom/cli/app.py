@@ -1,6 +1,7 @@
 """The Typer application, and the options and helpers that its commands share."""
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typer.core import TyperGroup
 from rankloom.align import Missing as MissingPolicy
 from rankloom.errors import RankloomError
 from rankloom.io import FORMATS
+from rankloom.io.rows import Duplicates as DuplicatesPolicy
 from rankloom.version import __version__
 
 if TYPE_CHECKING:
@@ -52,20 +54,37 @@ class _Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(super().list_commands(ctx), key=COMMANDS.index)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _one_sentence():  # --version and --help print here
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _one_sentence(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
             return super().invoke(ctx)
-        except RankloomError as error:
-            message = str(error)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            message = f"Cannot use {error.filename}: {error.strerror}."
-            if error.filename is None:  # standard output; its buffer cannot be flushed either
-                message = f"Cannot write the output: {error.strerror or error}."
-                sys.stdout = None
-        typer.echo(f"Error: {message}", err=True)
-        raise typer.Exit(1)
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Turn an error into one sentence and exit code 1."""
+    try:
+        yield
+        return
+    except RankloomError as error:
+        message = str(error)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"Cannot use {error.filename}: {error.strerror}."
+        if error.filename is None:  # standard output; its buffer cannot be flushed either
+            message = f"Cannot write the output: {error.strerror or error}."
+            sys.stdout = None
+    typer.echo(f"Error: {message}", err=True)
+    raise typer.Exit(1)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"Warning: {message}", err=True)
 
 
 app = typer.Typer(
@@ -78,15 +97,25 @@ app = typer.Typer(
 )
 
 Runs = Annotated[
-    list[Path], typer.Argument(metavar="RUN", help="One file of ranked lists for each ranker.", show_default=False)
+    list[Path],
+    typer.Argument(metavar="RUN", help="One file of ranked lists for each ranker.", show_default=False, readable=False),
 ]
 Format = Annotated[
     str | None,
     typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default from the file names."),
 ]
+Duplicates = Annotated[
+    str,
+    typer.Option(
+        help=f"What to do if a query lists an item twice: {either(get_args(DuplicatesPolicy))}, which uses the "
+        "better-ranked."
+    ),
+]
 K = Annotated[int, typer.Option("-k", min=1, help="Number of results for each query.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; all by default.")]
-Output = Annotated[Path, typer.Option("-o", "--output", help="File or folder to write.", show_default=False)]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="File or folder to write.", show_default=False, readable=False)
+]
 Missing = Annotated[
     str | None,
     typer.Option(
@@ -100,6 +129,7 @@ CacheFolder = Annotated[
     typer.Option(
         help="Folder that caches descriptors and ranked lists; by default $RANKLOOM_CACHE, or in the user's cache.",
         show_default=False,
+        readable=False,
     ),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not read or write the cache.")]
@@ -129,6 +159,7 @@ Plugin = Annotated[
         is_eager=True,  # its names must be known before the other options are read
         callback=_load_plugins,
         show_default=False,
+        readable=False,
     ),
 ]
 
@@ -183,14 +214,14 @@ def progress_bars() -> Iterator[Any]:
         yield show
 
 
-def read_all(paths: list[Path], format: str | None, progress: Any) -> list[Any]:
+def read_all(paths: list[Path], format: str | None, duplicates: str, progress: Any) -> list[Any]:
     """Read files of ranked lists."""
     from rankloom.io import read_ranks
 
     ranks = []
     for done, path in enumerate(paths):
         progress("Reading", done, len(paths))
-        ranks.append(read_ranks(path, format=format))
+        ranks.append(read_ranks(path, format=format, duplicates=duplicates))  # type: ignore[arg-type]
     progress("Reading", len(paths), len(paths))
     return ranks
 

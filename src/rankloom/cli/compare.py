@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Format, Plugin, app, either, print_table, printable, progress_bars, read_all
+from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, printable, progress_bars, read_all
 from rankloom.cli.judgments import AsJson, Labels, OneMeasure, Qrels, Ties, Truth
 from rankloom.errors import InputError
 from rankloom.evaluation import CORRECTIONS, LEGEND, TESTS, Measure, gain
@@ -15,8 +15,10 @@ from rankloom.evaluation import CORRECTIONS, LEGEND, TESTS, Measure, gain
 
 @app.command()
 def compare(
-    ours: Annotated[Path, typer.Argument(metavar="OURS", help="Run to test.", show_default=False)],
-    theirs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs to compare it with.", show_default=False)],
+    ours: Annotated[Path, typer.Argument(metavar="OURS", help="Run to test.", show_default=False, readable=False)],
+    theirs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Runs to compare it with.", show_default=False, readable=False)
+    ],
     qrels: Qrels = None,
     labels: Labels = None,
     measure: OneMeasure = "ndcg@10",
@@ -29,6 +31,7 @@ def compare(
     ties: Ties = "given",
     as_json: AsJson = False,
     format: Format = None,
+    duplicates: Duplicates = "error",
     plugin: Plugin = None,
 ) -> None:
     """Test whether a run is significantly better than others, with a paired test over the queries.
@@ -41,7 +44,7 @@ def compare(
 
     with progress_bars() as progress:
         truth, measure = Truth(qrels, labels), str(Measure.parse(measure))
-        read = read_all([ours, *theirs], format, progress)
+        read = read_all([ours, *theirs], format, duplicates, progress)
         first, *rest = [one[measure] for one in truth.per_query(read, [measure], ties)]
     others = dict(zip(map(str, theirs), rest, strict=True))
     if len(others) < len(rest) or str(ours) in others:

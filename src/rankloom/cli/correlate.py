@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Format, Plugin, app, print_table, progress_bars, read_all
+from rankloom.cli.app import Duplicates, Format, Plugin, app, print_table, progress_bars, read_all
 from rankloom.cli.judgments import AsJson, Depth, Kind, RunsToJudge, run_names
 
 
@@ -17,10 +17,12 @@ def correlate(
     kind: Kind = "jaccard",
     depth: Depth = 10,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Draw a heat map to this SVG file.", show_default=False)
+        Path | None,
+        typer.Option("-o", "--output", help="Draw a heat map to this SVG file.", show_default=False, readable=False),
     ] = None,
     as_json: AsJson = False,
     format: Format = None,
+    duplicates: Duplicates = "error",
     plugin: Plugin = None,
 ) -> None:
     """Measure how similar the lists of rankers are.
@@ -36,7 +38,7 @@ def correlate(
         check_target(output)
     names = run_names(runs)
     with progress_bars() as progress:
-        matrix = correlations(read_all(runs, format, progress), kind=kind, depth=depth)
+        matrix = correlations(read_all(runs, format, duplicates, progress), kind=kind, depth=depth)
     if output is not None:
         _draw(output, f"{kind.capitalize()} correlation of the first {depth}", names, matrix)
     if as_json:

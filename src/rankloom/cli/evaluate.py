@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Format, Plugin, app, either, print_table, progress_bars, read_all
+from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, progress_bars, read_all
 from rankloom.cli.judgments import AsJson, Labels, Qrels, RunsToJudge, Ties, Truth
-from rankloom.evaluation import MEASURES, Measure
+from rankloom.evaluation import Measure
+from rankloom.evaluation.measures import measure_forms
 
 
 @app.command()
@@ -16,11 +17,12 @@ def evaluate(
     qrels: Qrels = None,
     labels: Labels = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help=f"One of {either(MEASURES)}, with a cutoff as in ndcg@10. Repeatable.")
+        list[str] | None, typer.Option(help=f"One of {either(measure_forms())}, as in ndcg@10. Repeatable.")
     ] = None,
     ties: Ties = "given",
     as_json: AsJson = False,
     format: Format = None,
+    duplicates: Duplicates = "error",
     plugin: Plugin = None,
 ) -> None:
     """Evaluate runs against judgments or class labels, side by side, over the same queries.
@@ -34,7 +36,7 @@ def evaluate(
     with progress_bars() as progress:
         truth = Truth(qrels, labels)
         wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
-        found = truth.per_query(read_all(runs, format, progress), wanted, ties)
+        found = truth.per_query(read_all(runs, format, duplicates, progress), wanted, ties)
     values = {
         str(run): {name: float(value.mean()) for name, value in one.items()}
         for run, one in zip(runs, found, strict=True)

@@ -15,11 +15,15 @@ from rankloom.errors import InputError
 def experiment(
     spec: Annotated[
         Path | None,
-        typer.Argument(metavar="SPEC", help="Specification of the experiment, a TOML file.", show_default=False),
+        typer.Argument(
+            metavar="SPEC", help="Specification of the experiment, a TOML file.", show_default=False, readable=False
+        ),
     ] = None,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="Folder of the results; an interrupted experiment resumes."),
+        typer.Option(
+            "-o", "--output", help="Folder of the results; an interrupted experiment resumes.", readable=False
+        ),
     ] = Path("results"),
     example: Annotated[
         bool, typer.Option("--example", help="Run the built-in experiment on 1797 handwritten digits.")
@@ -44,6 +48,7 @@ def experiment(
     rankloom experiment --example --show > spec.toml
     """
     from rankloom.experiment import EXAMPLE, SPECIFICATION, Experiment, run
+    from rankloom.io.atomic_file import resolved
     from rankloom.report import render
 
     if (spec is None) != example:
@@ -52,7 +57,7 @@ def experiment(
     if show:
         typer.echo(specified.to_toml(), nl=False)
         return
-    if spec is not None and spec.resolve() == (output / SPECIFICATION).resolve():
+    if spec is not None and resolved(spec) == resolved(output / SPECIFICATION):
         raise InputError(f"{spec} would be overwritten by the experiment: choose another folder with -o.")
     with progress_bars() as progress:
         found = run(

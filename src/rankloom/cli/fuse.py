@@ -8,6 +8,7 @@ from typer.core import TyperCommand
 
 from rankloom.aggregate import METHODS
 from rankloom.cli.app import (
+    Duplicates,
     Format,
     K,
     Missing,
@@ -63,6 +64,7 @@ def fuse(
             "if the runs are external queries for fg. Takes several files, up to the next option. "
             "By default, the runs are those lists.",
             show_default=False,
+            readable=False,
         ),
     ] = None,
     k: K = 100,
@@ -72,6 +74,7 @@ def fuse(
     ] = None,
     missing: Missing = None,
     format: Format = None,
+    duplicates: Duplicates = "error",
     tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
     threads: Threads = None,
     plugin: Plugin = None,
@@ -96,8 +99,8 @@ def fuse(
             f"The method {call.name!r} {reason}: leave --collection out, and give the lists it needs as runs."
         )
     with progress_bars() as progress:
-        ranks = read_all(runs, format, progress)
-        items = read_all(collection, format, progress) if collection else None
+        ranks = read_all(runs, format, duplicates, progress)
+        items = read_all(collection, format, duplicates, progress) if collection else None
         given: Any = {"missing": missing, "threads": threads, "progress": progress, **_parsed(options or [])}
         fused = fuse(ranks, call, k, collection=items, **given)
     write(fused, output, tag)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Format, Output, Plugin, Runs, Threads, app, either, progress_bars, read_all
+from rankloom.cli.app import Duplicates, Format, Output, Plugin, Runs, Threads, app, either, progress_bars, read_all
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.weave import WEIGHTINGS
@@ -27,6 +27,7 @@ def index(
     weighting: Annotated[str, typer.Option(help=f"How lists become weights: {either(WEIGHTINGS)}.")] = "paper",
     keep_scores: Annotated[bool, typer.Option(help="Keep scores, for virtual positions of external queries.")] = True,
     format: Format = None,
+    duplicates: Duplicates = "error",
     threads: Threads = None,
     plugin: Plugin = None,
 ) -> None:
@@ -44,7 +45,7 @@ def index(
     check_folder(output, FusionIndex.KIND)
     with progress_bars() as progress:
         built = FusionIndex.build(
-            read_all(runs, format, progress),
+            read_all(runs, format, duplicates, progress),
             cutoff=cutoff,
             depth=depth,
             reposition=reposition,

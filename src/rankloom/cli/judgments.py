@@ -8,19 +8,24 @@ import typer
 
 from rankloom.cli.app import either
 from rankloom.errors import InputError
-from rankloom.evaluation import CORRELATIONS, MEASURES
+from rankloom.evaluation import CORRELATIONS
+from rankloom.evaluation.measures import measure_forms
 
-RunsToJudge = Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs to judge.", show_default=False)]
-Qrels = Annotated[Path | None, typer.Option(help="Judgments in TREC format.", show_default=False)]
+RunsToJudge = Annotated[
+    list[Path], typer.Argument(metavar="RUN", help="Runs to judge.", show_default=False, readable=False)
+]
+Qrels = Annotated[Path | None, typer.Option(help="Judgments in TREC format.", show_default=False, readable=False)]
 Labels = Annotated[
     Path | None,
     typer.Option(
-        help="Classes instead of judgments, in lines 'item<TAB>class'; queries are items.", show_default=False
+        help="Classes instead of judgments, in lines 'item<TAB>class' or 'item:class'; queries are items.",
+        show_default=False,
+        readable=False,
     ),
 ]
 Ties = Annotated[str, typer.Option(help="Order of equal scores: given, or trec, the order of trec_eval.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-OneMeasure = Annotated[str, typer.Option(help=f"One of {either(MEASURES)}, with a cutoff as in ndcg@10.")]
+OneMeasure = Annotated[str, typer.Option(help=f"One of {either(measure_forms())}, as in ndcg@10.")]
 Kind = Annotated[str, typer.Option("--correlation", help=f"How to compare lists: {either(CORRELATIONS)}.")]
 Depth = Annotated[int, typer.Option(min=1, help="How much of each list to compare.")]
 

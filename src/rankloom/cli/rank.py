@@ -2,9 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,11 +21,12 @@ from rankloom.cli.app import (
     read_collection,
 )
 from rankloom.errors import InputError
+from rankloom.registry import Call, file_options, show_value
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
 
-MAX_NAME_BYTES = 200  # of a file name without its suffix; most systems allow 255 in all
+MAX_NAME = 60  # characters of a file name without its suffix
 
 
 @app.command()
@@ -43,7 +45,10 @@ def rank(
         typer.Option(help="A ranker, with options as in vectors(metric=l2). Repeatable.", show_default=False),
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder to write, one file for each ranker.", show_default=False)
+        Path,
+        typer.Option(
+            "-o", "--output", help="Folder to write, one file for each ranker.", show_default=False, readable=False
+        ),
     ],
     depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
     path: CollectionPath = None,
@@ -55,6 +60,8 @@ def rank(
     """Rank the items of a collection by several rankers, with each item as a query.
 
     The output folder has one file for each ranker and, if classes are known, labels.tsv with the class of each item.
+    A file is named after its ranker and options: bic.npz, vectors-l2.npz for vectors(metric=l2), vectors-emb.npz for
+    vectors(path=data/emb.npy); -2, -3, ... is added to a name that is taken.
     If the collection has external queries, their lists are in the subfolder queries.
 
     Examples:
@@ -66,7 +73,6 @@ def rank(
     from rankloom.io import write_ranks
     from rankloom.io.atomic_file import make_folder
     from rankloom.rankers import rank_collection
-    from rankloom.registry import Call
 
     calls = {one: Call.parse(one) for one in dict.fromkeys(ranker)}
     names = _file_names(calls)
@@ -85,21 +91,44 @@ def rank(
                 write_ranks(lists.queries, output / "queries" / f"{names[name]}.npz")
         _write_labels(output / "labels.tsv", done.collection)
     typer.echo(done.summary(), err=True)
+    for name in done.lists:
+        if name != names[name]:
+            typer.echo(f"{name} is in {names[name]}.npz", err=True)
 
 
-def _file_names(rankers: Iterable[str]) -> dict[str, str]:
-    """Return the file name of each ranker: its spelling, without characters that some systems do not allow."""
-    names = {ranker: re.sub(r"[^\w.=,+-]+", "_", ranker).strip("_") for ranker in rankers}
-    if len(set(names.values())) < len(names):
-        raise InputError(f"Two rankers would have the same file name: {', '.join(names)}. Run them one at a time.")
-    long = [ranker for ranker, name in names.items() if len(name.encode()) > MAX_NAME_BYTES]
-    if long:
-        raise InputError(f"The file name of {long[0][:80]}... would be too long; use shorter paths in its options.")
+def _file_names(rankers: Mapping[str, Call]) -> dict[str, str]:
+    """Return the file name of each ranker, without suffix; unique even where letter case does not count."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for ranker, call in rankers.items():
+        short = _file_name(call)
+        numbered = (f"{short}-{number}" for number in count(2))
+        names[ranker] = next(name for name in chain([short], numbered) if name.casefold() not in taken)
+        taken.add(names[ranker].casefold())
     return names
+
+
+def _file_name(call: Call) -> str:
+    """Return the name of a ranker, of the file that it reads, and its other options."""
+    from rankloom.rankers import RANKERS
+
+    options = dict(call.options)
+    files = file_options(RANKERS[call.name])
+    stem = [Path(str(options["path"])).name.lstrip(".").split(".")[0]] if options.get("path") else []
+    others = [_option_name(key, value) for key, value in options.items() if key not in files]
+    return re.sub(r"[^\w.=+-]+", "_", "-".join([call.name, *stem, *others]))[:MAX_NAME].strip("_.-")
+
+
+def _option_name(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return key if value else f"no-{key}"
+    return value if isinstance(value, str) else f"{key}={show_value(value)}"
 
 
 def _check_output(folder: Path) -> None:
     """Raise InputError before the work if the folder cannot be written."""
+    if folder.is_symlink() and not folder.exists():
+        raise InputError(f"Cannot write to {folder}: it is a symbolic link that leads nowhere; give a folder.")
     existing = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
     if existing.exists() and not existing.is_dir():
         raise InputError(f"Cannot write to {folder}: {existing} is a file; give a folder.")

@@ -11,7 +11,10 @@ from rankloom.cli.app import Plugin, app
 @app.command()
 def report(
     results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="A folder written by 'rankloom experiment'.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="RESULTS", help="A folder written by 'rankloom experiment'.", show_default=False, readable=False
+        ),
     ],
     plugin: Plugin = None,
 ) -> None:

@@ -5,7 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Format, K, Missing, Plugin, Threads, app, either, progress_bars, read_all, write
+from rankloom.cli.app import (
+    Duplicates,
+    Format,
+    K,
+    Missing,
+    Plugin,
+    Threads,
+    app,
+    either,
+    progress_bars,
+    read_all,
+    write,
+)
 from rankloom.errors import InputError
 from rankloom.fusion_graph.compare import COMPARATORS
 
@@ -13,7 +25,8 @@ from rankloom.fusion_graph.compare import COMPARATORS
 @app.command()
 def search(
     path: Annotated[
-        Path, typer.Argument(metavar="INDEX", help="An index made by 'rankloom index'.", show_default=False)
+        Path,
+        typer.Argument(metavar="INDEX", help="An index made by 'rankloom index'.", show_default=False, readable=False),
     ],
     runs: Annotated[
         list[Path] | None,
@@ -21,6 +34,7 @@ def search(
             metavar="RUN",
             help="Lists of external queries, one file for each ranker of the index.",
             show_default=False,
+            readable=False,
         ),
     ] = None,
     item: Annotated[
@@ -28,7 +42,9 @@ def search(
         typer.Option(help="An item as the query, by id (by number in an index without ids). Repeatable."),
     ] = None,
     explain: Annotated[str | None, typer.Option(help="With one --item: why this other item is similar.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a run instead of printing.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write a run instead of printing.", readable=False)
+    ] = None,
     k: K = 10,
     comparator: Annotated[
         str | None,
@@ -39,6 +55,7 @@ def search(
     ] = None,
     missing: Missing = "error",
     format: Format = None,
+    duplicates: Duplicates = "error",
     tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
     threads: Threads = None,
     plugin: Plugin = None,
@@ -70,7 +87,7 @@ def search(
             typer.echo(str(opened.explain(items[0], _item(opened, explain), comparator=comparator)))
             return
         found = opened.search(
-            read_all(runs, format, progress) if runs else None,
+            read_all(runs, format, duplicates, progress) if runs else None,
             k,
             items=items or None,
             comparator=comparator,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Format, Plugin, app, either, print_table, progress_bars, read_all
+from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, progress_bars, read_all
 from rankloom.cli.judgments import AsJson, Depth, Kind, Labels, OneMeasure, Qrels, RunsToJudge, Ties, Truth, run_names
 from rankloom.errors import InputError
 from rankloom.evaluation import ESTIMATES, Measure
@@ -30,6 +30,7 @@ def select(
     ties: Ties = "given",
     as_json: AsJson = False,
     format: Format = None,
+    duplicates: Duplicates = "error",
     plugin: Plugin = None,
 ) -> None:
     """Choose which rankers to fuse: the best ones, or the pair with the best balance of quality and diversity (Eq. 6).
@@ -44,7 +45,7 @@ def select(
 
     names = run_names(runs)
     with progress_bars() as progress:
-        read = read_all(runs, format, progress)
+        read = read_all(runs, format, duplicates, progress)
         if qrels is None and labels is None:
             good, by = _estimated(names, read, estimate), f"{estimate} estimate"
         else:
