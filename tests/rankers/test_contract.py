@@ -24,6 +24,7 @@ def test_every_ranker_keeps_the_contract(name):
     assert ranker.part in ("texts", "images", "vectors")
 
 
+@pytest.mark.filterwarnings("ignore:.*has no ids")
 def test_matrix_ranks_the_items(tmp_path):
     np.save(tmp_path / "d.npy", [[0, 2, 1], [2, 0, 3], [1, 3, 0]])
     fitted = Matrix(str(tmp_path / "d.npy")).fit(list("abc"))

@@ -144,6 +144,24 @@ def test_lists_of_queries_without_ids_are_taken_in_order_with_a_warning(tmp_path
         fitted.rank(queries=["1"])
 
 
+def test_lists_of_queries_are_not_taken_for_those_of_the_items(tmp_path):
+    path = tmp_path / "queries.npz"
+    ranks = rl.Ranks([[0, 1], [1, 0]], item_ids=["1", "2"], query_ids=["1", "2"], kind="queries")
+    rl.write_ranks(ranks, path)
+    with pytest.raises(InputError, match=r"queries\.npz has lists of queries, but those of the items are needed"):
+        RankFile(str(path)).fit(["1", "2"]).rank()
+
+
+def test_one_of_the_two_kinds_of_ids_is_enough(tmp_path):
+    for number, ids in enumerate([{"item_ids": ["b", "a"]}, {"query_ids": ["b", "a"]}]):
+        path = tmp_path / f"{number}.npz"
+        rl.write_ranks(rl.Ranks([[0, 1], [1, -1]], **ids), path)
+        assert RankFile(str(path)).fit(["a", "b"]).rank().items.tolist() == [[0, -1], [1, 0]]
+    rl.write_ranks(rl.Ranks([[0, 1]], item_ids=["b", "a"]), path)
+    with pytest.raises(InputError, match="needs a list for each item; it has 1 of 2 items"):
+        RankFile(str(path)).fit(["a", "b"]).rank()
+
+
 def test_duplicates_in_a_run_may_be_dropped(tmp_path):
     path = tmp_path / "a.run"
     path.write_text("x Q0 x 1 2.0 t\nx Q0 x 2 1.0 t\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, get_args
 
@@ -89,8 +89,8 @@ class FittedFile:
         if queries is not None:
             return _rows(_with_query_ids(self.lists, queries, self.path), queries, self.path).head(depth)
         if self.own is not None and self.own_path is not None:  # with external queries, the items are those in the file
-            return _in_order(self.own, self.own_path).head(depth)
-        lists = _in_order(self.lists, self.path)
+            return _of_items(self.own, self.own_path).as_collection().head(depth)
+        lists = _of_items(self.lists, self.path)
         if lists.item_ids is None:
             return _numbered(lists, len(self.ids), self.path).head(depth)
         return _rows(_over(lists, self.ids, self.path), self.ids, self.path).head(depth)
@@ -151,7 +151,7 @@ class FittedMatrix:
         if queries is not None:
             raise InputError("A matrix of the items cannot rank external queries; give a file of their lists.")
         make = Ranks.from_distances if self.meaning == "distance" else Ranks.from_similarities
-        return make(self.matrix, depth)
+        return make(self.matrix, depth, kind="collection")
 
 
 def read_rows(
@@ -206,7 +206,7 @@ def _with_item_ids(ranks: Ranks, path: FilePath, list_file: FilePath) -> Ranks:
     ids = read_ids(list_file)
     if ranks.n_items != len(ids):
         raise InputError(f"{path} lists {ranks.n_items} items, but {list_file} has {len(ids)} ids.")
-    return replace(ranks, item_ids=ids)
+    return ranks.replaced(item_ids=ids)
 
 
 def _with_query_ids(ranks: Ranks, queries: Sequence[str], path: FilePath) -> Ranks:
@@ -215,14 +215,21 @@ def _with_query_ids(ranks: Ranks, queries: Sequence[str], path: FilePath) -> Ran
         raise InputError(f"{path} has no ids, and {ranks.n_queries} lists for {len(queries)} queries.")
     if ranks.query_ids is None or ranks.item_ids is None:
         _warn_of_order(path)
-    return replace(ranks, query_ids=Ids(queries)) if ranks.query_ids is None else ranks
+    return ranks.replaced(query_ids=Ids(queries)) if ranks.query_ids is None else ranks
 
 
-def _in_order(ranks: Ranks, path: FilePath) -> Ranks:
-    """Return collection ranks; warn if they have no ids."""
-    if ranks.item_ids is None and ranks.query_ids is None:
+def _of_items(ranks: Ranks, path: FilePath) -> Ranks:
+    """Return lists of items with the ids of both rows and items, or of neither, with a warning."""
+    if ranks.kind == "queries":
+        raise InputError(f"{path} has lists of queries, but those of the items are needed; give their file.")
+    if ranks.item_ids is not None and ranks.query_ids is not None:
+        return ranks
+    ids = ranks.query_ids if ranks.item_ids is None else ranks.item_ids
+    if ids is None:
         _warn_of_order(path)
-    return ranks.as_collection()
+    elif ranks.n_queries != ranks.n_items:
+        raise InputError(f"{path} needs a list for each item; it has {ranks.n_queries} of {ranks.n_items} items.")
+    return ranks.replaced(item_ids=ids, query_ids=ids)
 
 
 def _over(ranks: Ranks, ids: tuple[str, ...], path: FilePath) -> Ranks:
