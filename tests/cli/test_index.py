@@ -24,3 +24,34 @@ def test_invalid_input_is_one_sentence(item_runs, query_runs, tmp_path):
 @pytest.mark.parametrize("option", ["--cutoff", "--depth"])
 def test_cutoff_and_depth_must_be_positive(item_runs, tmp_path, option):
     assert run("index", *item_runs, option, 0, "-o", tmp_path / "q.loom").exit_code == 2
+
+
+def test_named_rankers_are_matched_by_name(item_runs, query_runs, tmp_path):
+    path, straight, swapped = tmp_path / "named.loom", tmp_path / "1.run", tmp_path / "2.run"
+    assert run("index", f"bm25={item_runs[0]}", f"dense={item_runs[1]}", "-o", path).exit_code == 0
+    assert rl.FusionIndex.open(path).settings.rankers == ("bm25", "dense")
+    run("search", path, *query_runs, "-o", straight)
+    run("search", path, f"dense={query_runs[1]}", f"bm25={query_runs[0]}", "-o", swapped)
+    assert straight.read_bytes() == swapped.read_bytes()
+    wrong = run("search", path, f"image={query_runs[1]}", f"bm25={query_runs[0]}")
+    assert "The ranker 'image' is not a ranker of the index" in sentence(wrong)
+
+
+def test_all_rankers_are_named_or_none(item_runs, tmp_path):
+    one = run("index", f"bm25={item_runs[0]}", item_runs[1], "-o", tmp_path / "x.loom")
+    assert "Name all rankers, as in bm25=a.run, or none" in sentence(one)
+    same = run("index", f"bm25={item_runs[0]}", f"bm25={item_runs[1]}", "-o", tmp_path / "x.loom")
+    assert "Rankers must have different names; got bm25, bm25" in sentence(same)
+
+
+def test_lists_of_queries_whose_ids_are_also_ids_of_items_are_not_indexed(tmp_path):
+    """Cranfield's queries are numbered as its documents are."""
+    items = rl.Ids(str(i) for i in range(1, 61))
+    queries = rl.Ranks.from_dict({str(q): [str(10 * q + d) for d in range(5)] for q in range(1, 5)}, item_ids=items)
+    rl.write_run(queries, tmp_path / "q.run")
+    rl.write_ranks(queries.of_kind("queries"), tmp_path / "q.npz")
+    for name, why in (("q.run", "only 0 of 4 list the item of their own id"), ("q.npz", "These are lists of queries")):
+        for command in ("index", "fuse"):
+            how = ["--method", "fg"] if command == "fuse" else []
+            assert why in sentence(run(command, tmp_path / name, *how, "-o", tmp_path / "out"))
+    assert run("index", tmp_path / "q.run", "--as-collection", "-o", tmp_path / "out.loom").exit_code == 0

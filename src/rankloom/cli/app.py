@@ -214,14 +214,43 @@ def progress_bars() -> Iterator[Any]:
         yield show
 
 
-def read_all(paths: list[Path], format: str | None, duplicates: str, progress: Any) -> list[Any]:
+AsCollection = Annotated[
+    bool,
+    typer.Option(
+        "--as-collection",
+        help="The runs are the lists of the items, though few of these list themselves; else that is an error.",
+    ),
+]
+
+
+def split_names(runs: Sequence[Path]) -> tuple[tuple[str, ...], list[Path]]:
+    """Return the names of rankers, if the runs are written NAME=FILE, and the files."""
+    from rankloom.errors import InputError
+
+    pairs = [("", run) if run.exists() else _split_name(run) for run in runs]
+    names = tuple(name for name, _ in pairs if name)
+    if names and len(names) < len(pairs):
+        raise InputError(f"Name all rankers, as in bm25=a.run, or none; got {', '.join(map(str, runs))}.")
+    if len(set(names)) < len(names):
+        raise InputError(f"Rankers must have different names; got {', '.join(names)}.")
+    return names, [path for _, path in pairs]
+
+
+def _split_name(run: Path) -> tuple[str, Path]:
+    name, equals, path = str(run).partition("=")
+    return (name, Path(path)) if equals and name and "/" not in name else ("", run)
+
+
+def read_all(
+    paths: Sequence[Path], format: str | None, duplicates: str, progress: Any, kind: str | None = None
+) -> list[Any]:
     """Read files of ranked lists."""
     from rankloom.io import read_ranks
 
     ranks = []
     for done, path in enumerate(paths):
         progress("Reading", done, len(paths))
-        ranks.append(read_ranks(path, format=format, duplicates=duplicates))  # type: ignore[arg-type]
+        ranks.append(read_ranks(path, format=format, duplicates=duplicates, kind=kind))  # type: ignore[arg-type]
     progress("Reading", len(paths), len(paths))
     return ranks
 

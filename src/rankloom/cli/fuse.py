@@ -8,6 +8,7 @@ from typer.core import TyperCommand
 
 from rankloom.aggregate import METHODS
 from rankloom.cli.app import (
+    AsCollection,
     Duplicates,
     Format,
     K,
@@ -72,6 +73,7 @@ def fuse(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An option of the method, such as cutoff=20. Repeatable."),
     ] = None,
+    as_collection: AsCollection = False,
     missing: Missing = None,
     format: Format = None,
     duplicates: Duplicates = "error",
@@ -99,8 +101,9 @@ def fuse(
             f"The method {call.name!r} {reason}: leave --collection out, and give the lists it needs as runs."
         )
     with progress_bars() as progress:
-        ranks = read_all(runs, format, duplicates, progress)
-        items = read_all(collection, format, duplicates, progress) if collection else None
+        kind = "collection" if as_collection else None
+        ranks = read_all(runs, format, duplicates, progress, None if collection else kind)
+        items = read_all(collection, format, duplicates, progress, kind) if collection else None
         given: Any = {"missing": missing, "threads": threads, "progress": progress, **_parsed(options or [])}
         fused = fuse(ranks, call, k, collection=items, **given)
     write(fused, output, tag)

@@ -4,7 +4,20 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Duplicates, Format, Output, Plugin, Runs, Threads, app, either, progress_bars, read_all
+from rankloom.cli.app import (
+    AsCollection,
+    Duplicates,
+    Format,
+    Output,
+    Plugin,
+    Runs,
+    Threads,
+    app,
+    either,
+    progress_bars,
+    read_all,
+    split_names,
+)
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.weave import WEIGHTINGS
@@ -28,24 +41,30 @@ def index(
     keep_scores: Annotated[bool, typer.Option(help="Keep scores, for virtual positions of external queries.")] = True,
     format: Format = None,
     duplicates: Duplicates = "error",
+    as_collection: AsCollection = False,
     threads: Threads = None,
     plugin: Plugin = None,
 ) -> None:
     """Build a fusion-graph index from the lists of a collection's items.
 
-    Each file has the lists of one ranker, with every item of the collection as a query.
+    Each file has the lists of one ranker, with every item of the collection as a query. Rankers can be named, as in
+    bm25=a.run; the index then keeps their names, and queries are matched to them by name.
 
-    Example:
+    Examples:
 
     rankloom index a-items.run b-items.run -o shop.loom
+
+    rankloom index bm25=a-items.run dense=b-items.run -o shop.loom
     """
     from rankloom.fusion_graph.index import FusionIndex
     from rankloom.io.array_folder import check_folder
 
     check_folder(output, FusionIndex.KIND)
+    names, paths = split_names(runs)
     with progress_bars() as progress:
+        ranks = read_all(paths, format, duplicates, progress, "collection" if as_collection else None)
         built = FusionIndex.build(
-            read_all(runs, format, duplicates, progress),
+            dict(zip(names, ranks, strict=True)) if names else ranks,
             cutoff=cutoff,
             depth=depth,
             reposition=reposition,

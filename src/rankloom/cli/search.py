@@ -16,6 +16,7 @@ from rankloom.cli.app import (
     either,
     progress_bars,
     read_all,
+    split_names,
     write,
 )
 from rankloom.errors import InputError
@@ -32,7 +33,7 @@ def search(
         list[Path] | None,
         typer.Argument(
             metavar="RUN",
-            help="Lists of external queries, one file for each ranker of the index.",
+            help="Lists of external queries, one file for each ranker of the index, in its order or as NAME=FILE.",
             show_default=False,
             readable=False,
         ),
@@ -51,7 +52,7 @@ def search(
         typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}; by default as in the index."),
     ] = None,
     virtual: Annotated[
-        bool | None, typer.Option(help="Use virtual positions for external queries; by default if there are scores.")
+        bool | None, typer.Option(help="Use virtual positions for external queries; off by default.")
     ] = None,
     missing: Missing = "error",
     format: Format = None,
@@ -71,6 +72,8 @@ def search(
     rankloom search shop.loom --item d42 --explain d7
 
     rankloom search shop.loom a.run b.run -k 100 -o fused.run
+
+    rankloom search shop.loom dense=b.run bm25=a.run -k 100 -o fused.run
     """
     from rankloom.fusion_graph.index import FusionIndex
     from rankloom.io import check_target
@@ -86,8 +89,10 @@ def search(
                 raise InputError("--explain needs exactly one --item, no runs and no -o.")
             typer.echo(str(opened.explain(items[0], _item(opened, explain), comparator=comparator)))
             return
+        names, paths = split_names(runs or [])
+        ranks = read_all(paths, format, duplicates, progress)
         found = opened.search(
-            read_all(runs, format, duplicates, progress) if runs else None,
+            (dict(zip(names, ranks, strict=True)) if names else ranks) or None,
             k,
             items=items or None,
             comparator=comparator,
