@@ -253,3 +253,37 @@ def test_suffixes_belong_to_the_supported_formats():
     Image.init()
     of_formats = {suffix for suffix, form in Image.EXTENSION.items() if form in FORMATS}
     assert of_formats >= SUFFIXES - {".avif"}
+
+
+def segment(marker, content=b""):
+    return b"\xff" + bytes([marker]) + (len(content) + 2).to_bytes(2) + content
+
+
+def test_jpeg_of_too_many_scans_is_refused_before_it_is_decoded():
+    content = encoded(Image.new("L", (16, 16), 9), "JPEG", progressive=True)
+    last = content.rindex(b"\xff\xda")
+    scans = content.count(b"\xff\xda")
+    repeated = content[:last] + content[last:-2] * (101 - scans) + content[-2:]
+    assert decode(repeated).shape == (16, 16, 3)
+    with pytest.raises(ImageError, match="more than 100 scans; save it again as a baseline JPEG"):
+        decode(repeated[:-2] + content[last:])
+
+
+def test_scans_are_not_counted_inside_segments_or_after_the_image():
+    content = encoded(Image.new("L", (16, 16), 9), "JPEG")
+    metadata = segment(0xEF, b"\xff\xda" * 30_000)
+    assert decode(content[:2] + metadata + content[2:] + b"\xff\xda" * 200).shape == (16, 16, 3)
+
+
+def test_jpeg_of_too_many_segments_is_refused():
+    content = encoded(Image.new("L", (16, 16), 9), "JPEG")
+    assert decode(content[:2] + segment(0xFE) * 1900 + content[2:]).shape == (16, 16, 3)
+    with pytest.raises(ImageError, match="more than 2000 segments"):
+        decode(content[:2] + segment(0xFE) * 2001 + content[2:])
+
+
+def test_other_formats_than_those_given_are_refused():
+    content = encoded(Image.new("L", (2, 2)), "PPM")
+    assert decode(content).shape == (2, 2, 3)
+    with pytest.raises(ImageError, match="not an image in one of the formats PNG, GIF"):
+        decode(content, formats=["PNG", "GIF"])

@@ -26,6 +26,14 @@ from rankloom.web import Library, Limits, listen, serve
 limits = Limits(header_seconds=1, answer_seconds=1, connections=20)
 serve(Library.open(baskets(), ["bic"]), listen(), limits=limits, ready=lambda url: print(url, flush=True))
 """
+BRIEF = """
+import sys
+sys.path.insert(0, {folder!r})
+from web_collection import baskets
+from rankloom.web import Library, Limits, listen, serve
+library = Library.open(baskets(), ["bic", "okapi"])
+serve(library, listen(), limits=Limits(decode_seconds=0.5, seconds=60), ready=lambda url: print(url, flush=True))
+"""
 SLOW = """
 import sys, time
 sys.path.insert(0, {folder!r})

@@ -6,12 +6,14 @@ import signal
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
-from serving import IMPATIENT, SLOW, server, started
+from hostile_images import endless_comment, many_scans
+from serving import BRIEF, IMPATIENT, SLOW, server, started
 from typer.testing import CliRunner
 
 import rankloom as rl
@@ -190,6 +192,48 @@ def test_concurrent_clients_are_all_answered(running):
     for thread in threads:
         thread.join()
     assert statuses == [200] * 32
+
+
+def upload(url, content, statuses):
+    request = urllib.request.Request(f"{url}upload.json", content, {"Content-Type": "image/jpeg"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            statuses.append(response.status)
+    except urllib.error.HTTPError as error:
+        statuses.append(error.code)
+
+
+def seconds_of(url):
+    start = time.perf_counter()
+    with urllib.request.urlopen(url, timeout=60) as response:
+        assert response.status == 200
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        ([many_scans(232_000), many_scans(232_000), endless_comment(), endless_comment()], [415] * 4),
+        ([many_scans(80)] * 4, [413] * 4),  # few enough scans to be decoded: the time limit ends that
+    ],
+    ids=["refused", "killed"],
+)
+def test_uploads_that_take_hours_to_decode_hold_up_nobody(contents, expected):
+    with started(BRIEF) as (_, url):
+        assert healthy(url)
+        statuses, times = [], []
+        threads = [threading.Thread(target=upload, args=(url, content, statuses)) for content in contents]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads) or len(times) < 20:
+            times.append(seconds_of(f"{url}search.json?q=figs&k={len(times) % 90 + 1}"))
+            times.append(seconds_of(f"{url}item/{len(times) % 18}.json?k={len(times) % 90 + 1}"))
+        for thread in threads:
+            thread.join()
+        assert statuses == expected
+        times += [seconds_of(f"{url}item/{number}.json?k=91") for number in range(18)]
+        # All but the slowest few: the machine may be busy with other tests.
+        assert sorted(times)[len(times) * 9 // 10] < 1
 
 
 def test_sigterm_finishes_pending_requests_and_exits_with_0():

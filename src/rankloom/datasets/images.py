@@ -6,8 +6,10 @@ import errno
 import hashlib
 import io
 import os
+import re
 import threading
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,6 +35,8 @@ FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP
 SUFFIXES = frozenset(
     {".avif", ".bmp", ".gif", ".jpg", ".jpeg", ".jp2", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"}
 )
+MAX_SCANS = 100  # of a JPEG; a progressive one has about ten, and each takes as long as decoding the whole image
+MAX_SEGMENTS = 2000  # of a JPEG, to count its scans in; a large color profile takes 255
 ORIENTATION = 0x0112  # EXIF tag
 WHITE = (255, 255, 255, 255)
 _HEADERS = threading.Lock()  # warning filters are global to all threads
@@ -86,7 +90,11 @@ class ImageFile:
 
 
 def decode(
-    source: str | os.PathLike[str] | bytes, *, max_pixels: int = MAX_PIXELS, longest_side: int | None = None
+    source: str | os.PathLike[str] | bytes,
+    *,
+    max_pixels: int = MAX_PIXELS,
+    longest_side: int | None = None,
+    formats: Sequence[str] = FORMATS,
 ) -> Pixels:
     """Decode an image to RGB.
 
@@ -101,6 +109,8 @@ def decode(
         An image with more is rejected before it is decompressed.
     longest_side : int, optional
         Shrink a larger image to this, see `reduced`.
+    formats : sequence of str
+        The formats to accept, of those in `FORMATS`.
 
     Returns
     -------
@@ -109,7 +119,7 @@ def decode(
     Raises
     ------
     ImageError
-        If the image is missing, empty, truncated, too large or not in one of `FORMATS`.
+        If the image is missing, empty, truncated, too large or in another format, or a JPEG of over 100 scans.
 
     Examples
     --------
@@ -124,7 +134,7 @@ def decode(
         raise ImageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     if not content:
         raise ImageError(f"{name} is empty.")
-    upright = _upright(name, content, whole_number("max_pixels", max_pixels))
+    upright = _upright(name, content, whole_number("max_pixels", max_pixels), formats)
     return upright if longest_side is None else reduced(upright, longest_side)
 
 
@@ -145,15 +155,16 @@ def reduced(image: Pixels, longest_side: int) -> Pixels:
     return np.asarray(pillow.fromarray(image).resize(size, pillow.Resampling.BOX))
 
 
-def _upright(name: str, content: bytes, max_pixels: int) -> Pixels:
+def _upright(name: str, content: bytes, max_pixels: int, formats: Sequence[str]) -> Pixels:
     pillow = _pillow()
     try:
-        image = _opened(pillow, content)
+        _check_scans(content)
+        image = _opened(pillow, content, formats)
         width, height = image.size
         if width * height <= max_pixels:
             return _rotated(_rgb(pillow, image), _orientation(image))
     except pillow.UnidentifiedImageError:
-        raise ImageError(f"{name} is not an image in one of the formats {', '.join(FORMATS)}.") from None
+        raise ImageError(f"{name} is not an image in one of the formats {', '.join(formats)}.") from None
     except pillow.DecompressionBombError as error:
         raise ImageError(f"{name} is too large: {error}") from None
     except MemoryError:
@@ -163,13 +174,40 @@ def _upright(name: str, content: bytes, max_pixels: int) -> Pixels:
     raise ImageError(f"{name} is too large: {width} x {height} pixels; the limit is {max_pixels}. Shrink it first.")
 
 
-def _opened(pillow: Any, content: bytes) -> Pillow.Image:
+def _opened(pillow: Any, content: bytes, formats: Sequence[str]) -> Pillow.Image:
     """Return the image with only its header read: its size is known."""
     pillow.init()
-    formats = [name for name in FORMATS if name in pillow.OPEN]
+    known = [name for name in formats if name in pillow.OPEN]
     with _HEADERS, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about sizes, which are checked here
-        return cast("Pillow.Image", pillow.open(io.BytesIO(content), formats=formats))
+        return cast("Pillow.Image", pillow.open(io.BytesIO(content), formats=known))
+
+
+def _check_scans(content: bytes) -> None:
+    """Raise ValueError for a JPEG with so many scans that decoding it would take hours."""
+    if not content.startswith(SOI):
+        return
+    scans = 0
+    for n_segments, marker in enumerate(_jpeg_markers(content), 1):
+        scans += marker == SOS
+        if scans > MAX_SCANS or n_segments > MAX_SEGMENTS:
+            found = f"{MAX_SCANS} scans" if scans > MAX_SCANS else f"{MAX_SEGMENTS} segments"
+            raise ValueError(f"it is a JPEG of more than {found}; save it again as a baseline JPEG or PNG")
+
+
+SOI, SOS, EOI = b"\xff\xd8", 0xDA, 0xD9
+JPEG_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd7\xff]")  # not a stuffed byte, and of those with a length
+
+
+def _jpeg_markers(content: bytes) -> Iterator[int]:
+    """Yield the marker of each segment of a JPEG; pixels between segments contain no markers."""
+    position = len(SOI)
+    while found := JPEG_MARKER.search(content, position):
+        marker, start = content[found.end() - 1], found.end()
+        if marker == EOI:
+            return
+        yield marker
+        position = start + int.from_bytes(content[start : start + 2])
 
 
 def _orientation(image: Pillow.Image) -> int:

@@ -20,6 +20,8 @@ class Limits:
         Size of an image, checked before it is decompressed.
     seconds : float
         Time from the first line of a request to the end of its response.
+    decode_seconds : float
+        Time to decode an uploaded image; the process that decodes it is then killed.
     header_seconds : float
         Time from the first byte of a request to the end of its headers.
     header_bytes : int
@@ -37,6 +39,7 @@ class Limits:
     body_bytes: int = 10_000_000
     pixels: int = 25_000_000
     seconds: float = 15.0
+    decode_seconds: float = 5.0
     header_seconds: float = 10.0
     header_bytes: int = 32_768
     answer_seconds: float = 30.0

@@ -252,7 +252,7 @@ async def upload(request: Request, site: SiteOf) -> Response:
     try:
         with site.uploading():
             content = await _content(request, site)
-            digest = await site.run(lambda: site.uploads.add(content))
+            digest = await site.store(content)
     except ClientDisconnect:
         return Response(status_code=400)  # which the client does not receive
     except ImageError as error:

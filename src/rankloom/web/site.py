@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from starlette.responses import HTMLResponse, Response
 
+from rankloom.web.decoder import Decoder
 from rankloom.web.library import Library
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.pages import Pages
@@ -41,15 +42,21 @@ class Site:
         self.library, self.limits = library, limits
         self.views, self.pages = Views(library), Pages()
         self.gallery = Gallery(library.collection)
-        self.uploads = Uploads(max_pixels=limits.pixels)
+        self.decoder = Decoder(limits.pixels, min(limits.decode_seconds, limits.seconds))
+        self.uploads = Uploads(self.decoder)
         self._quick = WorkerPool(WORKERS, limits.searches)
         self._slow = WorkerPool(1, MAX_SLOW)
+        self._decoding = WorkerPool(1, limits.uploads)
         self._n_uploading = 0
 
     async def run(self, task: Callable[[], T], choice: Choice | None = None, *, slow: bool = False) -> T:
         """Run a task on a thread; slow ones, and those that first need a new index, have their own."""
         pool = self._slow if slow or not (choice is None or self.library.ready(choice)) else self._quick
         return await pool.run(task)
+
+    async def store(self, content: bytes) -> str:
+        """Decode and store an uploaded image; return its digest. Searches do not wait for it."""
+        return await self._decoding.run(lambda: self.uploads.add(content))
 
     @contextmanager
     def uploading(self) -> Iterator[None]:
@@ -76,9 +83,10 @@ class Site:
         return found
 
     def close(self) -> None:
-        """Stop the threads: running tasks are finished, waiting ones are cancelled."""
-        self._quick.close()
-        self._slow.close()
+        """Stop the threads: running tasks are finished, waiting ones are cancelled; and the decoder, at once."""
+        for pool in (self._quick, self._slow, self._decoding):
+            pool.close()
+        self.decoder.close()
 
 
 class WorkerPool:

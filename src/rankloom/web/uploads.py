@@ -8,13 +8,13 @@ import io
 import numpy as np
 
 from rankloom.datasets import Collection
-from rankloom.datasets.images import Pixels, decode, reduced
+from rankloom.datasets.images import Pixels, reduced
 from rankloom.rankers.image_features import pixels
+from rankloom.web.decoder import Decoder
 from rankloom.web.lru import LRUCache
 from rankloom.web.queries import ImageQuery
 
 MAX_SIDE = 320  # pixels, of the images served
-MAX_UPLOAD_SIDE = 512  # an upload is reduced to it before it is ranked and stored
 MAX_LOSSLESS_SIDE = 128  # larger images are served as JPEG
 MAX_GALLERY_BYTES = 64_000_000
 OVERHEAD = 500  # of a cached file besides its bytes
@@ -61,18 +61,17 @@ class Uploads:
 
     Parameters
     ----------
+    decoder : Decoder
     max_items : int
-    max_pixels : int
-        An image with more is rejected before it is decompressed.
     """
 
-    def __init__(self, *, max_items: int = 200, max_pixels: int = 25_000_000) -> None:
-        self._max_pixels = max_pixels
+    def __init__(self, decoder: Decoder, *, max_items: int = 200) -> None:
+        self._decoder = decoder
         self._items: LRUCache[tuple[ImageQuery, File]] = LRUCache(max_items)
 
     def add(self, content: bytes) -> str:
         """Decode and store an image; return its digest, or raise `ImageError`."""
-        image = decode(content, max_pixels=self._max_pixels, longest_side=MAX_UPLOAD_SIDE)
+        image = self._decoder.decode(content)
         digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
         self._items.get(digest, lambda: (ImageQuery(digest, image), encoded(image)))
         return digest
