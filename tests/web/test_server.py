@@ -1,6 +1,7 @@
 """The server with slow, broken and vanishing clients, and its shutdown."""
 
 import asyncio
+import http.client
 import json
 import signal
 import socket
@@ -249,6 +250,66 @@ def test_sigterm_finishes_pending_requests_and_exits_with_0():
         assert process.wait(30) == 0
 
 
+def answered_until_refused(url, keep_alive, failures, counts):
+    """Send requests until the connection is refused; what was connected must be answered in full."""
+    parts = urlsplit(url)
+    headers = {} if keep_alive else {"Connection": "close"}
+    connection, count = None, 0
+    while True:
+        if connection is None:
+            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+            try:
+                connection.connect()
+            except OSError:
+                counts.append(count)
+                return
+        try:
+            connection.request("GET", f"/item/{count % 18}.json?k={count % 90 + 1}", headers=headers)
+            response = connection.getresponse()
+            assert json.loads(response.read())["ok"]
+            count += 1
+        except (OSError, http.client.HTTPException, AssertionError) as error:
+            failures.append(repr(error))
+            return
+        if response.will_close:
+            connection.close()
+            connection = None
+
+
+def test_sigterm_under_load_resets_no_request():
+    with server() as (process, url):
+        failures, counts = [], []
+        threads = [
+            threading.Thread(target=answered_until_refused, args=(url, number % 2 == 0, failures, counts))
+            for number in range(32)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(2)
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join(60)
+        assert failures == []
+        assert len(counts) == 32
+        assert all(counts)
+        assert process.wait(30) == 0
+
+
+def test_sigterm_closes_idle_connections_and_finishes_incomplete_headers():
+    with server() as (process, url):
+        with connected(url) as idle, connected(url) as begun:
+            begun.sendall(b"GET /health HTTP/1.1\r\nHost: local")
+            assert healthy(url)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(2)
+            begun.sendall(b"host\r\n\r\n")
+            got = b"".join(iter(lambda: begun.recv(65536), b""))
+            assert b" 200 " in got.split(b"\r\n")[0]
+            assert b"connection: close" in got.lower()
+            assert idle.recv(1) == b""
+        assert process.wait(30) == 0
+
+
 def test_sigterm_stops_the_process_during_an_endless_search():
     with started(SLOW) as (process, url):
         request = b"GET /item/1/why/2.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -263,6 +324,27 @@ def test_port_in_use_is_one_sentence():
         result = CliRunner().invoke(app, ["serve", "emoji(first=10)", "--port", str(port)])
     assert result.exit_code == 1
     assert f"Cannot listen on port {port} of 127.0.0.1" in result.output
+
+
+def test_other_programs_cannot_take_a_listening_port():
+    with listen() as sock, socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError, match="in use"):
+            other.bind(sock.getsockname())
+
+
+def test_on_windows_the_address_is_exclusive(monkeypatch):
+    """SO_REUSEADDR means something else there: any program could take the port."""
+    options = []
+
+    class Recorded(socket.socket):
+        def setsockopt(self, *option):
+            options.append(option)
+
+    monkeypatch.setattr("rankloom.web.server.socket.socket", Recorded)
+    monkeypatch.setattr("rankloom.web.server.socket.SO_EXCLUSIVEADDRUSE", -5, raising=False)
+    listen().close()
+    assert options == [(socket.SOL_SOCKET, -5, 1)]
 
 
 @pytest.mark.parametrize("host", ["", " ", "127.0.0.1\0", "no.such.host.invalid", "a" * 300])

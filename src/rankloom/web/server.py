@@ -8,7 +8,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 
 import uvicorn
@@ -20,6 +20,7 @@ from rankloom.web.middleware import App
 
 GRACE_SECONDS = 20  # for pending requests when the server stops
 IDLE_SECONDS = 15  # a connection without a request is then closed
+LINGER_SECONDS = 1  # the same when the server stops: a request may be on its way
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -28,7 +29,8 @@ def listen(host: str, port: int) -> socket.socket:
         raise InputError("An empty host would let everyone in; give 127.0.0.1, or 0.0.0.0 if that is intended.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # A server can start again at once; on Windows it can anyway, and SO_REUSEADDR would let others take the port.
+    sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
     try:
         sock.bind((host, port))
         sock.listen(1024)
@@ -57,9 +59,10 @@ def run(app: App, sock: socket.socket, *, limits: Limits, ready: Callable[[], No
     ready : callable
         Called once the server answers requests.
     """
+    limited = protocol(limits)
     config = uvicorn.Config(
         app,
-        http=protocol(limits),
+        http=limited,
         ws="none",
         loop="asyncio",  # under full load uvloop lets some connections wait for seconds
         log_level="warning",
@@ -71,20 +74,39 @@ def run(app: App, sock: socket.socket, *, limits: Limits, ready: Callable[[], No
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is the client's fault
     gc.collect()
     gc.freeze()  # long-lived objects: scanning them in every collection would hold up requests
-    Server(config, ready).run(sockets=[sock])
+    Server(config, limited, ready).run(sockets=[sock])
 
 
 class Server(uvicorn.Server):
-    """A server that exits with 0 on a signal; uvicorn's raises the signal again."""
+    """A server that answers every request sent before it stops, and exits with 0 on a signal.
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    uvicorn's own resets connections that wait to be accepted or whose request has not been read, and raises the signal
+    again.
+    """
+
+    def __init__(self, config: uvicorn.Config, limited: type[LimitedProtocol], ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._limited, self._ready = limited, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to accept requests."""
         await super().startup(sockets)
         self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Refuse new connections, answer the requests of those that are open, and close them."""
+        self._limited.stopping = True
+        waiting = [connection for sock in sockets or () for connection in _accepted(sock)]
+        for server in self.servers:
+            server.close()  # at once: what connects from now on is refused, not reset
+        loop = asyncio.get_running_loop()
+        for connection in waiting:
+            with suppress(OSError):  # the client is gone
+                await loop.connect_accepted_socket(self._new_protocol, connection)
+        await super().shutdown(sockets)
+
+    def _new_protocol(self) -> LimitedProtocol:
+        return self._limited(self.config, self.server_state, self.lifespan.state)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -100,7 +122,16 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def protocol(limits: Limits) -> type[asyncio.Protocol]:
+def _accepted(sock: socket.socket) -> Iterator[socket.socket]:
+    """Yield the connections that wait to be accepted."""
+    with suppress(OSError):  # there are no more
+        while True:
+            connection = sock.accept()[0]
+            connection.setblocking(False)
+            yield connection
+
+
+def protocol(limits: Limits) -> type[LimitedProtocol]:
     """Return the protocol class for these limits."""
     return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})
 
@@ -109,6 +140,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """HTTP/1.1 that drops clients with slow headers or that do not read, and refuses too many connections."""
 
     limits = Limits()
+    stopping = False  # of the server
     _header_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
     _header_bytes = 0  # received so far, while the headers are incomplete
@@ -119,8 +151,10 @@ class LimitedProtocol(HttpToolsProtocol):
         transport.set_write_buffer_limits(high=0)  # pause writing while the client has anything left to read
         if len(self.connections) > self.limits.connections:
             self._refuse(503, "Too many connections; try again in a moment.")
-        else:
-            self._start_header_timer()
+            return
+        self._start_header_timer()
+        if self.stopping:
+            self.shutdown()
 
     def data_received(self, data: bytes) -> None:
         """Handle received bytes."""
@@ -135,6 +169,32 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(431, f"The headers of a request may have {self.limits.header_bytes} bytes at most.")
         elif self._header_timer is None:
             self._start_header_timer()
+
+    def on_headers_complete(self) -> None:
+        """Start to answer a request; it is the last of its connection if the server stops."""
+        super().on_headers_complete()
+        if self.stopping and self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if self.stopping:
+            self.shutdown()
+
+    def shutdown(self) -> None:
+        """Close the connection once its request is answered, or after a while if it has none."""
+        if self._is_idle():
+            self.loop.call_later(LINGER_SECONDS, self._close_if_idle)
+        elif self.cycle is not None and not self.cycle.response_started:  # else the client was told otherwise
+            self.cycle.keep_alive = False
+
+    def _is_idle(self) -> bool:
+        return not self._header_bytes and (self.cycle is None or self.cycle.response_complete)
+
+    def _close_if_idle(self) -> None:
+        if self._is_idle():
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timers."""
