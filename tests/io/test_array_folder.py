@@ -18,6 +18,7 @@ import pytest
 from rankloom import IndexFileError, InputError
 from rankloom.io import array_folder as folder
 from rankloom.io.array_folder import META, SMALL, open_folder, save_folder
+from rankloom.io.file_lock import locked
 
 KIND = "box"
 METADATA = {"kind": KIND, "format": 2, "note": "é"}
@@ -233,9 +234,51 @@ def test_other_folders_are_not_removed(tmp_path):
         tmp_path / f".x.notes{folder.NEW}",
     ]
     others[-1].mkdir()
-    with folder._locked(others[0]):
+    with locked(others[0]):
         save_folder(path, ARRAYS, METADATA)
     assert names(tmp_path) == sorted([*(other.name for other in others), "x"])
+
+
+def test_without_locks_only_old_leftovers_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.io.file_lock.fcntl", None)  # Windows
+    path = tmp_path / "x"
+    save_folder(path, ARRAYS, METADATA)
+    young = leftover(path)
+    old = leftover(path, folder.OLD)
+    os.utime(old, (0, 0))
+    save_folder(path, ARRAYS, METADATA)
+    assert names(tmp_path) == sorted([young.name, "x"])
+
+
+def test_without_locks_the_old_folder_is_restored(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.io.file_lock.fcntl", None)
+    save_folder(tmp_path / "x", ARRAYS, METADATA)
+    old = (tmp_path / "x").rename(tmp_path / f".x.0123456789abcdef{folder.OLD}")
+    os.utime(old, (0, 0))
+    assert_holds(tmp_path / "x", ARRAYS)
+    assert names(tmp_path) == ["x"]
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_folder_in_use_on_windows_is_an_error_and_stays(tmp_path, monkeypatch, failing):
+    save_folder(tmp_path / "x", ARRAYS, METADATA)
+    renames = []
+    rename = Path.rename
+
+    def deny(path, target):
+        renames.append(target)
+        if len(renames) == failing:
+            error = PermissionError(13, "Access is denied")
+            error.winerror = 5
+            raise error
+        return rename(path, target)
+
+    monkeypatch.setattr(folder, "_exchange", lambda a, b: False)
+    monkeypatch.setattr(Path, "rename", deny)
+    with pytest.raises(IndexFileError, match="it is open in another program or in this one; close it first"):
+        save_folder(tmp_path / "x", {"c": np.ones(2)}, METADATA)
+    assert_holds(tmp_path / "x", ARRAYS)
+    assert names(tmp_path) == ["x"]
 
 
 # Kills itself at a given step: before or after a sync, an exchange, a rename, a removal.

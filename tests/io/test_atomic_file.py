@@ -2,6 +2,7 @@ import errno
 import gzip
 import io
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from rankloom import InputError, Ranks, write_run
-from rankloom.io import atomic_write, write_npz
+from rankloom.io import atomic_file, atomic_write, write_npz
 
 
 def names(folder):
@@ -168,3 +169,76 @@ def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch, name):
         write_npz(ranks, tmp_path / name) if name == "x.npz" else write_run(ranks, tmp_path / name)
     assert names(tmp_path) == [name]
     assert (tmp_path / name).read_text() == "old"
+
+
+# -- processes that were killed -----------------------------------------------------------------------------------
+
+WRITER = """
+import sys, time
+from rankloom.io import atomic_file, atomic_write
+with atomic_write(sys.argv[1]) as file:
+    file.write("half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+def writer(path, seconds):
+    """Return a process in the midst of writing a file."""
+    process = subprocess.Popen([sys.executable, "-c", WRITER, path, str(seconds)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "writing\n"
+    return process
+
+
+def write(path):
+    atomic_file._remove_abandoned.cache_clear()  # as in a new process
+    with atomic_write(path) as file:
+        file.write("whole")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and locks")
+def test_the_temporary_file_of_a_killed_process_is_removed_and_that_of_a_running_one_is_not(tmp_path):
+    with writer(tmp_path / "a.txt", 60) as killed, writer(tmp_path / "b.txt", 3) as running:
+        before = names(tmp_path)
+        killed.kill()
+        killed.wait()
+        assert names(tmp_path) == before
+        write(tmp_path / "c.txt")
+        assert len(names(tmp_path)) == 2
+        assert running.wait() == 0
+    assert names(tmp_path) == ["b.txt", "c.txt"]
+
+
+def test_other_hidden_files_are_not_removed(tmp_path):
+    others = [".rankloom-notes.tmp", ".rankloom-0123456789abcdef.tmp~", ".x.tmp"]
+    for name in others:
+        (tmp_path / name).touch()
+    write(tmp_path / "a.txt")
+    assert names(tmp_path) == sorted([*others, "a.txt"])
+
+
+def test_without_locks_only_old_temporary_files_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.io.file_lock.fcntl", None)  # Windows
+    young, old = (tmp_path / f".rankloom-{digit * 16}.tmp" for digit in "01")
+    for path in (young, old):
+        path.touch()
+    os.utime(old, (0, 0))
+    write(tmp_path / "a.txt")
+    assert names(tmp_path) == [young.name, "a.txt"]
+
+
+def test_a_temporary_file_that_is_claimed_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    touch, removed = Path.touch, []
+
+    def claim(path, **options):
+        touch(path, **options)
+        if not removed:
+            removed.append(path)
+            path.unlink()
+
+    monkeypatch.setattr(Path, "touch", claim)
+    write(tmp_path / "a.txt")
+    assert removed
+    assert (tmp_path / "a.txt").read_text() == "whole"
+    assert names(tmp_path) == ["a.txt"]

@@ -29,14 +29,11 @@ from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError, InputError
 from rankloom.io.atomic_file import resolved
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from rankloom.io.file_lock import claimed, locked
 
 META = "meta.json"
 OLD, NEW = ".old", ".aside"  # suffixes of the temporary folders
+IN_USE = (5, 32)  # what Windows says about a folder with open files, which it cannot rename
 SMALL = 4096  # bytes; smaller files are read, not mapped
 
 Array = NDArray[Any]
@@ -56,14 +53,20 @@ def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]
     except OSError as error:
         raise InputError(f"Cannot write an index at {path}: {error.strerror}.") from None
     try:
-        with _locked(new):
+        with locked(new):
             _write(new, arrays, meta)
             _move_into_place(new, target)
             _sync_folder(target.parent)
     except OSError as error:
-        raise IndexFileError(f"Cannot write an index at {path}: {error.strerror or error}.") from None
+        raise IndexFileError(f"Cannot write an index at {path}: {_reason(error)}.") from None
     finally:
         shutil.rmtree(new, ignore_errors=True)  # holds the old folder now, or what an error left
+
+
+def _reason(error: OSError) -> str:
+    if getattr(error, "winerror", None) in IN_USE:
+        return "it is open in another program or in this one; close it first"
+    return error.strerror or str(error)
 
 
 def check_folder(path: Path, kind: str) -> None:
@@ -169,7 +172,11 @@ def _move_into_place(new: Path, path: Path) -> None:
     elif not _exchange(new, path):
         old = new.with_name(new.name.removesuffix(NEW) + OLD)
         path.rename(old)
-        new.rename(path)
+        try:
+            new.rename(path)
+        except OSError:
+            old.rename(path)
+            raise
         shutil.rmtree(old, ignore_errors=True)
 
 
@@ -186,46 +193,25 @@ def _exchange(a: Path, b: Path) -> bool:
 
 
 def _leftovers(path: Path, suffix: str) -> list[Path]:
-    """Return the temporary folders of saves to `path` whose processes have ended: they are not locked."""
+    """Return the temporary folders of saves to `path`, in progress or killed."""
     name = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{16}" + re.escape(suffix))
-    temporary = [folder for folder in path.parent.iterdir() if name.fullmatch(folder.name)]
-    return [folder for folder in temporary if _is_unlocked(folder)]
+    return [folder for folder in path.parent.iterdir() if name.fullmatch(folder.name)]
 
 
 def _remove_leftovers(path: Path) -> None:
     for folder in (*_leftovers(path, NEW), *_leftovers(path, OLD)):
-        shutil.rmtree(folder, ignore_errors=True)
+        with claimed(folder) as abandoned:
+            if abandoned:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _restore_old(path: Path) -> None:
     """Restore the old folder if a save was killed between its two renames."""
     if path.parent.is_dir() and not path.exists():
-        for old in _leftovers(path, OLD)[:1]:
-            old.rename(path)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a lock on a folder; the system releases it however the process ends."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _is_unlocked(folder: Path) -> bool:
-    if fcntl is None:
-        return False  # unknown: remove nothing
-    try:
-        with _locked(folder):
-            return True
-    except OSError:
-        return False
+        for old in _leftovers(path, OLD):
+            with claimed(old) as abandoned:
+                if abandoned and not path.exists():
+                    old.rename(path)
 
 
 def _is_a(path: Path, kind: str) -> bool:

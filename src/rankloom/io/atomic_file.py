@@ -4,16 +4,20 @@ import errno
 import gzip
 import io
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TextIO, cast, overload
 
 from rankloom.errors import InputError
+from rankloom.io.file_lock import claimed, locked
 from rankloom.io.text_file import FilePath
 
+TEMPORARY = re.compile(r"\.rankloom-[0-9a-f]{16}\.tmp")
 GZIP_LEVEL = 6  # 9 takes three times as long and saves only a percent or two
 
 
@@ -26,7 +30,8 @@ def atomic_write(path: FilePath, mode: str = "w") -> Iterator[Any]:
     """Open a file for writing; it replaces `path` only if the block ends without an error.
 
     The content goes to a hidden temporary file in the same folder, which is synced to disk and renamed at the end.
-    If anything fails, the temporary file is removed and an existing file at `path` is left unchanged.
+    If anything fails, the temporary file is removed and an existing file at `path` is left unchanged. The temporary
+    file of a killed process is removed when another process writes to that folder.
     If the name ends in ``.gz`` the file is compressed; the bytes depend only on the content.
 
     Parameters
@@ -51,19 +56,17 @@ def atomic_write(path: FilePath, mode: str = "w") -> Iterator[Any]:
     ['note.txt']
     """
     target = check_target(path)
-    temporary = target.with_name(f".rankloom-{secrets.token_hex(8)}.tmp")
+    _remove_abandoned(target.parent)
     try:
-        with _open_layers(temporary, compressed=target.suffix == ".gz", text=mode == "w") as file:
-            yield file
-        _sync(temporary)
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
+        with _temporary_file(target.parent) as temporary:
+            with _open_layers(temporary, compressed=target.suffix == ".gz", text=mode == "w") as file:
+                yield file
+            _sync(temporary)
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
     except OSError as error:
         raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def check_target(path: FilePath) -> Path:
@@ -102,7 +105,7 @@ def resolved(path: FilePath) -> Path:
 
 
 def make_folder(folder: Path, hint: str = "") -> Path:
-    """Create a folder and its parents, if it does not exist.
+    """Create a folder and its parents, if it does not exist; else remove the temporary files of killed processes.
 
     Raises
     ------
@@ -114,13 +117,40 @@ def make_folder(folder: Path, hint: str = "") -> Path:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"Cannot create the folder {str(folder)!r}: {reason}.{hint}") from None
+    _remove_abandoned(folder.resolve())
     return folder
+
+
+@contextmanager
+def _temporary_file(folder: Path) -> Iterator[Path]:
+    """Yield a new hidden file, locked, and remove it at the end."""
+    while True:
+        path = folder / f".rankloom-{secrets.token_hex(8)}.tmp"
+        path.touch(exist_ok=False)
+        try:
+            with locked(path):
+                if path.exists():  # else another process took it for abandoned before it was locked
+                    yield path
+                    return
+        finally:
+            with suppress(OSError):
+                path.unlink()
+
+
+@lru_cache(maxsize=1000)
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files of killed processes, the first time that this process writes to a folder."""
+    with suppress(OSError):
+        for path in [path for path in folder.iterdir() if TEMPORARY.fullmatch(path.name)]:
+            with claimed(path) as abandoned:
+                if abandoned:
+                    path.unlink()
 
 
 @contextmanager
 def _open_layers(path: Path, *, compressed: bool, text: bool) -> Iterator[IO[Any]]:
     with ExitStack() as stack:
-        file = cast(BinaryIO, stack.enter_context(path.open("xb")))
+        file = cast(BinaryIO, stack.enter_context(path.open("rb+")))
         if compressed:  # no name or time in the header, so that equal content gives equal bytes
             file = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)))
         yield stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n")) if text else file
