@@ -4,6 +4,9 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -175,6 +178,98 @@ def test_an_experiment_killed_before_its_first_step_resumes(tmp_path):
     (tmp_path / ".rankloom-0123456789abcdef.tmp").write_text("")
     assert make_steps_folder(tmp_path) == tmp_path / "cells"
     assert make_steps_folder(tmp_path / "new") == tmp_path / "new" / "cells"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and locks")
+def test_the_next_run_removes_the_temporary_files_of_a_killed_one(tmp_path):
+    write_runs(tmp_path)
+    code = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom rankloom.io.cache import Cache\n"
+        "from rankloom.experiment import Experiment, run\n"
+        "sync, left = os.fsync, int(sys.argv[3])\n"
+        "def kill(descriptor):\n"
+        "    global left\n"
+        "    left -= 1\n"
+        "    if not left: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    sync(descriptor)\n"
+        "os.fsync = kill\n"
+        "base = Path(sys.argv[2])\n"
+        "run(Experiment.from_toml(sys.argv[1]), base / 'r', base=base, cache=Cache(base / 'cache'))\n"
+    )
+    for step in ("1", "4"):  # in the midst of writing a file
+        command = [sys.executable, "-c", code, runs_spec().to_toml(), str(tmp_path), step]
+        assert subprocess.run(command).returncode == -signal.SIGKILL
+        assert len(list(tmp_path.rglob(".rankloom-*.tmp"))) == 1
+    assert subprocess.run([*command[:-1], "0"]).returncode == 0
+    assert list(tmp_path.rglob(".rankloom-*.tmp")) == []
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """A ranker that notes when it is fitted."""
+
+    fitted: ClassVar[list[str]] = []
+    part: str = "pixels"
+    model: Path | None = None
+
+    def fit(self, items, *, cache=None, progress=None):
+        self.fitted.append("recorder")
+        return RANKERS.make("vectors(metric=l2)").fit(items)
+
+
+@pytest.fixture
+def recorder():
+    RANKERS.register("recorder")(Recorder)
+    yield Recorder.fitted
+    Recorder.fitted.clear()
+    del RANKERS._known["recorder"]
+
+
+def digits_spec(**rankers):
+    return Experiment.from_dict({**SMALL, "rankers": rankers, "methods": ["rrf"], "cutoffs": [2], "repeats": 1})
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ("file(path=no.run)", "There is no file .*no.run, the path of the ranker 'last'"),
+        ("file(path=bad.run)", r"bad\.run:1: expected 6 columns"),
+        ("file(path=other.run)", "other.run lists an item that is not in the collection"),
+        ("file(path=bad.npz)", "bad.npz"),
+        ("matrix(path=bad.npy)", "Cannot read the matrix .*bad.npy"),
+        ("matrix(path=small.npy)", r"small.npy must have a row for each of 150 items; got shape \(3, 3\)"),
+        ("vectors(path=small.npy)", r"small.npy must have a row for each of 150 items"),
+        ("recorder(model=no.bin)", "There is no file .*no.bin, the model of the ranker 'last'"),
+        ("vectors(metrc=l2)", "has no option 'metrc'"),
+        ("vectors(part=colors)", "needs colors, which these items lack"),
+    ],
+)
+def test_all_inputs_are_checked_before_the_first_ranker_is_fitted(tmp_path, recorder, last, message):
+    (tmp_path / "bad.run").write_text("a b c\n")
+    (tmp_path / "other.run").write_text("q1 Q0 d1 1 1.0 x\n")
+    (tmp_path / "bad.npz").write_bytes(b"PK junk")
+    (tmp_path / "bad.npy").write_bytes(b"junk")
+    np.save(tmp_path / "small.npy", np.zeros((3, 3)))
+    with pytest.raises(InputError, match=message):
+        run(digits_spec(first="recorder", last=last), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert recorder == []
+
+
+def test_matrices_are_checked_in_full_before_rankers_that_compute(tmp_path, recorder):
+    matrix = np.ones((150, 150))
+    matrix[7, 9] = np.nan
+    np.save(tmp_path / "nan.npy", matrix)
+    with pytest.raises(InputError, match="must be finite; row 7"):
+        run(digits_spec(a="recorder", b="matrix(path=nan.npy)"), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert recorder == []
+
+
+def test_rankers_keep_the_order_of_the_specification(tmp_path, recorder):
+    np.save(tmp_path / "d.npy", np.random.default_rng(1).random((150, 150)))
+    spec = digits_spec(a="recorder", b="matrix(path=d.npy)", c="vectors(part=sums)")
+    found = run(spec, tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert [one.ranker for one in found.of(RankerRecord)] == ["a", "b", "c"]
+    assert found.of(SelectionRecord)[0].rankers == ("a", "b", "c")
 
 
 def test_a_failing_specification_leaves_earlier_results_intact(tmp_path):

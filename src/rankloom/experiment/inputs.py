@@ -16,6 +16,7 @@ from rankloom.experiment.results import Values
 from rankloom.experiment.spec import Experiment, digest
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers import RANKERS, Lists, rank_collection
+from rankloom.rankers.precomputed import RankFile
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry, file_options
 from rankloom.threads import Progress
@@ -86,14 +87,59 @@ class Inputs:
 def prepare(
     experiment: Experiment, base: Path, cache: Cache, *, strict: bool = False, progress: Progress | None = None
 ) -> Inputs:
-    """Open the collection and rank it with every ranker."""
+    """Open the collection and rank it with every ranker; all inputs are checked before the first one ranks."""
     calls = {name: resolve_files(ranker, RANKERS, base) for name, ranker in experiment.rankers}
     collection = open_collection(_collection(experiment.collection, base))
     if collection.labels is None and collection.queries is None:
         raise InputError(f"{collection.name} has neither labels nor judged queries; an experiment needs one of them.")
-    done = rank_collection(collection, calls, depth=experiment.depth, cache=cache, strict=strict, progress=progress)
-    digests = {name: _digest(one) for name, one in done.lists.items()}
-    return Inputs(experiment, done.collection, done.lists, digests, _truth(done.collection), done.skipped)
+    _check_files(calls)
+    first = _check_precomputed(collection, calls)  # what they rank by is checked in full only then
+    ordered = {name: calls[name] for name in (*first, *calls)}
+    done = rank_collection(collection, ordered, depth=experiment.depth, cache=cache, strict=strict, progress=progress)
+    lists = {name: done.lists[name] for name in calls}
+    digests = {name: _digest(one) for name, one in lists.items()}
+    return Inputs(experiment, done.collection, lists, digests, _truth(done.collection), done.skipped)
+
+
+def _check_files(calls: Mapping[str, Call]) -> None:
+    """Raise InputError if a ranker has invalid options, or is given a file that cannot be read."""
+    for name, call in calls.items():
+        checked = RANKERS.checked(call)
+        for option in file_options(RANKERS[call.name]):
+            path = dict(checked.options).get(option)
+            if path is not None:
+                _check_readable(name, option, Path(path))
+
+
+def _check_readable(ranker: str, option: str, path: Path) -> None:
+    try:
+        if not path.is_dir():
+            with path.open("rb"):
+                return
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}, the {option} of the ranker {ranker!r}.") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"Cannot read {path}, the {option} of the ranker {ranker!r}: {reason}.") from None
+
+
+def _check_precomputed(collection: Collection, calls: Mapping[str, Call]) -> list[str]:
+    """Read the files of rankers that use nothing else, and match their ids; return the names of these rankers.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be parsed, or does not fit the collection.
+    """
+    names = []
+    for name, call in calls.items():
+        ranker = RANKERS.make(call)
+        if ranker.part == "ids":
+            fitted = ranker.fit(collection.part("ids"))
+            if isinstance(ranker, RankFile):  # a matrix takes longer to rank, and has no ids to match
+                fitted.rank(queries=None if collection.queries is None else collection.queries.part("ids"), depth=1)
+            names.append(name)
+    return names
 
 
 def with_full_paths(experiment: Experiment, base: Path) -> Experiment:

@@ -12,14 +12,13 @@ from typing import Any, TypeVar
 from rankloom.errors import InputError, RankloomError
 from rankloom.experiment.results import TIMED, Record, from_json, to_json
 from rankloom.experiment.spec import digest
-from rankloom.io.atomic_file import atomic_write, make_folder
+from rankloom.io.atomic_file import TEMPORARY, atomic_write, make_folder
 from rankloom.version import __version__
 
 R = TypeVar("R", bound=Record)
 
 FOLDER = "cells"
 STEP = re.compile(r"[0-9a-f]{32}\.json")
-TEMPORARY = re.compile(r"\.rankloom-[0-9a-f]+\.tmp")  # left behind by a killed process
 #: What else a results folder may contain before the first step is finished.
 KNOWN = {FOLDER, "experiment.toml", "results.jsonl"}
 
