@@ -172,13 +172,21 @@ def test_cutoffs_are_rows_and_methods_of_the_curve_columns():
     assert [row.cells for row in table.rows] == [(2, low, low), (10, high, None)]
 
 
-def test_times_are_mean_and_standard_deviation_in_a_readable_unit():
-    quick = tables.times(small(rec.TimeRecord("all", (1.0, 2.0, 3.0), (2e-5, 4e-5))))
-    assert columns(quick)[4:] == ["Query (µs)", "± (µs)"]
-    assert quick.rows[0].cells == ("all", 3, 2.0, 1.0, pytest.approx(30), pytest.approx(2**0.5 * 10))
+def test_times_are_median_and_interquartile_range_in_a_readable_unit():
+    quick = tables.times(small(rec.TimeRecord("all", (1.0, 2.0, 4.0), (2e-5, 4e-5))))
+    assert columns(quick)[2:] == ["Offline (s)", "IQR (s)", "Query (µs)", "IQR (µs)"]
+    # Quartiles between the order statistics: (2 + 4) / 2 - (1 + 2) / 2, and (20 + 3 * 40) / 4 - (3 * 20 + 40) / 4.
+    assert quick.rows[0].cells == ("all", 3, 2.0, 1.5, pytest.approx(30), pytest.approx(10))
+    assert quick.legend.startswith("Medians of the runs; IQR is the interquartile range")
     slow = tables.times(small(rec.TimeRecord("all", (1.0,), (0.02,))))
     assert columns(slow)[4] == "Query (ms)"
     assert slow.rows[0].cells == ("all", 1, 1.0, None, pytest.approx(20), None)
+
+
+def test_one_slow_run_hardly_changes_the_times():
+    usual, slow = (1.6e-5,) * 4, 2.62e-4  # a mean of 65.2 µs with a standard deviation of 110.0
+    table = tables.times(small(rec.TimeRecord("all", (1.0,) * 5, (*usual, slow))))
+    assert table.rows[0].cells[4:] == (pytest.approx(16), pytest.approx(0))
 
 
 def test_seconds_of_methods_have_a_column_for_each_selection():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from statistics import fmean, stdev
+from statistics import median, quantiles
 
 from rankloom.evaluation import winning_numbers
 from rankloom.evaluation.selection import agreement
@@ -189,22 +189,28 @@ def gains(results: Results) -> Table | None:
 
 
 def times(results: Results) -> Table | None:
-    """Return mean and standard deviation of the offline and query times of fusion graphs."""
+    """Return median and interquartile range of the offline and query times of fusion graphs.
+
+    A few runs may be slow because the machine was busy: they would make a mean and its deviation meaningless.
+    """
     found = results.of(TimeRecord)
-    quick = max((fmean(one.query) for one in found if one.query), default=0.0) < 1e-3
+    quick = max((median(one.query) for one in found if one.query), default=0.0) < 1e-3
     unit, times = ("µs", 1e6) if quick else ("ms", 1e3)
     columns = [
         Column("Selection", "text"),
         Column("Runs"),
         Column("Offline (s)", digits=SECONDS_DIGITS),
-        Column("± (s)", digits=SECONDS_DIGITS),
+        Column("IQR (s)", digits=SECONDS_DIGITS),
     ]
-    columns += [Column(f"Query ({unit})", digits=1 if quick else 2), Column(f"± ({unit})", digits=1 if quick else 2)]
+    columns += [Column(f"Query ({unit})", digits=1 if quick else 2), Column(f"IQR ({unit})", digits=1 if quick else 2)]
     rows = [
         Row((one.selection, len(one.offline), *_spread(one.offline), *_spread([t * times for t in one.query])))
         for one in found
     ]
-    legend = "± is the standard deviation of the runs. Offline: all work before the first query is answered."
+    legend = (
+        "Medians of the runs; IQR is the interquartile range, which holds the middle half of them. "
+        "Offline: all work before the first query is answered."
+    )
     return _table("times", "Times of fusion graphs", columns, rows, legend)
 
 
@@ -263,8 +269,12 @@ def _p_and_verdict(outcome: Outcome | None) -> tuple[float | None, str | None]:
 
 
 def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:
+    """Return the median and the interquartile range; None where there are too few runs."""
     several = list(runs)
-    return fmean(several) if several else None, stdev(several) if len(several) > 1 else None
+    if len(several) < 2:
+        return several[0] if several else None, None
+    first, _, third = quantiles(several, method="inclusive")
+    return median(several), third - first
 
 
 def _slug(kind: str, name: str) -> str:
