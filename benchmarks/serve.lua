@@ -8,5 +8,8 @@ end
 
 function request()
   local path = "/item/" .. math.random(0, 1615) .. suffix
-  return wrk.format("GET", fresh and path .. "?fresh=" .. math.random(0, 1e9) or path)
+  if fresh then -- of a repeated parameter the last one counts
+    path = path .. "?k=" .. math.random(1, 1e9) .. "&k=20"
+  end
+  return wrk.format("GET", path)
 end

@@ -416,3 +416,42 @@ def test_unusual_characters_in_a_text_query(client):
         response = client.get("/search.json", params={"q": words})
         assert response.status_code in (200, 422)
         assert json.load(io.BytesIO(response.content))["ok"] is (response.status_code == 200)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/item/3.json?offset=10",
+        "/item/3.json?virtual=true",
+        "/item/3.json?k=5&offset=10",
+        "/search.json?q=figs&virtual=no",
+        "/search.json?q=figs&Q=pears",
+        "/item/3/why/4.json?offset=1",
+        "/items.json?k=3",
+        "/items.json?offset=60",
+        "/?utm_source=mail",
+        "/item?id=red/fig.png&offset=1",
+        "/image/3?size=20",
+        "/health?x",
+        "/api?x=1",
+        "/static/page.css?x=1",
+    ],
+)
+def test_unknown_query_parameters_are_an_error(client, url):
+    name = re.search(r"offset|virtual|Q|k(?=\=3)|utm_source|size|x", url.partition("?")[2])[0]
+    assert error_of(client.get(url), 400).startswith(f"Unknown query parameter {name!r}; ")
+
+
+def test_unknown_query_parameter_is_named_with_those_that_there_are(client):
+    error = error_of(client.get("/search.json?q=figs&cutof=3"), 400)
+    assert error == (
+        "Unknown query parameter 'cutof'; choose from comparator, cutoff, k, method, q, rankers. Did you mean 'cutoff'?"
+    )
+    assert "Unknown query parameter" in client.get("/search?q=figs&cutof=3", headers=HTML).text
+    assert error_of(client.post("/upload.json?k=3", content=b""), 400) == "Unknown query parameter 'k'; there are none."
+
+
+def test_id_of_an_item_redirects_with_the_choice(client):
+    item = client.get("/item/3.json").json()["query"]["id"]
+    response = client.get("/item", params={"id": item, "method": "rrf", "k": 5}, follow_redirects=False)
+    assert (response.status_code, response.headers["location"]) == (303, "/item/3?method=rrf&k=5")

@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.dependencies.models import Dependant
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
 from rankloom.datasets.images import ImageError
-from rankloom.errors import InputError
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.registry import split
 from rankloom.version import __version__
 from rankloom.web.library import MAX_RESULTS
@@ -25,7 +26,6 @@ from rankloom.web.site import Site, as_json, as_page
 from rankloom.web.views import Values
 
 log = logging.getLogger("rankloom.web")
-router = APIRouter()
 MAX_INT = 2**31 - 1
 MAX_PAGE_PARTS = 40  # common parts that a page lists
 SLOW_CUTOFF = 50  # beyond it two graphs have tens of thousands of edges, and take long to write out
@@ -46,9 +46,9 @@ def _error(description: str) -> dict[str, Any]:
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: _error("Invalid request."),
+    400: _error("Invalid request, or an unknown query parameter."),
     404: _error("Not found."),
-    422: _error("Invalid parameter."),
+    422: _error("Invalid value of a parameter."),
     503: _error("Too many requests at the moment, or the search takes too long; try again."),
 }
 IMAGES: dict[int | str, dict[str, Any]] = {**ERRORS, 200: {"content": {"image/jpeg": {}, "image/png": {}}}}
@@ -74,6 +74,25 @@ UPLOAD_BODY = {
         },
     }
 }
+
+
+async def _check_parameters(request: Request) -> None:
+    """Raise for a query parameter that the route does not have: without it the response would be misleading."""
+    if not request.query_params:
+        return
+    known = _parameters(request.scope["route"].dependant)
+    for name in request.query_params:
+        if name not in known:
+            raise UnknownNameError("query parameter", name[:100], known)
+
+
+def _parameters(dependant: Dependant) -> set[str]:
+    """Return the query parameters of a route, those of its dependencies included."""
+    own = {field.alias for field in dependant.query_params}
+    return own.union(*map(_parameters, dependant.dependencies))
+
+
+router = APIRouter(dependencies=[Depends(_check_parameters)])
 
 
 async def _site(request: Request) -> Site:
@@ -171,9 +190,9 @@ router.add_api_route("/", items, include_in_schema=False)
 
 @router.get("/item", include_in_schema=False)
 async def item_by_id(
-    request: Request, site: SiteOf, item_id: Annotated[str, Query(alias="id", max_length=1000)]
+    request: Request, site: SiteOf, item_id: Annotated[str, Query(alias="id", max_length=1000)], choice: ChoiceOf
 ) -> Response:
-    """Redirect from the id of an item to its page."""
+    """Redirect from the id of an item to its page, with the same choice."""
     ids = site.library.collection.ids
     if item_id not in ids:
         raise RefusedError(404, f"There is no item with the id {item_id[:200]!r}.")
@@ -346,7 +365,7 @@ async def api(request: Request, site: SiteOf) -> Response:
     return as_page(site.pages.render("api.html", data=values, defaults=site.library.defaults))
 
 
-@router.get("/health", operation_id="health")
+@router.get("/health", operation_id="health", responses={400: ERRORS[400]})
 async def health(site: SiteOf) -> Response:
     """Return whether the server is up, and what it serves."""
     return as_json({"ok": True, "version": __version__, **site.views.about()})
