@@ -3,6 +3,8 @@
 import asyncio
 import http.client
 import json
+import os
+import shutil
 import signal
 import socket
 import threading
@@ -12,6 +14,7 @@ import urllib.request
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from hostile_images import endless_comment, many_scans
 from serving import BRIEF, IMPATIENT, SLOW, server, started
@@ -372,3 +375,24 @@ def test_index_on_disk_is_served(tmp_path):
         urllib.request.urlopen(f"{url}item/0.json", timeout=30) as response,
     ):
         assert [hit["id"] for hit in json.load(response)["results"]] == ["a", "b", "c"]
+
+
+def test_index_that_is_cut_or_replaced_while_it_is_served_is_still_answered_from(tmp_path):
+    path = tmp_path / "x.loom"
+    numbers = np.arange(3000)
+    lists = (numbers[:, None] + np.arange(10)) % 3000
+    rl.FusionIndex.build([rl.Ranks(lists, kind="collection")], cutoff=10).save(path)
+    with server(collection=str(path), rankers=()) as (process, url):
+
+        def found():
+            with urllib.request.urlopen(f"{url}item/{next(items)}.json", timeout=30) as response:
+                return len(json.load(response)["results"])
+
+        items = iter(range(3000))
+        assert found() > 1
+        for file in path.iterdir():  # in place: whoever has mapped it reads beyond its end
+            os.truncate(file, 0)
+        assert min(found() for _ in range(300)) > 1
+        shutil.rmtree(path)
+        assert min(found() for _ in range(300)) > 1
+        assert process.poll() is None

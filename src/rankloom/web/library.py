@@ -141,7 +141,11 @@ class Library:
 
     @classmethod
     def of_index(cls, index: FusionIndex, name: str) -> Library:
-        """Return a library of an index on disk, which has ids and graphs but neither lists nor content."""
+        """Return a library of an index on disk, which has ids and graphs but neither lists nor content.
+
+        Its arrays are copied to memory: the system kills a process that reads a mapped file which was cut.
+        """
+        index = _in_memory(index)
         ids = index.item_ids or Ids(map(str, range(index.n_items)))
         defaults = Choice((), cutoff=index.settings.cutoff, comparator=index.settings.comparator)
         about = f"An index of {index.n_items} items, built from {index.settings.n_rankers} rankers"
@@ -289,6 +293,14 @@ class Library:
             graph = index.graph(list(self.lists(query, choice).values()), virtual=_virtual(query))
         other = index.graph(item)
         return Compared(graph, other, explain(graph, other, choice.comparator))
+
+
+def _in_memory(index: FusionIndex) -> FusionIndex:
+    """Return an index whose arrays do not depend on files."""
+    arrays = {name: array.copy() for name, array in index._arrays.items()}
+    for array in arrays.values():
+        array.flags.writeable = False  # as the mapped ones: kernels are compiled for either kind
+    return FusionIndex(index.settings, arrays)
 
 
 def _virtual(query: Query) -> bool | None:
