@@ -21,7 +21,7 @@ def command_line():
         "",
         f"{group.help}",
         "",
-        "Bad input is one sentence and exit code 1, wrong usage exit code 2, Ctrl+C exit code 130 (0 for a running server).",
+        "Bad input is one sentence and exit code 1, wrong usage exit code 2, Ctrl+C exit code 130 (0 for a server).",
     ]
     return "\n".join([*head, "", *sections])
 
