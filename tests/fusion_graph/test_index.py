@@ -364,20 +364,12 @@ def test_external_queries_equal_brute_force(data, cutoff, deeper, reposition, gr
 def test_virtual_positions_of_external_queries_equal_the_oracles(data, cutoff, deeper, graph_norm, comparator):
     rankers = data.draw(collections(scores=True))
     queries = [data.draw(ranks(n_items=r.n_items, n_queries=3, scores=True)) for r in rankers]
-    index = FusionIndex.build(
-        rankers, cutoff=cutoff, depth=cutoff + deeper, graph_norm=graph_norm, comparator=comparator
-    )
+    how = {"cutoff": cutoff, "depth": cutoff + deeper, "graph_norm": graph_norm, "comparator": comparator}
+    index = FusionIndex.build(rankers, **how)
     expected = external(rankers, queries, index.settings, virtual=True)
     assert_results(index.search(queries, k=8, virtual=True), expected, 8)
     assert_same(index.search(queries, k=8), index.search(queries, k=8, virtual=False))
-    comparable = FusionIndex.build(
-        rankers,
-        cutoff=cutoff,
-        depth=cutoff + deeper,
-        graph_norm=graph_norm,
-        comparator=comparator,
-        comparable=[True] * len(rankers),
-    )
+    comparable = FusionIndex.build(rankers, **how, comparable=[True] * len(rankers))
     assert_same(comparable.search(queries, k=8), index.search(queries, k=8, virtual=True))
     plain_order = external(rankers, queries, index.settings, virtual=False)
     assert_results(index.search(queries, k=8, virtual=False), plain_order, 8)

@@ -3,11 +3,10 @@
 RANKLOOM_FUZZ_API sets the number of cases; `make fuzz` runs 20,000 with fresh seeds.
 """
 
-import os
-
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from cases import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
@@ -16,12 +15,7 @@ from brute import assert_documented_order, assert_results, external, plain
 from plain_weft import PlainWeft, query_list
 from strategies import collections, ranks
 
-CASES = int(os.environ.get("RANKLOOM_FUZZ_API", "200"))
-FUZZ = settings(
-    max_examples=max(1, CASES // 5),
-    derandomize="RANKLOOM_FUZZ_API" not in os.environ,
-    suppress_health_check=list(HealthCheck),
-)
+FUZZ = cases("RANKLOOM_FUZZ_API", 200, 5)
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),

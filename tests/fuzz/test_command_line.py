@@ -3,21 +3,16 @@
 RANKLOOM_FUZZ_CLI sets the number of cases; `make fuzz` runs 5,000 with fresh seeds.
 """
 
-import os
 import string
 
-from hypothesis import HealthCheck, given, settings
+from cases import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
 from command import run
 
-CASES = int(os.environ.get("RANKLOOM_FUZZ_CLI", "60"))
-FUZZ = settings(
-    max_examples=max(1, CASES // 3),
-    derandomize="RANKLOOM_FUZZ_CLI" not in os.environ,
-    suppress_health_check=list(HealthCheck),
-)
+FUZZ = cases("RANKLOOM_FUZZ_CLI", 60, 3)
 WORD = st.text(string.ascii_letters + '0123456789=(),[]"-. é\x00\t', max_size=8)
 ID = st.sampled_from(["q1", "d1", "d2", "d3", "1", "", "é", "a b"])
 NUMBER = st.one_of(st.integers(-2, 5).map(str), st.floats().map(str), WORD)

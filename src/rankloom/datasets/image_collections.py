@@ -1,4 +1,8 @@
-"""Readers of published image collections: they list the files; rankers open them."""
+"""Readers of published image collections: they list the files; rankers open them.
+
+Each takes `path`, the folder of the collection (by default the folder of its name in ``$RANKLOOM_DATA``), and `check`:
+whether to check that nothing is missing.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +28,6 @@ def soccer(path: FilePath | None = None, *, check: bool = True) -> Collection:
 
     Layout: ``images/<team>/<number>.jpg``, or the team folders at the top level.
 
-    Parameters
-    ----------
-    path : folder, optional
-        By default ``$RANKLOOM_DATA/soccer``.
-    check : bool
-        Whether to check that no image is missing.
-
     References
     ----------
     van de Weijer, Schmid (2006), Coloring local feature extraction, doi:10.1007/11744047_26
@@ -49,13 +46,6 @@ def mpeg7(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return the MPEG-7 CE-Shape-1 part B silhouettes: 1400, 70 classes of 20.
 
     Layout: ``images/<class>-<number>.png`` (or .gif, as published), or the files at the top level.
-
-    Parameters
-    ----------
-    path : folder, optional
-        By default ``$RANKLOOM_DATA/mpeg7``.
-    check : bool
-        Whether to check that no image is missing.
 
     References
     ----------
@@ -80,13 +70,6 @@ def brodatz(path: FilePath | None = None, *, check: bool = True) -> Collection:
 
     Layout: ``images/D<number>.gif`` (or any other format) of 640 x 640 pixels, 1 to 112. D14 is skipped, as in the
     usual digitization. Ids are ``D1-01`` to ``D1-16``, row by row.
-
-    Parameters
-    ----------
-    path : folder, optional
-        By default ``$RANKLOOM_DATA/brodatz``.
-    check : bool
-        Whether to check that no texture is missing.
 
     References
     ----------
@@ -144,13 +127,6 @@ def uw(path: FilePath | None = None, *, check: bool = True) -> Collection:
     location, ``Image01.jpg`` and so on); and the keywords of all images in ``keywords.tsv``, lines of
     ``class/name.jpg<TAB>keywords``. Write that file from the annotations that come with the images: their format
     differs between folders. The parts are ``images`` and ``texts``.
-
-    Parameters
-    ----------
-    path : folder, optional
-        By default ``$RANKLOOM_DATA/uw``.
-    check : bool
-        Whether to check that no image is missing.
 
     References
     ----------

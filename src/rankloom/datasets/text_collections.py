@@ -1,4 +1,8 @@
-"""Readers of published text collections."""
+"""Readers of published text collections.
+
+Each takes `path`, the folder of the collection (by default the folder of its name in ``$RANKLOOM_DATA``), and `check`:
+whether to check that nothing is missing.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +28,6 @@ def ohsumed(path: FilePath | None = None, *, check: bool = True) -> Collection:
 
     Layout: ``ohsumed_single_label_18302.jsonl`` (or .jsonl.gz), a line ``{"id": ..., "labels": [...], "text": ...}``
     for each abstract. Abstracts with several labels are skipped, so the file may have all 34,389.
-
-    Parameters
-    ----------
-    path : folder, optional
-        By default ``$RANKLOOM_DATA/ohsumed``.
-    check : bool
-        Whether to check that no abstract is missing.
 
     References
     ----------

@@ -39,15 +39,8 @@ def from_frame(
     score : str or None
         Column of scores, higher is better. None if the rows of a query are already sorted; the ranks then have no
         scores.
-    item_ids : Ids, optional
-        The collection; by default the items of the frame, in order of appearance.
-    duplicates : {"error", "first"}
-        How to treat an item that a query lists twice: raise an error, or use the better-ranked row.
-
-    Returns
-    -------
-    Ranks
-        With `query_ids` and `item_ids`.
+    item_ids, duplicates
+        As in `read_run`.
 
     Raises
     ------

@@ -1,0 +1,15 @@
+"""How many random cases to run: few and always the same in CI, many and new ones by `make fuzz`."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+
+def cases(variable, default, tests):
+    """Return the Hypothesis settings of each of several tests that share the number of cases in a variable."""
+    count = int(os.environ.get(variable, default))
+    return settings(
+        max_examples=max(1, count // tests),
+        derandomize=variable not in os.environ,
+        suppress_health_check=list(HealthCheck),
+    )
