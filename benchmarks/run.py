@@ -176,8 +176,7 @@ def one_at_a_time(ranks, scored, path):
     saving = timed(lambda: built.save(path))
     opening = timed(lambda: rl.FusionIndex.open(path))
     index = rl.FusionIndex.open(path, verify=False)
-    queries = [[r.rows([q]) for r in ranks] for q in range(0, n, n // 200)]
-    times = [timed(lambda q=q: index.search(q, k=10)) for q in queries]
+    times = single_queries(index, ranks)
     return {
         "n": n,
         "virtual positions": "yes" if scored else "no",
@@ -187,6 +186,54 @@ def one_at_a_time(ranks, scored, path):
         "query ms (median)": float(np.median(times) * 1e3),
         "query ms (99 %)": float(np.quantile(times, 0.99) * 1e3),
     }
+
+
+def single_queries(index, ranks):
+    """Return the seconds of some 200 external queries, one at a time."""
+    n = ranks[0].n_items
+    queries = [[r.rows([q]) for r in ranks] for q in range(0, n, max(1, n // 200))]
+    return [timed(lambda q=q: index.search(q, k=10)) for q in queries]
+
+
+def weft(quick):
+    """weft beside fusion graphs: build, search with every item, single external queries, size on disk."""
+    from synthetic import ring
+
+    import rankloom as rl
+
+    sizes = (10_000, 50_000) if quick else (10_000, 1_000_000)
+    rows = []
+    for n in (500, *sizes):
+        ranks = ring(n, length=20)
+        graphs = sum(build_and_search(ranks))
+        start = time.perf_counter()
+        index = rl.WeftIndex.build(ranks)
+        built = time.perf_counter()
+        index.search(k=10)
+        searched = time.perf_counter()
+        times = single_queries(index, ranks)
+        with tempfile.TemporaryDirectory() as folder:
+            index.save(Path(folder) / "x.loom")
+            stored = sum(file.stat().st_size for file in (Path(folder) / "x.loom").iterdir())
+        rows.append(
+            {
+                "n": n,
+                "build s": built - start,
+                "search s": searched - built,
+                "(build + search) / that of FG": (searched - start) / graphs,
+                "us per query": (searched - built) / n * 1e6,
+                "external query ms (median)": float(np.median(times) * 1e3),
+                "bytes per item": stored / n,
+                "peak GB": peak_gb(),
+            }
+        )
+    rows = rows[1:]  # the first compiles the kernels
+    ratio = rows[-1]["us per query"] / rows[0]["us per query"]
+    note = (
+        f"A query at n = {sizes[1]:,} takes {ratio:.2f} times as long as at n = {sizes[0]:,}. Targets: at most 8 times "
+        "FG, 2 times as long, 2 ms, 2 kB, 6 GB."
+    )
+    return "weft beside fusion graphs (ring of lists of 20, m = 3, k = 10; FG at cutoff 10)", rows, note
 
 
 START = """
@@ -304,7 +351,7 @@ def graphs(quick):
     return title, rows, note
 
 
-PARTS = {part.__name__: part for part in (scale, sizes, hubs, reposition, latency, startup, classic, graphs)}
+PARTS = {part.__name__: part for part in (scale, sizes, hubs, reposition, latency, weft, startup, classic, graphs)}
 
 
 def markdown(title, rows, note):
