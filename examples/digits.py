@@ -1,6 +1,6 @@
 """Fuse three rankers of scikit-learn's handwritten digits: a table, and one fusion graph drawn.
 
-Run it with `make demo`, or `python examples/digits.py` where rankloom[demo] is installed.
+Run it with `python examples/digits.py`; it needs the extra demo: pip install "rankloom[demo]".
 """
 
 import base64

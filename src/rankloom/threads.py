@@ -32,7 +32,7 @@ def n_threads(threads: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How blocks are run where the call does not say: number of threads, and who is told of the progress."""
+    """How blocks run unless the call says otherwise: the number of threads, and the progress callback."""
 
     threads: int | None = None
     progress: Progress | None = None

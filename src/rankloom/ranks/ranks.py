@@ -1,8 +1,8 @@
-"""The core data structures: ranked lists as arrays (`Ranks`) and the numbering of ids (`Ids`)."""
+"""Ranked lists as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
@@ -11,79 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import matrix_neighbors, table, vector_neighbors
-from rankloom.errors import InputError, UnknownNameError, check_choice, whole_number
+from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.ranks.checks import (
+    NEEDS_COLLECTION,
+    PAD,
+    check_lists,
+    check_no_own_ties,
+    check_rows,
+    checked_ids,
+    checked_items,
+    checked_n_items,
+    checked_scores,
+    checked_values,
+)
+from rankloom.ranks.ids import Ids
 
 #: What the rows are: the items of the collection, row i the list of item i; or queries.
 Kind = Literal["collection", "queries"]
 
-PAD = -1  # fills a row after its last item
 MIN_OWN_SHARE = 0.5  # of the rows that list their own item: fewer, and they are probably not the items' lists
-MAX_ITEMS = int(np.iinfo(np.int32).max)
-CHECK_CELLS = 1 << 22  # cells checked at a time, to bound the memory of the checks
-
-
-class Ids:
-    """Unique ids (of documents, files, queries) numbered 0..n-1 in the order given.
-
-    Examples
-    --------
-    >>> ids = Ids(["d7", "d2"])
-    >>> ids.number("d2"), ids[0], len(ids)
-    (1, 'd7', 2)
-    """
-
-    __slots__ = ("_ids", "_numbers")
-
-    def __init__(self, ids: Iterable[str]) -> None:
-        if isinstance(ids, str) or not isinstance(ids, Iterable):
-            raise InputError(f"Ids must be a list of strings; got {ids!r}. Put it in a list.")
-        self._ids = tuple(ids)
-        wrong = [one for one in self._ids if not isinstance(one, str)]
-        if wrong:
-            raise InputError(f"Ids must be strings; got {wrong[0]!r}. Use str() on each.")
-        self._numbers = {one: number for number, one in enumerate(self._ids)}
-        if len(self._numbers) < len(self._ids):
-            twice = next(one for i, one in enumerate(self._ids) if self._numbers[one] != i)
-            raise InputError(f"Ids must be unique; {twice!r} is given twice.")
-
-    def number(self, id: str, kind: str = "id") -> int:
-        """Return the number of `id`; the error for an unknown id suggests the nearest known one."""
-        try:
-            return self._numbers[id]
-        except KeyError:
-            raise UnknownNameError(kind, id, self._numbers) from None
-
-    def numbers(self, ids: Iterable[str], kind: str = "id") -> NDArray[np.int32]:
-        """Return the numbers of several ids."""
-        return np.fromiter((self.number(one, kind) for one in ids), np.int32)
-
-    def union(self, other: Ids) -> Ids:
-        """Return these ids, followed by the new ones of `other`."""
-        return self if other == self else Ids(dict.fromkeys([*self._ids, *other._ids]))
-
-    def __getitem__(self, number: int) -> str:
-        if not 0 <= number < len(self._ids):  # no negative indexing: -1 is PAD
-            raise InputError(f"There is no id with the number {number}; there are {len(self)}, from 0.")
-        return self._ids[number]
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
-
-    def __contains__(self, id: object) -> bool:
-        return id in self._numbers
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Ids) and self._ids == other._ids)
-
-    def __hash__(self) -> int:
-        return hash(self._ids)
-
-    def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self._ids[:3])) + (", ..." if len(self) > 3 else "")
-        return f"Ids([{shown}], n={len(self)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -127,11 +73,11 @@ class Ranks:
     kind: Kind | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        item_ids, query_ids = _checked_ids(self.item_ids), _checked_ids(self.query_ids)
-        items = _checked_items(self.items)
-        n_items = _checked_n_items(items, self.n_items, item_ids)
-        _check_rows(items)
-        scores = None if self.scores is None else _checked_scores(self.scores, items)
+        item_ids, query_ids = checked_ids(self.item_ids), checked_ids(self.query_ids)
+        items = checked_items(self.items)
+        n_items = checked_n_items(items, self.n_items, item_ids)
+        check_rows(items)
+        scores = None if self.scores is None else checked_scores(self.scores, items)
         if query_ids is not None and len(query_ids) != len(items):
             raise InputError(f"There must be a query id for each row; got {len(query_ids)} for {len(items)} rows.")
         _fill(self, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
@@ -225,12 +171,12 @@ class Ranks:
         query_ids: Ids | None,
         kind: Kind | None,
     ) -> Ranks:
-        item_ids, query_ids = _checked_ids(item_ids), _checked_ids(query_ids)
+        item_ids, query_ids = checked_ids(item_ids), checked_ids(query_ids)
         rows = table(matrix, "The matrix")
         if kind is None and item_ids is not None and query_ids is not None:
             kind = "collection" if query_ids == item_ids else "queries"
         if kind is None and rows.shape[0] == rows.shape[1]:
-            _check_no_own_ties(rows)
+            check_no_own_ties(rows)
         items, cost = matrix_neighbors(rows, whole_number("depth", depth), sign, own=kind == "collection")
         return cls(items, 0 - cost, rows.shape[1], item_ids=item_ids, query_ids=query_ids, kind=kind)
 
@@ -289,7 +235,7 @@ class Ranks:
         >>> ranks.to_dict()
         {'q1': {'b': 0.8999999761581421, 'a': 0.20000000298023224}}
         """
-        scored = _check_lists(lists)
+        scored = check_lists(lists)
         listed = dict.fromkeys(item for row in lists.values() for item in row)
         ids = Ids(listed) if item_ids is None else Ids(item_ids)
         depth = max(map(len, lists.values()), default=0)
@@ -298,7 +244,7 @@ class Ranks:
         for number, row in enumerate(lists.values()):
             items[number, : len(row)] = ids.numbers(row, "item")
             if scores is not None and isinstance(row, Mapping):
-                values = _checked_values(row)
+                values = checked_values(row)
                 order = np.argsort(-values, kind="stable")
                 items[number, : len(row)] = items[number, order]
                 scores[number, : len(row)] = values[order]
@@ -452,12 +398,6 @@ def stack_lists(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
     return out
 
 
-NEEDS_COLLECTION = (
-    "The lists of the items of a collection are needed: give those (fg takes them as its collection, along with the "
-    "queries), or use a method that needs only the queries, such as rrf."
-)
-
-
 def _check_kind(ranks: Ranks) -> None:
     if ranks.kind is None:
         return
@@ -468,41 +408,6 @@ def _check_kind(ranks: Ranks) -> None:
         )
 
 
-def _check_no_own_ties(rows: NDArray[Any]) -> None:
-    """Raise where it matters, and is not known, whether row i of a square matrix is item i."""
-    for i, row in enumerate(rows):
-        ties = np.flatnonzero(row[:i] == row[i])
-        if len(ties):
-            raise InputError(
-                f"Row {i} of the square matrix has the same value for the items {ties[0]} and {i}, and an item wins "
-                "ties in its own row; say kind='collection' if row i is item i, or kind='queries' if not."
-            )
-
-
-def _check_lists(lists: Mapping[str, Any]) -> bool:
-    """Return True if lists have scores; raise if they are not lists or mappings, or only some have scores."""
-    if not isinstance(lists, Mapping):
-        raise InputError(f"Lists must be a dict of queries; got {type(lists).__name__}.")
-    for query, row in lists.items():
-        if isinstance(row, str | Set) or not isinstance(row, Mapping | Sequence):
-            raise InputError(f"The list of query {query!r} must be a list or a dict; got {type(row).__name__}.")
-        odd = next((item for item in row if not isinstance(item, str)), None)
-        if odd is not None:
-            raise InputError(f"The items of query {query!r} must be ids, strings; got {odd!r}. Use str() on each.")
-    scored = {isinstance(row, Mapping) for row in lists.values()}
-    if len(scored) > 1:
-        raise InputError("Only some queries have scores; give scores for all or for none.")
-    return True in scored
-
-
-def _checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:
-    try:
-        return np.fromiter(row.values(), np.float64)
-    except (TypeError, ValueError):
-        wrong = next(item for item, score in row.items() if not isinstance(score, int | float | np.number))
-        raise InputError(f"The score of {wrong!r} must be a number; got {row[wrong]!r}.") from None
-
-
 def _fill(ranks: Ranks, **fields: object) -> None:
     """Set the fields of a frozen Ranks; arrays as read-only views, so that the caller's stay writable."""
     for name, value in fields.items():
@@ -510,70 +415,3 @@ def _fill(ranks: Ranks, **fields: object) -> None:
             value = value.view()
             value.flags.writeable = False
         object.__setattr__(ranks, name, value)
-
-
-def _checked_ids(given: Ids | Iterable[str] | None) -> Ids | None:
-    return given if given is None or isinstance(given, Ids) else Ids(given)
-
-
-def _checked_items(given: ArrayLike) -> NDArray[np.int32]:
-    items = table(given, "items", whole=True)
-    if items.min(initial=0) < PAD:
-        row = _first(items < PAD)
-        raise InputError(f"Row {row} has the item number {items[row].min()}; numbers start at 0, and -1 pads a row.")
-    if items.max(initial=0) >= MAX_ITEMS:
-        raise InputError(f"Item numbers must be below {MAX_ITEMS}; got {items.max()}.")
-    return np.array(items, np.int32, order="C")
-
-
-def _checked_n_items(items: NDArray[np.int32], n_items: int | None, ids: Ids | None) -> int:
-    largest = int(items.max(initial=PAD))
-    size = n_items if n_items is not None else len(ids) if ids is not None else largest + 1
-    if not isinstance(size, int | np.integer) or not 0 <= size <= MAX_ITEMS:
-        raise InputError(f"n_items must be a whole number from 0 to {MAX_ITEMS}; got {size!r}.")
-    if ids is not None and size != len(ids):
-        raise InputError(f"n_items must be the number of item_ids; got {size} and {len(ids)}.")
-    if largest >= size:
-        row = _first(items == largest)
-        raise InputError(f"Row {row} lists item {largest}, but the collection has {size} items, numbered from 0.")
-    return int(size)
-
-
-def _check_rows(items: NDArray[np.int32]) -> None:
-    block = max(1, CHECK_CELLS // max(items.shape[1], 1))
-    for start in range(0, len(items), block):
-        rows = items[start : start + block]
-        gap = (rows[:, :-1] == PAD) & (rows[:, 1:] != PAD)
-        if gap.any():
-            raise InputError(f"Row {start + _first(gap)} has items after its padding; -1 may only end a row.")
-        ordered = np.sort(rows, axis=1)
-        twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != PAD)
-        if twice.any():
-            row = _first(twice)
-            item = ordered[row, 1:][twice[row]][0]
-            raise InputError(f"Row {start + row} lists item {item} twice; give each item once.")
-
-
-def _checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.float32]:
-    scores = table(given, "scores")
-    if scores.shape != items.shape:
-        raise InputError(f"items and scores must have the same shape; got {items.shape} and {scores.shape}.")
-    with np.errstate(over="ignore"):
-        scores = np.array(scores, np.float32, order="C")
-    scores[items == PAD] = 0
-    wrong = ~np.isfinite(scores)
-    if wrong.any():
-        row = _first(wrong)
-        raise InputError(f"Row {row} has the score {scores[row][wrong[row]][0]}; scores must be finite in float32.")
-    rises = (scores[:, 1:] > scores[:, :-1]) & (items[:, 1:] != PAD)
-    if rises.any():
-        raise InputError(
-            f"The scores of row {_first(rises)} increase along the list; give the best item first "
-            "(for distances, use Ranks.from_distances or negate them)."
-        )
-    return scores
-
-
-def _first(wrong: NDArray[np.bool_]) -> int:
-    """Return the number of the first row that has a True."""
-    return int(wrong.any(1).argmax())

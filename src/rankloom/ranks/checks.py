@@ -1,0 +1,129 @@
+"""Checks of what ranks are made from: items, scores, ids and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom._kernels.nearest import table
+from rankloom.errors import InputError
+from rankloom.ranks.ids import Ids
+
+PAD = -1  # fills a row after its last item
+MAX_ITEMS = int(np.iinfo(np.int32).max)
+CHECK_CELLS = 1 << 22  # cells checked at a time, to bound the memory of the checks
+NEEDS_COLLECTION = (
+    "The lists of the items of a collection are needed: give those (fg takes them as its collection, along with the "
+    "queries), or use a method that needs only the queries, such as rrf."
+)
+
+
+def check_no_own_ties(rows: NDArray[Any]) -> None:
+    """Raise where it matters, and is not known, whether row i of a square matrix is item i."""
+    for i, row in enumerate(rows):
+        ties = np.flatnonzero(row[:i] == row[i])
+        if len(ties):
+            raise InputError(
+                f"Row {i} of the square matrix has the same value for the items {ties[0]} and {i}, and an item wins "
+                "ties in its own row; say kind='collection' if row i is item i, or kind='queries' if not."
+            )
+
+
+def check_lists(lists: Mapping[str, Any]) -> bool:
+    """Return True if lists have scores; raise if they are not lists or mappings, or only some have scores."""
+    if not isinstance(lists, Mapping):
+        raise InputError(f"Lists must be a dict of queries; got {type(lists).__name__}.")
+    for query, row in lists.items():
+        if isinstance(row, str | Set) or not isinstance(row, Mapping | Sequence):
+            raise InputError(f"The list of query {query!r} must be a list or a dict; got {type(row).__name__}.")
+        odd = next((item for item in row if not isinstance(item, str)), None)
+        if odd is not None:
+            raise InputError(f"The items of query {query!r} must be ids, strings; got {odd!r}. Use str() on each.")
+    scored = {isinstance(row, Mapping) for row in lists.values()}
+    if len(scored) > 1:
+        raise InputError("Only some queries have scores; give scores for all or for none.")
+    return True in scored
+
+
+def checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:
+    """Return the scores of a list as numbers."""
+    try:
+        return np.fromiter(row.values(), np.float64)
+    except (TypeError, ValueError):
+        wrong = next(item for item, score in row.items() if not isinstance(score, int | float | np.number))
+        raise InputError(f"The score of {wrong!r} must be a number; got {row[wrong]!r}.") from None
+
+
+def checked_ids(given: Ids | Iterable[str] | None) -> Ids | None:
+    """Return ids as `Ids`, from any sequence of strings."""
+    return given if given is None or isinstance(given, Ids) else Ids(given)
+
+
+def checked_items(given: ArrayLike) -> NDArray[np.int32]:
+    """Return item numbers as an int32 array; raise for numbers out of range."""
+    items = table(given, "items", whole=True)
+    if items.min(initial=0) < PAD:
+        row = _first(items < PAD)
+        raise InputError(f"Row {row} has the item number {items[row].min()}; numbers start at 0, and -1 pads a row.")
+    if items.max(initial=0) >= MAX_ITEMS:
+        raise InputError(f"Item numbers must be below {MAX_ITEMS}; got {items.max()}.")
+    return np.array(items, np.int32, order="C")
+
+
+def checked_n_items(items: NDArray[np.int32], n_items: int | None, ids: Ids | None) -> int:
+    """Return the size of the collection; raise if an item is outside it."""
+    largest = int(items.max(initial=PAD))
+    size = n_items if n_items is not None else len(ids) if ids is not None else largest + 1
+    if not isinstance(size, int | np.integer) or not 0 <= size <= MAX_ITEMS:
+        raise InputError(f"n_items must be a whole number from 0 to {MAX_ITEMS}; got {size!r}.")
+    if ids is not None and size != len(ids):
+        raise InputError(f"n_items must be the number of item_ids; got {size} and {len(ids)}.")
+    if largest >= size:
+        row = _first(items == largest)
+        raise InputError(f"Row {row} lists item {largest}, but the collection has {size} items, numbered from 0.")
+    return int(size)
+
+
+def check_rows(items: NDArray[np.int32]) -> None:
+    """Raise if a row has items after its padding, or an item twice."""
+    block = max(1, CHECK_CELLS // max(items.shape[1], 1))
+    for start in range(0, len(items), block):
+        rows = items[start : start + block]
+        gap = (rows[:, :-1] == PAD) & (rows[:, 1:] != PAD)
+        if gap.any():
+            raise InputError(f"Row {start + _first(gap)} has items after its padding; -1 may only end a row.")
+        ordered = np.sort(rows, axis=1)
+        twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != PAD)
+        if twice.any():
+            row = _first(twice)
+            item = ordered[row, 1:][twice[row]][0]
+            raise InputError(f"Row {start + row} lists item {item} twice; give each item once.")
+
+
+def checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return scores as float32; raise if they are not finite or increase along a row."""
+    scores = table(given, "scores")
+    if scores.shape != items.shape:
+        raise InputError(f"items and scores must have the same shape; got {items.shape} and {scores.shape}.")
+    with np.errstate(over="ignore"):
+        scores = np.array(scores, np.float32, order="C")
+    scores[items == PAD] = 0
+    wrong = ~np.isfinite(scores)
+    if wrong.any():
+        row = _first(wrong)
+        raise InputError(f"Row {row} has the score {scores[row][wrong[row]][0]}; scores must be finite in float32.")
+    rises = (scores[:, 1:] > scores[:, :-1]) & (items[:, 1:] != PAD)
+    if rises.any():
+        raise InputError(
+            f"The scores of row {_first(rises)} increase along the list; give the best item first "
+            "(for distances, use Ranks.from_distances or negate them)."
+        )
+    return scores
+
+
+def _first(wrong: NDArray[np.bool_]) -> int:
+    """Return the number of the first row that has a True."""
+    return int(wrong.any(1).argmax())

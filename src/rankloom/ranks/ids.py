@@ -1,0 +1,74 @@
+"""The numbering of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError, UnknownNameError
+
+
+class Ids:
+    """Unique ids (of documents, files, queries) numbered 0..n-1 in the order given.
+
+    Examples
+    --------
+    >>> ids = Ids(["d7", "d2"])
+    >>> ids.number("d2"), ids[0], len(ids)
+    (1, 'd7', 2)
+    """
+
+    __slots__ = ("_ids", "_numbers")
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise InputError(f"Ids must be a list of strings; got {ids!r}. Put it in a list.")
+        self._ids = tuple(ids)
+        wrong = [one for one in self._ids if not isinstance(one, str)]
+        if wrong:
+            raise InputError(f"Ids must be strings; got {wrong[0]!r}. Use str() on each.")
+        self._numbers = {one: number for number, one in enumerate(self._ids)}
+        if len(self._numbers) < len(self._ids):
+            twice = next(one for i, one in enumerate(self._ids) if self._numbers[one] != i)
+            raise InputError(f"Ids must be unique; {twice!r} is given twice.")
+
+    def number(self, id: str, kind: str = "id") -> int:
+        """Return the number of `id`; the error for an unknown id suggests the nearest known one."""
+        try:
+            return self._numbers[id]
+        except KeyError:
+            raise UnknownNameError(kind, id, self._numbers) from None
+
+    def numbers(self, ids: Iterable[str], kind: str = "id") -> NDArray[np.int32]:
+        """Return the numbers of several ids."""
+        return np.fromiter((self.number(one, kind) for one in ids), np.int32)
+
+    def union(self, other: Ids) -> Ids:
+        """Return these ids, followed by the new ones of `other`."""
+        return self if other == self else Ids(dict.fromkeys([*self._ids, *other._ids]))
+
+    def __getitem__(self, number: int) -> str:
+        if not 0 <= number < len(self._ids):  # no negative indexing: -1 is PAD
+            raise InputError(f"There is no id with the number {number}; there are {len(self)}, from 0.")
+        return self._ids[number]
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._numbers
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Ids) and self._ids == other._ids)
+
+    def __hash__(self) -> int:
+        return hash(self._ids)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self._ids[:3])) + (", ..." if len(self) > 3 else "")
+        return f"Ids([{shown}], n={len(self)})"
