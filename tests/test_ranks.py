@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
-from rankloom import ranks as ranks_module
+from rankloom.ranks import checks as ranks_module
 from strategies import collections, ranks
 
 # Construction
@@ -451,7 +451,7 @@ def test_queries_whose_ids_are_also_ids_of_items_are_noticed():
     [
         (lambda: Ranks([[0]], item_ids=5), "Ids must be a list of strings; got 5"),
         (lambda: Ranks.from_dict({"": 0}), "The list of query '' must be a list or a dict; got int"),
-        (lambda: Ranks.from_dict({"q": [1]}), "must be ids, strings; got 1"),
+        (lambda: Ranks.from_dict({"q": [1]}), "must be string ids; got 1"),
         (lambda: Ranks.from_dict([("q", ["a"])]), "Lists must be a dict of queries; got list"),
         (lambda: Ranks.from_dict({"q": ["a"]}).renumbered(7), "Ids must be a list of strings; got 7"),
     ],

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rankloom.errors import InputError, UnknownNameError
@@ -48,6 +49,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self.group = group
         self._known: dict[str, T] = {}
         self._plugins_loaded = False
+        self._lock = RLock()
 
     def register(self, name: str) -> Callable[[U], U]:
         """Return a decorator that registers its argument as `name`."""
@@ -90,7 +92,9 @@ class Registry(Mapping[str, T], Generic[T]):
         return remaining
 
     def _all(self) -> dict[str, T]:
-        if not self._plugins_loaded:
+        with self._lock:  # a second thread waits for the plug-ins
+            if self._plugins_loaded:
+                return self._known
             self._plugins_loaded = True
             from importlib.metadata import entry_points  # slow to import
 

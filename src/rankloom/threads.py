@@ -32,7 +32,7 @@ def n_threads(threads: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How blocks run unless the call says otherwise: the number of threads, and the progress callback."""
+    """The default number of threads and progress callback of a call."""
 
     threads: int | None = None
     progress: Progress | None = None
@@ -51,7 +51,7 @@ def running(threads: int | None = None, progress: Progress | None = None) -> Ite
 
     What is not given is taken from the enclosing `running`.
     """
-    n_threads(threads)  # rejects nonsense before the work
+    n_threads(threads)  # validate early
     around = _running()
     token = _RUNNING.set(Running(threads or around.threads, progress or around.progress))
     try:

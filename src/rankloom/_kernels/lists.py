@@ -162,7 +162,7 @@ def reposition_queries(start, stop, lists, scores, lengths, own, out):
 
 @njit(cache=True, nogil=True)
 def rows_differ(start, stop, ptr, items, seen):
-    """Return True if no row of a CSR matrix has an item twice; `seen` is scratch that holds no mark above `stop`."""
+    """Return True if no row of a CSR matrix has an item twice; `seen` has no marks of these rows yet."""
     for row in range(start, stop):
         for entry in range(ptr[row], ptr[row + 1]):
             if seen[items[entry]] == row + 1:

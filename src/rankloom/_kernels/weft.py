@@ -6,7 +6,7 @@ posting list leads to the rows that share an item in any field, and one pass ove
 Weights are whole numbers, in units of 1 / UNIT: two bytes each, and sums are exact, whatever their order. The fused
 field is kept divided by m, so that every weight is at most 1; a Jaccard similarity does not change with the scale.
 
-Slots: the items of the row in hand are numbered from 1, and `slot[item]` is an item's number there, 0 for an item
+Slots: the items of the current row are numbered from 1, and `slot[item]` is an item's number there, 0 for an item
 that is not in it. Entry 0 of every array by slot is neutral, so inner loops need no branch.
 """
 
@@ -261,7 +261,7 @@ def plan(members, weights, size, parts, post_ptr, least, gain, walk, spare, boun
 
 @njit(cache=True, nogil=True)
 def common_four(first, last, field, fields, items, weights, slot, desk):
-    """What a row and the query in hand have in common in four fields."""
+    """What a row and the query have in common in four fields."""
     c0 = c1 = c2 = c3 = np.uint32(0)
     one = np.uint64(1)
     for entry in range(first, last):
@@ -276,7 +276,7 @@ def common_four(first, last, field, fields, items, weights, slot, desk):
 
 @njit(cache=True, nogil=True)
 def common_one(first, last, field, fields, items, weights, slot, desk):
-    """What a row and the query in hand have in common in one field."""
+    """What a row and the query have in common in one field."""
     common = np.uint32(0)
     for entry in range(first, last):
         mine = desk[slot[items[entry]] * fields + field]
@@ -286,7 +286,7 @@ def common_one(first, last, field, fields, items, weights, slot, desk):
 
 @njit(cache=True, nogil=True)
 def intersect(first, last, items, weights, slot, desk, common):
-    """What a row and the query in hand have in common, field by field; weights and desk are flat."""
+    """What a row and the query have in common, field by field; weights and desk are flat."""
     field = np.uint64(0)
     fields = np.uint64(common.size)
     while field + np.uint64(4) <= fields:

@@ -8,13 +8,13 @@ from typing import Any
 
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.weft.index import WeftIndex
-from rankloom.aggregate.weft.votes import VOTERS, add_votes
+from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.ranks import Ranks
 
 #: (index, ranks, k, whether the ranks are of external queries, options of its own) -> answers
 Answer = Callable[..., Ranks]
-NOT_OPTIONS = ("ranks", "keep_scores", "threads", "progress")  # parameters of `build` that are no options of a method
+NOT_OPTIONS = ("ranks", "keep_scores", "threads", "progress")  # parameters of `build` that are not method options
 
 
 def register_index_method(name: str, index: type[FusionIndex | WeftIndex]) -> Callable[[Answer], Callable[..., Ranks]]:
@@ -75,8 +75,8 @@ def weft(index: WeftIndex, ranks: Sequence[Ranks], k: int, external: bool, *, vi
         \Big/ 2 \ln(1 + c)
 
     with X the rows that `WeftIndex` describes, J their weighted Jaccard similarity and c = 20. Like fusion graphs it
-    describes an item by its neighbors, but without a hard cut at 10 and without forgetting the query's own lists. No
-    labels, and one set of defaults for every collection.
+    describes an item by its neighbors, but without a hard cut at 10, and it keeps the query's own lists. It needs no
+    labels, and has one set of defaults for every collection.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ def vote(
     share: float = 0.2,
     virtual: bool | None = None,
 ) -> Ranks:
-    r"""Vote: CombSUM of the rankers' lists and of weft's list, which holds a fifth of the votes.
+    r"""Vote: CombSUM of the rankers' lists and of weft's list, with a fifth of the total weight.
 
     .. math:: V(a) = \sum_r s_r(a) + \frac{m\,\sigma}{1 - \sigma}\, s_{weft}(a)
 
     over the first 100 of each list, with min-max normalized scores s, m rankers and weft's share :math:`\sigma` = 0.2;
-    positions stand in for scores where a ranker has none. Made for external queries of words among documents.
+    positions replace all scores if a ranker has none. Intended for text queries over documents.
 
     Parameters
     ----------
@@ -127,4 +127,4 @@ def vote(
     """
     if external:
         return index.vote(ranks, k, share=share, virtual=virtual)
-    return add_votes(ranks, index.search(k=max(k, VOTERS), virtual=virtual), k, share)
+    return add_votes(ranks, index.search(k=max(k, VOTE_DEPTH), virtual=virtual), k, share)

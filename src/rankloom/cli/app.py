@@ -218,7 +218,7 @@ AsCollection = Annotated[
     bool,
     typer.Option(
         "--as-collection",
-        help="The runs are the lists of the items, though few of these list themselves; else that is an error.",
+        help="Treat the runs as lists of the collection's items, even if few items list themselves.",
     ),
 ]
 

@@ -27,7 +27,7 @@ from rankloom.errors import InputError
 from rankloom.registry import parse_value
 
 #: Options of methods that have their own flag.
-SET_ELSEWHERE = {"k": "-k", "threads": "--threads", "collection": "--collection", "progress": "a terminal to see it"}
+SET_ELSEWHERE = {"k": "-k", "threads": "--threads", "collection": "--collection"}
 
 
 class _ManyCollections(TyperCommand):

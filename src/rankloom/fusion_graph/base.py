@@ -1,4 +1,4 @@
-"""What the indexes of a collection share: ids, the lists of external queries, blocks of queries, files.
+"""The base class of the indexes: ids, external queries, search by blocks, saving and opening.
 
 `FusionIndex` and `WeftIndex` differ in what the row of an item holds and in how two rows compare.
 """
@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -67,13 +68,15 @@ class CollectionIndex(ABC):
         self._slots = Scratch(self.n_items)
         self._marks = Scratch(self.n_items + 1)
         self._ids: Ids | None = None
+        self._lock = Lock()
 
     @property
     def item_ids(self) -> Ids | None:
         """Ids of the items, if the index was built with ids."""
-        if self._ids is None and "id_ptr" in self._arrays:
-            self._ids = unpack_ids(self._arrays["id_bytes"], self._arrays["id_ptr"])
-        return self._ids
+        with self._lock:  # two threads must not unpack two
+            if self._ids is None and "id_ptr" in self._arrays:
+                self._ids = unpack_ids(self._arrays["id_bytes"], self._arrays["id_ptr"])
+            return self._ids
 
     @abstractmethod
     def _sizes(self) -> dict[str, int]:
@@ -118,7 +121,7 @@ class CollectionIndex(ABC):
                 f"The queries rank a collection of {queries.n_items} items, but the index has {self.n_items}; "
                 "rank the same collection."
             )
-        return queries
+        return queries.replaced(n_items=self.n_items, item_ids=self.item_ids)
 
     def _item_rows(self, items: Sequence[int | str] | None) -> tuple[Int32s, Int32s, Ids | None]:
         """Return the rows of items, where their answers go, and their ids; all items by default."""
@@ -148,11 +151,11 @@ class CollectionIndex(ABC):
                 kernel(start, stop, chosen, targets, slot, seen, found, similarities)
 
         run_blocks(work, len(rows), stage="Searching")
-        kind: Kind = "collection" if ids is self.item_ids and into is self._order.numbers else "queries"
+        kind: Kind = "collection" if into is self._order.numbers else "queries"
         return Ranks.trusted(found, similarities, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
 
     def _check_search(self, queries: object, k: int, items: object, virtual: object) -> int:
-        """Return how many items to find, at most all; raise for arguments that do not go together."""
+        """Return how many items to find, at most all; raise for incompatible arguments."""
         if queries is not None and items is not None:
             raise InputError("Give external queries or items of the collection, not both.")
         if queries is None and virtual is not None:
@@ -187,7 +190,7 @@ class CollectionIndex(ABC):
             if self.item_ids is None:
                 raise InputError(f"The index has no item ids, only numbers 0 to {self.n_items - 1}; got {item!r}.")
             return self.item_ids.number(item, "item")
-        if not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
+        if isinstance(item, bool) or not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
             raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")
         return int(item)
 
@@ -227,7 +230,7 @@ def shared_arrays(collection: Sequence[Ranks], *, keep_scores: bool) -> dict[str
 
 
 def checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[bool, ...]:
-    """Return whether each ranker's scores are comparable; () if it was not said."""
+    """Return whether each ranker's scores are comparable; () if not given."""
     if given is None:
         return ()
     if isinstance(given, str) or len(given) != n_rankers or not all(isinstance(one, bool | np.bool_) for one in given):

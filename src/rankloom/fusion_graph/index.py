@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from rankloom.fusion_graph.base import (
     warn_if_sparse,
 )
 from rankloom.fusion_graph.compare import COMPARATORS, mcs, wgu
-from rankloom.fusion_graph.graph import Explanation, FusionGraph, check_graph_norm, explain
+from rankloom.fusion_graph.graph import GRAPH_NORMS, Explanation, FusionGraph, check_graph_norm, explain
 from rankloom.fusion_graph.normalize import Absent, normalize_collection
 from rankloom.fusion_graph.verify import (
     SHARED,
@@ -170,6 +170,7 @@ class FusionIndex(CollectionIndex):
             raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
         check_choice("comparator", comparator, COMPARATORS)
         check_choice("weighting", weighting, WEIGHTINGS)
+        check_choice("rule for items without a list", absent, get_args(Absent))
         names, lists = split_names(ranks)
         collection = [r.head(depth) for r in align_collection(lists)]
         if reposition and absent == "first":
@@ -350,7 +351,7 @@ def _woven(settings: Settings, collection: Sequence[Ranks]) -> dict[str, Array]:
 
 def _check(arrays: Mapping[str, Array], settings: Settings, *, thoroughly: bool) -> None:
     """Raise `DamageError` if the arrays do not fit together; look at every number if asked to."""
-    if settings.graph_norm not in ("max", "minmax") or settings.absent not in ("first", "last"):
+    if settings.graph_norm not in GRAPH_NORMS or settings.absent not in get_args(Absent):
         raise DamageError("its settings are not valid")
     n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
     check_layout(arrays, LAYOUT, {"n": n, "n + 1": n + 1, "entries": entries})

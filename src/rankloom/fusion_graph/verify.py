@@ -1,6 +1,6 @@
 """Checks of an index read from disk: kernels trust its arrays, so nothing in them may point outside.
 
-Checksums find damage. These checks find files that were made wrong, whatever their checksums say: every number points
+Checksums find damage. These checks find malformed files, whatever their checksums say: every number points
 into the collection, rows hold different items, weights are finite and in range.
 """
 
@@ -95,7 +95,7 @@ def check_order(arrays: Mapping[str, Array]) -> None:
 
 
 def check_rows(arrays: Mapping[str, Array], n_items: int) -> None:
-    """Raise `DamageError` unless rows and postings are in range, rows hold different items, and both are transposes."""
+    """Raise `DamageError` unless rows and postings are in range and no row has a number twice."""
     for ptr, values in (("row_ptr", "row_items"), ("post_ptr", "post_rows")):
         bounds = arrays[ptr]
         if bounds[0] != 0 or bounds[-1] != arrays[values].size or (np.diff(bounds) < 0).any():

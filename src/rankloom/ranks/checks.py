@@ -16,8 +16,8 @@ PAD = -1  # fills a row after its last item
 MAX_ITEMS = int(np.iinfo(np.int32).max)
 CHECK_CELLS = 1 << 22  # cells checked at a time, to bound the memory of the checks
 NEEDS_COLLECTION = (
-    "The lists of the items of a collection are needed: give those (fg takes them as its collection, along with the "
-    "queries), or use a method that needs only the queries, such as rrf."
+    "This needs the lists of the collection's items (fg, weft and vote take them as the collection, along with the "
+    "queries); or use a method that needs only the queries, such as rrf."
 )
 
 
@@ -28,7 +28,7 @@ def check_no_own_ties(rows: NDArray[Any]) -> None:
         if len(ties):
             raise InputError(
                 f"Row {i} of the square matrix has the same value for the items {ties[0]} and {i}, and an item wins "
-                "ties in its own row; say kind='collection' if row i is item i, or kind='queries' if not."
+                "ties in its own row; pass kind='collection' if row i is item i, or kind='queries' if not."
             )
 
 
@@ -41,7 +41,7 @@ def check_lists(lists: Mapping[str, Any]) -> bool:
             raise InputError(f"The list of query {query!r} must be a list or a dict; got {type(row).__name__}.")
         odd = next((item for item in row if not isinstance(item, str)), None)
         if odd is not None:
-            raise InputError(f"The items of query {query!r} must be ids, strings; got {odd!r}. Use str() on each.")
+            raise InputError(f"The items of query {query!r} must be string ids; got {odd!r}. Use str() on each.")
     scored = {isinstance(row, Mapping) for row in lists.values()}
     if len(scored) > 1:
         raise InputError("Only some queries have scores; give scores for all or for none.")

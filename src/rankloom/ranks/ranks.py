@@ -54,7 +54,7 @@ class Ranks:
         Ids of the items and of the rows; any sequence of unique strings is accepted.
     kind : {"collection", "queries"} or None
         Whether row i is the list of item i, or the rows are queries; None where it is not known. Methods that need the
-        lists of the items reject ranks that are known to be queries, and those that look like it.
+        lists of the items reject lists of queries, and lists that look like them.
 
     Examples
     --------
@@ -102,11 +102,11 @@ class Ranks:
     def replaced(self, **fields: Any) -> Ranks:
         """Return these ranks with some fields replaced by values known to be valid, without checks or copies."""
         ranks = object.__new__(Ranks)
-        _fill(ranks, **{name: fields.get(name, getattr(self, name)) for name in Ranks.__slots__})
+        _fill(ranks, **({name: getattr(self, name) for name in Ranks.__slots__} | fields))
         return ranks
 
     def of_kind(self, kind: Kind | None) -> Ranks:
-        """Return these ranks, known to be of a kind.
+        """Return these ranks with their kind set.
 
         Raises
         ------
@@ -328,8 +328,8 @@ class Ranks:
         Raises
         ------
         InputError
-            For ranks of kind "queries", and for ranks of unknown kind that look like it: their rows are not the items,
-            and fewer than half of them list the item of their own id.
+            For ranks of kind "queries", and for ranks of unknown kind that look like lists of queries: their rows are
+            not the items, and fewer than half of them list the item of their own id.
         """
         if self.kind == "collection" and (self.query_ids is None or self.query_ids == self.item_ids):
             return self
@@ -364,8 +364,8 @@ class Ranks:
         if n_own < MIN_OWN_SHARE * len(listed):
             raise InputError(
                 f"These look like lists of external queries whose ids are also ids of items: only {n_own} of "
-                f"{len(listed)} list the item of their own id. {NEEDS_COLLECTION} If they are the items' lists, say so "
-                "with kind='collection'."
+                f"{len(listed)} list the item of their own id. {NEEDS_COLLECTION} If they are the items' lists, pass "
+                "kind='collection'."
             )
 
     def spread(self, numbers: NDArray[np.integer], query_ids: Ids | None) -> Ranks:

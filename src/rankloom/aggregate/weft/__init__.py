@@ -1,4 +1,4 @@
-"""weft: an item is what its neighbors list; rows are compared ranker by ranker and fused."""
+"""weft: describes an item by its neighbors' lists, for each ranker and fused."""
 
 from rankloom.aggregate.weft.index import WeftIndex
 

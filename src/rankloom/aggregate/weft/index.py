@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rankloom._kernels import frozen
 from rankloom.aggregate.pool import checked_weights
 from rankloom.aggregate.weft.rows import expand, field_parts, item_lists, mean_overlap, rarity, stacked, transpose
-from rankloom.aggregate.weft.votes import VOTERS, add_votes
+from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
 from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
-from rankloom.errors import InputError, whole_number
+from rankloom.errors import InputError, check_range, whole_number
 from rankloom.fusion_graph.base import CollectionIndex, IndexSettings, checked_comparable, shared_arrays
 from rankloom.fusion_graph.graph import Explanation, Part
 from rankloom.fusion_graph.normalize import normalize_collection
@@ -79,7 +79,7 @@ class WeftIndex(CollectionIndex):
     .. math:: S(q, a) = \Big[ \ln(1 + c J(X_w[q], X_w[a])) + \sum_r w_r \ln(1 + c J(X_r[q], X_r[a])) \Big]
         \Big/ 2 \ln(1 + c)
 
-    It is symmetric, in [0, 1], and 1 for an item and itself. Made by `build` or `open`.
+    It is symmetric, in [0, 1], and 1 for an item and itself. Created by `build` or `open`.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class WeftIndex(CollectionIndex):
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """The weight of each ranker, 1 in all."""
+        """The weights of the rankers, which sum to 1."""
         return tuple(self._arrays["shares"].tolist())
 
     @classmethod
@@ -134,10 +134,10 @@ class WeftIndex(CollectionIndex):
         cutoff : int
             L: how many items of each list are used.
         expand : int
-            E: how many entries of a row, itself among them, it is expanded by.
+            E: the number of entries, the item itself included, that a row is expanded by.
         weights : sequence of float, "agreement" or None
             The weight of each ranker; equal by default. "agreement" weights a ranker up where it agrees with the
-            fusion, and down where others say the same.
+            fusion, and down where it duplicates others.
         width : int or None
             How many entries of each row are kept, the largest; all if None.
         depth, reposition, comparable, keep_scores, threads, progress
@@ -152,6 +152,7 @@ class WeftIndex(CollectionIndex):
         names, given = split_names(ranks)
         collection = [r.head(depth) for r in align_collection(given)]
         comparable = checked_comparable(comparable, len(collection))
+        expand = min(expand, len(collection) * cutoff + 1)  # a row has no more entries
         settings = WeftSettings(len(collection), cutoff, int(depth), expand, width, reposition, names, comparable)
         with running(threads, progress):
             order = Order.of(collection[0])
@@ -179,7 +180,7 @@ class WeftIndex(CollectionIndex):
             External queries: their lists by each ranker, in the order of `build` or by name. By default every item is a
             query.
         items : sequence of int or str, optional
-            Only these items as queries, by number or id.
+            Search only with these items, by number or id.
         k, virtual, missing, threads, progress
             As in `FusionIndex.search`.
 
@@ -219,8 +220,10 @@ class WeftIndex(CollectionIndex):
         queries, k, virtual, missing, threads, progress
             As in `search`.
         """
+        k = whole_number("k", k)
+        check_range(0, 1, share=share)
         aligned = align(by_name(queries, self.settings.rankers), missing=missing)
-        found = self.search(aligned, max(k, VOTERS), virtual=virtual, threads=threads, progress=progress)
+        found = self.search(aligned, max(k, VOTE_DEPTH), virtual=virtual, threads=threads, progress=progress)
         return add_votes([self._numbered(r) for r in aligned], found, k, share)
 
     def _kernel(self, asked: Rows) -> Any:
@@ -331,7 +334,7 @@ def _expanded(
 
 
 def _shares(weights: Sequence[float] | str | None, normalized: Sequence[Ranks], order: Order) -> NDArray[np.float64]:
-    """Return the weight of each ranker, 1 in all."""
+    """Return the weights of the rankers, which sum to 1."""
     if isinstance(weights, str):
         if weights != "agreement":
             raise InputError(f"weights must be a number for each ranker, or 'agreement'; got {weights!r}.")
@@ -346,14 +349,14 @@ def _shares(weights: Sequence[float] | str | None, normalized: Sequence[Ranks], 
 
 
 def _has_lists(ranks: Ranks) -> bool:
-    """Return True if a ranker has a list for anything; one that has none must change nothing."""
+    """Return True if a ranker has any list; one without lists must not affect the result."""
     return bool((ranks.items != PAD).any())
 
 
 def _agreement(normalized: Sequence[Ranks], order: Order) -> NDArray[np.float64]:
     r"""Return weights by agreement with the fusion: :math:`w_r \propto u_r\, \mathrm{RBO}(r, T)^2`.
 
-    T is the fusion with the weights u, which count rankers down that say the same as others (`rarity`).
+    T is the fusion with the weights u, which weight redundant rankers down (`rarity`).
     """
     scratch = Scratch(normalized[0].n_items)
     lists = item_lists(normalized, AGREEMENT.cutoff)

@@ -5,8 +5,8 @@ r (repositioned by Eq. 1, cut to L, q itself first), a row is expanded by its E 
 
 .. math:: X_r[q] = \sum_{a \in A} F_r[q, a]\, F_r[a] \Big/ \sum_{a \in A} F_r[q, a]
 
-and likewise the fused row, of :math:`F_w = m \sum_r w_r F_r`. All m + 1 fields of an item stand side by side on one
-pattern of items, the fused one first, in whole units of 1 / 32768: sums are exact in any order.
+and likewise the fused row, of :math:`F_w = m \sum_r w_r F_r`. The m + 1 fields of an item share one sparsity
+pattern, the fused field first, in whole units of 1 / 32768: sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 ROW_BLOCK = 1024  # rows expanded at a time: each block has room for the widest rows
+MAX_BLOCK_ENTRIES = 1 << 21  # entries of such a block
 OVERLAP_DEPTH = 10  # positions that rank-biased overlap looks at
 OVERLAP_PERSISTENCE = 0.9
 
@@ -100,7 +101,7 @@ def expand(
     lists : int32 array of shape (rankers, items, cutoff)
         The lists of the items.
     shares : float64 array
-        The weight of each ranker, 1 in all.
+        The weights of the rankers, which sum to 1.
     how : Expansion
         The settings of the index.
     """
@@ -126,12 +127,13 @@ def expand(
         used = ends[stop - 1]
         blocks[start] = items[:used].copy(), weights[:used].copy()
 
-    run_blocks(work, n_rows, stage="Expanding", block=ROW_BLOCK)
+    block = max(1, min(ROW_BLOCK, MAX_BLOCK_ENTRIES // kept))
+    run_blocks(work, n_rows, stage="Expanding", block=block)
     return _joined(blocks, ends, sizes)
 
 
 def _joined(blocks: dict[int, tuple[Array, Array]], ends: Array, sizes: Array) -> Rows:
-    """Return rows from blocks of them, which are let go of one by one."""
+    """Concatenate blocks of rows, freeing each once it is copied."""
     from rankloom._kernels.weft import Rows
 
     starts = sorted(blocks)
@@ -167,7 +169,7 @@ def field_parts(shares: Floats) -> Floats:
 
 
 def rarity(lists: NDArray[np.int32], scratch: Scratch) -> Floats:
-    r"""Return how unlike the others each ranker is, 1 in all: :math:`u_r \propto 1 / \sum_s \mathrm{RBO}(r, s)`."""
+    r"""Return the dissimilarity of each ranker to the others: :math:`u_r \propto 1 / \sum_s \mathrm{RBO}(r, s)`."""
     m = len(lists)
     overlaps = np.eye(m)
     for r in range(m):

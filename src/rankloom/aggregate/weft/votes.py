@@ -7,7 +7,7 @@ from rankloom.aggregate.score import combsum
 from rankloom.errors import check_range
 from rankloom.ranks import Ranks
 
-VOTERS = 100  # items of each list that get votes
+VOTE_DEPTH = 100  # items of each list that get votes
 
 
 def add_votes(queries: Sequence[Ranks], found: Ranks, k: int, share: float) -> Ranks:
@@ -16,7 +16,7 @@ def add_votes(queries: Sequence[Ranks], found: Ranks, k: int, share: float) -> R
     .. math:: V(a) = \sum_r s_r(a) + \frac{m\,\sigma}{1 - \sigma}\, s_{weft}(a)
 
     over the first 100 of each list, with min-max normalized scores s, m rankers and the share :math:`\sigma`; positions
-    (`rank_norm`) stand in for scores where a ranker has none.
+    (`rank_norm`) replace all scores if a ranker has none.
     """
     check_range(0, 1, share=share)
     if share == 1:
@@ -28,6 +28,6 @@ def add_votes(queries: Sequence[Ranks], found: Ranks, k: int, share: float) -> R
         [*voters, found],
         min(k, found.n_items),
         normalization="min_max" if scored else "rank_norm",
-        depth=VOTERS,
+        depth=VOTE_DEPTH,
         weights=[1.0] * m + [m * share / (1 - share)],
     )
