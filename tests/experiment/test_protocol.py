@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.datasets import Collection, Queries
+from rankloom.datasets import Collection, Queries, open_collection
 from rankloom.errors import InputError
 from rankloom.evaluation import estimate
 from rankloom.evaluation.selection import balances
@@ -255,18 +256,34 @@ def test_all_inputs_are_checked_before_the_first_ranker_is_fitted(tmp_path, reco
     assert recorder == []
 
 
+def write_distances(folder):
+    distances = np.random.default_rng(1).random((150, 150)) + 1 - np.eye(150)
+    np.save(folder / "d.npy", distances)
+    distances[7, 9] = np.nan
+    np.save(folder / "nan.npy", distances)
+    (folder / "ids").write_text("\n".join(open_collection("digits(first=150)").ids))
+
+
 def test_matrices_are_checked_in_full_before_rankers_that_compute(tmp_path, recorder):
-    matrix = np.ones((150, 150))
-    matrix[7, 9] = np.nan
-    np.save(tmp_path / "nan.npy", matrix)
+    write_distances(tmp_path)
+    spec = digits_spec(a="recorder", b="matrix(path=nan.npy, list_file=ids)")
     with pytest.raises(InputError, match="must be finite; row 7"):
-        run(digits_spec(a="recorder", b="matrix(path=nan.npy)"), tmp_path / "r", base=tmp_path, cache=Cache(None))
+        run(spec, tmp_path / "r", base=tmp_path, cache=Cache(None))
     assert recorder == []
 
 
+def test_checking_a_file_does_not_repeat_its_warnings(tmp_path, recorder):
+    write_distances(tmp_path)
+    spec = digits_spec(a="recorder", b="matrix(path=d.npy)")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run(spec, tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert sum("has no ids" in str(warning.message) for warning in caught) == 1
+
+
 def test_rankers_keep_the_order_of_the_specification(tmp_path, recorder):
-    np.save(tmp_path / "d.npy", np.random.default_rng(1).random((150, 150)))
-    spec = digits_spec(a="recorder", b="matrix(path=d.npy)", c="vectors(part=sums)")
+    write_distances(tmp_path)
+    spec = digits_spec(a="recorder", b="matrix(path=d.npy, list_file=ids)", c="vectors(part=sums)")
     found = run(spec, tmp_path / "r", base=tmp_path, cache=Cache(None))
     assert [one.ranker for one in found.of(RankerRecord)] == ["a", "b", "c"]
     assert found.of(SelectionRecord)[0].rankers == ("a", "b", "c")

@@ -161,7 +161,7 @@ def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch, name):
         Path,
         "open",
         lambda path, mode="r", *more, **options: (
-            io.BufferedWriter(Full(path, "xb")) if mode == "xb" else opened(path, mode, *more, **options)
+            io.BufferedWriter(Full(path, "wb")) if mode == "wb" else opened(path, mode, *more, **options)
         ),
     )
     ranks = Ranks.from_vectors(np.random.default_rng(0).normal(size=(50, 3)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rankloom.aggregate import METHODS
 from rankloom.datasets import COLLECTIONS, Collection, open_collection, parse_collection
@@ -15,7 +16,7 @@ from rankloom.evaluation import evaluate
 from rankloom.experiment.results import Values
 from rankloom.experiment.spec import Experiment, digest
 from rankloom.io.cache import Cache, digest_bytes
-from rankloom.rankers import RANKERS, Lists, rank_collection
+from rankloom.rankers import RANKERS, Lists, Ranker, rank_collection
 from rankloom.rankers.precomputed import RankFile
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry, file_options
@@ -135,11 +136,18 @@ def _check_precomputed(collection: Collection, calls: Mapping[str, Call]) -> lis
     for name, call in calls.items():
         ranker = RANKERS.make(call)
         if ranker.part == "ids":
-            fitted = ranker.fit(collection.part("ids"))
-            if isinstance(ranker, RankFile):  # a matrix takes longer to rank, and has no ids to match
-                fitted.rank(queries=None if collection.queries is None else collection.queries.part("ids"), depth=1)
             names.append(name)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they come when it ranks
+                _check_fit(ranker, collection)
     return names
+
+
+def _check_fit(ranker: Ranker, collection: Collection) -> None:
+    queries = None if collection.queries is None else cast(Sequence[Any], collection.queries.part("ids"))
+    fitted = ranker.fit(cast(Sequence[Any], collection.part("ids")))
+    if isinstance(ranker, RankFile):  # the others take longer to rank, and have matched their ids
+        fitted.rank(queries=queries, depth=1)
 
 
 def with_full_paths(experiment: Experiment, base: Path) -> Experiment:

@@ -150,7 +150,7 @@ def _remove_abandoned(folder: Path) -> None:
 @contextmanager
 def _open_layers(path: Path, *, compressed: bool, text: bool) -> Iterator[IO[Any]]:
     with ExitStack() as stack:
-        file = cast(BinaryIO, stack.enter_context(path.open("rb+")))
+        file = cast(BinaryIO, stack.enter_context(path.open("wb")))
         if compressed:  # no name or time in the header, so that equal content gives equal bytes
             file = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)))
         yield stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n")) if text else file
