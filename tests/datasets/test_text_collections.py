@@ -4,10 +4,12 @@ import gzip
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
 
-from rankloom.datasets import cranfield, ohsumed
+from rankloom.datasets import cranfield, ohsumed, texts
 from rankloom.errors import InputError
+from rankloom.rankers import rank_collection
 
 LINES = [
     {"id": "2", "labels": ["C06"], "text": "second"},
@@ -97,3 +99,73 @@ def test_cranfield_checks_counts_and_elements(tmp_path):
     (tmp_path / "cran.qry.xml").write_text("<top><num> 7</num></top>")
     with pytest.raises(InputError, match="expected <title> in each element"):
         cranfield(str(tmp_path))
+
+
+def write_texts(folder, docs, queries, qrels, suffix=".gz", vectors=None):
+    for name, rows in (("docs.jsonl", docs), ("queries.jsonl", queries)):
+        content = "\n".join(map(json.dumps, rows)).encode()
+        (folder / f"{name}{suffix}").write_bytes(gzip.compress(content) if suffix else content)
+    (folder / "qrels.txt").write_text(qrels)
+    if vectors is not None:
+        np.savez(folder / "minilm.npz", E=vectors[0], Q=vectors[1])
+    return str(folder)
+
+
+DOCS = [
+    {"id": "d1", "title": "Cats", "text": "purr"},
+    {"id": "d2", "title": "", "text": "dogs bark"},
+    {"id": 3, "text": ""},
+]
+ASKED = [{"id": "q1", "text": "cats"}, {"id": "q2", "text": "dogs"}]
+QRELS = "q1 0 d1 1\nq2 0 d2 2\n"
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_texts_have_titles_queries_and_judgments(tmp_path, suffix):
+    found = texts(write_texts(tmp_path, DOCS, ASKED, QRELS, suffix))
+    assert (found.name, list(found.ids)) == (tmp_path.name, ["d1", "d2", "3"])
+    assert found.part("texts") == ["Cats\npurr", "dogs bark", ""]
+    assert found.queries.part("texts") == ["cats", "dogs"]
+    assert found.queries.qrels == {"q1": {"d1": 1}, "q2": {"d2": 2}}
+    assert set(found.parts) == {"texts"}
+
+
+def test_queries_are_ranked_by_their_own_vectors(tmp_path):
+    vectors = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [[0.0, 2.0], [3.0, 1.0]]
+    found = texts(write_texts(tmp_path, DOCS, ASKED, QRELS, vectors=vectors))
+    ranking = rank_collection(found, ["vectors"], depth=2)
+    assert ranking.lists["vectors"].queries.items.tolist() == [[1, 2], [0, 2]]
+    assert ranking.lists["vectors"].items.items.tolist() == [[0, 2], [1, 2], [2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("docs", "vectors", "message"),
+    [
+        ([DOCS[0], DOCS[0]], None, r"docs\.jsonl\.gz:2: duplicate id 'd1'"),
+        ([{"id": "d1"}], None, r"docs\.jsonl\.gz:1: Unknown column 'text'"),
+        (DOCS, ([[1.0]], [[1.0], [2.0]]), r"array E with a row for each of 3 texts; got shape \(1, 1\)"),
+        (DOCS, ([[1.0]] * 3, [1.0, 2.0]), r"array Q with a row for each of 2 queries; got shape \(2,\)"),
+    ],
+)
+def test_texts_that_do_not_fit_together_are_rejected(tmp_path, docs, vectors, message):
+    with pytest.raises(InputError, match=message):
+        texts(write_texts(tmp_path, docs, ASKED, QRELS, vectors=vectors))
+
+
+def test_a_folder_without_texts_is_described(tmp_path):
+    with pytest.raises(InputError, match=r"There is no file .*docs\.jsonl\. .* queries\.jsonl"):
+        texts(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "n", "n_queries", "n_judged"), [("med", 1033, 30, 30), ("cisi", 1460, 112, 76)])
+def test_the_shared_texts_are_complete(shared, name, n, n_queries, n_judged):
+    found = texts(shared / "data" / "texts" / name)
+    assert (len(found), len(found.queries.ids), len(found.queries.qrels)) == (n, n_queries, n_judged)
+    assert found.part("vectors").shape == (n, 384)
+    assert found.queries.part("vectors").shape == (n_queries, 384)
+
+
+def test_cranfield_has_vectors_and_titles_if_wanted(shared):
+    found = cranfield(str(shared / "data" / "cranfield"), title=True)
+    assert (found.part("vectors").shape, found.queries.part("vectors").shape) == ((1400, 384), (225, 384))
+    assert found.part("texts")[0].count("wing in a slipstream") == 2

@@ -40,9 +40,9 @@ def table(path: FilePath, *, text: str = "text", label: str | None = None, id: s
         raise InputError(f"{path} has no rows; expected the column names and then a row for each text.")
     columns = dict.fromkeys(column for _, row in rows for column in row)
     label, id = (_optional(path, columns, name, given) for name, given in (("label", label), ("id", id)))
-    texts = [_cell(path, line, row, text) for line, row in rows]
+    texts = [cell(path, line, row, text) for line, row in rows]
     labels = None if label is None else tuple(_class(path, line, row, label) for line, row in rows)
-    ids = [str(n) if id is None else _cell(path, line, row, id) for n, (line, row) in enumerate(rows, 1)]
+    ids = [str(n) if id is None else cell(path, line, row, id) for n, (line, row) in enumerate(rows, 1)]
     about = f"{len(texts)} texts" + ("" if labels is None else f", in {len(set(labels))} classes")
     return Collection(Path(path).name.split(".")[0], _ids(path, ids), {"texts": texts}, labels=labels, about=about)
 
@@ -76,7 +76,8 @@ def _check_columns(path: str, names: Sequence[str]) -> None:
         raise InputError(f"{path}:1: duplicate column {duplicates[0]!r}; rename one of them.")
 
 
-def _json_lines(path: str) -> Rows:
+def json_lines(path: str) -> Rows:
+    """Yield the number and the object of each line of a file."""
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
@@ -92,7 +93,7 @@ def _json_lines(path: str) -> Rows:
 READERS: dict[str, Callable[[str], Rows]] = {
     ".csv": lambda path: _delimited(path, ","),
     ".tsv": lambda path: _delimited(path, "\t"),
-    ".jsonl": _json_lines,
+    ".jsonl": json_lines,
 }
 
 
@@ -111,7 +112,8 @@ def _optional(path: str, columns: Any, name: str, given: str | None) -> str | No
     return given
 
 
-def _cell(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
+def cell(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
+    """Return a value of a row as text."""
     if column not in row:
         raise InputError(f"{path}:{line}: {UnknownNameError('column', column, row)}")
     value = row[column]
@@ -121,7 +123,7 @@ def _cell(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
 
 
 def _class(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
-    label = _cell(path, line, row, column)
+    label = cell(path, line, row, column)
     if not label.strip():
         raise InputError(
             f"{path}:{line}: {column} is empty; give every row a class, or choose another column with label=COLUMN."

@@ -12,14 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rankloom.datasets.collection import Collection, Queries, register_collection
+from rankloom.datasets.collection import Collection, Part, Queries, register_collection
 from rankloom.datasets.layout import check_classes, check_count, find_folder
+from rankloom.datasets.table import cell, json_lines
 from rankloom.errors import InputError
 from rankloom.io import read_qrels
+from rankloom.io.npz import load_arrays
 from rankloom.io.text_file import FilePath, numbered_lines, opened, shown
 from rankloom.ranks import Ids
 
 OHSUMED = "ohsumed_single_label_18302.jsonl"
+VECTORS = "minilm.npz"  # of sentence embeddings
 
 
 @register_collection("ohsumed")
@@ -48,17 +51,20 @@ def ohsumed(path: FilePath | None = None, *, check: bool = True) -> Collection:
 
 
 @register_collection("cranfield")
-def cranfield(path: FilePath | None = None, *, check: bool = True) -> Collection:
+def cranfield(path: FilePath | None = None, *, title: bool = False, check: bool = True) -> Collection:
     """Return the Cranfield abstracts on aerodynamics: 1400, with 225 judged queries.
 
     Layout: ``cran.all.1400.xml`` (``<doc>`` with ``<docno>`` and ``<text>``), ``cran.qry.xml`` (``<top>`` with
     ``<title>``) and ``cranqrel.trec.txt``. The judgments number the queries 1 to 225 in the order of the file; the
-    ``<num>`` of a query is a different number and is ignored. A grade of 0 or less means not relevant.
+    ``<num>`` of a query is a different number and is ignored. A grade of 0 or less means not relevant. With
+    ``minilm.npz`` (see `texts`) there is a part ``vectors`` too.
 
     Parameters
     ----------
     path : folder, optional
         By default ``$RANKLOOM_DATA/cranfield``.
+    title : bool
+        Whether to put the title before the text, as `texts` does; most texts start with it already.
     check : bool
         Whether to check that no abstract or query is missing.
 
@@ -69,15 +75,72 @@ def cranfield(path: FilePath | None = None, *, check: bool = True) -> Collection
     needs = "the files cran.all.1400.xml, cran.qry.xml and cranqrel.trec.txt (TREC format)."
     folder = find_folder(path, ["cranfield"], needs)
     files = [_one_of(folder, [name], needs) for name in ("cran.all.1400.xml", "cran.qry.xml", "cranqrel.trec.txt")]
-    documents = {_inside("docno", doc, files[0]): _inside("text", doc, files[0]) for doc in _elements("doc", files[0])}
+    documents = {_inside("docno", doc, files[0]): _abstract(doc, files[0], title) for doc in _elements("doc", files[0])}
     query_texts = [_inside("title", top, files[1]) for top in _elements("top", files[1])]
     qrels = read_qrels(files[2])
     if check:
         check_count("cranfield", "abstracts", 1400, len(documents))
         check_count("cranfield", "queries", 225, len(query_texts))
-    queries = Queries(Ids(str(number) for number in range(1, len(query_texts) + 1)), qrels, {"texts": query_texts})
+    query_ids = Ids(str(number) for number in range(1, len(query_texts) + 1))
+    parts, query_parts = _with_vectors(folder, list(documents.values()), query_texts)
     about = f"{len(documents)} abstracts, {len(query_texts)} queries with {sum(map(len, qrels.values()))} judgments"
-    return Collection("cranfield", Ids(documents), {"texts": list(documents.values())}, queries=queries, about=about)
+    return Collection("cranfield", Ids(documents), parts, queries=Queries(query_ids, qrels, query_parts), about=about)
+
+
+@register_collection("texts")
+def texts(path: FilePath) -> Collection:
+    """Return texts with judged queries from a folder of three files.
+
+    Layout: ``docs.jsonl`` (a line ``{"id": ..., "title": ..., "text": ...}`` for each text; the title is optional and
+    put before the text), ``queries.jsonl`` (``{"id": ..., "text": ...}``) and ``qrels.txt`` (TREC format); each may be
+    compressed (.gz). With ``minilm.npz``, the vectors E of the texts and Q of the queries in the order of the files,
+    there is a part ``vectors`` too.
+
+    Parameters
+    ----------
+    path : folder
+    """
+    needs = "the files docs.jsonl, queries.jsonl (both with id and text) and qrels.txt, each may be .gz."
+    folder = find_folder(path, ["texts"], needs)
+    docs, asked, judged = (
+        _one_of(folder, [name, f"{name}.gz"], needs) for name in ("docs.jsonl", "queries.jsonl", "qrels.txt")
+    )
+    items, queries = _texts(docs), _texts(asked)
+    qrels = read_qrels(judged)
+    parts, query_parts = _with_vectors(folder, list(items.values()), list(queries.values()))
+    about = f"{len(items)} texts, {len(qrels)} queries with {sum(map(len, qrels.values()))} judgments"
+    external = Queries(Ids(queries), qrels, query_parts)
+    return Collection(folder.resolve().name, Ids(items), parts, queries=external, about=about)
+
+
+def _texts(file: Path) -> dict[str, str]:
+    """Return {id: title and text} of a file of JSON lines."""
+    found: dict[str, str] = {}
+    for line, row in json_lines(str(file)):
+        one = cell(str(file), line, row, "id")
+        if one in found:
+            raise InputError(f"{file}:{line}: duplicate id {one!r}.")
+        title = cell(str(file), line, row, "title") if row.get("title") is not None else ""
+        found[one] = f"{title}\n{cell(str(file), line, row, 'text')}".strip()
+    return found
+
+
+def _with_vectors(folder: Path, items: list[str], queries: list[str]) -> tuple[dict[str, Part], dict[str, Part]]:
+    """Return the parts of items and queries: texts, and vectors if the folder has them."""
+    file = folder / VECTORS
+    if not file.is_file():
+        return {"texts": items}, {"texts": queries}
+    arrays = load_arrays(file)
+    for name, part, what in (("E", items, "texts"), ("Q", queries, "queries")):
+        if name not in arrays or arrays[name].ndim != 2 or len(arrays[name]) != len(part):
+            got = f"shape {arrays[name].shape}" if name in arrays else "none"
+            raise InputError(f"{file} must have an array {name} with a row for each of {len(part)} {what}; got {got}.")
+    return {"texts": items, "vectors": arrays["E"]}, {"texts": queries, "vectors": arrays["Q"]}
+
+
+def _abstract(doc: str, file: Path, title: bool) -> str:
+    text = _inside("text", doc, file)
+    return f"{_inside('title', doc, file)}\n{text}".strip() if title else text
 
 
 def _one_of(folder: Path, names: list[str], needs: str) -> Path:

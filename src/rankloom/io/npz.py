@@ -114,7 +114,7 @@ def read_npz(path: FilePath) -> Ranks:
         If the file is missing, a folder, unreadable, damaged, of another kind or of a later format, or its arrays
         are not valid ranks (a number too large, NaN, an item twice in a row, ...).
     """
-    arrays = _load(path)
+    arrays = load_arrays(path)
     if "format" not in arrays or "items" not in arrays or "n_items" not in arrays:
         raise InputError(f"{path} is not a file of ranks; write one with rankloom.write_ranks.")
     try:
@@ -123,7 +123,8 @@ def read_npz(path: FilePath) -> Ranks:
         raise InputError(f"{path} contains invalid ranks: {error}") from None
 
 
-def _load(path: FilePath) -> Arrays:
+def load_arrays(path: FilePath) -> Arrays:
+    """Return the arrays of an .npz file; nothing is unpickled."""
     with opened(path) as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
