@@ -32,7 +32,7 @@ from rankloom.experiment.results import (
 )
 from rankloom.experiment.step_cache import make_steps_folder
 from rankloom.io.cache import Cache
-from rankloom.rankers import RANKERS
+from rankloom.rankers import RANKERS, rank_collection
 from rankloom.registry import Call
 
 SMALL = {
@@ -377,6 +377,32 @@ def test_values_stay_paired_if_the_order_of_the_judgments_changes(tmp_path, monk
     resumed, fresh = (by_method(found(folder, reordered, "rrf", "borda")) for folder in "rs")
     for key, values in fresh.items():
         np.testing.assert_array_equal(resumed[key]["ndcg@10"], values["ndcg@10"])
+
+
+def external_vectors(n_queries=12, n_items=60):
+    """Return a collection of points in two dimensions with external queries, which find points nearby."""
+    random = np.random.default_rng(3)
+    points, asked = random.random((n_items, 2)), random.random((n_queries, 2))
+    near = np.argsort(((asked[:, None] - points) ** 2).sum(2), axis=1)[:, :5].tolist()
+    qrels = {f"q{row}": {f"d{item}": 1 for item in found} for row, found in enumerate(near)}
+    queries = Queries(rl.Ids(qrels), qrels, {"vectors": asked})
+    return Collection("points", rl.Ids(f"d{item}" for item in range(n_items)), {"vectors": points}, queries=queries)
+
+
+@pytest.mark.parametrize(("option", "virtual"), [("", True), (", comparable=no", False)])
+def test_external_queries_get_virtual_positions_if_the_ranker_says_so(tmp_path, monkeypatch, option, virtual):
+    points = external_vectors()
+    monkeypatch.setattr("rankloom.experiment.inputs.open_collection", lambda _: points)
+    rankers = {"l1": f"vectors(metric=l1{option})", "l2": f"vectors(metric=l2{option})"}
+    given = {"collection": "points", "rankers": rankers, "methods": ["fg", "weft", "vote"], "curve": [], "repeats": 1}
+    spec = Experiment.from_dict({"name": "p", "selections": ["all"], **given})
+    found = by_method(run(spec, tmp_path, cache=Cache(None)))
+    ranks = [one.queries for one in rank_collection(points, rankers).lists.values()]
+    items = [one.items for one in rank_collection(points, rankers).lists.values()]
+    for method in ("fg", "weft", "vote"):
+        answer = rl.fuse(ranks, method, 10, collection=items, virtual=virtual)
+        expected = rl.evaluate(answer, qrels=points.queries.qrels, measures=["ndcg@10"], per_query=True)["ndcg@10"]
+        np.testing.assert_array_equal(found["all", method]["ndcg@10"], expected)
 
 
 def test_run_files_define_the_items(tmp_path):

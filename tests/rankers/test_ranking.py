@@ -333,3 +333,32 @@ def test_one_spelling_is_one_ranker():
     lists = rank_collection(line(), "vectors(metric=l2)", depth=2).lists
     assert list(lists) == ["vectors(metric=l2)"]
     assert lists["vectors(metric=l2)"].items.items.tolist() == [[0, 2], [1, 2], [2, 0]]
+
+
+class Mute:
+    """A plug-in that does not say whether its scores are comparable."""
+
+    part = "vectors"
+
+    def fit(self, items, *, cache=None, progress=None):
+        return Vectors().fit(items)
+
+
+def test_rankers_say_whether_scores_of_queries_and_items_are_comparable():
+    vectors = np.eye(3)
+    image = np.zeros((4, 4, 3), np.uint8)
+    parts = {"vectors": vectors, "texts": ["a cat", "a dog", "a cow"], "images": [image, image + 9, image + 99]}
+    collection = Collection("pets", Ids(list("abc")), parts, labels=("x", "y", "z"))
+    spelled = {"v": "vectors", "w": "vectors(comparable=no)", "t": "okapi", "i": "bic", "m": Mute()}
+    lists = rank_collection(collection, spelled).lists
+    assert {name: one.comparable for name, one in lists.items()} == {
+        "v": True, "w": False, "t": False, "i": True, "m": False
+    }  # fmt: skip
+
+
+def test_comparable_holds_for_external_queries_too(tmp_path):
+    vectors = np.eye(3)
+    queries = Queries(Ids(["q"]), {"q": {"a": 1}}, {"vectors": vectors[:1]})
+    collection = Collection("pets", Ids(list("abc")), {"vectors": vectors}, queries=queries)
+    for _ in range(2):  # the second time from the cache
+        assert rank_collection(collection, ["vectors"], cache=Cache(tmp_path)).lists["vectors"].comparable

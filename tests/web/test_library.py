@@ -157,3 +157,29 @@ def test_text_query_gets_no_virtual_positions():
     assert library.search(query, library.defaults, 5).items.tolist() == expected.items.tolist()
     compared = library.compare(query, int(expected.items[0, 0]), library.defaults)
     assert compared.why.similarity == pytest.approx(float(expected.scores[0, 0]), abs=1e-6)
+
+
+def test_image_query_gets_virtual_positions():
+    library = Library.open(emoji(first=60), ["bic", "las"], cache=Cache(None))
+    query = ImageQuery("one", library.collection.part("images")[10].load())
+    lists = list(library.lists(query, library.defaults).values())
+    expected = library.index(library.defaults).search(lists, k=5, virtual=True)
+    assert library.search(query, library.defaults, 5).items.tolist() == expected.items.tolist()
+
+
+@pytest.mark.parametrize("method", ["weft", "vote"])
+def test_weft_and_vote_use_the_rankers_that_accept_a_query(library, method):
+    choice = library.choose({"method": method, "k": 5})
+    query = TextQuery("blue figs")
+    names = ["okapi", "jaccard"]
+    lists = [library.lists(query, choice)[name] for name in names]
+    expected = rl.fuse(lists, method, 5, collection=[library.ranks[name] for name in names])
+    assert np.array_equal(library.search(query, choice).items, expected.items)
+
+
+@pytest.mark.parametrize("method", ["weft", "vote"])
+def test_weft_and_vote_of_an_item_agree_with_fuse(library, method):
+    choice = library.choose({"method": method, "k": 5})
+    found = library.search(ItemQuery(7), choice)
+    assert np.array_equal(found.items[0], rl.fuse(list(library.ranks.values()), method, 5).items[7])
+    assert library.ready(choice)

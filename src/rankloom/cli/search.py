@@ -52,7 +52,7 @@ def search(
         typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}; by default as in the index."),
     ] = None,
     virtual: Annotated[
-        bool | None, typer.Option(help="Use virtual positions for external queries; off by default.")
+        bool | None, typer.Option(help="Use virtual positions for external queries; by default as the index was built.")
     ] = None,
     missing: Missing = "error",
     format: Format = None,

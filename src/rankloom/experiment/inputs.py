@@ -200,4 +200,5 @@ def _digest(lists: Lists) -> str:
     both = [ranks for ranks in (lists.queries, lists.items) if ranks is not None]
     arrays = [array for ranks in both for array in (ranks.items, ranks.scores) if array is not None]
     ids = [digest(list(ids or ())) for ranks in both for ids in (ranks.item_ids, ranks.query_ids)]
-    return digest_bytes(*(array.tobytes() for array in arrays), *(one.encode() for one in ids))
+    comparable = b"comparable" if lists.comparable else b""
+    return digest_bytes(*(array.tobytes() for array in arrays), *(one.encode() for one in ids), comparable)

@@ -38,6 +38,7 @@ from rankloom.registry import Call
 from rankloom.threads import Progress
 
 SPECIFICATION = "experiment.toml"
+OWN_CUTOFF = ("weft", "vote")  # methods that keep their default cutoff, except in the plot
 HEADER = "# The experiment as it was run, written by rankloom: every value, with absolute paths.\n"
 
 
@@ -230,7 +231,7 @@ class Runner:
 
     def _cutoff(self, selection: SelectionRecord, call: Call, cutoff: int) -> CutoffRecord:
         def compute() -> CutoffRecord:
-            answer, seconds = self._fused(selection.rankers, call, cutoff)
+            answer, seconds = self._fused(selection.rankers, _with_cutoff(call, cutoff), cutoff)
             return CutoffRecord(str(call), cutoff, self.inputs.evaluate(answer), seconds)
 
         return self.steps.get(self._key("cutoff", selection.rankers, str(call), cutoff), compute)
@@ -263,7 +264,9 @@ class Runner:
             ranks = [one.head(cutoff) for one in ranks]
         elif not self.inputs.labeled:
             options["collection"] = [one.items for one in lists]
-        if "cutoff" in method.options():
+            if "comparable" in method.options():
+                options["comparable"] = [one.comparable for one in lists]
+        if "cutoff" in method.options() and call.name not in OWN_CUTOFF:
             options.setdefault("cutoff", cutoff)
         self._warm_up(call.name)
         start = time.perf_counter()
@@ -283,8 +286,15 @@ class Runner:
         external = None if self.inputs.labeled else query_ranks(lists)
         own = query_ranks(lists) if external is None else [one.items for one in lists if one.items is not None]
         start = time.perf_counter()
-        index = FusionIndex.build(own, cutoff=self.experiment.cutoff, threads=1)
+        comparable = [one.comparable for one in lists]
+        index = FusionIndex.build(own, cutoff=self.experiment.cutoff, comparable=comparable, threads=1)
         built = time.perf_counter()
         index.search(external, answer_count(self.experiment), threads=1)
         n_queries = lists[0].queries.n_queries
         return built - start, (time.perf_counter() - built) / n_queries
+
+
+def _with_cutoff(call: Call, cutoff: int) -> Call:
+    """Return the call with a cutoff, if the method has one."""
+    given = {"cutoff": cutoff} if "cutoff" in METHODS[call.name].options() else {}
+    return Call.of(call.name, dict(call.options) | given)

@@ -39,7 +39,7 @@ KINDS: dict[str, type[Call] | type[Measure] | type[Selection] | type[str]] = {
     "comparators": str,
 }
 #: Method options set by the protocol.
-RESERVED_OPTIONS = ("threads", "progress", "collection")
+RESERVED_OPTIONS = ("threads", "progress", "collection", "comparable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from rankloom.rankers.contract import check_ranker
 from rankloom.rankers.descriptor_ranker import DescriptorRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
-from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, register_ranker
+from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable, register_ranker
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
 from rankloom.rankers.text_ranker import TextRanker
 from rankloom.rankers.vectors import Vectors
@@ -21,6 +21,7 @@ __all__ = [
     "UnreadableItemsError",
     "Vectors",
     "check_ranker",
+    "is_comparable",
     "rank_collection",
     "register_ranker",
 ]

@@ -72,6 +72,11 @@ class DescriptorRanker:
         """The part of the collection it ranks by."""
         return "images"
 
+    @property
+    def comparable(self) -> bool:
+        """Whether scores of queries can be compared with scores of items: yes, both are images."""
+        return True
+
     def fit(
         self,
         items: Sequence[Any],

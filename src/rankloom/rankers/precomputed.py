@@ -46,6 +46,8 @@ class RankFile:
         Ids of the items in the order of their numbers, one a line, for files without ids such as those of UDLF.
     duplicates : {"error", "first"}
         As in `read_ranks`.
+    comparable : bool
+        Whether the scores of external queries can be compared with those of items: if queries are like items.
     """
 
     path: FilePath
@@ -53,6 +55,7 @@ class RankFile:
     format: str | None = None
     list_file: FilePath | None = None
     duplicates: Duplicates = "error"
+    comparable: bool = False
 
     def __post_init__(self) -> None:
         check_duplicates_policy(self.duplicates)

@@ -50,6 +50,10 @@ class Ranker(Protocol):
     version number; cached lists are reused only while it is the same. Lists of a plug-in without that method are not
     cached: there is no way to see that its code changed.
 
+    A ranker may have a boolean attribute ``comparable``: whether its score of an external query and an item can be
+    compared with that of two items, as with images among images, but not with a few words among documents. Such queries
+    get virtual positions in fusion graphs. Without the attribute they do not.
+
     Attributes
     ----------
     part : str
@@ -75,6 +79,18 @@ class Ranker(Protocol):
             If some items cannot be read; the caller may drop them and fit again.
         """
         ...
+
+
+def is_comparable(ranker: Ranker) -> bool:
+    """Return True if the ranker says that scores of queries can be compared with scores of items.
+
+    Examples
+    --------
+    >>> from rankloom.rankers import RANKERS
+    >>> is_comparable(RANKERS["bic"]()), is_comparable(RANKERS["okapi"]())
+    (True, False)
+    """
+    return bool(getattr(ranker, "comparable", False))
 
 
 #: (options) -> a ranker

@@ -17,7 +17,7 @@ from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.io.cache import Arrays, Cache, digest_bytes
 from rankloom.rankers.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
-from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError
+from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError, is_comparable
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress
@@ -39,11 +39,14 @@ class Lists:
         A row for each item; the same object as `queries` if every item is a query.
     seconds : float
         Computing time, also if the lists came from the cache.
+    comparable : bool
+        Whether scores of external queries can be compared with scores of items: `Ranker.comparable`.
     """
 
     queries: Ranks
     items: Ranks | None
     seconds: float = 0.0
+    comparable: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +184,7 @@ class _Work:
             )
             own = with_ids(own, collection.ids, own.query_ids or collection.ids, "collection")
         if collection.queries is None:
-            return Lists(cast(Ranks, own), own, seconds)
+            return Lists(cast(Ranks, own), own, seconds, is_comparable(ranker))
         queries = cast(Sequence[Any], collection.queries.part(ranker.part))
         ranks, more = self._cached(
             key,
@@ -190,7 +193,8 @@ class _Work:
             unchanged,
             (len(collection.queries.ids), len(collection)),
         )
-        return Lists(with_ids(ranks, collection.ids, collection.queries.ids, "queries"), own, seconds + more)
+        found = with_ids(ranks, collection.ids, collection.queries.ids, "queries")
+        return Lists(found, own, seconds + more, is_comparable(ranker))
 
     def _cached(
         self,

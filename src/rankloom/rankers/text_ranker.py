@@ -44,6 +44,11 @@ class TextRanker:
         """The part of the collection it ranks by."""
         return "texts"
 
+    @property
+    def comparable(self) -> bool:
+        """Whether scores of queries can be compared with scores of items: no, a few words are no document."""
+        return False
+
     def fit(self, items: Sequence[str], *, cache: Cache | None = None, progress: Progress | None = None) -> Fitted:
         """Fit the model to the texts of a collection."""
         more = {"progress": progress} if "progress" in inspect.signature(self.model).parameters else {}

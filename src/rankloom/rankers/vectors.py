@@ -38,6 +38,9 @@ class Vectors:
         Rows are matched to the items by id; where the file has no ids, by their order, with a warning.
     list_file : str, optional
         Ids of the rows, one a line, if the file itself has none. A file may have more rows than the collection items.
+    comparable : bool
+        Whether external queries are like items, so that their scores can be compared. Choose no for embeddings of a few
+        words among those of documents.
     engine : {"numpy", "faiss"}
         Both are exact and compare every pair. faiss (extra ``faiss``; cosine, dot and l2) is faster on large matrices,
         but computes in float32: vectors that are equal up to rounding may swap positions.
@@ -55,6 +58,7 @@ class Vectors:
     engine: Engine = "numpy"
     path: FilePath | None = None
     list_file: FilePath | None = None
+    comparable: bool = True
 
     def __post_init__(self) -> None:
         if self.path is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate import METHODS, fuse
+from rankloom.aggregate import METHODS, WeftIndex, fuse
 from rankloom.datasets import Collection
 from rankloom.datasets.images import ImageError, reduced
 from rankloom.errors import InputError, UnknownNameError
@@ -64,6 +64,8 @@ class Library:
     skipped : {id of an item: why it could not be read}
     prebuilt : FusionIndex or None
         An index opened from disk, the only one there is.
+    comparable : set of names of rankers
+        Those whose scores of queries can be compared with scores of items.
     """
 
     collection: Collection
@@ -73,7 +75,9 @@ class Library:
     defaults: Choice
     skipped: Mapping[str, str] = field(default_factory=dict)
     prebuilt: FusionIndex | None = None
+    comparable: frozenset[str] = frozenset()
     _indexes: LRUCache[FusionIndex] = field(default_factory=lambda: LRUCache(MAX_INDEXES), init=False, repr=False)
+    _wefts: LRUCache[WeftIndex] = field(default_factory=lambda: LRUCache(MAX_INDEXES), init=False, repr=False)
     _fused: LRUCache[Ranks] = field(default_factory=lambda: LRUCache(MAX_INDEXES), init=False, repr=False)
     _external: LRUCache[dict[str, Ranks]] = field(
         default_factory=lambda: LRUCache(MAX_EXTERNAL), init=False, repr=False
@@ -135,6 +139,7 @@ class Library:
             {name: _by_number(name, lists.items, collection.ids) for name, lists in ranking.lists.items()},
             Choice(tuple(rankers), cutoff=cutoff),
             ranking.skipped,
+            comparable=frozenset(name for name, lists in ranking.lists.items() if lists.comparable),
         )
         library.warm_up()
         return library
@@ -254,12 +259,24 @@ class Library:
     def _build(self, choice: Choice) -> FusionIndex:
         chosen = [self.ranks[name] for name in choice.rankers]
         depth = max(choice.cutoff, *(ranks.depth for ranks in chosen))
-        return FusionIndex.build(chosen, cutoff=choice.cutoff, depth=depth)
+        return FusionIndex.build(chosen, cutoff=choice.cutoff, depth=depth, comparable=self._comparable(choice.rankers))
+
+    def weft(self, rankers: tuple[str, ...]) -> WeftIndex:
+        """Return the weft index of some rankers, with the default settings."""
+        return self._wefts.get(
+            rankers,
+            lambda: WeftIndex.build([self.ranks[one] for one in rankers], comparable=self._comparable(rankers)),
+        )
+
+    def _comparable(self, rankers: Sequence[str]) -> list[bool]:
+        return [name in self.comparable for name in rankers]
 
     def ready(self, choice: Choice) -> bool:
         """Return True if a search needs no new index and no fusion of the whole collection."""
         if choice.method == "fg":
             return self.prebuilt is not None or (choice.rankers, choice.cutoff) in self._indexes
+        if choice.method == "weft":
+            return choice.rankers in self._wefts
         return METHODS[choice.method].needs == "queries" or (choice.method, choice.rankers) in self._fused
 
     def search(self, query: Query, choice: Choice, k: int | None = None) -> Ranks:
@@ -270,10 +287,17 @@ class Library:
             if isinstance(query, ItemQuery):
                 return self.index(choice).search(items=[query.number], k=k, **options)  # type: ignore[arg-type]
             lists = list(self.lists(query, choice).values())
-            return self.index(choice).search(lists, k=k, virtual=_virtual(query), **options)  # type: ignore[arg-type]
+            return self.index(choice).search(lists, k=k, **options)  # type: ignore[arg-type]
+        if choice.method == "weft" and isinstance(query, ItemQuery):
+            return self.weft(choice.rankers).search(items=[query.number], k=k, threads=1)
         if METHODS[choice.method].needs == "queries":
             lists = [ranks for ranks in self.lists(query, choice).values() if ranks is not self._empty]
             return fuse([ranks.head(MAX_RESULTS) for ranks in lists], method=choice.method, k=k)
+        if choice.method in ("weft", "vote") and not isinstance(query, ItemQuery):
+            found = {name: ranks for name, ranks in self.lists(query, choice).items() if ranks is not self._empty}
+            index = self.weft(tuple(found))  # of the rankers that accept the query: the others have no vote
+            answer = index.search if choice.method == "weft" else index.vote
+            return answer(list(found.values()), k, threads=1)
         if not isinstance(query, ItemQuery):
             raise InputError(f"The method {choice.method} does not answer external queries; choose fg.")
         return self._fused_collection(choice).rows([query.number]).head(k)
@@ -290,7 +314,7 @@ class Library:
         if isinstance(query, ItemQuery):
             graph = index.graph(query.number)
         else:
-            graph = index.graph(list(self.lists(query, choice).values()), virtual=_virtual(query))
+            graph = index.graph(list(self.lists(query, choice).values()))
         other = index.graph(item)
         return Compared(graph, other, explain(graph, other, choice.comparator))
 
@@ -301,11 +325,6 @@ def _in_memory(index: FusionIndex) -> FusionIndex:
     for array in arrays.values():
         array.flags.writeable = False  # as the mapped ones: kernels are compiled for either kind
     return FusionIndex(index.settings, arrays)
-
-
-def _virtual(query: Query) -> bool | None:
-    """Return False for a query that must not get virtual positions: short texts score on another scale than items."""
-    return False if isinstance(query, TextQuery) else None
 
 
 def default_rankers(collection: Collection) -> list[str]:
