@@ -30,6 +30,7 @@ from rankloom.experiment.results import (
     from_json,
     to_json,
 )
+from rankloom.experiment.spec import SWEPT_NEIGHBORS
 from rankloom.experiment.step_cache import make_steps_folder
 from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, rank_collection
@@ -69,14 +70,14 @@ def test_results_have_every_kind_of_record(results):
         len(results.of(kind))
         for kind in (RankerRecord, CorrelationRecord, SelectionRecord, MethodRecord, CutoffRecord, ComparatorRecord)
     ]
-    assert counts == [3, 3, 3, 12, 4, 2]
+    assert counts == [3, 3, 3, 12, 6, 2]
     assert [len(one.offline) for one in results.of(TimeRecord)] == [2, 2, 2]
 
 
 def test_values_equal_those_of_direct_calls(results):
     from rankloom.datasets import digits
 
-    some = digits(first=150)
+    some = digits(first=150).shuffled(seed=0)
     ranks = [rl.Ranks.from_vectors(some.parts[p], m) for p, m in (("pixels", "l2"), ("sums", "l1"), ("edges", "l1"))]
     labels = list(some.labels)
     rrf = rl.fuse([one.head(10) for one in ranks], "rrf", 10)
@@ -90,6 +91,48 @@ def test_values_equal_those_of_direct_calls(results):
     best = balances(alone, jaccard)[0]
     pair = next(one for one in results.of(SelectionRecord) if one.selection == "pair")
     assert set(pair.rankers) == {best.first, best.second}
+
+
+def test_a_sweep_is_the_best_of_its_variants(tmp_path):
+    sizes = [neighbors for neighbors in SWEPT_NEIGHBORS if neighbors <= 40]
+    methods = ["rkgraph(neighbors=sweep)", "rkgraph", *(f"rkgraph(neighbors={size})" for size in sizes)]
+    spec = {**SMALL, "methods": methods, "depth": 40, "selections": ["all"], "curve": [], "comparators": ["wgu"]}
+    found = run(Experiment.from_dict({**spec, "repeats": 1}), tmp_path, cache=Cache(None))
+    values = {one.method: one.values["ndcg@10"].mean() for one in found.of(MethodRecord)}
+    first = found.of(MethodRecord)[0]
+    assert (first.method, first.chosen) == (methods[0], max(methods[2:], key=values.__getitem__))
+    assert values[methods[0]] == max(values.values())
+    assert any("of 5, 10, 15, 20, 30, 50 neighbors" in note for note in found.about["notes"])
+
+
+def copies_sorted_by_class():
+    """Return items in pairs of equal vectors that say nothing about the classes, sorted by class."""
+    vectors = np.random.default_rng(0).random((4, 3))[np.arange(80) % 4]
+    labels = tuple(f"class {number // 8}" for number in range(80))
+    return Collection("copies", rl.Ids(f"i{number}" for number in range(80)), {"vectors": vectors}, labels=labels)
+
+
+def test_shuffled_items_do_not_leak_their_classes_through_ties(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.experiment.inputs.open_collection", lambda _: copies_sorted_by_class())
+    spec = {"name": "c", "collection": "copies", "rankers": ["vectors(metric=l2)"], "methods": ["rrf"], "curve": []}
+    found = {
+        shuffle: run(
+            Experiment.from_dict({**spec, "selections": ["all"], "shuffle": shuffle, "repeats": 1}),
+            tmp_path / str(shuffle),
+            cache=Cache(None),
+        )
+        for shuffle in (True, False)
+    }
+    means = {key: one.of(RankerRecord)[0].values["ndcg@10"].mean() for key, one in found.items()}
+    assert means[False] != means[True]
+    assert any("shuffled (seed 0)" in note for note in found[True].about["notes"])
+    assert any("keep their order (shuffle = false)" in note for note in found[False].about["notes"])
+
+
+def test_items_of_files_keep_their_order(tmp_path):
+    write_runs(tmp_path)
+    found = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
+    assert any("come from files" in note for note in found.about["notes"])
 
 
 def test_records_and_results_round_trip(results, tmp_path):

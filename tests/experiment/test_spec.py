@@ -4,6 +4,7 @@ from rankloom.aggregate import METHODS
 from rankloom.errors import InputError
 from rankloom.evaluation import Measure
 from rankloom.experiment import EXAMPLE, Experiment
+from rankloom.experiment.spec import PAPER_METHODS, SWEPT_NEIGHBORS, variants
 from rankloom.registry import Call
 
 MINIMAL = {"name": "n", "collection": "digits", "rankers": ["vectors(part=pixels)"]}
@@ -11,7 +12,8 @@ MINIMAL = {"name": "n", "collection": "digits", "rankers": ["vectors(part=pixels
 
 def test_the_example_has_every_method_of_the_paper():
     example = Experiment.from_toml(EXAMPLE)
-    assert len(example.methods) == 17
+    assert example.methods[:17] == PAPER_METHODS
+    assert {"weft", "vote", "sca"} < {str(call) for call in example.methods}
     assert len(example.ranker_names) == 5
     assert all(call.name in METHODS for call in example.methods)
 
@@ -60,6 +62,9 @@ def test_rankers_in_a_list_are_named_by_their_spelling():
         ({"rankers": [1]}, "rankers must be a list"),
         ({"name": "\ud800"}, "lone surrogate"),
         ({"methods": []}, "methods must not be empty"),
+        ({"methods": ["rrf(neighbors=sweep)"]}, "has no option 'neighbors'"),
+        ({"curve": ["sca(neighbors=sweep)"]}, "neighbors of the method 'sca'"),
+        ({"shuffle": 1}, "shuffle must be true or false; got 1"),
         ({"methods": ["rrf", "rrf"]}, "methods must not repeat"),
         ({"measures": ["ndcg10"]}, "Unknown measure"),
         ({"selections": ["best"]}, "needs a count"),
@@ -138,3 +143,11 @@ def test_deep_measures():
     ]
     for more in ({"cutoff": 1000}, {"cutoff": 50, "depth": 50}, {"k": 10}):
         assert Experiment.from_dict({**MINIMAL, "measures": measures, **more}).deep_measures == ()
+
+
+def test_a_sweep_stands_for_several_neighborhoods():
+    call = Call.parse("rkgraph(neighbors=sweep, iterations=2)")
+    assert [dict(one.options) for one in variants(call)] == [
+        {"neighbors": neighbors, "iterations": 2} for neighbors in SWEPT_NEIGHBORS
+    ]
+    assert variants(Call("rkgraph")) == [Call("rkgraph")]

@@ -120,13 +120,30 @@ class Collection:
         ['b']
         """
         dropped = set(numbers)
-        kept = [number for number in range(len(self)) if number not in dropped]
+        return self._taken([number for number in range(len(self)) if number not in dropped])
+
+    def shuffled(self, seed: int) -> Collection:
+        """Return the collection with its items in random order.
+
+        Rankers and methods order ties by number: if the items are sorted by class, ties favor an item's own class.
+
+        Examples
+        --------
+        >>> pets = Collection("pets", Ids(["a", "b", "c"]), labels=("cat", "cat", "dog"))
+        >>> shuffled = pets.shuffled(seed=0)
+        >>> list(shuffled.ids), shuffled.labels
+        (['c', 'a', 'b'], ('dog', 'cat', 'cat'))
+        """
+        return self._taken(np.random.default_rng(seed).permutation(len(self)).tolist())
+
+    def _taken(self, numbers: list[int]) -> Collection:
+        """Return the collection of these items, in this order."""
         parts = {
-            name: part[kept] if isinstance(part, np.ndarray) else [part[number] for number in kept]
+            name: part[numbers] if isinstance(part, np.ndarray) else [part[number] for number in numbers]
             for name, part in self.parts.items()
         }
-        labels = None if self.labels is None else tuple(self.labels[number] for number in kept)
-        ids = Ids(self.ids[number] for number in kept)
+        labels = None if self.labels is None else tuple(self.labels[number] for number in numbers)
+        ids = Ids(self.ids[number] for number in numbers)
         return replace(self, ids=ids, parts=parts, labels=labels)
 
 

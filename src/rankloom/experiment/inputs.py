@@ -39,6 +39,8 @@ class Inputs:
         Digest of the labels or judgments in their order, which is the order of per-query values.
     skipped : mapping of str to str
         Ids of the items that could not be read, and why.
+    order_note : str
+        A sentence on the order of the items.
     """
 
     experiment: Experiment
@@ -47,6 +49,7 @@ class Inputs:
     digests: Mapping[str, str]
     truth: str
     skipped: Mapping[str, str]
+    order_note: str = ""
 
     @property
     def labeled(self) -> bool:
@@ -96,10 +99,11 @@ def prepare(
     _check_files(calls)
     first = _check_precomputed(collection, calls)  # what they rank by is checked in full only then
     ordered = {name: calls[name] for name in (*first, *calls)}
+    collection, order_note = _ordered(collection, first, experiment)
     done = rank_collection(collection, ordered, depth=experiment.depth, cache=cache, strict=strict, progress=progress)
     lists = {name: done.lists[name] for name in calls}
     digests = {name: _digest(one) for name, one in lists.items()}
-    return Inputs(experiment, done.collection, lists, digests, _truth(done.collection), done.skipped)
+    return Inputs(experiment, done.collection, lists, digests, _truth(done.collection), done.skipped, order_note)
 
 
 def _check_files(calls: Mapping[str, Call]) -> None:
@@ -148,6 +152,16 @@ def _check_fit(ranker: Ranker, collection: Collection) -> None:
     fitted = ranker.fit(cast(Sequence[Any], collection.part("ids")))
     if isinstance(ranker, RankFile):  # the others take longer to rank, and have matched their ids
         fitted.rank(queries=queries, depth=1)
+
+
+def _ordered(collection: Collection, by_file: Sequence[str], experiment: Experiment) -> tuple[Collection, str]:
+    """Return the collection in the order it is ranked in, and a sentence about it; `by_file` are rankers."""
+    if not experiment.shuffle:
+        return collection, "The items keep their order (shuffle = false), which decides ties."
+    if by_file:
+        return collection, f"The items keep their order, which decides ties: {', '.join(by_file)} come from files."
+    note = f"The items were shuffled (seed {experiment.seed}) before they were ranked: ties say nothing about classes."
+    return collection.shuffled(experiment.seed), note
 
 
 def with_full_paths(experiment: Experiment, base: Path) -> Experiment:

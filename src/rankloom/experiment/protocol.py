@@ -26,9 +26,10 @@ from rankloom.experiment.results import (
     Results,
     SelectionRecord,
     TimeRecord,
+    Values,
 )
 from rankloom.experiment.selections import apply_selections
-from rankloom.experiment.spec import Experiment
+from rankloom.experiment.spec import SWEPT_NEIGHBORS, Experiment, variants
 from rankloom.experiment.step_cache import StepCache, StepError, make_steps_folder
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.atomic_file import atomic_write
@@ -110,9 +111,11 @@ class Runner:
         self.steps = steps
         self.threads = threads
         self.notes = [f"Left out: {item}: {reason}" for item, reason in inputs.skipped.items()]
+        self.notes += [inputs.order_note]
         self.failed: list[str] = []
         self.methods = self._runnable(self.experiment.methods)
         self.curve = self._runnable(self.experiment.curve)
+        self.notes += _sweep_notes(self.methods, self.experiment)
         self.fg = inputs.obstacle("fg") is None
         self.warm: set[str] = set()
         self.notes += [self.experiment.depth_caveat] if self.experiment.depth_caveat and inputs.cut else []
@@ -221,13 +224,27 @@ class Runner:
         return self.steps.get(self._key("correlation", names, *more), compute)
 
     def _method(self, selection: SelectionRecord, call: Call) -> MethodRecord:
-        def compute() -> MethodRecord:
-            answer, seconds = self._fused(selection.rankers, call, self.experiment.cutoff)
-            values = self.inputs.evaluate(answer)
-            return MethodRecord(selection.selection, selection.rankers, str(call), values, seconds)
+        main = str(self.experiment.measures[0])
 
-        more = (selection.selection, str(call), self.experiment.cutoff)
+        def compute() -> MethodRecord:
+            found = [self._measured(selection.rankers, one) for one in self._variants(call)]
+            chosen, values, seconds = max(found, key=lambda one: float(one[1][main].mean()))  # the first among equals
+            swept = str(chosen) if chosen != call else ""
+            return MethodRecord(selection.selection, selection.rankers, str(call), values, seconds, chosen=swept)
+
+        tried = [str(one) for one in self._variants(call)]
+        more = (selection.selection, str(call), tried, self.experiment.cutoff)
         return self.steps.get(self._key("method", selection.rankers, *more), compute)
+
+    def _variants(self, call: Call) -> list[Call]:
+        """Return the calls of a sweep whose neighborhoods fit into the lists, the call itself if it is none."""
+        depth = max(ranks.depth for ranks in self.own.values()) if self.own else 0
+        found = variants(call)
+        return [one for one in found if dict(one.options).get("neighbors", 0) <= depth] if len(found) > 1 else found
+
+    def _measured(self, rankers: Sequence[str], call: Call) -> tuple[Call, Values, float]:
+        answer, seconds = self._fused(rankers, call, self.experiment.cutoff)
+        return call, self.inputs.evaluate(answer), seconds
 
     def _cutoff(self, selection: SelectionRecord, call: Call, cutoff: int) -> CutoffRecord:
         def compute() -> CutoffRecord:
@@ -298,3 +315,13 @@ def _with_cutoff(call: Call, cutoff: int) -> Call:
     """Return the call with a cutoff, if the method has one."""
     given = {"cutoff": cutoff} if "cutoff" in METHODS[call.name].options() else {}
     return Call.of(call.name, dict(call.options) | given)
+
+
+def _sweep_notes(methods: Sequence[Call], experiment: Experiment) -> list[str]:
+    swept = ", ".join(call.name for call in methods if len(variants(call)) > 1)
+    if not swept:
+        return []
+    return [
+        f"'best of sweep' ({swept}): of {', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the number with the highest "
+        f"{experiment.measures[0]} on the selection. It is chosen with the judgments, which favors these baselines."
+    ]

@@ -65,7 +65,8 @@ class SelectionRecord:
 class MethodRecord:
     """Effectiveness of a method on the rankers of a selection, and its time for all queries.
 
-    `made` is the environment of the run in one line; empty in older results.
+    `made` is the environment of the run in one line; empty in older results. `chosen` is the best of a sweep, such as
+    ``rkgraph(neighbors=5)``; empty if the method is none.
     """
 
     kind: ClassVar[str] = "method"
@@ -75,6 +76,7 @@ class MethodRecord:
     values: Values
     seconds: float
     made: str = ""
+    chosen: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,6 +26,14 @@ PAPER_METHODS = tuple(
         "borda condorcet kemeny rlsim".split(),
     )
 )
+SWEEP = "sweep"  # as in rkgraph(neighbors=sweep): the best of SWEPT_NEIGHBORS
+SWEPT_NEIGHBORS = (5, 10, 15, 20, 30, 50)
+#: By default also the methods since the paper; those with a neighborhood at its default and at the best size.
+DEFAULT_METHODS = (
+    *PAPER_METHODS,
+    *map(Call.parse, ("weft", "vote", "sca")),
+    *(Call.of(name, {"neighbors": SWEEP}) for name in ("rkgraph", "recknngraphccs", "sca")),
+)
 #: The cutoffs of the paper's figure, extended to 100.
 PAPER_CUTOFFS = (2, 4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 60, 80, 100)
 
@@ -57,7 +65,8 @@ class Experiment:
     rankers : tuple of (str, Call)
         The name of a ranker in the report, and the ranker: a name in `RANKERS` with its options.
     methods : tuple of Call
-        Names in `METHODS` with their options; the others are compared with the first.
+        Names in `METHODS` with their options; the others are compared with the first. ``rkgraph(neighbors=sweep)`` is
+        the best of several sizes of the neighborhood, chosen by the first measure.
     measures : tuple of Measure
         Rankers are selected and methods compared by the first.
     selections : tuple of Selection
@@ -81,8 +90,11 @@ class Experiment:
         changing these recomputes nothing.
     repeats : int
         Number of timed runs of fusion graphs.
+    shuffle : bool
+        Whether to shuffle the items before they are ranked: a given order often follows the classes, and ties are
+        ordered by number.
     seed : int
-        Seed of the randomization test.
+        Seed of the shuffle and of the randomization test.
 
     Examples
     --------
@@ -97,13 +109,13 @@ class Experiment:
     name: str
     collection: Call
     rankers: tuple[tuple[str, Call], ...]
-    methods: tuple[Call, ...] = PAPER_METHODS
+    methods: tuple[Call, ...] = DEFAULT_METHODS
     measures: tuple[Measure, ...] = (Measure("ndcg", 10),)
     selections: tuple[Selection, ...] = tuple(map(Selection.parse, ("all", "best(2)", "pair")))
     correlations: tuple[str, ...] = ("jaccard", "kendall", "spearman")
     cutoff: int = 10
     cutoffs: tuple[int, ...] = PAPER_CUTOFFS
-    curve: tuple[Call, ...] = (Call("fg"), Call("rrf"))
+    curve: tuple[Call, ...] = (Call("fg"), Call("weft"), Call("rrf"))
     comparators: tuple[str, ...] = ("wgu", "mcs")
     depth: int = 1000
     k: int | None = None
@@ -111,6 +123,7 @@ class Experiment:
     alpha: float = 0.01
     correction: str = "none"
     repeats: int = 5
+    shuffle: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -221,6 +234,19 @@ class Experiment:
         )
 
 
+def variants(call: Call) -> list[Call]:
+    """Return the calls that a sweep stands for, the call itself if it is none.
+
+    Examples
+    --------
+    >>> [str(one) for one in variants(Call.parse("sca(neighbors=sweep)"))][:2]
+    ['sca(neighbors=5)', 'sca(neighbors=10)']
+    """
+    if dict(call.options).get("neighbors") != SWEEP:
+        return [call]
+    return [Call.of(call.name, dict(call.options) | {"neighbors": neighbors}) for neighbors in SWEPT_NEIGHBORS]
+
+
 def digest(plain: Any) -> str:
     """Return a digest of plain data, 32 hexadecimal digits."""
     text = json.dumps(plain, sort_keys=True, ensure_ascii=False)
@@ -246,6 +272,10 @@ def _converted(key: str, value: Any) -> Any:
         return _one(key, str, value)
     if key == "alpha":
         return check_alpha(value)
+    if key == "shuffle":
+        if not isinstance(value, bool):
+            raise InputError(f"shuffle must be true or false; got {value!r}.")
+        return value
     return None if key == "k" and value is None else whole_number(key, value, 0 if key == "seed" else 1)
 
 
@@ -300,7 +330,7 @@ def _check_options(experiment: Experiment) -> None:
             given = next((option for option, _ in call.options if option in reserved), None)
             if given is not None:
                 raise InputError(f"The experiment sets the {given} of {call.name!r} in {key}; leave the option out.")
-            METHODS.checked(call)
+            METHODS.checked(variants(call)[0] if key == "methods" else call)
 
 
 def _check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:

@@ -149,7 +149,7 @@ def _contest(results: Results, selection: str) -> Contest:
     first, rankers = first_method(results), ranked_rankers(results)
     inside = selected(results, selection)
     contenders = [
-        Contender(one.method, one.method, "first" if one.method == first else "", one.values, one.seconds)
+        Contender(one.method, _label(one), "first" if one.method == first else "", one.values, one.seconds)
         for one in methods
     ]
     for i, ranker in enumerate(rankers):
@@ -158,6 +158,11 @@ def _contest(results: Results, selection: str) -> Contest:
             contenders.append(Contender(ranker.ranker, label, "ranker", ranker.values, ranker.seconds, i == 0))
     ordered = sorted(_compared(results, contenders), key=lambda one: -(mean(one.values, results.main) or 0.0))
     return Contest(selection, inside, tuple(ordered))
+
+
+def _label(record: MethodRecord) -> str:
+    """Return the method as it was spelled; for a sweep, its best variant."""
+    return f"{record.chosen} (best of sweep)" if record.chosen else record.method
 
 
 def _compared(results: Results, contenders: list[Contender]) -> list[Contender]:
