@@ -39,6 +39,15 @@ def test_ohsumed_skips_abstracts_with_several_classes(tmp_path, packed):
         ohsumed(str(tmp_path))
 
 
+def test_ohsumed_may_be_sampled(tmp_path):
+    lines = [{"id": f"{number:02}", "labels": ["C06"], "text": "text"} for number in range(20)]
+    (tmp_path / "ohsumed_single_label_18302.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    few, same, other = (list(ohsumed(str(tmp_path), sample=5, seed=s, check=False).ids) for s in (0, 0, 1))
+    assert few == same != other
+    assert len(few) == 5
+    assert few == sorted(few)
+
+
 @pytest.mark.parametrize(
     "line",
     [

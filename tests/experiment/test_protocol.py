@@ -93,6 +93,12 @@ def test_values_equal_those_of_direct_calls(results):
     assert set(pair.rankers) == {best.first, best.second}
 
 
+def test_comparators_and_times_can_be_skipped(tmp_path):
+    spec = {**SMALL, "methods": ["rrf"], "selections": ["all"], "curve": [], "comparators": [], "repeats": 0}
+    found = run(Experiment.from_dict(spec), tmp_path, cache=Cache(None))
+    assert found.of(ComparatorRecord) == found.of(TimeRecord) == []
+
+
 def test_a_sweep_is_the_best_of_its_variants(tmp_path):
     sizes = [neighbors for neighbors in SWEPT_NEIGHBORS if neighbors <= 40]
     methods = ["rkgraph(neighbors=sweep)", "rkgraph", *(f"rkgraph(neighbors={size})" for size in sizes)]

@@ -134,7 +134,12 @@ class Collection:
         >>> list(shuffled.ids), shuffled.labels
         (['c', 'a', 'b'], ('dog', 'cat', 'cat'))
         """
-        return self._taken(np.random.default_rng(seed).permutation(len(self)).tolist())
+        return self._taken(self.shuffled_numbers(seed))
+
+    def shuffled_numbers(self, seed: int) -> list[int]:
+        """Return the numbers of the items in random order."""
+        numbers: list[int] = np.random.default_rng(seed).permutation(len(self)).tolist()
+        return numbers
 
     def _taken(self, numbers: list[int]) -> Collection:
         """Return the collection of these items, in this order."""

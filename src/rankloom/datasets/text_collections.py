@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rankloom.datasets.collection import Collection, Part, Queries, register_collection
 from rankloom.datasets.layout import check_classes, check_count, find_folder
 from rankloom.datasets.table import cell, json_lines
-from rankloom.errors import InputError
+from rankloom.errors import InputError, whole_number
 from rankloom.io import read_qrels
 from rankloom.io.npz import load_arrays
 from rankloom.io.text_file import FilePath, numbered_lines, opened, shown
@@ -26,11 +27,18 @@ VECTORS = "minilm.npz"  # of sentence embeddings
 
 
 @register_collection("ohsumed")
-def ohsumed(path: FilePath | None = None, *, check: bool = True) -> Collection:
+def ohsumed(
+    path: FilePath | None = None, *, sample: int | None = None, seed: int = 0, check: bool = True
+) -> Collection:
     """Return the Ohsumed abstracts with a single class: 18,302, in 23 classes of cardiovascular diseases.
 
     Layout: ``ohsumed_single_label_18302.jsonl`` (or .jsonl.gz), a line ``{"id": ..., "labels": [...], "text": ...}``
     for each abstract. Abstracts with several labels are skipped, so the file may have all 34,389.
+
+    Parameters
+    ----------
+    sample, seed : int, optional
+        Return this many abstracts, drawn at random, instead of all.
 
     References
     ----------
@@ -47,7 +55,12 @@ def ohsumed(path: FilePath | None = None, *, check: bool = True) -> Collection:
     ids = Ids(str(document["id"]) for document in documents)
     texts = [document["text"] for document in documents]
     about = f"{len(ids)} medical abstracts, in {len(set(labels))} classes"
-    return Collection("ohsumed", ids, {"texts": texts}, labels=labels, about=about)
+    whole = Collection("ohsumed", ids, {"texts": texts}, labels=labels, about=about)
+    if sample is None:
+        return whole
+    size = whole_number("sample", sample)
+    about = f"{size} of {about} (seed {seed})"
+    return replace(whole.without(whole.shuffled_numbers(seed)[size:]), about=about)
 
 
 @register_collection("cranfield")

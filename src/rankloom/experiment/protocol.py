@@ -143,7 +143,7 @@ class Runner:
         self.steps.start_stage("Fusing", self._n_fusing_steps(len(selected)))
         yield from self._methods(selected)
         yield from self._on_first(selected[0])
-        for selection in selected if self.fg else ():
+        for selection in selected if self.fg and self.experiment.repeats else ():
             yield from self._attempt(f"Timing fg on {selection.selection}", partial(self._time, selection))
 
     def _methods(self, selected: Sequence[SelectionRecord]) -> Iterator[Record]:
@@ -182,7 +182,8 @@ class Runner:
 
     def _n_fusing_steps(self, n_selections: int) -> int:
         cutoffs = len(self.curve) * len(self.experiment.cutoffs)
-        graphs = (len(self.experiment.comparators) + n_selections) if self.fg else 0
+        timed = n_selections if self.experiment.repeats else 0
+        graphs = (len(self.experiment.comparators) + timed) if self.fg else 0
         return n_selections * len(self.methods) + cutoffs + graphs
 
     def _runnable(self, calls: Sequence[Call]) -> list[Call]:

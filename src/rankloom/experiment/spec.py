@@ -80,7 +80,7 @@ class Experiment:
     curve : tuple of Call
         The methods of the plot.
     comparators : tuple of str
-        Comparators of fusion graphs; the others are compared with the first.
+        Comparators of fusion graphs; the others are compared with the first. () skips them.
     depth : int
         Length of the rankers' lists.
     k : int or None
@@ -89,7 +89,7 @@ class Experiment:
         How methods are compared: see `rankloom.evaluation.compare`. Tests are computed from the stored values, so
         changing these recomputes nothing.
     repeats : int
-        Number of timed runs of fusion graphs.
+        Number of timed runs of fusion graphs; 0 skips them.
     shuffle : bool
         Whether to shuffle the items before they are ranked: a given order often follows the classes, and ties are
         ordered by number.
@@ -276,7 +276,7 @@ def _converted(key: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise InputError(f"shuffle must be true or false; got {value!r}.")
         return value
-    return None if key == "k" and value is None else whole_number(key, value, 0 if key == "seed" else 1)
+    return None if key == "k" and value is None else whole_number(key, value, 0 if key in ("seed", "repeats") else 1)
 
 
 def _one(key: str, kind: type[Any], value: Any) -> Any:
@@ -312,7 +312,7 @@ def _check_names(experiment: Experiment) -> None:
         raise InputError("The experiment has no rankers; give at least one.")
     for name in (*KINDS, "cutoffs", "ranker_names"):
         values = [str(one) for one in getattr(experiment, name)]
-        if not values and name not in ("curve", "cutoffs"):
+        if not values and name not in ("curve", "cutoffs", "comparators"):
             raise InputError(f"{name} must not be empty; leave the key out for the default.")
         if len(set(values)) < len(values):
             raise InputError(f"{name.replace('_', ' ')} must not repeat; got {', '.join(values)}.")
