@@ -2,9 +2,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command import run
+from rankloom.cli import demo
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 #: Runs the command line as if some packages were not installed.
@@ -27,6 +29,19 @@ def test_table_is_that_of_the_readme():
     result = run("demo", "--no-serve", "--no-cache")
     assert result.exit_code == 0, result.output
     assert result.output.strip() in README
+
+
+def test_the_line_below_the_table_says_whether_fusing_helps():
+    random = np.random.default_rng(0)
+    poor, good = random.random(200) / 2, 0.5 + random.random(200) / 4
+
+    def verdict(ours):
+        return demo._verdict({"all six": {**dict.fromkeys(demo.RANKERS, poor), "jaccard": good, "weft": ours}})
+
+    others = f"the other rankers have {poor.mean():.2f} to {poor.mean():.2f}."
+    assert verdict(good + 0.1 + poor / 9) == f"weft of all six is better than jaccard alone; {others}"
+    assert verdict(good) == f"weft of all six is not above jaccard alone; {others}"
+    assert verdict(poor) == f"weft of all six is below jaccard alone; {others}"
 
 
 def test_second_run_uses_the_cache(tmp_path):

@@ -23,9 +23,12 @@ METHODS = {
     "recknngraphccs": "RecKNNGraphCCs",
     "rkgraph": "RkGraph",
     "fg": "fusion graphs (FG)",
+    "weft": "weft",
 }
+OURS = "weft"  # the method that the others are compared with
 MEASURE = "ndcg@10"
 CUTOFF = 10  # of fusion graphs; methods that see one query at a time get as much of each list
+Columns = dict[str, dict[str, Any]]  # selection -> ranker or method -> value of each query
 
 
 @app.command()
@@ -60,35 +63,54 @@ def demo(
     opened = open_cache(cache, no_cache)
     with progress_bars() as progress:
         ranking = rank_collection(emoji(first), RANKERS, cache=opened, progress=progress)
-        rows = list(_rows(ranking, opened, progress))
+        columns = _columns(ranking, opened, progress)
     typer.echo(f"{ranking.collection.about}; each one a query, {MEASURE.upper()}:\n")
-    print_table(["", *SELECTIONS], rows)
-    typer.echo(f"▲ FG is better than this, ▼ worse, • no difference (paired t-test, 99 %); L = {CUTOFF}.\n")
+    print_table(["", *SELECTIONS], list(_rows(columns)))
+    typer.echo(f"▲ {OURS} is better than this, ▼ worse, • no difference (paired t-test, 99 %); FG: L = {CUTOFF}.")
+    typer.echo(_verdict(columns) + "\n")
     if serving:
         _serve(ranking, opened, host, port)
 
 
-def _rows(ranking: "Ranking", cache: "Cache", progress: Any) -> Iterator[list[str]]:
-    """Yield the rows of the table: the rankers, then the methods."""
-    from rankloom.evaluation import compare
-
+def _columns(ranking: "Ranking", cache: "Cache", progress: Any) -> Columns:
+    """Return the values of rankers and methods on each selection."""
     names = [*RANKERS, *METHODS]
     table = _Measured(ranking, cache)
-    columns = []
-    for number, rankers in enumerate(SELECTIONS.values()):
-        values = {}
+    columns: Columns = {}
+    for number, (selection, rankers) in enumerate(SELECTIONS.items()):
+        columns[selection] = {}
         for done, name in enumerate(names):
             progress("Comparing methods", number * len(names) + done, len(SELECTIONS) * len(names))
             if name in METHODS or name in rankers:
-                values[name] = table.values(name, rankers)
-        columns.append(values)
+                columns[selection][name] = table.values(name, rankers)
     progress("Comparing methods", 1, 1)
-    for name in names:
+    return columns
+
+
+def _rows(columns: Columns) -> Iterator[list[str]]:
+    """Yield the rows of the table: the rankers, then the methods."""
+    from rankloom.evaluation import compare
+
+    for name in (*RANKERS, *METHODS):
         row = [METHODS.get(name, name)]
-        for values in columns:
-            symbol = "" if name == "fg" or name not in values else compare(values["fg"], values[name]).symbol
+        for values in columns.values():
+            symbol = "" if name == OURS or name not in values else compare(values[OURS], values[name]).symbol
             row.append(f"{values[name].mean():.4f} {symbol}".rstrip() if name in values else "")
         yield row
+
+
+def _verdict(columns: Columns) -> str:
+    """Return a sentence on all rankers together: whether fusing them beats the best one alone."""
+    from rankloom.evaluation import compare
+
+    selection, values = next(iter(columns.items()))
+    best = max(RANKERS, key=lambda name: float(values[name].mean()))
+    others = [float(values[name].mean()) for name in RANKERS if name != best]
+    verdict = {"better": "is better than", "tie": "is not above", "worse": "is below"}
+    outcome = verdict[compare(values[OURS], values[best]).verdict]
+    return (
+        f"{OURS} of {selection} {outcome} {best} alone; the other rankers have {min(others):.2f} to {max(others):.2f}."
+    )
 
 
 class _Measured:
@@ -106,7 +128,7 @@ class _Measured:
         from rankloom.io.cache import digest_bytes
         from rankloom.version import __version__
 
-        key = digest_bytes(repr(("demo 3", __version__, self._digest, name, rankers, MEASURE)).encode())
+        key = digest_bytes(repr(("demo 4", __version__, self._digest, name, rankers, MEASURE)).encode())
         found = self._cache.load(key)
         if found is not None and "values" in found and found["values"].shape == (len(self._labels),):
             return found["values"]
