@@ -138,7 +138,11 @@ def test_shuffled_items_do_not_leak_their_classes_through_ties(tmp_path, monkeyp
 def test_items_of_files_keep_their_order(tmp_path):
     write_runs(tmp_path)
     found = run(runs_spec(), tmp_path / "r", base=tmp_path, cache=Cache(None))
-    assert any("come from files" in note for note in found.about["notes"])
+    assert any("there are no classes" in note for note in found.about["notes"])
+    np.savez(tmp_path / "d.npz", vectors=np.ones((150, 2)), ids=[f"digit-{number:04d}" for number in range(150)])
+    spec = Experiment.from_dict({**SMALL, "rankers": {"m": "vectors(path=d.npz)"}, "methods": ["rrf"], "curve": []})
+    found = run(spec, tmp_path / "s", base=tmp_path, cache=Cache(None))
+    assert any("m come from files" in note for note in found.about["notes"])
 
 
 def test_records_and_results_round_trip(results, tmp_path):

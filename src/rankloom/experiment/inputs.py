@@ -156,6 +156,8 @@ def _check_fit(ranker: Ranker, collection: Collection) -> None:
 
 def _ordered(collection: Collection, by_file: Sequence[str], experiment: Experiment) -> tuple[Collection, str]:
     """Return the collection in the order it is ranked in, and a sentence about it; `by_file` are rankers."""
+    if collection.labels is None:
+        return collection, "The items keep their order: there are no classes that it could follow."
     if not experiment.shuffle:
         return collection, "The items keep their order (shuffle = false), which decides ties."
     if by_file:

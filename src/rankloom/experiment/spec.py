@@ -91,8 +91,8 @@ class Experiment:
     repeats : int
         Number of timed runs of fusion graphs; 0 skips them.
     shuffle : bool
-        Whether to shuffle the items before they are ranked: a given order often follows the classes, and ties are
-        ordered by number.
+        Whether to shuffle labeled items before they are ranked: a given order often follows the classes, and ties
+        are ordered by number.
     seed : int
         Seed of the shuffle and of the randomization test.
 
