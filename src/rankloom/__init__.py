@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 from rankloom.aggregate import METHODS, WeftIndex, fuse, register_method
 from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.align import align
-from rankloom.errors import IndexFileError, InputError, MissingExtraError, RankloomError, UnknownNameError
+from rankloom.errors import (
+    IndexFileError,
+    InputError,
+    MissingExtraError,
+    RankloomError,
+    RankloomWarning,
+    UnknownNameError,
+)
 from rankloom.evaluation import compare, correlation, evaluate, register_measure, select
 from rankloom.fusion_graph import (
     COMPARATORS,
@@ -42,6 +49,7 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "RankloomError",
+    "RankloomWarning",
     "Ranks",
     "UnknownNameError",
     "WeftIndex",

@@ -8,13 +8,13 @@ import numpy as np
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ids, Ranks
 
-#: How to treat a query that some rankers have no list for.
 #: The ranks of several rankers, in order or by name.
 RankerLists = Sequence[Ranks] | Mapping[str, Ranks]
+#: How to treat a query that some rankers have no list for.
 Missing = Literal["error", "drop", "empty"]
 
 
-class AlignedRanks(list[Ranks]):
+class AlignedRanks(tuple[Ranks, ...]):
     """Ranks over one numbering of items and one of queries, as returned by `align`; aligning them again is free."""
 
 

@@ -7,6 +7,8 @@
     │   └── UnknownNameError (also a KeyError)      a name or id that does not exist
     ├── IndexFileError (also an OSError)            an index on disk that cannot be used
     └── MissingExtraError (also an ImportError)     an optional package that is not installed
+
+    RankloomWarning (a UserWarning)                 input that is probably not as intended; the work goes on
 """
 
 import difflib

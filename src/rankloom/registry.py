@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -106,7 +106,8 @@ class Registry(Mapping[str, T], Generic[T]):
         try:
             self.register(point.name)(point.load())
         except Exception as error:  # the plug-in may raise anything
-            warnings.warn(f"Skipped the plug-in {point.name!r} ({point.value}): {error}", stacklevel=4)
+            message = f"Skipped the plug-in {point.name!r} ({point.value}): {error}"
+            warnings.warn(message, RankloomWarning, stacklevel=4)
 
     def __getitem__(self, name: str) -> T:
         known = self._all()

@@ -42,13 +42,13 @@ def compare(
     """
     from rankloom.evaluation import compare_many
 
+    if len({ours, *theirs}) <= len(theirs):
+        raise InputError("Give each run once.")
     with progress_bars() as progress:
         truth, measure = Truth(qrels, labels), str(Measure.parse(measure))
         read = read_all([ours, *theirs], format, duplicates, progress)
         first, *rest = [one[measure] for one in truth.per_query(read, [measure], ties)]
     others = dict(zip(map(str, theirs), rest, strict=True))
-    if len(others) < len(rest) or str(ours) in others:
-        raise InputError("Give each run once.")
     found = compare_many(first, others, test=test, alpha=alpha, correction=correction, seed=seed)
     rows = {str(ours): {measure: float(first.mean())}}
     for name, one in found.items():

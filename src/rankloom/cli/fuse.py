@@ -62,7 +62,7 @@ def fuse(
         typer.Option(
             metavar="RUN",
             help="The lists of the collection's own items, one file for each ranker in the same order, "
-            "if the runs are external queries for fg. Takes several files, up to the next option. "
+            "if the runs are external queries for fg, weft or vote. Takes several files, up to the next option. "
             "By default, the runs are those lists.",
             show_default=False,
             readable=False,

@@ -1,6 +1,6 @@
 """`rankloom index`: build a fusion-graph index."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -20,6 +20,7 @@ from rankloom.cli.app import (
 )
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.graph import GRAPH_NORMS
+from rankloom.fusion_graph.normalize import Absent
 from rankloom.fusion_graph.weave import WEIGHTINGS
 
 
@@ -38,6 +39,9 @@ def index(
     ] = "max",
     comparator: Annotated[str, typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}.")] = "wgu",
     weighting: Annotated[str, typer.Option(help=f"How lists become weights: {either(WEIGHTINGS)}.")] = "paper",
+    absent: Annotated[
+        str, typer.Option(help=f"Where Eq. 1 places items that have no list: {either(get_args(Absent))}.")
+    ] = "first",
     keep_scores: Annotated[bool, typer.Option(help="Keep scores, for virtual positions of external queries.")] = True,
     format: Format = None,
     duplicates: Duplicates = "error",
@@ -71,6 +75,7 @@ def index(
             graph_norm=graph_norm,
             comparator=comparator,
             weighting=weighting,
+            absent=absent,  # type: ignore[arg-type]
             keep_scores=keep_scores,
             threads=threads,
             progress=progress,

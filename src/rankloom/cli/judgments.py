@@ -72,7 +72,7 @@ def _common(runs: Sequence[Any]) -> list[Any]:
     if common[0].n_queries < largest:
         note = f"Note: only the {common[0].n_queries} queries in every run count; a run has up to {largest}."
         typer.echo(note, err=True)
-    return common
+    return list(common)
 
 
 def run_names(runs: Sequence[Path]) -> list[str]:

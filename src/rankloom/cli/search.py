@@ -96,7 +96,7 @@ def search(
             k,
             items=items or None,
             comparator=comparator,
-            virtual=virtual if runs else None,
+            virtual=virtual,
             missing=missing,  # type: ignore[arg-type]
             threads=threads,
             progress=progress,

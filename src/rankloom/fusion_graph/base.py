@@ -185,6 +185,10 @@ class CollectionIndex(ABC):
         arrays, meta = open_folder(Path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
         return cls._opened(arrays, meta, verify=verify, path=Path(path))
 
+    def in_memory(self) -> Self:
+        """Return the same index with its arrays in memory: it no longer depends on the files it was opened from."""
+        return type(self)(self.settings, {name: frozen(array.copy()) for name, array in self._arrays.items()})
+
     def _number(self, item: int | str) -> int:
         if isinstance(item, str):
             if self.item_ids is None:

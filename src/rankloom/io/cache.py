@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, RankloomWarning
 from rankloom.io.atomic_file import atomic_write, make_folder
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, stacklevel=4)
+    warnings.warn(message, RankloomWarning, stacklevel=4)
 
 
 @dataclass(frozen=True, slots=True)

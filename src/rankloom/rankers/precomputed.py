@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.io import read_ids, read_matrix, read_ranks
 from rankloom.io.cache import Cache
 from rankloom.io.rows import Duplicates, check_duplicates_policy
@@ -197,8 +197,9 @@ def _is_worst(values: NDArray[Any], own: int, meaning: Meaning) -> bool:
 
 def _warn_of_order(path: FilePath) -> None:
     warnings.warn(
-        f"{path} has no ids: its rows are taken in the order of the collection. To match them by id, give list_file, "
-        "a file with an id on each line.",
+        f"{path} has no ids: its rows are assumed to be in the order of the collection. To match them by id, give "
+        "list_file, a file with one id per line.",
+        RankloomWarning,
         stacklevel=3,
     )
 

@@ -150,7 +150,7 @@ class Library:
 
         Its arrays are copied to memory: the system kills a process that reads a mapped file which was cut.
         """
-        index = _in_memory(index)
+        index = index.in_memory()
         ids = index.item_ids or Ids(map(str, range(index.n_items)))
         defaults = Choice((), cutoff=index.settings.cutoff, comparator=index.settings.comparator)
         about = f"An index of {index.n_items} items, built from {index.settings.n_rankers} rankers"
@@ -317,14 +317,6 @@ class Library:
             graph = index.graph(list(self.lists(query, choice).values()))
         other = index.graph(item)
         return Compared(graph, other, explain(graph, other, choice.comparator))
-
-
-def _in_memory(index: FusionIndex) -> FusionIndex:
-    """Return an index whose arrays do not depend on files."""
-    arrays = {name: array.copy() for name, array in index._arrays.items()}
-    for array in arrays.values():
-        array.flags.writeable = False  # as the mapped ones: kernels are compiled for either kind
-    return FusionIndex(index.settings, arrays)
 
 
 def default_rankers(collection: Collection) -> list[str]:
