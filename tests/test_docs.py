@@ -42,7 +42,8 @@ def test_the_python_lines_of_the_guide_run(tmp_path, monkeypatch):
     ranks = {f"r{i}": rl.Ranks.from_vectors(points, metric) for i, metric in enumerate(("l1", "l2", "cosine"), 1)}
     queries = {f"q{i}": ranks[f"r{i}"].rows([3, 4]) for i in (1, 2, 3)}
     names = {"rl": rl, **ranks, **queries}
-    exec(compile(blocks("python", "docs/guide.md")[0], "guide.md", "exec"), names)
+    for block in blocks("python", "docs/guide.md"):
+        exec(compile(block, "guide.md", "exec"), names)
     assert len(names["index"]) == 20
 
 
