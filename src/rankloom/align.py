@@ -107,11 +107,11 @@ def by_name(ranks: RankerLists, names: Sequence[str]) -> Sequence[Ranks]:
     if not given:
         return lists
     if not names:
-        raise InputError("The index was built without names of rankers; give the queries as a list, in the same order.")
+        raise InputError("The rankers of the collection have no names; give the queries as a list, in the same order.")
     for name in (*given, *names):
         if name not in names or name not in given:
-            wrong = "is not a ranker of the index" if name not in names else "has no lists"
-            raise InputError(f"The ranker {name!r} {wrong}; the index has {', '.join(names)}, got {', '.join(given)}.")
+            wrong = "is unknown" if name not in names else "has no lists"
+            raise InputError(f"The ranker {name!r} {wrong}; expected {', '.join(names)}, got {', '.join(given)}.")
     return [lists[given.index(name)] for name in names]
 
 

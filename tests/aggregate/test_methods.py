@@ -101,3 +101,18 @@ def test_fg_matches_rows_to_items_if_only_items_have_ids():
         points[::-1], "l2", item_ids=reversed_ids
     )  # the same ranker, items numbered differently
     assert rl.fuse([one, other], "fg").to_dict() == rl.fuse([one, same], "fg").to_dict()
+
+
+def test_rankers_may_be_named_and_lists_given_as_dicts():
+    items = {"a": {"x": ["x", "y"], "y": ["y", "x"]}, "b": {"x": ["x", "y"], "y": ["y", "x"]}}
+    queries = {"b": {"q": ["y", "x"]}, "a": {"q": ["x", "y"]}}
+    expected = rl.fuse([queries["b"], queries["a"]], "fg", 2, collection=[items["b"], items["a"]])
+    assert rl.fuse(queries, "fg", 2, collection=items).to_dict() == expected.to_dict()
+    with pytest.raises(rl.InputError, match="The ranker 'c' is unknown; expected b, a, got a, c"):
+        rl.fuse(queries, "fg", 2, collection={"a": items["a"], "c": items["b"]})
+
+
+@pytest.mark.parametrize("method", [[], None, 3])
+def test_a_method_that_is_not_a_name_is_an_error(method):
+    with pytest.raises(rl.InputError, match="The method must be a name, or a name with options"):
+        rl.fuse([{"q": ["a"]}], method)

@@ -89,3 +89,14 @@ def test_invalid_input_is_one_sentence(item_runs, query_runs, tmp_path):
         assert message in sentence(run("fuse", *arguments, "-o", out)), arguments
     assert not out.exists()
     assert "no" in sentence(run("fuse", *query_runs, "--method", "rrf", "-o", tmp_path / "no" / "out.run"))
+
+
+def test_named_runs_are_matched_to_the_collection_by_name(item_runs, query_runs, tmp_path):
+    straight, swapped = tmp_path / "1.run", tmp_path / "2.run"
+    run("fuse", *query_runs, "--method", "vote", "--collection", *item_runs, "-o", straight)
+    queries, items = (
+        [f"{name}={path}" for name, path in zip("ab", runs, strict=True)] for runs in (query_runs, item_runs)
+    )
+    done = run("fuse", *queries, "--method", "vote", "--collection", *reversed(items), "-o", swapped)
+    assert done.exit_code == 0, done.output
+    assert straight.read_bytes() == swapped.read_bytes()

@@ -34,7 +34,7 @@ def test_named_rankers_are_matched_by_name(item_runs, query_runs, tmp_path):
     run("search", path, f"dense={query_runs[1]}", f"bm25={query_runs[0]}", "-o", swapped)
     assert straight.read_bytes() == swapped.read_bytes()
     wrong = run("search", path, f"image={query_runs[1]}", f"bm25={query_runs[0]}")
-    assert "The ranker 'image' is not a ranker of the index" in sentence(wrong)
+    assert "The ranker 'image' is unknown; expected bm25, dense" in sentence(wrong)
 
 
 def test_all_rankers_are_named_or_none(item_runs, tmp_path):

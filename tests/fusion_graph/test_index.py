@@ -635,8 +635,8 @@ def test_rankers_by_name_may_come_in_any_order(two_rankers, tmp_path):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("text", "images"), "The ranker 'images' is not a ranker of the index; the index has text, image"),
-        (("text",), "The ranker 'image' has no lists; the index has text, image, got text"),
+        (("text", "images"), "The ranker 'images' is unknown; expected text, image, got text, images"),
+        (("text",), "The ranker 'image' has no lists; expected text, image, got text"),
     ],
 )
 def test_a_ranker_of_another_name_is_an_error(two_rankers, names, message):
@@ -644,7 +644,7 @@ def test_a_ranker_of_another_name_is_an_error(two_rankers, names, message):
     asked = {name: queries.get(name, queries["text"]) for name in names}
     with pytest.raises(InputError, match=message):
         FusionIndex.build(items).search(asked)
-    with pytest.raises(InputError, match="built without names of rankers"):
+    with pytest.raises(InputError, match="have no names"):
         FusionIndex.build(list(items.values())).search(asked)
 
 

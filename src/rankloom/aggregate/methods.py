@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
-from rankloom.align import Missing, align, align_collection
+from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry
@@ -114,11 +114,11 @@ def register_method(name: str, *, needs: Needs = "queries", answers_external: bo
 
 
 def fuse(
-    ranks: Sequence[Ranks],
+    ranks: RankerLists,
     method: str | Call,
     k: int = 10,
     *,
-    collection: Sequence[Ranks] | None = None,
+    collection: RankerLists | None = None,
     missing: Missing | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -128,8 +128,9 @@ def fuse(
 
     Parameters
     ----------
-    ranks : sequence of Ranks
-        One for each ranker. Ranks with ids are matched by id; others must share one numbering of the items.
+    ranks : sequence of Ranks, or {name: Ranks}
+        One for each ranker. Ranks with ids are matched by id; others must share one numbering of the items. Lists may
+        be given as dicts, as `Ranks.from_dict` takes them.
     method : str
         A name in `METHODS`, optionally with options: ``rrf(constant=20)``.
     k : int
@@ -160,5 +161,7 @@ def fuse(
     ['b', 'a', 'd']
     """
     fusion: Fusion = METHODS.make(method, **options)
+    names, lists = split_names(ranks)
+    items = None if collection is None else by_name(collection, names)
     with running(threads, progress):
-        return fusion(ranks, whole_number("k", k), collection, missing)
+        return fusion(lists, whole_number("k", k), items, missing)

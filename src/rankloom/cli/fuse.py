@@ -21,6 +21,7 @@ from rankloom.cli.app import (
     either,
     progress_bars,
     read_all,
+    split_names,
     write,
 )
 from rankloom.errors import InputError
@@ -102,11 +103,18 @@ def fuse(
         )
     with progress_bars() as progress:
         kind = "collection" if as_collection else None
-        ranks = read_all(runs, format, duplicates, progress, None if collection else kind)
-        items = read_all(collection, format, duplicates, progress, kind) if collection else None
+        ranks = _read_named(runs, format, duplicates, progress, None if collection else kind)
+        items = _read_named(collection, format, duplicates, progress, kind) if collection else None
         given: Any = {"missing": missing, "threads": threads, "progress": progress, **_parsed(options or [])}
         fused = fuse(ranks, call, k, collection=items, **given)
     write(fused, output, tag)
+
+
+def _read_named(runs: list[Path], format: str | None, duplicates: str, progress: Any, kind: str | None) -> Any:
+    """Read runs, by name if they are written NAME=FILE."""
+    names, paths = split_names(runs)
+    ranks = read_all(paths, format, duplicates, progress, kind)
+    return dict(zip(names, ranks, strict=True)) if names else ranks
 
 
 def _parsed(options: list[str]) -> dict[str, Any]:

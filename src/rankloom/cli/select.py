@@ -8,7 +8,7 @@ import typer
 
 from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, progress_bars, read_all
 from rankloom.cli.judgments import AsJson, Depth, Kind, Labels, OneMeasure, Qrels, RunsToJudge, Ties, Truth, run_names
-from rankloom.errors import InputError
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import ESTIMATES, Measure
 
 
@@ -61,6 +61,8 @@ def _estimated(names: Sequence[str], read: Sequence[Any], kind: str) -> dict[str
 
     try:
         return estimate_all(dict(zip(names, read, strict=True)), kind=kind)
+    except UnknownNameError:
+        raise
     except InputError as error:
         raise InputError(
             f"Without --qrels or --labels the runs must be the lists of a collection's own items. {error}"

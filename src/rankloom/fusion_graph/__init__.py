@@ -3,6 +3,7 @@
 from rankloom.fusion_graph.compare import COMPARATORS, check_comparator, register_comparator
 from rankloom.fusion_graph.graph import Explanation, FusionGraph
 from rankloom.fusion_graph.index import FusionIndex
+from rankloom.fusion_graph.normalize import reposition
 from rankloom.fusion_graph.weave import WEIGHTINGS, register_weighting
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "check_comparator",
     "register_comparator",
     "register_weighting",
+    "reposition",
 ]

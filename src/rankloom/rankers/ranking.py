@@ -254,7 +254,7 @@ def _check_part(collection: Collection, name: str, part: str) -> None:
     try:
         collection.part(part)
     except UnknownNameError as error:
-        raise InputError(f"The ranker {name!r} needs {part}, which these items lack. {error}") from None
+        raise InputError(f"The ranker {name!r} needs {part}, which these items lack.") from error
 
 
 def _lists_queries_only(ranker: Ranker) -> bool:

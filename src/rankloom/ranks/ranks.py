@@ -338,7 +338,8 @@ class Ranks:
         if self.query_ids is None or self.item_ids is None:
             if self.n_queries != self.n_items:
                 raise InputError(
-                    f"Collection ranks have a row for each item; got {self.n_queries} rows and {self.n_items} items."
+                    f"Collection ranks have a row for each item; got {self.n_queries} rows and {self.n_items} items. "
+                    f"{NEEDS_COLLECTION}"
                 )
             ids = self.query_ids if self.item_ids is None else self.item_ids
             return self.replaced(item_ids=ids, query_ids=ids, kind="collection")
