@@ -9,7 +9,7 @@ KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize 
   $(patsubst %,tests/rankers/test_%.py,bag_of_words word_graph word_movers)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test plain fuzz check format lint types imports bench docs clean
+.PHONY: help demo test plain fuzz check format lint types imports bench effectiveness docs clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -53,6 +53,9 @@ imports: $(READY)
 
 bench: $(READY) ## Measure speed and memory against yardsticks taken in the same run
 	$(BIN)/python benchmarks/run.py
+
+effectiveness: $(READY) ## Measure the methods on all collections in RANKLOOM_DATA; an hour, resumes
+	$(BIN)/python experiments/effectiveness.py results/effectiveness
 
 docs: $(READY) ## Write the pages anew that are made from the code
 	$(BIN)/python docs/make_pages.py
