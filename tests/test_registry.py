@@ -90,7 +90,12 @@ def test_an_option_annotated_as_a_path_must_be_the_path_of_a_file():
         "digits": [],
     }
     found = {name: file_options(RANKERS[name]) for name in ("file", "matrix", "wmd", "vectors")}
-    assert found == {"file": ["path", "items"], "matrix": ["path"], "wmd": ["vectors"], "vectors": ["path"]}
+    assert found == {
+        "file": ["path", "items", "list_file"],
+        "matrix": ["path", "list_file"],
+        "wmd": ["vectors"],
+        "vectors": ["path", "list_file"],
+    }
     for value in (2024, True, ("a", "b")):
         with pytest.raises(InputError, match="qrels of the collection 'files' must be the path of a file; got"):
             COLLECTIONS.make("files", qrels=value)

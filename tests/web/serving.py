@@ -1,10 +1,12 @@
 """A server in a separate process, started as a user would."""
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,3 +80,9 @@ def started(code, *arguments):
         reader.join(10)
         process.stdout.close()
         process.stderr.close()
+
+
+def in_a_loop(coroutine):
+    """Run a coroutine in a thread of its own: a browser may keep a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

@@ -1,8 +1,7 @@
 """Which responses are cached, and how much memory they count for."""
 
-import asyncio
-
 import pytest
+from serving import in_a_loop
 
 from rankloom.web.response_cache import MAX_RESPONSE_BYTES, MAX_URL_BYTES, ResponseCache
 
@@ -30,7 +29,7 @@ def responses(app, *requests):
         for method, path, query in requests:
             await app({"type": "http", "method": method, "path": path, "query_string": query}, None, send)
 
-    asyncio.run(request_all())
+    in_a_loop(request_all())
     return sent
 
 

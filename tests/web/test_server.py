@@ -1,6 +1,5 @@
 """The server with slow, broken and vanishing clients, and its shutdown."""
 
-import asyncio
 import http.client
 import json
 import os
@@ -17,7 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 from hostile_images import endless_comment, many_scans
-from serving import BRIEF, IMPATIENT, SLOW, server, started
+from serving import BRIEF, IMPATIENT, SLOW, in_a_loop, server, started
 from typer.testing import CliRunner
 
 import rankloom as rl
@@ -153,7 +152,7 @@ def test_disconnect_during_an_upload_is_not_logged(caplog, library):
 
     headers = [(b"host", b"localhost"), (b"content-type", b"image/png")]
     scope = {"type": "http", "method": "POST", "path": "/upload.json", "query_string": b"", "headers": headers}
-    asyncio.run(make_app(library)(scope, receive, send))
+    in_a_loop(make_app(library)(scope, receive, send))
     assert sent[0]["status"] == 400
     assert caplog.records == []
 

@@ -118,7 +118,7 @@ def reposition(
 
     >>> some = Ranks([[0, 1, 2, 3], [1, 2, 3, 0], [-1, -1, -1, -1], [3, 0, 1, 2]])
     >>> reposition(some).items[0], reposition(some, absent="last").items[0]
-    (array([0, 2, 1, 3], dtype=int32), array([0, 3, 1, 2], dtype=int32))
+    (array([0, 2, 1, 3], dtype=int32), array([0, 1, 3, 2], dtype=int32))
     """
     from rankloom._kernels import lists as kernels
 
