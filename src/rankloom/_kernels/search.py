@@ -34,26 +34,22 @@ def compiled(function: Callable[[float, float, float], float]) -> Any:
         raise InputError(f"{function.__name__} must be plain arithmetic that numba compiles: {reason}") from None
 
 
-WGU, MCS, OTHER = range(3)  # kinds of comparators: two are inlined in the kernel, which saves a tenth of the time
+WGU, MCS, OTHER = range(3)  # kinds of comparators: two are inlined, which saves a tenth of the time
 
 
 @njit(cache=True, nogil=True)
 def compare_sizes(kind, compare, common, size, other):
-    """Return the similarity of two graphs."""
-    if kind == WGU:
-        return common / (size + other - common) if common != 0.0 else 0.0
-    if kind == MCS:
-        return common / max(size, other) if common != 0.0 else 0.0
+    """Return the similarity of two graphs; `compare` is None for the comparators that are written out here."""
+    if compare is None:
+        return common / (size + other - common if kind == WGU else max(size, other))
     return compare(common, size, other)
 
 
 @njit(cache=True, nogil=True)
 def is_below(kind, compare_bound, common, size, other, floor):
     """Return True if graphs that share at most `common` are less similar than `floor`."""
-    if kind == WGU:
-        return common < floor * (size + other - common)
-    if kind == MCS:
-        return common < floor * max(size, other)
+    if compare_bound is None:
+        return common < floor * (size + other - common if kind == WGU else max(size, other))
     return compare_bound(common, size, other) < floor
 
 
@@ -221,8 +217,8 @@ def search(
 ):
     """Search with the graphs of `rows[start:stop]` and write the results to rows `into[start:stop]` of `out`.
 
-    `inside` is True if graph q is that of item q; `compare` and `compare_bound` are the comparator and its bound, used
-    if `kind` is OTHER; `slot` and `seen` are scratch, reused between calls.
+    `inside` is True if graph q is that of item q; `compare` and `compare_bound` are the comparator and its bound, None
+    unless `kind` is OTHER (numba then leaves their branches out); `slot` and `seen` are scratch, reused between calls.
     """
     side = widest(rows[start:stop], graphs.ptr) + 1
     M = np.empty(side * side, np.float64)

@@ -252,7 +252,8 @@ class FusionIndex(CollectionIndex):
         graph = (graphs, norms, graphs is self._woven)
         collection = (self._woven, self._arrays["norms"], self._postings, self._order.numbers, self._room)
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
-        method = (self.settings.graph_norm == "minmax", kind, compiled(chosen.similarity), compiled(chosen.bound))
+        called = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (None, None)
+        method = (self.settings.graph_norm == "minmax", kind, *called)
 
         def kernel(start: int, stop: int, rows: Int32s, into: Int32s, *scratch_and_results: Array) -> None:
             search(start, stop, rows, into, *graph, *collection, *method, *scratch_and_results)
