@@ -24,6 +24,7 @@ from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
 from rankloom.errors import RankloomWarning
 from rankloom.fusion_graph import compare
 from rankloom.fusion_graph.index import FusionIndex, Settings
+from rankloom.ranks.checks import NEEDS_COLLECTION
 from strategies import collections, ranks
 
 COMPARATORS = st.sampled_from(["wgu", "mcs"])
@@ -482,7 +483,11 @@ TWO = [Ranks([[0, 1], [1, 0]]), Ranks([[1, 0], [0, 1]])]
         (TWO, {"cutoff": 0}, "cutoff must be a whole number, at least 1; got 0."),
         (TWO, {"cutoff": 5, "depth": 4}, "depth must be at least cutoff; got 4 and 5."),
         (TWO, {"threads": 0}, "threads must be a whole number, at least 1; got 0."),
-        ([Ranks([[0, 1]])], {}, "Collection ranks have a row for each item; got 1 rows and 2 items."),
+        (
+            [Ranks([[0, 1]])],
+            {},
+            f"Collection ranks have a row for each item; got 1 rows and 2 items. {NEEDS_COLLECTION}",
+        ),
         (
             [Ranks([[0]]), *TWO],
             {},
