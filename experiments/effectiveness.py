@@ -56,6 +56,7 @@ QUERY_COLUMNS = {
     "weft, agreement": "weft(weights=agreement)",
     "**vote**": "vote",
 }
+SWEPT = ("RkGraph", "RecKNN", "SCA")  # also at the best number of neighbors
 ALPHA, TOLERANCE = 0.01, 0.002
 MAIN, RECALL = "ndcg@10", "recall@100"
 
@@ -193,6 +194,16 @@ def _advice(items, queries):
         yield bullet(
             "**To find items like an item** (images among images, documents among documents): `weft`. Mean NDCG@10 "
             f"{ours:.3f}; RRF {rrf:.3f}, FG {fg:.3f}, the best single ranker {single:.3f}."
+        )
+        swept = []
+        for title in SWEPT:
+            best, default = (
+                fmean(one.mean(ITEM_COLUMNS[name]) for one in items.values()) for name in (f"{title}, best", title)
+            )
+            swept.append(f"{title} {best:.3f} (default {default:.3f})")
+        yield bullet(
+            "**With labels to choose the number of neighbors by**, graph methods come close: "
+            f"{', '.join(swept)}. It should fit the size of the classes."
         )
     if queries:
         ours, rrf, weft, fg = (
