@@ -71,14 +71,8 @@ def run_blocks(
 ) -> None:
     """Call ``work(start, stop)`` for blocks that cover rows 0 to n.
 
-    Parameters
-    ----------
-    work : callable
-        Must release the GIL (a `nogil` kernel) to benefit from threads.
-    stage : str
-        The stage reported to `progress`.
-    threads, progress
-        By default those of the enclosing `running`.
+    `work` must release the GIL (a `nogil` kernel) to benefit from threads. `progress` is called with the stage, the
+    rows done and their number. By default, threads and progress are those of the enclosing `running`.
     """
     around = _running()
     progress = progress or around.progress

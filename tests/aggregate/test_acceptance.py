@@ -9,21 +9,22 @@ import pytest
 import rankloom as rl
 
 PIX, PROJ, HOG = "pix", "proj", "hog"
-FIGURES = {
-    #             all three, pix + proj, pix + hog
-    "combsum": (0.8571, 0.8616, 0.8535),
-    "combmed": (0.8571, 0.8616, 0.8535),
-    "combmnz": (0.8640, 0.8633, 0.8562),
-    "combmax": (0.8511, 0.8596, 0.8523),
-    "combanz": (0.8388, 0.8571, 0.8481),
-    "combmin": (0.8046, 0.8502, 0.8328),
-    "rlsim": (0.7440, 0.8325, 0.8102),
-    "borda": (0.8591, 0.8672, 0.8483),
-    "rrf": (0.8663, 0.8671, 0.8504),
-    "mra": (0.8656, 0.8662, 0.8501),
-    "condorcet": (0.8430, 0.8634, 0.8462),
-    "kemeny": (0.8138, 0.8521, 0.8310),
-}
+#: Of all three, pix + proj, and pix + hog.
+TABLE = """
+combsum   0.8571 0.8616 0.8535
+combmed   0.8571 0.8616 0.8535
+combmnz   0.8640 0.8633 0.8562
+combmax   0.8511 0.8596 0.8523
+combanz   0.8388 0.8571 0.8481
+combmin   0.8046 0.8502 0.8328
+rlsim     0.7440 0.8325 0.8102
+borda     0.8591 0.8672 0.8483
+rrf       0.8663 0.8671 0.8504
+mra       0.8656 0.8662 0.8501
+condorcet 0.8430 0.8634 0.8462
+kemeny    0.8138 0.8521 0.8310
+"""
+FIGURES = {name: tuple(map(float, values)) for name, *values in map(str.split, TABLE.strip().splitlines())}
 RANKERS = [(PIX, PROJ, HOG), (PIX, PROJ), (PIX, HOG)]
 CASES = [(names, method, figure) for method, row in FIGURES.items() for names, figure in zip(RANKERS, row, strict=True)]
 

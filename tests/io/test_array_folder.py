@@ -1,7 +1,6 @@
 """Folders of arrays: saved atomically, and opened only if unchanged."""
 
 import errno
-import io
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from faults import fill_disk
 from rankloom import IndexFileError, InputError
 from rankloom.io import array_folder as folder
 from rankloom.io.array_folder import META, SMALL, open_folder, save_folder
@@ -417,22 +417,7 @@ def test_opening_during_a_save_in_another_thread_is_consistent(tmp_path):
 
 
 def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch):
-    class Full(io.FileIO):
-        """A file on a disk that has room for 200 bytes."""
-
-        def write(self, data):
-            if self.tell() + len(data) > 200:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return super().write(data)
-
-    opened_path = Path.open
-    monkeypatch.setattr(
-        Path,
-        "open",
-        lambda path, mode="r", *more, **options: (
-            io.BufferedWriter(Full(path, "wb")) if mode == "wb" else opened_path(path, mode, *more, **options)
-        ),
-    )
+    fill_disk(monkeypatch, 200)
     with pytest.raises(IndexFileError, match=r"Cannot write an index at .*: No space left on device."):
         save_folder(tmp_path / "x", {"a": np.arange(50_000)}, METADATA)
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,4 @@
-import errno
 import gzip
-import io
 import os
 import subprocess
 import sys
@@ -9,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from faults import fill_disk
 from rankloom import InputError, Ranks, write_run
 from rankloom.io import atomic_file, atomic_write, write_npz
 
@@ -147,23 +146,8 @@ def test_a_loop_of_links_is_an_input_error(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.txt", "x.txt.gz", "x.npz"])
 def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch, name):
-    class Full(io.FileIO):
-        """A file on a disk that has room for 100 bytes."""
-
-        def write(self, data):
-            if self.tell() + len(data) > 100:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return super().write(data)
-
     (tmp_path / name).write_text("old")
-    opened = Path.open
-    monkeypatch.setattr(
-        Path,
-        "open",
-        lambda path, mode="r", *more, **options: (
-            io.BufferedWriter(Full(path, "wb")) if mode == "wb" else opened(path, mode, *more, **options)
-        ),
-    )
+    fill_disk(monkeypatch, 100)
     ranks = Ranks.from_vectors(np.random.default_rng(0).normal(size=(50, 3)))
     with pytest.raises(InputError, match=f"Cannot write .*{name}: No space left on device."):
         write_npz(ranks, tmp_path / name) if name == "x.npz" else write_run(ranks, tmp_path / name)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloom import Ids, InputError, Ranks, UnknownNameError, align
+from faults import error_of
+from rankloom import Ids, Ranks, UnknownNameError, align
 from rankloom.io import read_qrels, read_run, read_runs, write_run
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -23,12 +24,6 @@ def file_of(tmp_path, text, name="a.trec"):
 
 def lists(ranks):
     return {query: list(row) for query, row in ranks.to_dict().items()}
-
-
-def error_of(read, *args, **options):
-    with pytest.raises(InputError) as caught:
-        read(*args, **options)
-    return str(caught.value)
 
 
 # reading runs

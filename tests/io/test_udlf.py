@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloom import Ids, InputError, Ranks, UnknownNameError
+from faults import error_of
+from rankloom import Ids, Ranks, UnknownNameError
 from rankloom.io import read_udlf_matrix, read_udlf_ranks, write_udlf_ranks
 
 DIGITS = Path(__file__).parents[2].parent / "shared" / "golden" / "udlf" / "inputs" / "digits300"
@@ -18,12 +19,6 @@ def file_of(tmp_path, text, name="lists.txt"):
     path = tmp_path / name
     path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
     return path
-
-
-def error_of(read, *args, **options):
-    with pytest.raises(InputError) as caught:
-        read(*args, **options)
-    return str(caught.value)
 
 
 # ranked lists

@@ -119,9 +119,9 @@ def fuse(
     k: int = 10,
     *,
     collection: RankerLists | None = None,
-    missing: Missing | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    missing: Missing | None = None,
     **options: Any,
 ) -> Ranks:
     """Fuse the ranks of several rankers into one list for each query.
@@ -141,10 +141,8 @@ def fuse(
     missing : {"error", "drop", "empty"}, optional
         What to do with a query that some ranker has no list for; an error by default. Does not apply to the items of
         a collection: an item without a list has an empty one.
-    threads : int, optional
-        Number of threads; by default all available CPUs. The result does not depend on it.
-    progress : callable, optional
-        Called with the stage, the number of rows done and the total.
+    threads, progress
+        As in `FusionIndex.build`.
     **options
         Options of the method.
 

@@ -7,23 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 from rankloom.aggregate import METHODS
-from rankloom.cli.app import (
-    AsCollection,
-    Duplicates,
-    Format,
-    K,
-    Missing,
-    Output,
-    Plugin,
-    Runs,
-    Threads,
-    app,
-    either,
-    progress_bars,
-    read_all,
-    split_names,
-    write,
-)
+from rankloom.cli import app as cli
 from rankloom.errors import InputError
 from rankloom.registry import parse_value
 
@@ -48,14 +32,14 @@ class _ManyCollections(TyperCommand):
         return super().parse_args(ctx, spread)
 
 
-@app.command(cls=_ManyCollections)
+@cli.app.command(cls=_ManyCollections)
 def fuse(
-    runs: Runs,
-    output: Output,
+    runs: cli.Runs,
+    output: cli.Output,
     method: Annotated[
         str,
         typer.Option(
-            help=f"Fusion method: {either(METHODS)}; with options as in rrf(constant=20).", show_default=False
+            help=f"Fusion method: {cli.either(METHODS)}; with options as in rrf(constant=20).", show_default=False
         ),
     ],
     collection: Annotated[
@@ -69,18 +53,18 @@ def fuse(
             readable=False,
         ),
     ] = None,
-    k: K = 100,
+    k: cli.K = 100,
     options: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An option of the method, such as cutoff=20. Repeatable."),
     ] = None,
-    as_collection: AsCollection = False,
-    missing: Missing = None,
-    format: Format = None,
-    duplicates: Duplicates = "error",
+    as_collection: cli.AsCollection = False,
+    missing: cli.Missing = None,
+    format: cli.Format = None,
+    duplicates: cli.Duplicates = "error",
     tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
-    threads: Threads = None,
-    plugin: Plugin = None,
+    threads: cli.Threads = None,
+    plugin: cli.Plugin = None,
 ) -> None:
     """Fuse the runs of several rankers into one.
 
@@ -101,19 +85,19 @@ def fuse(
         raise InputError(
             f"The method {call.name!r} {reason}: leave --collection out, and give the lists it needs as runs."
         )
-    with progress_bars() as progress:
+    with cli.progress_bars() as progress:
         kind = "collection" if as_collection else None
         ranks = _read_named(runs, format, duplicates, progress, None if collection else kind)
         items = _read_named(collection, format, duplicates, progress, kind) if collection else None
         given: Any = {"missing": missing, "threads": threads, "progress": progress, **_parsed(options or [])}
         fused = fuse(ranks, call, k, collection=items, **given)
-    write(fused, output, tag)
+    cli.write(fused, output, tag)
 
 
 def _read_named(runs: list[Path], format: str | None, duplicates: str, progress: Any, kind: str | None) -> Any:
     """Read runs, by name if they are written NAME=FILE."""
-    names, paths = split_names(runs)
-    ranks = read_all(paths, format, duplicates, progress, kind)
+    names, paths = cli.split_names(runs)
+    ranks = cli.read_all(paths, format, duplicates, progress, kind)
     return dict(zip(names, ranks, strict=True)) if names else ranks
 
 

@@ -4,50 +4,37 @@ from typing import Annotated, get_args
 
 import typer
 
-from rankloom.cli.app import (
-    AsCollection,
-    Duplicates,
-    Format,
-    Output,
-    Plugin,
-    Runs,
-    Threads,
-    app,
-    either,
-    progress_bars,
-    read_all,
-    split_names,
-)
+from rankloom.cli import app as cli
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.normalize import Absent
 from rankloom.fusion_graph.weave import WEIGHTINGS
 
 
-@app.command()
+@cli.app.command()
 def index(
-    runs: Runs,
-    output: Output,
+    runs: cli.Runs,
+    output: cli.Output,
     cutoff: Annotated[int, typer.Option(min=1, help="How much of each list makes up a graph: the paper's L.")] = 10,
     depth: Annotated[int, typer.Option(min=1, help="How much of each list is used for repositioning.")] = 1000,
     reposition: Annotated[bool, typer.Option(help="Move up items that also list the query (Eq. 1).")] = True,
     graph_norm: Annotated[
         str,
         typer.Option(
-            help=f"How weights are normalized, {either(GRAPH_NORMS)}: as in the paper, or as in the authors' program."
+            help=f"How weights are normalized, {cli.either(GRAPH_NORMS)}: as in the paper or in the authors' program."
         ),
     ] = "max",
-    comparator: Annotated[str, typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}.")] = "wgu",
-    weighting: Annotated[str, typer.Option(help=f"How lists become weights: {either(WEIGHTINGS)}.")] = "paper",
+    comparator: Annotated[str, typer.Option(help=f"How graphs are compared: {cli.either(COMPARATORS)}.")] = "wgu",
+    weighting: Annotated[str, typer.Option(help=f"How lists become weights: {cli.either(WEIGHTINGS)}.")] = "paper",
     absent: Annotated[
-        str, typer.Option(help=f"Where Eq. 1 places items that have no list: {either(get_args(Absent))}.")
+        str, typer.Option(help=f"Where Eq. 1 places items that have no list: {cli.either(get_args(Absent))}.")
     ] = "first",
     keep_scores: Annotated[bool, typer.Option(help="Keep scores, for virtual positions of external queries.")] = True,
-    format: Format = None,
-    duplicates: Duplicates = "error",
-    as_collection: AsCollection = False,
-    threads: Threads = None,
-    plugin: Plugin = None,
+    format: cli.Format = None,
+    duplicates: cli.Duplicates = "error",
+    as_collection: cli.AsCollection = False,
+    threads: cli.Threads = None,
+    plugin: cli.Plugin = None,
 ) -> None:
     """Build a fusion-graph index from the lists of a collection's items.
 
@@ -64,9 +51,9 @@ def index(
     from rankloom.io.array_folder import check_folder
 
     check_folder(output, FusionIndex.KIND)
-    names, paths = split_names(runs)
-    with progress_bars() as progress:
-        ranks = read_all(paths, format, duplicates, progress, "collection" if as_collection else None)
+    names, paths = cli.split_names(runs)
+    with cli.progress_bars() as progress:
+        ranks = cli.read_all(paths, format, duplicates, progress, "collection" if as_collection else None)
         built = FusionIndex.build(
             dict(zip(names, ranks, strict=True)) if names else ranks,
             cutoff=cutoff,

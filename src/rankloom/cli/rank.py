@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloom.cli.app import (
-    CacheFolder,
-    CollectionPath,
-    NoCache,
-    Plugin,
-    Strict,
-    app,
-    open_cache,
-    progress_bars,
-    read_collection,
-)
+from rankloom.cli import app as cli
 from rankloom.errors import InputError
 from rankloom.registry import Call, file_options, show_value
 
@@ -29,7 +19,7 @@ if TYPE_CHECKING:
 MAX_NAME = 60  # characters of a file name without its suffix
 
 
-@app.command()
+@cli.app.command()
 def rank(
     collection: Annotated[
         str,
@@ -51,11 +41,11 @@ def rank(
         ),
     ],
     depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
-    path: CollectionPath = None,
-    strict: Strict = False,
-    cache: CacheFolder = None,
-    no_cache: NoCache = False,
-    plugin: Plugin = None,
+    path: cli.CollectionPath = None,
+    strict: cli.Strict = False,
+    cache: cli.CacheFolder = None,
+    no_cache: cli.NoCache = False,
+    plugin: cli.Plugin = None,
 ) -> None:
     """Rank the items of a collection by several rankers, with each item as a query.
 
@@ -77,11 +67,11 @@ def rank(
     calls = {one: Call.parse(one) for one in dict.fromkeys(ranker)}
     names = _file_names(calls)
     _check_output(output)
-    with progress_bars() as progress:
-        opened = read_collection(collection, path)
+    with cli.progress_bars() as progress:
+        opened = cli.read_collection(collection, path)
         _check_labels(opened)
         done = rank_collection(
-            opened, calls, depth=depth, cache=open_cache(cache, no_cache), strict=strict, progress=progress
+            opened, calls, depth=depth, cache=cli.open_cache(cache, no_cache), strict=strict, progress=progress
         )
         make_folder(output if done.collection.queries is None else output / "queries")
         for name, lists in done.lists.items():

@@ -5,25 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import (
-    Duplicates,
-    Format,
-    K,
-    Missing,
-    Plugin,
-    Threads,
-    app,
-    either,
-    progress_bars,
-    read_all,
-    split_names,
-    write,
-)
+from rankloom.cli import app as cli
 from rankloom.errors import InputError
 from rankloom.fusion_graph.compare import COMPARATORS
 
 
-@app.command()
+@cli.app.command()
 def search(
     path: Annotated[
         Path,
@@ -46,20 +33,20 @@ def search(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write a run instead of printing.", readable=False)
     ] = None,
-    k: K = 10,
+    k: cli.K = 10,
     comparator: Annotated[
         str | None,
-        typer.Option(help=f"How graphs are compared: {either(COMPARATORS)}; by default as in the index."),
+        typer.Option(help=f"How graphs are compared: {cli.either(COMPARATORS)}; by default as in the index."),
     ] = None,
     virtual: Annotated[
         bool | None, typer.Option(help="Use virtual positions for external queries; by default as the index was built.")
     ] = None,
-    missing: Missing = "error",
-    format: Format = None,
-    duplicates: Duplicates = "error",
+    missing: cli.Missing = "error",
+    format: cli.Format = None,
+    duplicates: cli.Duplicates = "error",
     tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
-    threads: Threads = None,
-    plugin: Plugin = None,
+    threads: cli.Threads = None,
+    plugin: cli.Plugin = None,
 ) -> None:
     """Search an index with runs of external queries, or with its own items.
 
@@ -80,7 +67,7 @@ def search(
 
     if output is not None:
         check_target(output)
-    with progress_bars() as progress:
+    with cli.progress_bars() as progress:
         progress("Opening", 0, 1)
         opened = FusionIndex.open(path)
         items = [_item(opened, one) for one in dict.fromkeys(item or [])]
@@ -89,8 +76,8 @@ def search(
                 raise InputError("--explain needs exactly one --item, no runs and no -o.")
             typer.echo(str(opened.explain(items[0], _item(opened, explain), comparator=comparator)))
             return
-        names, paths = split_names(runs or [])
-        ranks = read_all(paths, format, duplicates, progress)
+        names, paths = cli.split_names(runs or [])
+        ranks = cli.read_all(paths, format, duplicates, progress)
         found = opened.search(
             (dict(zip(names, ranks, strict=True)) if names else ranks) or None,
             k,
@@ -102,7 +89,7 @@ def search(
             progress=progress,
         )
     if output is not None:
-        write(found, output, tag)
+        cli.write(found, output, tag)
         return
     for query, answers in found.to_dict().items():
         for position, (item_id, score) in enumerate(answers.items(), 1):

@@ -5,17 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloom.cli.app import (
-    CacheFolder,
-    CollectionPath,
-    NoCache,
-    Plugin,
-    Strict,
-    app,
-    open_cache,
-    progress_bars,
-    read_collection,
-)
+from rankloom.cli import app as cli
 from rankloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +17,7 @@ Host = Annotated[
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")]
 
 
-@app.command()
+@cli.app.command()
 def serve(
     context: typer.Context,
     collection: Annotated[
@@ -59,11 +49,11 @@ def serve(
     ] = None,
     time_limit: Annotated[float, typer.Option(min=1, help="Maximum time of a request, in seconds.")] = 15.0,
     max_upload: Annotated[float, typer.Option(min=0.01, help="Maximum size of a request, in megabytes.")] = 10.0,
-    path: CollectionPath = None,
-    strict: Strict = False,
-    cache: CacheFolder = None,
-    no_cache: NoCache = False,
-    plugin: Plugin = None,
+    path: cli.CollectionPath = None,
+    strict: cli.Strict = False,
+    cache: cli.CacheFolder = None,
+    no_cache: cli.NoCache = False,
+    plugin: cli.Plugin = None,
 ) -> None:
     """Serve a web page over a collection: search by item, text or image, compare methods, explain results.
 
@@ -84,16 +74,16 @@ def serve(
     if is_index:
         _refuse_options(context, "ranker", "cutoff", "depth", "path", "strict")
     sock = listen(host, port)  # before the work, so that a port in use is reported at once
-    with progress_bars() as progress:
+    with cli.progress_bars() as progress:
         if is_index:
             library = _open_index(index)
         else:
             library = Library.open(
-                read_collection(collection, path),
+                cli.read_collection(collection, path),
                 ranker or (),
                 cutoff=cutoff,
                 depth=depth,
-                cache=open_cache(cache, no_cache),
+                cache=cli.open_cache(cache, no_cache),
                 strict=strict,
                 progress=progress,
             )

@@ -16,12 +16,7 @@ Floats = NDArray[np.float64]
 
 @register_collection("digits")
 def digits(first: int | None = None) -> Collection:
-    """Return the 8 x 8 digits; parts ``pixels``, ``directions``, ``sums``, ``blocks`` and ``edges``.
-
-    Parameters
-    ----------
-    first : int, optional
-        Number of items to keep; all by default.
+    """Return the 8 x 8 digits, or the first few; parts ``pixels``, ``directions``, ``sums``, ``blocks`` and ``edges``.
 
     References
     ----------

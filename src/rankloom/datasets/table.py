@@ -11,7 +11,7 @@ from typing import Any
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.text_file import MAX_LINE_BYTES, FilePath, limited_lines, numbered_lines, opened, shown
+from rankloom.io.text_file import MAX_LINE_BYTES, FilePath, json_lines, limited_lines, opened, shown
 from rankloom.ranks import Ids
 
 #: (line number, {column: value}) of each row
@@ -76,15 +76,9 @@ def _check_columns(path: str, names: Sequence[str]) -> None:
         raise InputError(f"{path}:1: duplicate column {duplicates[0]!r}; rename one of them.")
 
 
-def json_lines(path: str) -> Rows:
+def json_rows(path: str) -> Rows:
     """Yield the number and the object of each line of a file."""
-    for number, line in numbered_lines(path):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
+    for number, line, row in json_lines(path):
         if not isinstance(row, dict):
             raise InputError(f'{path}:{number}: expected a JSON object such as {{"text": "..."}}, got {shown(line)}.')
         yield number, row
@@ -93,7 +87,7 @@ def json_lines(path: str) -> Rows:
 READERS: dict[str, Callable[[str], Rows]] = {
     ".csv": lambda path: _delimited(path, ","),
     ".tsv": lambda path: _delimited(path, "\t"),
-    ".jsonl": json_lines,
+    ".jsonl": json_rows,
 }
 
 

@@ -6,7 +6,6 @@ whether to check that nothing is missing.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,11 +14,11 @@ from typing import Any
 
 from rankloom.datasets.collection import Collection, Part, Queries, register_collection
 from rankloom.datasets.layout import check_classes, check_count, find_folder
-from rankloom.datasets.table import cell, json_lines
+from rankloom.datasets.table import cell, json_rows
 from rankloom.errors import InputError, whole_number
 from rankloom.io import read_qrels
 from rankloom.io.npz import load_arrays
-from rankloom.io.text_file import FilePath, numbered_lines, opened, shown
+from rankloom.io.text_file import FilePath, json_lines, opened, shown
 from rankloom.ranks import Ids
 
 OHSUMED = "ohsumed_single_label_18302.jsonl"
@@ -129,7 +128,7 @@ def texts(path: FilePath) -> Collection:
 def _texts(file: Path) -> dict[str, str]:
     """Return {id: title and text} of a file of JSON lines."""
     found: dict[str, str] = {}
-    for line, row in json_lines(str(file)):
+    for line, row in json_rows(str(file)):
         one = cell(str(file), line, row, "id")
         if one in found:
             raise InputError(f"{file}:{line}: duplicate id {one!r}.")
@@ -165,13 +164,7 @@ def _one_of(folder: Path, names: list[str], needs: str) -> Path:
 
 def _documents(file: Path) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
-    for number, line in numbered_lines(file):
-        if not line.strip():
-            continue
-        try:
-            document = json.loads(line)
-        except (ValueError, RecursionError):
-            document = None
+    for number, line, document in json_lines(file):
         if not _is_document(document):
             expected = '{"id": "...", "labels": ["..."], "text": "..."}'
             raise InputError(f"{file}:{number}: expected {expected}, got {shown(line)}.")

@@ -69,17 +69,6 @@ class Balance(NamedTuple):
 class Selection:
     """A rule with its count and estimate; `str` of it parses back.
 
-    Attributes
-    ----------
-    kind : str
-        A name in `SELECTIONS`.
-    count : int or None
-        Number of rankers, for rules that take a count.
-    estimate : str or None
-        A name in `ESTIMATES` if effectiveness is estimated; None if it is measured.
-    names : tuple of str
-        The rankers of the selection ``only``.
-
     Examples
     --------
     >>> Selection.parse("best(2)")
@@ -90,10 +79,10 @@ class Selection:
     ('BIC', 'GCH')
     """
 
-    kind: str
-    count: int | None = None
-    estimate: str | None = None
-    names: tuple[str, ...] = ()
+    kind: str  #: a name in `SELECTIONS`
+    count: int | None = None  #: the number of rankers, for rules that take a count
+    estimate: str | None = None  #: a name in `ESTIMATES` if effectiveness is estimated; None if it is measured
+    names: tuple[str, ...] = ()  #: the rankers of the selection ``only``
 
     def __post_init__(self) -> None:
         if (self.kind == ONLY) != bool(self.names) or len(set(self.names)) < len(self.names):

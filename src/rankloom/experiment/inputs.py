@@ -25,31 +25,15 @@ from rankloom.threads import Progress
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
-    """A collection and the lists of its rankers.
-
-    Attributes
-    ----------
-    experiment : Experiment
-    collection : Collection
-    lists : dict of str to Lists
-        By ranker name, in the order of the specification.
-    digests : dict of str to str
-        Digests of these lists.
-    truth : str
-        Digest of the labels or judgments in their order, which is the order of per-query values.
-    skipped : mapping of str to str
-        Ids of the items that could not be read, and why.
-    order_note : str
-        A sentence on the order of the items.
-    """
+    """A collection and the lists of its rankers."""
 
     experiment: Experiment
     collection: Collection
-    lists: Mapping[str, Lists]
-    digests: Mapping[str, str]
-    truth: str
-    skipped: Mapping[str, str]
-    order_note: str = ""
+    lists: Mapping[str, Lists]  #: by ranker name, in the order of the specification
+    digests: Mapping[str, str]  #: of these lists
+    truth: str  #: a digest of the labels or judgments in their order, which is the order of per-query values
+    skipped: Mapping[str, str]  #: ids of the items that could not be read, and why
+    order_note: str = ""  #: a sentence on the order of the items
 
     @property
     def labeled(self) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, whole_number
 from rankloom.experiment.spec import Experiment
 from rankloom.io.atomic_file import atomic_write
-from rankloom.io.text_file import numbered_lines
+from rankloom.io.text_file import json_lines
 
 Floats = NDArray[np.float64]
 #: Measure -> its value for each query.
@@ -135,20 +135,14 @@ R = TypeVar("R")
 class Results:
     """The records of an experiment and their provenance.
 
-    Attributes
-    ----------
-    experiment : Experiment
-    about : dict
-        ``collection`` (its description), ``n_items``, ``n_queries``, ``versions``, ``machine``, ``command``,
-        ``started``, ``made`` (environment of the last run), ``notes`` (what was left out, and why), ``failed`` (the
-        notes on steps that failed) and ``cut`` (whether any list is longer than the cutoff).
-    records : tuple of records
-        In the order of the specification.
+    `about` has ``collection`` (its description), ``n_items``, ``n_queries``, ``versions``, ``machine``, ``command``,
+    ``started``, ``made`` (environment of the last run), ``notes`` (what was left out, and why), ``failed`` (the
+    notes on steps that failed) and ``cut`` (whether any list is longer than the cutoff).
     """
 
     experiment: Experiment
     about: dict[str, Any]
-    records: tuple[Record, ...]
+    records: tuple[Record, ...]  #: in the order of the specification
 
     def of(self, kind: type[R]) -> list[R]:
         """Return the records of one kind."""
@@ -249,11 +243,7 @@ def _plain(value: Any) -> Any:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in numbered_lines(path):
-        try:
-            plain = json.loads(line)
-        except (ValueError, RecursionError):
-            plain = None
+    for number, _, plain in json_lines(path):
         if not isinstance(plain, dict):
             raise InputError(f"{path}:{number}: not a JSON object; run the experiment again.")
         yield number, plain

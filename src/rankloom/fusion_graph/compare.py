@@ -64,10 +64,7 @@ def mcs(common: float, size_a: float, size_b: float) -> float:
 
     .. math:: \mathrm{MCS}(A, B) = |C| \,/\, \max(|A|, |B|)
 
-    Returns
-    -------
-    float
-        In [0, 1]: 1 for equal graphs, 0 when nothing is shared or a graph is empty.
+    It is 1 for equal graphs, and 0 when nothing is shared or a graph is empty.
 
     References
     ----------
@@ -87,10 +84,7 @@ def wgu(common: float, size_a: float, size_b: float) -> float:
 
     .. math:: \mathrm{WGU}(A, B) = |C| \,/\, (|A| + |B| - |C|)
 
-    Returns
-    -------
-    float
-        In [0, 1]: 1 for equal graphs, 0 when nothing is shared or a graph is empty; never above MCS.
+    It is never above MCS.
 
     References
     ----------

@@ -2,12 +2,13 @@
 
 import gzip
 import io
+import json
 import os
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, AnyStr, BinaryIO, cast
+from typing import IO, Any, AnyStr, BinaryIO, cast
 
 from rankloom.errors import InputError, UnknownNameError
 
@@ -128,3 +129,14 @@ def check_field(kind: str, value: str) -> None:
         )
     if raw.startswith(BOM):
         raise InputError(f"The {kind} {value!r} starts with a byte-order mark, which readers drop; change it.")
+
+
+def json_lines(path: FilePath) -> Iterator[tuple[int, bytes, Any]]:
+    """Yield the number, text and JSON value of each line that is not blank; the value is None if it is not JSON."""
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        try:
+            yield number, line, json.loads(line)
+        except (ValueError, RecursionError):
+            yield number, line, None

@@ -97,13 +97,7 @@ def _read_rows(path: FilePath, item_numbers: dict[bytes, int]) -> tuple[Rows, Id
     query_numbers = Numbering()
     # 32 bytes a line; lists of Python numbers would take five times as much
     queries, items, ranks, scores, lines = array("i"), array("i"), array("q"), array("d"), array("q")
-    for number, line in numbered_lines(path):
-        fields = line.split()
-        if len(fields) != 6:
-            if fields:
-                raise _wrong_columns(path, number, line, RUN_COLUMNS)
-            continue
-        query, _, item, rank, score, _ = fields
+    for number, (query, _, item, rank, score, _) in _columns(path, RUN_COLUMNS):
         if not rank.isdigit() or UNDERSCORE in score:
             raise _wrong_field(f"{path}:{number}", item, rank, score, item_numbers)
         try:
@@ -118,6 +112,17 @@ def _read_rows(path: FilePath, item_numbers: dict[bytes, int]) -> tuple[Rows, Id
         raise InputError(f"{path} is empty; a run has lines of '{RUN_COLUMNS}'.")
     q, i, s, r = map(np.asarray, (queries, items, scores, ranks))
     return Rows(q, i, s, r, lambda row: f"{path}:{lines[row]}"), query_numbers.ids()
+
+
+def _columns(path: FilePath, names: str) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the number and the columns of each line that is not blank."""
+    expected = len(names.split())
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        if len(fields) == expected:
+            yield number, fields
+        elif fields:
+            raise _wrong_columns(path, number, line, names)
 
 
 def _wrong_columns(path: FilePath, number: int, line: bytes, columns: str) -> InputError:
@@ -234,13 +239,7 @@ def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
 
 
 def _judgments(path: FilePath) -> Iterator[tuple[int, str, str, int]]:
-    for number, line in numbered_lines(path):
-        fields = line.split()
-        if len(fields) != 4:
-            if fields:
-                raise _wrong_columns(path, number, line, QREL_COLUMNS)
-            continue
-        query, _, item, grade = fields
+    for number, (query, _, item, grade) in _columns(path, QREL_COLUMNS):
         try:
             yield number, query.decode(), item.decode(), parse_int(grade)
         except ValueError:

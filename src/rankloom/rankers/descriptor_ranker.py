@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,15 +67,13 @@ class DescriptorRanker:
         if self.longest_side is not None:
             whole_number("longest_side", self.longest_side)
 
+    #: Whether scores of queries can be compared with scores of items: both are images.
+    comparable: ClassVar[bool] = True
+
     @property
     def part(self) -> str:
         """The part of the collection it ranks by."""
         return "images"
-
-    @property
-    def comparable(self) -> bool:
-        """Whether scores of queries can be compared with scores of items: yes, both are images."""
-        return True
 
     def fit(
         self,

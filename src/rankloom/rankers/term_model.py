@@ -73,16 +73,9 @@ class TermModel:
     ) -> Ranks:
         """Rank the collection for each of its texts, or for external queries.
 
-        Parameters
-        ----------
-        queries : sequence of str, optional
-            External queries; words that are not in the collection are ignored. By default each item is a query.
-        depth : int
-            Maximum length of a list; it is shorter if fewer texts overlap with the query.
-        threads, block : int
-            Number of threads, and of queries in a block.
-        progress : callable, optional
-            Called with the stage, the queries done and their number.
+        Words of a query that are not in the collection are ignored. A list has at most `depth` texts, fewer if fewer
+        overlap with the query. Queries are ranked in blocks of `block`; `progress` is called with the stage, the
+        queries done and their number.
         """
         rows = self.own if queries is None else self.describe(check_texts(queries, "queries"))
         depth = min(whole_number("depth", depth), self.n_items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from rankloom.io.cache import Cache
 from rankloom.rankers import bag_of_words, sentences, word_graph, word_movers
@@ -39,15 +39,13 @@ class TextRanker:
     model: Model
     options: tuple[tuple[str, Any], ...] = ()
 
+    #: Whether scores of queries can be compared with scores of items: a few words are not a document.
+    comparable: ClassVar[bool] = False
+
     @property
     def part(self) -> str:
         """The part of the collection it ranks by."""
         return "texts"
-
-    @property
-    def comparable(self) -> bool:
-        """Whether scores of queries can be compared with scores of items: no, a few words are no document."""
-        return False
 
     def fit(self, items: Sequence[str], *, cache: Cache | None = None, progress: Progress | None = None) -> Fitted:
         """Fit the model to the texts of a collection."""

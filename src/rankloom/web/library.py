@@ -97,14 +97,8 @@ class Library:
     ) -> Library:
         """Rank a collection and make a library of it.
 
-        Parameters
-        ----------
-        rankers : sequence of str
-            As in ``bic`` or ``vectors(metric=l2)``; by default some for each part of the collection.
-        cutoff : int
-            Default cutoff of a search.
-        depth, cache, strict, progress
-            As in `rank_collection`.
+        Rankers are spelled as in ``vectors(metric=l2)``; by default there are some for each part of the collection.
+        `cutoff` is the default of a search; `depth`, `cache`, `strict` and `progress` are as in `rank_collection`.
 
         Examples
         --------
