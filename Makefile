@@ -54,7 +54,7 @@ imports: $(READY)
 bench: $(READY) ## Measure speed and memory against yardsticks taken in the same run
 	$(BIN)/python benchmarks/run.py
 
-effectiveness: $(READY) ## Measure the methods on all collections in RANKLOOM_DATA; an hour, resumes
+effectiveness: $(READY) ## Measure the methods on all collections in RANKLOOM_DATA; half an hour, resumes
 	$(BIN)/python experiments/effectiveness.py results/effectiveness
 
 docs: $(READY) ## Write the pages anew that are made from the code
