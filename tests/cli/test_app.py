@@ -137,7 +137,7 @@ def test_a_warning_is_one_line(tmp_path):
     done = run("rank", collection, "--ranker", ranker, "-o", tmp_path / "o", "--no-cache")
     assert done.exit_code == 0, done.output
     first, *rest = done.stderr.splitlines()
-    assert first.startswith(f"Warning: {tmp_path / 'lists.txt'} has no ids: its rows are taken in the order")
+    assert first.startswith(f"Warning: {tmp_path / 'lists.txt'} has no ids: its rows are assumed to be in the order")
     assert not any("Warning" in line for line in rest)
 
 

@@ -6,7 +6,7 @@ from rankloom.datasets import Collection, files
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.rankers import Matrix, RankFile, rank_collection
 
-BY_ORDER = "has no ids: its rows are taken in the order of the collection. To match them by id, give list_file"
+BY_ORDER = "has no ids: its rows are assumed to be in the order of the collection. To match them by id, give list_file"
 D = np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
 
 
