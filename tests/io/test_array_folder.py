@@ -342,7 +342,7 @@ def test_a_missing_folder_is_an_error(tmp_path):
 
 def test_a_folder_of_another_kind_is_an_error(tmp_path):
     save_folder(tmp_path / "x", ARRAYS, {**METADATA, "kind": "crate"})
-    with pytest.raises(IndexFileError, match=r"x is not a box but a 'crate', by its meta\.json\."):
+    with pytest.raises(IndexFileError, match=r"x is not a box: meta\.json says 'crate'\."):
         opened(tmp_path / "x")
 
 

@@ -308,7 +308,7 @@ def test_invalid_rankers_parts_and_depths_are_rejected():
         rank_collection(line(), {"x": "bik"})
     with pytest.raises(InputError, match="The ranker 'bic' has no option 'side'; it has distance, longest_side"):
         rank_collection(line(), {"x": "bic(side=3)"})
-    with pytest.raises(InputError, match="Unknown part of line 'images'; choose from ids, vectors"):
+    with pytest.raises(InputError, match="needs images, which these items lack; they have ids, vectors"):
         rank_collection(line(), {"x": "bic"})
     with pytest.raises(InputError, match="depth must be a whole number, at least 1; got 0"):
         rank_collection(line(), NEAR, depth=0)

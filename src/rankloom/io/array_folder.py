@@ -120,7 +120,7 @@ def open_folder(
 def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> tuple[dict[str, Array], dict[str, Any]]:
     meta = _parsed(path, text)
     if meta.get("kind") != kind:
-        raise IndexFileError(f"{path} is not a {kind} but a {meta.get('kind')!r}, by its {META}.")
+        raise IndexFileError(f"{path} is not a {kind}: {META} says {meta.get('kind')!r}.")
     if meta.get("format") not in formats:
         raise IndexFileError(
             f"The index at {path} has format {meta.get('format')}; this version reads {formats[0]} to {formats[-1]}. "

@@ -254,7 +254,8 @@ def _check_part(collection: Collection, name: str, part: str) -> None:
     try:
         collection.part(part)
     except UnknownNameError as error:
-        raise InputError(f"The ranker {name!r} needs {part}, which these items lack.") from error
+        has = ", ".join(["ids", *collection.parts])
+        raise InputError(f"The ranker {name!r} needs {part}, which these items lack; they have {has}.") from error
 
 
 def _lists_queries_only(ranker: Ranker) -> bool:
