@@ -3,7 +3,15 @@
 from rankloom.rankers.contract import check_ranker
 from rankloom.rankers.descriptor_ranker import DescriptorRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
-from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable, register_ranker
+from rankloom.rankers.ranker import (
+    RANKERS,
+    Fitted,
+    Ranker,
+    UnreadableItemsError,
+    Updatable,
+    is_comparable,
+    register_ranker,
+)
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
 from rankloom.rankers.text_ranker import TextRanker
 from rankloom.rankers.vectors import Vectors
@@ -19,6 +27,7 @@ __all__ = [
     "Ranking",
     "TextRanker",
     "UnreadableItemsError",
+    "Updatable",
     "Vectors",
     "check_ranker",
     "is_comparable",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rankloom.errors import InputError
 from rankloom.io.cache import Cache
@@ -43,6 +46,72 @@ class Fitted(Protocol):
         ...
 
 
+@runtime_checkable
+class Updatable(Fitted, Protocol):
+    """A fitted ranker that a `Searcher` can filter, update and save.
+
+    Its statistics, such as document frequencies, stay those of the fit, whatever items are added and removed. Scores
+    are rounded to float32 before they are compared, and ties are ordered by number, the item itself first; so lists
+    can be merged by their scores.
+    """
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        ...
+
+    def rank(
+        self,
+        *,
+        queries: Sequence[Any] | None = None,
+        depth: int = 1000,
+        progress: Progress | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Ranks:
+        """Rank the items as `Fitted` does; for external queries, only the items that a mask allows."""
+        ...
+
+    def rank_items(
+        self,
+        rows: NDArray[np.integer[Any]],
+        *,
+        depth: int = 1000,
+        among: NDArray[np.integer[Any]] | None = None,
+        floors: NDArray[np.float32] | None = None,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Return the lists of some items, by number, with the bits that `rank` gives.
+
+        Parameters
+        ----------
+        rows : array of int
+            The items whose lists to return, as queries.
+        among : array of int, optional
+            Rank only these items, by number, ascending; by default all.
+        floors : float32 array, optional
+            For each row, a score below which items may be left out; it saves time.
+        """
+        ...
+
+    def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
+        """Return the ranker with only these items, in this order, and the same statistics."""
+        ...
+
+    def extended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+        """Return the ranker with more items after its own, and the same statistics.
+
+        Raises
+        ------
+        UnreadableItemsError
+            If some items cannot be read; its numbers count from 0 among the new items.
+        """
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything that the ranker's `restored` needs to make it again: no objects, no pickle."""
+        ...
+
+
 class Ranker(Protocol):
     """Anything that ranks the items of a collection.
 
@@ -53,6 +122,9 @@ class Ranker(Protocol):
     A ranker may have a boolean attribute ``comparable``: whether its score of an external query and an item can be
     compared with that of two items, as with images among images, but not with a few words among documents. Such queries
     get virtual positions in fusion graphs. Without the attribute they do not.
+
+    A ranker whose fitted form is `Updatable` has a method ``restored(arrays) -> Updatable``, the inverse of
+    `Updatable.arrays`. Others can be searched, but neither saved nor updated.
 
     Attributes
     ----------
