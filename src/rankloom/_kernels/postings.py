@@ -11,13 +11,15 @@ LOW = (1 << 32) - 1  # mask of the half of a key that breaks ties
 
 
 @njit(cache=True, nogil=True)
-def overlap(terms, weights, ptr, docs, doc_weights, kind, common, seen):
-    """Add up the common part of a query and each text; list those that share a term in `seen`, return their number."""
+def overlap(terms, weights, ptr, docs, doc_weights, kind, allowed, common, seen):
+    """Add up the common part of a query and each allowed text; list those that share a term, return their number."""
     n = 0
     for at in range(terms.size):
         weight = np.float64(weights[at])
         for entry in range(ptr[terms[at]], ptr[terms[at] + 1]):
             doc = docs[entry]
+            if allowed.size > 0 and not allowed[doc]:
+                continue
             other = np.float64(doc_weights[entry])
             part = weight * other if kind == PRODUCT else min(weight, other)
             if part > 0.0:
@@ -78,25 +80,26 @@ def best(keys, n, own, bits, items):
 
 
 @njit(cache=True, nogil=True)
-def rank(start, stop, queries, texts, kinds, own, common, seen, keys, single, single_bits, items, bits):
+def rank(start, stop, queries, texts, kinds, own, allowed, common, seen, keys, single, single_bits, items, bits):
     """Rank the texts for queries `start` to `stop` by score; ties: the query itself, then the smaller number.
 
-    `queries` are (ptr, terms, weights, sizes) by row, `texts` (ptr, docs, weights, sizes) by term; `common` is scratch
-    of zeros, cleared before returning.
+    `queries` are (ptr, terms, weights, sizes) by row, `texts` (ptr, docs, weights, sizes) by term; `own` has the number
+    of the text that a query is, or -1; an empty mask `allowed` allows all texts; `common` is scratch of zeros, cleared
+    before returning.
     """
     q_ptr, q_terms, q_weights, q_sizes = queries
     ptr, docs, doc_weights, sizes = texts
     for q in range(start, stop):
         here = slice(q_ptr[q], q_ptr[q + 1])
-        n = overlap(q_terms[here], q_weights[here], ptr, docs, doc_weights, kinds[0], common, seen)
-        if own and common[q] == 0.0:
-            seen[n] = q
+        n = overlap(q_terms[here], q_weights[here], ptr, docs, doc_weights, kinds[0], allowed, common, seen)
+        if own[q] >= 0 and common[own[q]] == 0.0:
+            seen[n] = own[q]
             n += 1
         for at in range(n):
             doc = np.int64(seen[at])  # LOW does not fit in 32 bits
             value = ZERO if common[doc] == 0.0 else similarity(common[doc], q_sizes[q], sizes[doc], kinds[1])
             common[doc] = 0.0
             single[0] = value
-            tie = LOW if own and doc == q else LOW - 1 - doc
+            tie = LOW if doc == own[q] else LOW - 1 - doc
             keys[at] = (np.int64(single_bits[0]) << 32) | tie
-        best(keys, n, q, bits[q], items[q])
+        best(keys, n, own[q], bits[q], items[q])

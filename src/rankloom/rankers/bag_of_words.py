@@ -20,15 +20,14 @@ words rather than alone, no bare numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.rankers.term_model import TermModel, sums, unit, with_data
-from rankloom.rankers.terms import TermSpace, Tokenizer, check_texts
+from rankloom.rankers.term_model import Fit, Scheme, Statistics, Weigh, sums, term_model, unit, with_data
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -46,7 +45,8 @@ WEIGHTS: Mapping[str, tuple[Callable[[Floats], Floats], bool]] = {
 }
 
 
-def bow_cosine(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def bow_cosine(*, weights: str = "log-tf-idf") -> Scheme:
     r"""Cosine similarity of bags of words.
 
     .. math:: \cos(a, b) = \sum_t a_t b_t \,/\, (\lVert a \rVert_2 \lVert b \rVert_2)
@@ -63,10 +63,11 @@ def bow_cosine(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer: 
     >>> model.rank(["failure of the heart"], depth=2).scores.round(4)
     array([[1. , 0.5]], dtype=float32)
     """
-    return _cosine(texts, "words", weights, tokenizer)
+    return _cosine("words", weights)
 
 
-def bow_jaccard(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def bow_jaccard(*, weights: str = "log-tf-idf") -> Scheme:
     r"""Weighted Jaccard similarity of bags of words; with "binary" weights, of sets.
 
     .. math:: J(a, b) = \sum_t \min(a_t, b_t) \,/\, \sum_t \max(a_t, b_t)
@@ -86,16 +87,11 @@ def bow_jaccard(texts: Sequence[str], *, weights: str = "log-tf-idf", tokenizer:
     array([[1.    , 0.3333],
            [1.    , 0.3333]], dtype=float32)
     """
-    return _jaccard(texts, "words", weights, tokenizer)
+    return _jaccard("words", weights)
 
 
-def two_grams_cosine(
-    texts: Sequence[str],
-    *,
-    weights: str = "log-tf-idf",
-    terms: str = "words and pairs",
-    tokenizer: Tokenizer | None = None,
-) -> TermModel:
+@term_model
+def two_grams_cosine(*, weights: str = "log-tf-idf", terms: str = "words and pairs") -> Scheme:
     """Cosine similarity of bags of word 2-grams: words, and pairs of consecutive words.
 
     ``terms="pairs"`` uses pairs alone. Stop words are removed first; pairs may span sentences.
@@ -106,16 +102,11 @@ def two_grams_cosine(
     array([[1.    , 0.6667],
            [1.    , 0.6667]], dtype=float32)
     """
-    return _cosine(texts, _grams(terms), weights, tokenizer)
+    return _cosine(_grams(terms), weights)
 
 
-def two_grams_jaccard(
-    texts: Sequence[str],
-    *,
-    weights: str = "log-tf-idf",
-    terms: str = "words and pairs",
-    tokenizer: Tokenizer | None = None,
-) -> TermModel:
+@term_model
+def two_grams_jaccard(*, weights: str = "log-tf-idf", terms: str = "words and pairs") -> Scheme:
     """Weighted Jaccard similarity (see `bow_jaccard`) of bags of word 2-grams (see `two_grams_cosine`).
 
     Notes
@@ -128,15 +119,17 @@ def two_grams_jaccard(
     array([[1. , 0.5],
            [1. , 0.5]], dtype=float32)
     """
-    return _jaccard(texts, _grams(terms), weights, tokenizer)
+    return _jaccard(_grams(terms), weights)
 
 
-def cosine(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def cosine() -> Scheme:
     """The textbook vector space model: `bow_cosine` with "tf-idf" weights."""
-    return bow_cosine(texts, weights="tf-idf", tokenizer=tokenizer)
+    return _cosine("words", "tf-idf")
 
 
-def bow(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def bow() -> Scheme:
     """Plain bag of words: `bow_cosine` with frequencies as weights.
 
     References
@@ -144,20 +137,22 @@ def bow(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermMode
     Carrillo, Villatoro-Tello, López-López, Eliasmith, Montes-y-Gómez, Villaseñor-Pineda (2009), Representing context
     information for document retrieval, Flexible Query Answering Systems.
     """
-    return bow_cosine(texts, weights="tf", tokenizer=tokenizer)
+    return _cosine("words", "tf")
 
 
-def jaccard(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def jaccard() -> Scheme:
     r"""Jaccard similarity of the sets of words, :math:`|A \cap B| / |A \cup B|`.
 
     Notes
     -----
     Words of an external query that are not in the collection are ignored, in the size of the query too.
     """
-    return bow_jaccard(texts, weights="binary", tokenizer=tokenizer)
+    return _jaccard("words", "binary")
 
 
-def dice(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def dice() -> Scheme:
     r"""Dice similarity of the sets of words, :math:`2 |A \cap B| / (|A| + |B|)`; same order as Jaccard.
 
     Notes
@@ -169,22 +164,22 @@ def dice(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermMod
     >>> dice(["heart failure", "heart attack"]).rank().scores[0]
     array([1. , 0.5], dtype=float32)
     """
-    space, counts = TermSpace.fit(check_texts(texts, "texts"), "words", tokenizer)
-    return _model(space, counts, weighing("binary", counts), "minimum", "mean")
+    return Scheme("words", weighing("binary"), "minimum", "mean")
 
 
-def tfidf(texts: Sequence[str], *, tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def tfidf() -> Scheme:
     r"""TF-IDF: the sum over shared words of the product of both weights, without length normalization.
 
     .. math:: s(q, d) = \sum_t f_q(t)\, f_d(t) \ln^2(n / n_t)
 
     A long text can score higher than the query itself.
     """
-    space, counts = TermSpace.fit(check_texts(texts, "texts"), "words", tokenizer)
-    return _model(space, counts, weighing("tf-idf", counts), "product", "total")
+    return Scheme("words", weighing("tf-idf"), "product", "total")
 
 
-def okapi(texts: Sequence[str], *, k1: float = K1, b: float = B, tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def okapi(*, k1: float = K1, b: float = B) -> Scheme:
     r"""Okapi BM25 in Lucene's variant, whose weights are never negative.
 
     .. math:: s(q, d) = \sum_t f_q(t) \ln\left(1 + \frac{n - n_t + 1/2}{n_t + 1/2}\right)
@@ -203,18 +198,19 @@ def okapi(texts: Sequence[str], *, k1: float = K1, b: float = B, tokenizer: Toke
     """
     if not (k1 >= 0 and 0 <= b <= 1):
         raise InputError(f"k1 must be at least 0 and b from 0 to 1; got {k1!r} and {b!r}.")
-    space, counts = TermSpace.fit(check_texts(texts, "texts"), "words", tokenizer)
-    n, (frequency, lengths) = counts.shape[0], (_document_frequency(counts), sums(counts))
-    idf = np.log(1.0 + (n - frequency + 0.5) / (frequency + 0.5))
-    mean = lengths.mean() if lengths.any() else 1.0
-    saturation = np.repeat(k1 * (1.0 - b + b * lengths / mean), np.diff(counts.indptr))
-    weighted = with_data(counts, idf[counts.indices] * counts.data / (counts.data + saturation))
-    weigh = weighing("tf", counts)
-    return TermModel(weighted, weigh(counts), lambda queries: weigh(space.counts(queries)), sums, "product", "total")
+
+    def weigh(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        frequency = statistics.frequency
+        idf = np.log(1.0 + (statistics.n_texts - frequency + 0.5) / (frequency + 0.5))
+        saturation = k1 * (1.0 - b + b * sums(counts) / statistics.mean_length)
+        spread = np.repeat(saturation, np.diff(counts.indptr))
+        return with_data(counts, idf[counts.indices] * counts.data / (counts.data + spread))
+
+    return Scheme("words", weigh, "product", "total", weigh_query=weighing("tf"))
 
 
 #: Rankers of this module by name: ``RANKERS[name](texts).rank()``.
-RANKERS: Mapping[str, Callable[..., TermModel]] = {
+RANKERS: Mapping[str, Fit] = {
     "bow-cosine": bow_cosine,
     "bow-jaccard": bow_jaccard,
     "2grams-cosine": two_grams_cosine,
@@ -228,40 +224,28 @@ RANKERS: Mapping[str, Callable[..., TermModel]] = {
 }
 
 
-def weighing(weights: str, counts: csr_matrix) -> Callable[[csr_matrix], csr_matrix]:
-    """Return the weighting function of that name, from counts to weights, fitted to the counts of a collection."""
+def weighing(weights: str) -> Weigh:
+    """Return the weighting function of that name, from counts and the statistics of a collection to weights."""
     if weights not in WEIGHTS:
         raise UnknownNameError("weights", weights, WEIGHTS)
     local, with_idf = WEIGHTS[weights]
-    frequency = np.maximum(_document_frequency(counts), 1)
-    idf = np.log(counts.shape[0] / frequency) if with_idf else np.ones(counts.shape[1])
 
-    def weigh(rows: csr_matrix) -> csr_matrix:
-        return with_data(rows, local(rows.data.astype(np.float64)) * idf[rows.indices])
+    def weigh(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        values = local(counts.data.astype(np.float64))
+        if with_idf:
+            values = values * np.log(statistics.n_texts / np.maximum(statistics.frequency, 1))[counts.indices]
+        return with_data(counts, values)
 
     return weigh
 
 
-def _document_frequency(counts: csr_matrix) -> NDArray[np.int64]:
-    return np.bincount(counts.indices, minlength=counts.shape[1])
+def _cosine(terms: str, weights: str) -> Scheme:
+    weigh = weighing(weights)
+    return Scheme(terms, lambda counts, statistics: unit(weigh(counts, statistics)), "product", "total")
 
 
-def _cosine(texts: Sequence[str], terms: str, weights: str, tokenizer: Tokenizer | None) -> TermModel:
-    space, counts = TermSpace.fit(check_texts(texts, "texts"), terms, tokenizer)
-    weigh = weighing(weights, counts)
-    return _model(space, counts, lambda rows: unit(weigh(rows)), "product", "total")
-
-
-def _jaccard(texts: Sequence[str], terms: str, weights: str, tokenizer: Tokenizer | None) -> TermModel:
-    space, counts = TermSpace.fit(check_texts(texts, "texts"), terms, tokenizer)
-    return _model(space, counts, weighing(weights, counts), "minimum", "union")
-
-
-def _model(
-    space: TermSpace, counts: csr_matrix, weigh: Callable[[csr_matrix], csr_matrix], overlap: str, share: str
-) -> TermModel:
-    weighted = weigh(counts)
-    return TermModel(weighted, weighted, lambda queries: weigh(space.counts(queries)), sums, overlap, share)
+def _jaccard(terms: str, weights: str) -> Scheme:
+    return Scheme(terms, weighing(weights), "minimum", "union")
 
 
 def _grams(terms: str) -> str:

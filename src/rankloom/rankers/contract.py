@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankloom.datasets import content_digest
 from rankloom.errors import InputError
-from rankloom.rankers.ranker import Ranker
+from rankloom.rankers.ranker import Ranker, Updatable
 from rankloom.ranks import PAD, Ranks
 
 TOLERANCE = 1e-4  # of scores, relative to the largest: the order of a sum or a rotation of the axes may change rounding
@@ -38,7 +38,8 @@ def check_ranker(ranker: Ranker, items: Sequence[Any] | None = None) -> None:
     - return the same scores, up to rounding, when the items are permuted;
     - score an external query that equals an item as it scores the item (or reject external queries with `InputError`,
       as a distance matrix does);
-    - rank a single item, and copies of an item alike; rank an empty collection, or reject it with `InputError`.
+    - rank a single item, and copies of an item alike; rank an empty collection, or reject it with `InputError`;
+    - if it is `Updatable`: filter, list some items among some, take, extend and restore as if it had been fitted so.
 
     Parameters
     ----------
@@ -64,6 +65,7 @@ def check_ranker(ranker: Ranker, items: Sequence[Any] | None = None) -> None:
     _check_permuted(ranker, sample, ranks)
     _check_few(ranker, sample)
     _check_copies(ranker, sample)
+    _check_updates(ranker, sample, ranks)
     _require(content_digest(sample) == before, "modifies the items")
 
 
@@ -156,6 +158,43 @@ def _check_copies(ranker: Ranker, items: Sequence[Any]) -> None:
     _require(_close(first, swapped), "scores an item and its copy differently")
 
 
+def _check_updates(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
+    fitted = ranker.fit(items)
+    if not isinstance(fitted, Updatable):
+        return
+    n = len(items)
+    rows, some = np.arange(1, n, 2), np.arange(0, n, 3)
+    _require(_same(fitted.rank_items(rows), ranks.rows(rows)), "lists some items differently from all of them")
+    among = fitted.rank_items(rows, among=some)
+    _require(_same(among, only(ranks.rows(rows), some)), "lists items differently among some items")
+    _check_filter(fitted, items, some)
+    rebuilt = fitted.taken(some).extended([items[number] for number in np.setdiff1d(np.arange(n), some)])
+    order = np.concatenate([some, np.setdiff1d(np.arange(n), some)])
+    same = _same(rebuilt.rank(), fitted.taken(order).rank())
+    _require(same, "ranks differently after items were removed and added")
+    restored = ranker.restored(fitted.arrays())  # type: ignore[attr-defined]
+    _require(_same(restored.rank(), ranks), "ranks differently after it was restored")
+
+
+def _check_filter(fitted: Updatable, items: Sequence[Any], some: NDArray[np.intp]) -> None:
+    allowed = np.isin(np.arange(len(items)), some)
+    try:
+        whole, found = fitted.rank(queries=items[1:3]), fitted.rank(queries=items[1:3], allowed=allowed)
+    except InputError:
+        return  # it does not support external queries
+    _require(_same(found, only(whole, some)), "ranks the allowed items differently")
+
+
+def only(ranks: Ranks, numbers: NDArray[np.intp]) -> Ranks:
+    """Return lists without the items that are not in `numbers`, no deeper than that."""
+    kept = np.isin(ranks.items, numbers)
+    order = np.argsort(~kept, axis=1, kind="stable")[:, : len(numbers)]
+    there = np.take_along_axis(kept, order, axis=1)
+    items = np.where(there, np.take_along_axis(ranks.items, order, axis=1), PAD)
+    scores = None if ranks.scores is None else np.where(there, np.take_along_axis(ranks.scores, order, axis=1), 0)
+    return Ranks.trusted(items.astype(np.int32), scores, ranks.n_items)
+
+
 def _scores(ranks: Ranks, row: int) -> dict[int, float]:
     """Return the score of each item in a list; 0 for all if there are no scores."""
     scores = np.zeros(ranks.depth) if ranks.scores is None else ranks.scores[row]
@@ -168,9 +207,18 @@ def _close(one: dict[int, float], other: dict[int, float]) -> bool:
 
 
 def _same(one: Ranks, other: Ranks) -> bool:
+    """Return True if two ranks have the same lists and scores, however wide their padding is."""
+    depth = max(one.depth, other.depth)
+    one, other = _padded(one, depth), _padded(other, depth)
     if not np.array_equal(one.items, other.items) or (one.scores is None) != (other.scores is None):
         return False
     return one.scores is None or other.scores is None or np.array_equal(one.scores, other.scores)
+
+
+def _padded(ranks: Ranks, depth: int) -> Ranks:
+    more = ((0, 0), (0, depth - ranks.depth))
+    scores = None if ranks.scores is None else np.pad(ranks.scores, more)
+    return ranks.replaced(items=np.pad(ranks.items, more, constant_values=PAD), scores=scores)
 
 
 def _require(condition: bool, violation: str) -> None:

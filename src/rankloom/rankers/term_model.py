@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import whole_number
-from rankloom.rankers.terms import check_texts
-from rankloom.ranks import PAD, Ranks
+from rankloom.io.cache import Cache
+from rankloom.io.npz import pack_ids, unpack_ids
+from rankloom.rankers.terms import TermSpace, Tokenizer, Vocabulary, check_texts
+from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.threads import Progress, run_blocks
 
 if TYPE_CHECKING:
@@ -23,16 +26,63 @@ BLOCK = 256  # queries per block
 #: The overlap of two weights, and the function of both sizes that their sum is divided by; see `_kernels.postings`.
 OVERLAPS = {"product": 0, "minimum": 1}
 SHARES = {"total": 0, "union": 1, "larger": 2, "mean": 3}
+ALL = np.ones(0, np.bool_)  # an empty mask allows every item
+
+Numbers = NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True, eq=False)
-class TermModel:
-    r"""A collection of texts as weighted terms, ranked by overlap.
+class Statistics(NamedTuple):
+    """What weights depend on besides the text itself: fixed when a model is fitted."""
+
+    n_texts: int
+    mean_length: float
+    n_words: int  # the first columns of counts; the others are pairs of words
+    frequency: NDArray[np.int64]  # number of texts with each term
+
+    @classmethod
+    def of(cls, counts: csr_matrix, n_words: int) -> Statistics:
+        """Return the statistics of a collection's counts."""
+        lengths = sums(counts)
+        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        return cls(counts.shape[0], float(lengths.mean()) if lengths.any() else 1.0, n_words, frequency)
+
+
+#: (counts of terms, statistics of the collection) -> weights, row by row
+Weigh = Callable[["csr_matrix", Statistics], "csr_matrix"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    r"""How counts of terms become weights, and weights a score.
 
     With weights :math:`w \ge 0` and sizes :math:`|a|`, the overlap of q and d is
     :math:`c = \sum_t w_q(t) w_d(t)` ("product") or :math:`c = \sum_t \min(w_q(t), w_d(t))` ("minimum"), and the
     score is c ("total"), c / (\|q\| + \|d\| - c) ("union"), c / max(\|q\|, \|d\|) ("larger") or
     2c / (\|q\| + \|d\|) ("mean").
+
+    Attributes
+    ----------
+    terms : {"words", "pairs", "words and pairs"}
+    weigh : callable
+        The weights of items; those of queries too, unless `weigh_query` is given.
+    overlap, share : str
+        As above.
+    weigh_query : callable, optional
+    within : {"text", "sentence"}
+        Where a pair of consecutive words must be.
+    """
+
+    terms: str
+    weigh: Weigh
+    overlap: str
+    share: str
+    weigh_query: Weigh | None = None
+    within: str = "text"
+
+
+@dataclass(frozen=True, eq=False)
+class TermModel:
+    """A collection of texts as weighted terms, ranked by overlap; see `Scheme`.
 
     A list has only texts that share a term of positive weight with the query, and the query itself if it is an item:
     with score 0 if it has no words. Scores are computed in float64 and rounded to float32; ties are ordered by number,
@@ -40,27 +90,36 @@ class TermModel:
 
     Attributes
     ----------
+    space : TermSpace
+    scheme : Scheme
+    statistics : Statistics
     texts, own : csr_matrix of shape (n_items, n_terms)
-        Weights of the items, and of the items as queries (often the same).
-    describe : callable
-        Returns the weights of external queries, without terms that are not in the collection.
-    measure : callable
-        Returns the size of each row of weights.
-    overlap, share : str
-        As above.
+        Weights of the items, and of the items as queries (often the same matrix).
     """
 
+    space: TermSpace
+    scheme: Scheme
+    statistics: Statistics
     texts: csr_matrix
     own: csr_matrix
-    describe: Callable[[list[str]], csr_matrix]
-    measure: Callable[[csr_matrix], NDArray[np.float64]]
-    overlap: str
-    share: str
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], scheme: Scheme, tokenizer: Tokenizer | None = None) -> TermModel:
+        """Return the model of a collection of texts, with the statistics of these texts."""
+        given = check_texts(texts, "texts")
+        space, counts = TermSpace.fit(given, scheme.terms, tokenizer, within=scheme.within)
+        return cls._weighed(space, scheme, Statistics.of(counts, len(space.vocabulary.numbers)), counts)
+
+    @classmethod
+    def _weighed(cls, space: TermSpace, scheme: Scheme, statistics: Statistics, counts: csr_matrix) -> TermModel:
+        texts = scheme.weigh(counts, statistics)
+        own = texts if scheme.weigh_query is None else scheme.weigh_query(counts, statistics)
+        return cls(space, scheme, statistics, texts, own)
 
     @property
     def n_items(self) -> int:
         """Number of texts."""
-        return int(self.texts.shape[0])
+        return int(self.own.shape[0])
 
     def rank(
         self,
@@ -70,45 +129,161 @@ class TermModel:
         threads: int | None = None,
         block: int = BLOCK,
         progress: Progress | None = None,
+        allowed: NDArray[np.bool_] | None = None,
     ) -> Ranks:
         """Rank the collection for each of its texts, or for external queries.
 
         Words of a query that are not in the collection are ignored. A list has at most `depth` texts, fewer if fewer
         overlap with the query. Queries are ranked in blocks of `block`; `progress` is called with the stage, the
-        queries done and their number.
+        queries done and their number. Of the texts, only those that the mask `allowed` has are ranked.
         """
-        rows = self.own if queries is None else self.describe(check_texts(queries, "queries"))
-        depth = min(whole_number("depth", depth), self.n_items)
-        found = _Found.empty(rows.shape[0], depth)
-        kernel = self._kernel(rows, queries is None, found)
-        run_blocks(
-            kernel, rows.shape[0], stage="ranking texts", block=whole_number("block", block), threads=threads,
-            progress=progress,
-        )  # fmt: skip
-        return Ranks.trusted(found.items, found.scores, self.n_items)
+        if queries is None:
+            rows, own = self.own, np.arange(self.n_items)
+        else:
+            rows = self._describe(check_texts(queries, "queries"))
+            own = np.full(rows.shape[0], PAD)
+        mask = ALL if allowed is None else allowed
+        return self._ranked(rows, own, self._postings, mask, depth, threads, block, progress)
+
+    def rank_items(
+        self,
+        rows: Numbers,
+        *,
+        depth: int = 1000,
+        among: Numbers | None = None,
+        floors: NDArray[np.float32] | None = None,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Return the lists of some texts, by number; of all texts, or only `among` some."""
+        queries = self.own[rows]
+        if among is None:
+            return self._ranked(queries, rows, self._postings, ALL, depth, None, BLOCK, progress)
+        places = np.full(self.n_items + 1, PAD)
+        places[among] = np.arange(len(among))
+        some = self.taken(among)
+        found = some._ranked(queries, places[rows], some._postings, ALL, depth, None, BLOCK, progress)
+        numbers = np.append(among, PAD).astype(np.int32)  # the last one maps PAD to itself
+        return found.replaced(items=numbers[found.items], n_items=self.n_items)
+
+    def taken(self, numbers: Numbers) -> TermModel:
+        """Return the model of only these texts, in this order, with the same statistics."""
+        texts = self.texts[numbers]
+        own = texts if self.own is self.texts else self.own[numbers]
+        return TermModel(self.space, self.scheme, self.statistics, texts, own)
+
+    def extended(
+        self, items: Sequence[str], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> TermModel:
+        """Return the model with more texts after its own and the same statistics: new words do not count."""
+        from scipy.sparse import vstack
+
+        counts = self.space.counts(check_texts(items, "texts"))
+        new = self._weighed(self.space, self.scheme, self.statistics, counts)
+        texts = vstack([self.texts, new.texts], format="csr")
+        own = texts if self.own is self.texts else vstack([self.own, new.own], format="csr")
+        return TermModel(self.space, self.scheme, self.statistics, texts, own)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that `restored` makes the model from."""
+        words, word_ptr = pack_ids(Ids(self.space.vocabulary.numbers))
+        stored: dict[str, NDArray[Any]] = {"words": words, "word_ptr": word_ptr, "pairs": self.space.pairs}
+        stored |= {"frequency": self.statistics.frequency, "n_texts": np.array([self.statistics.n_texts])}
+        stored |= {"mean_length": np.array([self.statistics.mean_length])}
+        stored |= dict(zip(("text_ptr", "text_terms", "text_weights"), _arrays(self.texts), strict=True))
+        if self.own is not self.texts:
+            stored |= dict(zip(("own_ptr", "own_terms", "own_weights"), _arrays(self.own), strict=True))
+        return stored | dict(zip(("post_ptr", "post_texts", "post_weights", "sizes"), self._postings, strict=True))
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]], scheme: Scheme) -> TermModel:
+        """Return the model that `arrays` were made from."""
+        words = {word: n for n, word in enumerate(unpack_ids(arrays["words"], arrays["word_ptr"]))}
+        space = TermSpace(Vocabulary(words, Tokenizer()), arrays["pairs"], scheme.terms, scheme.within)
+        n_texts, mean = int(arrays["n_texts"][0]), float(arrays["mean_length"][0])
+        statistics = Statistics(n_texts, mean, len(words), arrays["frequency"])
+        n_terms = len(statistics.frequency)
+        texts = _rows(arrays, "text", n_terms)
+        own = _rows(arrays, "own", n_terms) if "own_ptr" in arrays else texts
+        model = cls(space, scheme, statistics, texts, own)
+        stored = tuple(arrays[name] for name in ("post_ptr", "post_texts", "post_weights", "sizes"))
+        model.__dict__["_postings"] = stored  # what cached_property would compute
+        return model
+
+    def _describe(self, queries: list[str]) -> csr_matrix:
+        """Return the weights of external queries, without terms that are not in the collection."""
+        weigh = self.scheme.weigh_query or self.scheme.weigh
+        return weigh(self.space.counts(queries), self.statistics)
 
     @cached_property
     def _postings(self) -> tuple[NDArray[Any], ...]:
-        return (*_arrays(self.texts.tocsc()), self.measure(self.texts))
+        return (*_arrays(self.texts.tocsc()), sums(self.texts))
 
-    def _kernel(self, rows: csr_matrix, own: bool, found: _Found) -> Callable[[int, int], None]:
-        from rankloom._kernels import postings
+    def _ranked(
+        self,
+        rows: csr_matrix,
+        own: Numbers,
+        postings: tuple[NDArray[Any], ...],
+        allowed: NDArray[np.bool_],
+        depth: int,
+        threads: int | None,
+        block: int,
+        progress: Progress | None,
+    ) -> Ranks:
+        from rankloom._kernels import postings as kernels
 
-        queries, texts = (*_arrays(rows), self.measure(rows)), self._postings
-        kinds = (OVERLAPS[self.overlap], SHARES[self.share])
-        n = self.n_items
+        n = len(postings[-1])
+        found = _Found.empty(rows.shape[0], min(whole_number("depth", depth), n))
+        queries = (*_arrays(rows), sums(rows))
+        kinds = (OVERLAPS[self.scheme.overlap], SHARES[self.scheme.share])
+        own, allowed = np.ascontiguousarray(own, np.int64), np.ascontiguousarray(allowed, np.bool_)
 
         def work(start: int, stop: int) -> None:
             single = np.zeros(1, np.float32)  # viewed as a number and as its bits
             scratch = (np.zeros(n), np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32))
-            postings.rank(start, stop, queries, texts, kinds, own, *scratch, found.items, found.bits)
+            kernels.rank(start, stop, queries, postings, kinds, own, allowed, *scratch, found.items, found.bits)
 
-        return work
+        run_blocks(
+            work, rows.shape[0], stage="ranking texts", block=whole_number("block", block), threads=threads,
+            progress=progress,
+        )  # fmt: skip
+        return Ranks.trusted(found.items, found.scores, n)
+
+
+#: (texts, options) -> a model of the texts
+Fit = Callable[..., TermModel]
+
+
+def term_model(make: Callable[..., Scheme]) -> Fit:
+    """Turn a function from options to a `Scheme` into one from texts and options to a `TermModel`.
+
+    The scheme of the same options alone is ``fit.scheme(**options)``.
+    """
+
+    @wraps(make)
+    def fit(texts: Sequence[str], *, tokenizer: Tokenizer | None = None, **options: Any) -> TermModel:
+        return TermModel.fit(texts, make(**options), tokenizer)
+
+    first, last = (inspect.signature(fit, follow_wrapped=False).parameters[name] for name in ("texts", "tokenizer"))
+    options = inspect.signature(make).parameters.values()
+    fit.__signature__ = inspect.Signature([first, *options, last], return_annotation=TermModel)  # type: ignore[attr-defined]
+    fit.scheme = make  # type: ignore[attr-defined]
+    return fit
+
+
+def _rows(arrays: Mapping[str, NDArray[Any]], name: str, n_terms: int) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    ptr, terms, weights = (arrays[f"{name}_{one}"] for one in ("ptr", "terms", "weights"))
+    return csr_matrix((weights, terms, ptr), (len(ptr) - 1, n_terms), copy=False)
 
 
 def _arrays(sparse: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return the arrays of a sparse matrix with the dtypes of the kernel."""
-    return sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data.astype(np.float64)
+    return (
+        sparse.indptr.astype(np.int64, copy=False),
+        sparse.indices.astype(np.int32, copy=False),
+        sparse.data.astype(np.float64, copy=False),
+    )
 
 
 @dataclass(frozen=True, eq=False)

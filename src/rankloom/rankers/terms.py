@@ -208,6 +208,8 @@ class TermSpace:
         parts = [self.vocabulary.word_counts(tokens)] if "words" in self.terms else []
         if "pairs" in self.terms:
             parts.append(self.vocabulary.pairs(tokens, within=self.within).counts(self.pairs))
+        if len(parts) == 1:
+            return parts[0]
         counts = hstack(parts, format="csr")
         counts.sort_indices()
         return counts

@@ -7,9 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError
 from rankloom.io.cache import Cache
 from rankloom.rankers import bag_of_words, sentences, word_graph, word_movers
 from rankloom.rankers.ranker import RANKERS, Fitted
+from rankloom.rankers.term_model import TermModel
 from rankloom.threads import Progress
 
 #: (texts, options) -> a fitted ranker
@@ -51,6 +55,13 @@ class TextRanker:
         """Fit the model to the texts of a collection."""
         more = {"progress": progress} if "progress" in inspect.signature(self.model).parameters else {}
         return self.model(items, **dict(self.options), **more)
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> TermModel:
+        """Return the fitted model that `arrays` were made from."""
+        make = getattr(self.model, "scheme", None)
+        if make is None:
+            raise InputError(f"The model {self.model.__name__} can be neither saved nor updated; use another ranker.")
+        return TermModel.restored(arrays, make(**dict(self.options)))
 
 
 def _maker(name: str, model: Model) -> Callable[..., TextRanker]:

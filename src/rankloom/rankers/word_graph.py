@@ -17,20 +17,20 @@ Schenker, Bunke, Last, Kandel (2005), Graph-theoretic techniques for web content
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankloom.rankers.bag_of_words import weighing
-from rankloom.rankers.term_model import TermModel, sums, with_data
-from rankloom.rankers.terms import TermSpace, Tokenizer, check_texts
+from rankloom.rankers.term_model import Fit, Scheme, Statistics, term_model, with_data
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
-def gnf_wgu(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def gnf_wgu(*, idf: bool = False) -> Scheme:
     r"""Similarity of word graphs by weighted graph union.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, (|a| + |b| - |\mathrm{mcs}(a, b)|)
@@ -51,10 +51,11 @@ def gnf_wgu(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
     array([[1. , 0.5],
            [1. , 0.5]], dtype=float32)
     """
-    return _model(texts, idf, tokenizer, "union")
+    return _scheme(idf, "union")
 
 
-def gnf_mcs(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | None = None) -> TermModel:
+@term_model
+def gnf_mcs(*, idf: bool = False) -> Scheme:
     r"""Similarity of word graphs by maximum common subgraph.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, \max(|a|, |b|)
@@ -73,23 +74,20 @@ def gnf_mcs(texts: Sequence[str], *, idf: bool = False, tokenizer: Tokenizer | N
     >>> gnf_mcs(["Heart failure.", "Failure, heart."]).rank().scores[0].round(4)
     array([1.    , 0.6667], dtype=float32)
     """
-    return _model(texts, idf, tokenizer, "larger")
+    return _scheme(idf, "larger")
 
 
 #: Rankers of this module by name: ``RANKERS[name](texts).rank()``.
-RANKERS: Mapping[str, Callable[..., TermModel]] = {"gnf-mcs": gnf_mcs, "gnf-wgu": gnf_wgu}
+RANKERS: Mapping[str, Fit] = {"gnf-mcs": gnf_mcs, "gnf-wgu": gnf_wgu}
 
 
-def _model(texts: Sequence[str], idf: bool, tokenizer: Tokenizer | None, share: str) -> TermModel:
-    space, counts = TermSpace.fit(check_texts(texts, "texts"), "words and pairs", tokenizer, within="sentence")
-    scale = weighing("tf-idf" if idf else "tf", counts)
-    n_words = len(space.vocabulary.numbers)
+def _scheme(idf: bool, share: str) -> Scheme:
+    scale = weighing("tf-idf" if idf else "tf")
 
-    def weigh(rows: csr_matrix) -> csr_matrix:
-        return scale(normalized(rows, n_words))
+    def weigh(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        return scale(normalized(counts, statistics.n_words), statistics)
 
-    weighted = weigh(counts)
-    return TermModel(weighted, weighted, lambda queries: weigh(space.counts(queries)), sums, "minimum", share)
+    return Scheme("words and pairs", weigh, "minimum", share, within="sentence")
 
 
 def normalized(counts: csr_matrix, n_words: int) -> csr_matrix:
