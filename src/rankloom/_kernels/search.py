@@ -212,6 +212,7 @@ def search(
     kind,
     compare,
     compare_bound,
+    allowed,
     slot,
     seen,
     out,
@@ -220,7 +221,8 @@ def search(
     """Search with the graphs of `rows[start:stop]` and write the results to rows `into[start:stop]` of `out`.
 
     `inside` is True if graph q is that of item q; `compare` and `compare_bound` are the comparator and its bound, None
-    unless `kind` is OTHER (numba then leaves their branches out); `slot` and `seen` are scratch, reused between calls.
+    unless `kind` is OTHER (numba then leaves their branches out); only graphs that the mask `allowed` has are returned,
+    all if it is empty; `slot` and `seen` are scratch, reused between calls.
     """
     side = widest(rows[start:stop], graphs.ptr) + 1
     M = np.empty(side * side, np.float64)
@@ -261,6 +263,8 @@ def search(
                 if seen[s] == mark:
                     continue
                 seen[s] = mark
+                if allowed.size > 0 and not allowed[s]:
+                    continue
                 sim = similarity(
                     q,
                     s,

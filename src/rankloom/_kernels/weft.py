@@ -327,11 +327,14 @@ def floor_of(sim):
 
 
 @njit(cache=True, nogil=True)
-def search(start, stop, queries, into, asked, inside, rows, postings, numbers, parts, slot, seen, out, out_sims):
+def search(
+    start, stop, queries, into, asked, inside, rows, postings, numbers, parts, allowed, slot, seen, out, out_sims
+):
     """Best answers of the rows `queries[start:stop]` of `asked`, written to rows `into[start:stop]` of `out`.
 
-    `parts` says how much each field counts, 1 in all. `inside` says that row q is that of item q. `slot` and `seen`
-    are scratch, kept between calls.
+    `parts` are the shares of the fields in the score, which sum to 1. `inside` is True if row q is that of item q.
+    Only rows that the mask `allowed` has are returned, all if it is empty. `slot` and `seen` are scratch, reused
+    between calls.
     """
     room = 1
     for q in queries[start:stop]:
@@ -374,6 +377,8 @@ def search(start, stop, queries, into, asked, inside, rows, postings, numbers, p
                 if seen[s] == mark:
                     continue
                 seen[s] = mark
+                if allowed.size > 0 and not allowed[s]:
+                    continue
                 intersect(np.uint64(ptr[s]), np.uint64(ptr[s + 1]), items, weights, slot, desk, common)
                 if jaccards(common, size, rows.sizes[s], parts, similar) < floor:
                     continue

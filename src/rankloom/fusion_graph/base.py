@@ -30,6 +30,7 @@ from rankloom.version import __version__
 Array = NDArray[Any]
 Int32s = NDArray[np.int32]
 MAX_EMPTY_SHARE = 0.1  # of the items, before a warning
+ALL = frozen(np.ones(0, np.bool_))  # an empty mask allows every item
 #: (start, stop, rows, into, slot, seen, items, similarities) answers the queries `rows[start:stop]`.
 Kernel = Callable[[int, int, Int32s, Int32s, Array, Array, Array, Array], None]
 
@@ -153,6 +154,18 @@ class CollectionIndex(ABC):
         run_blocks(work, len(rows), stage="Searching")
         kind: Kind = "collection" if into is self._order.numbers else "queries"
         return Ranks.trusted(found, similarities, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
+
+    def _allowed(self, allowed: Array | None) -> Array:
+        """Return a mask of items by row of the index; empty if all are allowed."""
+        if allowed is None:
+            return ALL
+        mask = np.asarray(allowed)
+        if mask.shape != (self.n_items,) or mask.dtype != np.bool_:
+            raise InputError(
+                f"allowed must be True or False for each of the {self.n_items} items; got {mask.dtype} of shape "
+                f"{mask.shape}."
+            )
+        return frozen(mask[self._order.numbers])
 
     def _check_search(self, queries: object, k: int, items: object, virtual: object) -> int:
         """Return how many items to find, at most all; raise for incompatible arguments."""

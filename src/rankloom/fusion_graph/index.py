@@ -200,6 +200,7 @@ class FusionIndex(CollectionIndex):
         comparator: str | None = None,
         virtual: bool | None = None,
         missing: Missing = "error",
+        allowed: Array | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
@@ -225,6 +226,8 @@ class FusionIndex(CollectionIndex):
             would take in each item's list. By default, for the rankers that `build` was told are comparable.
         missing : {"error", "drop", "empty"}
             How to treat an external query that some ranker has no list for.
+        allowed : bool array of shape (n_items,), optional
+            Return the best k of only these items. The graphs are the same: lists may contain other items.
         threads, progress
             As in `build`.
 
@@ -237,15 +240,14 @@ class FusionIndex(CollectionIndex):
         chosen = comparator or self.settings.comparator
         with running(threads, progress):
             if queries is None:
-                return self._answer(
-                    self._kernel(self._woven, self._arrays["norms"], chosen), *self._item_rows(items), k
-                )
+                kernel = self._kernel(self._woven, self._arrays["norms"], chosen, allowed)
+                return self._answer(kernel, *self._item_rows(items), k)
             woven, ids = self._weave_external(queries, virtual, missing)
             norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots)
             rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
-            return self._answer(self._kernel(woven, norms, chosen), rows, rows, ids, k)
+            return self._answer(self._kernel(woven, norms, chosen, allowed), rows, rows, ids, k)
 
-    def _kernel(self, graphs: Woven, norms: Array, comparator: str) -> Any:
+    def _kernel(self, graphs: Woven, norms: Array, comparator: str, allowed: Array | None) -> Any:
         from rankloom._kernels.search import MCS, OTHER, WGU, compiled, search
 
         chosen = COMPARATORS[comparator]
@@ -253,7 +255,7 @@ class FusionIndex(CollectionIndex):
         collection = (self._woven, self._arrays["norms"], self._postings, self._order.numbers, self._room)
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
         called = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (None, None)
-        method = (self.settings.graph_norm == "minmax", kind, *called)
+        method = (self.settings.graph_norm == "minmax", kind, *called, self._allowed(allowed))
 
         def kernel(start: int, stop: int, rows: Int32s, into: Int32s, *scratch_and_results: Array) -> None:
             search(start, stop, rows, into, *graph, *collection, *method, *scratch_and_results)

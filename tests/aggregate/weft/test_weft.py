@@ -195,3 +195,25 @@ def test_the_share_is_from_0_to_1(share):
     rankers = random_collection(1)
     with pytest.raises(InputError, match="share must be from 0 to 1"):
         WeftIndex.build(rankers).vote([r.rows([0]) for r in rankers], share=share)
+
+
+@pytest.mark.parametrize("index", [WeftIndex, rl.FusionIndex])
+@settings(max_examples=40)
+@given(st.data(), collections())
+def test_a_filter_returns_the_best_of_the_allowed_items(index, data, rankers):
+    n = rankers[0].n_items
+    queries = [data.draw(ranks(n_items=n, n_queries=2, scores=False)) for _ in rankers]
+    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), np.bool_)
+    built = index.build(rankers, cutoff=5)
+    for asked in (None, queries):
+        whole, found = built.search(asked, k=n), built.search(asked, k=2, allowed=allowed)
+        for q in range(len(whole)):
+            kept = [p for p, item in enumerate(whole.items[q]) if item != PAD and allowed[item]][:2]
+            assert [i for i in found.items[q].tolist() if i != PAD] == whole.items[q, kept].tolist()
+            assert found.scores[q, : len(kept)].tolist() == whole.scores[q, kept].tolist()
+
+
+def test_a_mask_must_fit_the_items():
+    index = WeftIndex.build([Ranks([[0, 1], [1, 0]])])
+    with pytest.raises(InputError, match=r"True or False for each of the 2 items; got bool of shape \(3,\)"):
+        index.search(allowed=np.ones(3, np.bool_))

@@ -169,6 +169,7 @@ class WeftIndex(CollectionIndex):
         items: Sequence[int | str] | None = None,
         virtual: bool | None = None,
         missing: Missing = "error",
+        allowed: NDArray[np.bool_] | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
@@ -181,7 +182,7 @@ class WeftIndex(CollectionIndex):
             query.
         items : sequence of int or str, optional
             Search only with these items, by number or id.
-        k, virtual, missing, threads, progress
+        k, virtual, missing, allowed, threads, progress
             As in `FusionIndex.search`.
 
         Returns
@@ -193,10 +194,10 @@ class WeftIndex(CollectionIndex):
         k = self._check_search(queries, k, items, virtual)
         with running(threads, progress):
             if queries is None:
-                return self._answer(self._kernel(self._rows), *self._item_rows(items), k)
+                return self._answer(self._kernel(self._rows, allowed), *self._item_rows(items), k)
             rows, ids = self._external_rows(queries, virtual, missing)
             chosen = np.arange(len(rows.ptr) - 1, dtype=np.int32)
-            return self._answer(self._kernel(rows), chosen, chosen, ids, k)
+            return self._answer(self._kernel(rows, allowed), chosen, chosen, ids, k)
 
     def vote(
         self,
@@ -226,13 +227,13 @@ class WeftIndex(CollectionIndex):
         found = self.search(aligned, max(k, VOTE_DEPTH), virtual=virtual, threads=threads, progress=progress)
         return add_votes([self._numbered(r) for r in aligned], found, k, share)
 
-    def _kernel(self, asked: Rows) -> Any:
+    def _kernel(self, asked: Rows, allowed: Array | None) -> Any:
         from rankloom._kernels.weft import search
 
-        inside = asked is self._rows
+        inside, mask = asked is self._rows, self._allowed(allowed)
 
         def kernel(start: int, stop: int, rows: Array, into: Array, slot: Array, seen: Array, *found: Array) -> None:
-            collection = (self._rows, self._postings, self._order.numbers, self._parts)
+            collection = (self._rows, self._postings, self._order.numbers, self._parts, mask)
             search(start, stop, rows, into, asked, inside, *collection, slot, seen, *found)
 
         return kernel
