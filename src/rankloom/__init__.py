@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rankloom.datasets import Collection, open_collection, register_collection
     from rankloom.experiment import Experiment
     from rankloom.rankers import rank_collection, register_ranker
+    from rankloom.searcher import Answer, Hit, Searcher
 
 __all__ = [
     "COMPARATORS",
@@ -39,11 +40,13 @@ __all__ = [
     "NORMALIZATIONS",
     "PAD",
     "WEIGHTINGS",
+    "Answer",
     "Collection",
     "Experiment",
     "Explanation",
     "FusionGraph",
     "FusionIndex",
+    "Hit",
     "Ids",
     "IndexFileError",
     "InputError",
@@ -51,6 +54,7 @@ __all__ = [
     "RankloomError",
     "RankloomWarning",
     "Ranks",
+    "Searcher",
     "UnknownNameError",
     "WeftIndex",
     "__version__",
@@ -79,6 +83,9 @@ __all__ = [
 
 #: Names whose modules load when they are first used, so that `import rankloom` stays quick.
 _LAZY = {
+    "Answer": "rankloom.searcher",
+    "Hit": "rankloom.searcher",
+    "Searcher": "rankloom.searcher",
     "Collection": "rankloom.datasets",
     "Experiment": "rankloom.experiment",
     "open_collection": "rankloom.datasets",

@@ -169,3 +169,29 @@ def rows_differ(start, stop, ptr, items, seen):
                 return False
             seen[items[entry]] = row + 1
     return True
+
+
+@njit(cache=True, nogil=True)
+def merge(start, stop, own, items, scores, more, more_scores, out, out_scores):
+    """Merge two lists of each row by score; ties: the item itself (`own`), then the smaller number."""
+    for i in range(start, stop):
+        a = b = 0
+        for at in range(out.shape[1]):
+            left = a < items.shape[1] and items[i, a] >= 0
+            right = b < more.shape[1] and more[i, b] >= 0
+            if left and right:
+                one, other = items[i, a], more[i, b]
+                if scores[i, a] == more_scores[i, b]:
+                    left = one == own[i] or (other != own[i] and one < other)
+                else:
+                    left = scores[i, a] > more_scores[i, b]
+            if left:
+                out[i, at] = items[i, a]
+                out_scores[i, at] = scores[i, a]
+                a += 1
+            elif right:
+                out[i, at] = more[i, b]
+                out_scores[i, at] = more_scores[i, b]
+                b += 1
+            else:
+                break

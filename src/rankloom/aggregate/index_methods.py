@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.weft.index import WeftIndex
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
@@ -127,4 +128,4 @@ def vote(
     """
     if external:
         return index.vote(ranks, k, share=share, virtual=virtual)
-    return add_votes(ranks, index.search(k=max(k, VOTE_DEPTH), virtual=virtual), k, share)
+    return add_votes(with_lists(ranks), index.search(k=max(k, VOTE_DEPTH), virtual=virtual), k, share)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from rankloom.datasets.collection import COLLECTIONS, Collection
-from rankloom.datasets.table import READERS
+from rankloom.datasets.table import READERS, is_table
 from rankloom.errors import InputError
 from rankloom.registry import Call
 
@@ -34,7 +34,7 @@ def parse_collection(spelling: str, base: Path | None = None) -> Call:
     path = (base or Path()) / Path(spelling).expanduser()
     if spelling not in COLLECTIONS and path.is_dir():
         return Call.of("folder", {"path": str(path)})
-    if spelling not in COLLECTIONS and path.is_file() and Path(spelling.removesuffix(".gz")).suffix.lower() in READERS:
+    if spelling not in COLLECTIONS and path.is_file() and is_table(spelling):
         return Call.of("table", {"path": str(path)})
     call = Call.parse(spelling)
     if not call.options and call.name not in COLLECTIONS and _is_path(call.name):

@@ -35,7 +35,7 @@ def table(path: FilePath, *, text: str = "text", label: str | None = None, id: s
         Column of the ids; by default ``id`` if the table has it, else rows are numbered from 1.
     """
     path = str(path)
-    rows = list(_reader(path)(path))
+    rows = read_table(path)
     if not rows:
         raise InputError(f"{path} has no rows; expected the column names and then a row for each text.")
     columns = dict.fromkeys(column for _, row in rows for column in row)
@@ -91,11 +91,16 @@ READERS: dict[str, Callable[[str], Rows]] = {
 }
 
 
-def _reader(path: str) -> Callable[[str], Rows]:
-    suffix = Path(path.removesuffix(".gz")).suffix.lower()
-    if suffix not in READERS:
+def is_table(path: str) -> bool:
+    """Return True if a path ends like a table that can be read."""
+    return Path(path.removesuffix(".gz")).suffix.lower() in READERS
+
+
+def read_table(path: str) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the line number and the values of each row of a table."""
+    if not is_table(path):
         raise InputError(f"{path} must end in {', '.join(READERS)}, optionally followed by .gz.")
-    return READERS[suffix]
+    return list(READERS[Path(path.removesuffix(".gz")).suffix.lower()](path))
 
 
 def _optional(path: str, columns: Any, name: str, given: str | None) -> str | None:

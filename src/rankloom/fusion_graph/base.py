@@ -79,14 +79,27 @@ class CollectionIndex(ABC):
                 self._ids = unpack_ids(self._arrays["id_bytes"], self._arrays["id_ptr"])
             return self._ids
 
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """The arrays that `save` writes."""
+        return self._arrays
+
+    def with_ids(self, ids: Ids) -> Self:
+        """Set the ids of an index that was built or opened without ids, and return it."""
+        if len(ids) != self.n_items:
+            raise InputError(f"The index has {self.n_items} items; got {len(ids)} ids.")
+        with self._lock:
+            self._ids = ids
+        return self
+
     @abstractmethod
     def _sizes(self) -> dict[str, int]:
         """Return the sizes that `save` writes down."""
 
     @classmethod
     @abstractmethod
-    def _opened(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> Self:
-        """Return an index of arrays read from disk, checked."""
+    def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> Self:
+        """Return an index of arrays and metadata read from disk, checked."""
 
     def _external_lists(
         self,
@@ -196,7 +209,7 @@ class CollectionIndex(ABC):
             can crash.
         """
         arrays, meta = open_folder(Path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
-        return cls._opened(arrays, meta, verify=verify, path=Path(path))
+        return cls.of_arrays(arrays, meta, verify=verify, path=Path(path))
 
     def in_memory(self) -> Self:
         """Return the same index with its arrays in memory: it no longer depends on the files it was opened from."""

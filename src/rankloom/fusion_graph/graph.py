@@ -160,9 +160,9 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A vertex or an edge shared by two graphs, and its contribution to their similarity."""
+    """A vertex or an edge shared by two graphs, or the vote of a ranker, and its contribution to the similarity."""
 
-    kind: Literal["vertex", "edge"]
+    kind: Literal["vertex", "edge", "vote"]
     source: int
     target: int  # the same as `source` for a vertex
     label: str

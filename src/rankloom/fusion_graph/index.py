@@ -332,7 +332,8 @@ class FusionIndex(CollectionIndex):
         return {"n_items": self.n_items, "n_entries": len(self._woven.items)}
 
     @classmethod
-    def _opened(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> FusionIndex:
+    def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> FusionIndex:
+        """Return an index of arrays and metadata read from disk, checked."""
         settings = read_settings(Settings, meta.get("settings"), path)
         with raising(path):
             _check(arrays, settings, thoroughly=verify)

@@ -17,7 +17,7 @@ from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.io.cache import Arrays, Cache, digest_bytes
 from rankloom.rankers.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
-from rankloom.rankers.ranker import RANKERS, Ranker, UnreadableItemsError, is_comparable
+from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress
@@ -39,14 +39,21 @@ class Lists:
         A row for each item; the same object as `queries` if every item is a query.
     seconds : float
         Computing time, also if the lists came from the cache.
-    comparable : bool
-        Whether scores of external queries can be compared with scores of items: `Ranker.comparable`.
+    ranker : Ranker or None
+    fit : callable or None
+        Returns the ranker fitted to the collection, which is fitted at most once.
     """
 
     queries: Ranks
     items: Ranks | None
     seconds: float = 0.0
-    comparable: bool = False
+    ranker: Ranker | None = None
+    fit: Callable[[], Fitted] | None = None
+
+    @property
+    def comparable(self) -> bool:
+        """Whether scores of external queries can be compared with scores of items: `Ranker.comparable`."""
+        return self.ranker is not None and is_comparable(self.ranker)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +191,7 @@ class _Work:
             )
             own = with_ids(own, collection.ids, own.query_ids or collection.ids, "collection")
         if collection.queries is None:
-            return Lists(cast(Ranks, own), own, seconds, is_comparable(ranker))
+            return Lists(cast(Ranks, own), own, seconds, ranker, fitted)
         queries = cast(Sequence[Any], collection.queries.part(ranker.part))
         ranks, more = self._cached(
             key,
@@ -194,7 +201,7 @@ class _Work:
             (len(collection.queries.ids), len(collection)),
         )
         found = with_ids(ranks, collection.ids, collection.queries.ids, "queries")
-        return Lists(found, own, seconds + more, is_comparable(ranker))
+        return Lists(found, own, seconds + more, ranker, fitted)
 
     def _cached(
         self,

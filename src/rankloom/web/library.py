@@ -25,7 +25,7 @@ from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress
 from rankloom.version import __version__
-from rankloom.web.lru import LRUCache
+from rankloom.searcher.lru import LRUCache
 from rankloom.web.queries import Choice, ImageQuery, ItemQuery, Query, TextQuery
 
 DEPTH = 1000

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
+from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.pool import checked_weights
 from rankloom.aggregate.weft.rows import expand, field_parts, item_lists, mean_overlap, rarity, stacked, transpose
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
@@ -225,7 +226,7 @@ class WeftIndex(CollectionIndex):
         check_range(0, 1, share=share)
         aligned = align(by_name(queries, self.settings.rankers), missing=missing)
         found = self.search(aligned, max(k, VOTE_DEPTH), virtual=virtual, threads=threads, progress=progress)
-        return add_votes([self._numbered(r) for r in aligned], found, k, share)
+        return add_votes(with_lists([self._numbered(r) for r in aligned]), found, k, share)
 
     def _kernel(self, asked: Rows, allowed: Array | None) -> Any:
         from rankloom._kernels.weft import search
@@ -300,7 +301,8 @@ class WeftIndex(CollectionIndex):
         return {"n_items": self.n_items, "n_entries": len(self._rows.items)}
 
     @classmethod
-    def _opened(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> WeftIndex:
+    def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> WeftIndex:
+        """Return an index of arrays and metadata read from disk, checked."""
         settings = read_settings(WeftSettings, meta.get("settings"), path)
         with raising(path):
             _check(arrays, settings, thoroughly=verify)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from rankloom.web.lru import LRUCache
+from rankloom.searcher.lru import LRUCache
 
 
 def test_concurrent_threads_share_one_value():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from threading import Condition
 from typing import Generic, TypeVar
 
-from rankloom.errors import MissingExtraError
+import cachetools
 
 V = TypeVar("V")
 
@@ -29,10 +29,6 @@ class LRUCache(Generic[V]):
     """
 
     def __init__(self, max_size: int, *, size: Callable[[V], int] | None = None) -> None:
-        try:
-            import cachetools
-        except ImportError:
-            raise MissingExtraError("The page", "cachetools", "serve") from None
         self._values: cachetools.LRUCache[Hashable, V] = cachetools.LRUCache(max_size, size)
         self._lock = Condition()
         cached = cachetools.cached(self._values, key=lambda key, make: key, condition=self._lock)

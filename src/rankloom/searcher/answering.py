@@ -1,0 +1,312 @@
+"""How a searcher answers: lists of the query by each ranker, fused by a method.
+
+Every method gets its lists by one rule: the first 100 items of each ranker that accepts the query, or as many as are
+asked for, of the items that the filter allows. What describes a query (the rows of weft, the graphs of fg) does not
+depend on the filter; only what is returned does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.aggregate import METHODS, WeftIndex, fuse
+from rankloom.aggregate.pool import checked_weights
+from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes, count_votes, vote_weights
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.fusion_graph import Explanation, FusionIndex
+from rankloom.fusion_graph.graph import Part
+from rankloom.rankers import Updatable, is_comparable
+from rankloom.rankers.contract import only
+from rankloom.ranks import Ranks
+from rankloom.registry import Call
+from rankloom.searcher.queries import QueryBatch
+from rankloom.searcher.state import Model, State
+
+LIST_DEPTH = VOTE_DEPTH  # items of each ranker's list that a method gets, at least
+AUTO = "auto"
+SHARE = 0.2  # weft's share of the votes
+VOTERS = ("weft", "vote")  # methods whose weights are those of the index and of the votes
+
+Mask = NDArray[np.bool_]
+Lists = Mapping[str, Ranks]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What is asked of a state: how many answers, by which method, from which rankers and items.
+
+    Attributes
+    ----------
+    n : int
+        Number of answers, counting those that an offset skips.
+    method : Call
+    names : tuple of str
+        The rankers to fuse: those that accept the queries.
+    weights : tuple of float, or None
+        One for each of them.
+    allowed : bool array or None
+        The items that may be returned; None for all.
+    """
+
+    n: int
+    method: Call
+    names: tuple[str, ...]
+    weights: tuple[float, ...] | None = None
+    allowed: Mask | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The fused lists of a batch of queries, the rankers' own lists, and how to explain an item of a query."""
+
+    fused: Ranks
+    lists: Lists
+    explain: Callable[[int, int], Explanation]
+
+
+def accepting(state: State, queries: QueryBatch, chosen: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the rankers, of those chosen, that have a list for the queries."""
+    for name in (*(chosen or ()), *queries.vectors):
+        if name not in state.models:
+            raise UnknownNameError("ranker", name, state.models)
+    if chosen is not None and not chosen:
+        raise InputError(f"Choose at least one ranker of {', '.join(state.models)}.")
+    known = [name for name, model in state.models.items() if _accepts(name, model, queries)]
+    names = tuple(name for name in known if chosen is None or name in chosen)
+    if not names:
+        kinds = " or ".join(sorted({*queries.parts, *queries.vectors}))
+        advice = f"choose from {', '.join(known)}" if known else "none of this collection does"
+        raise InputError(f"None of the rankers ({', '.join(chosen or state.models)}) accepts {kinds}; {advice}.")
+    return names
+
+
+def _accepts(name: str, model: Model, queries: QueryBatch) -> bool:
+    return queries.items is not None or model.part in queries.parts or name in queries.vectors
+
+
+def resolved(state: State, queries: QueryBatch, names: Sequence[str], method: str | Call) -> Call:
+    """Return the method of a search; "auto" is weft for items and for queries that are like items, else vote."""
+    if method != AUTO:
+        call: Call = METHODS.checked(method)
+        entry = METHODS[call.name]
+        if queries.items is None and not entry.answers_external:
+            external = ", ".join(name for name in METHODS if METHODS[name].answers_external)
+            raise InputError(f"The method {call.name} does not answer external queries; choose from {external}.")
+        return call
+    alike = queries.items is not None or all(is_comparable(state.models[name].ranker) for name in names)
+    return Call("weft" if alike else "vote")
+
+
+def request(
+    state: State,
+    queries: QueryBatch,
+    n: int,
+    *,
+    method: str | Call = AUTO,
+    rankers: Sequence[str] | None = None,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    allowed: Mask | None = None,
+) -> Request:
+    """Return a checked request."""
+    names = accepting(state, queries, rankers)
+    call = resolved(state, queries, names, method)
+    checked = _weights(call, names, rankers or names, weights)
+    if checked is not None and call.name not in VOTERS:
+        call = Call.of(call.name, {**dict(call.options), "weights": checked})
+    return Request(min(n, len(state)), call, names, checked, allowed)
+
+
+def _weights(
+    call: Call, names: Sequence[str], given_for: Sequence[str], weights: Mapping[str, float] | Sequence[float] | None
+) -> tuple[float, ...] | None:
+    """Return a weight for each ranker that accepts the query, from those of the chosen rankers."""
+    if weights is None:
+        return None
+    if call.name not in VOTERS and "weights" not in METHODS[call.name].options():
+        raise InputError(f"The method {call.name} does not use weights; leave them out, or choose vote or combsum.")
+    if isinstance(weights, Mapping):
+        unknown = next((name for name in weights if name not in given_for), None)
+        if unknown is not None:
+            raise UnknownNameError("ranker", unknown, given_for)
+        weights = [weights.get(name, 1.0) for name in given_for]
+    by_name = dict(zip(given_for, checked_weights(weights, len(given_for)), strict=True))
+    return tuple(by_name[name] for name in names)
+
+
+def answer(state: State, queries: QueryBatch, request: Request) -> Found:
+    """Return the answers to a batch of queries."""
+    depth = max(LIST_DEPTH, request.n)
+    plain = query_lists(state, queries, request.names, depth)
+    lists = plain if request.allowed is None else query_lists(state, queries, request.names, depth, request.allowed)
+    work = _Work(state, queries, request, plain, lists)
+    by_index = {"weft": work.weft, "vote": work.vote, "fg": work.fg}
+    return by_index.get(request.method.name, work.other)()
+
+
+def query_lists(
+    state: State, queries: QueryBatch, names: Sequence[str], depth: int, allowed: Mask | None = None
+) -> dict[str, Ranks]:
+    """Return the lists of queries by each ranker, of the allowed items only."""
+    depth = min(depth, max(len(state), 1))
+    return {name: _ranked(state, name, queries, depth, allowed) for name in names}
+
+
+def _ranked(state: State, name: str, queries: QueryBatch, depth: int, allowed: Mask | None) -> Ranks:
+    model = state.models[name]
+    fitted: Any = model.fitted
+    if queries.items is not None:
+        return _item_lists(state, name, queries.items, depth, allowed)
+    if name in queries.vectors:
+        if not hasattr(fitted, "rank_vectors"):
+            raise InputError(f"The ranker {name!r} does not compare vectors; give a text or an image.")
+        found = fitted.rank_vectors(queries.vectors[name], depth=depth, allowed=allowed)
+    elif allowed is None or isinstance(fitted, Updatable):
+        masked = {} if allowed is None else {"allowed": allowed}
+        found = fitted.rank(queries=queries.parts[model.part], depth=depth, **masked)
+    else:
+        found = only(fitted.rank(queries=queries.parts[model.part], depth=len(state)), np.flatnonzero(allowed))
+    return Ranks.trusted(found.items[:, :depth], _cut(found.scores, depth), len(state), kind="queries")
+
+
+def _item_lists(state: State, name: str, rows: NDArray[np.intp], depth: int, allowed: Mask | None) -> Ranks:
+    stored, fitted = state.lists[name], state.models[name].fitted
+    if allowed is None and (depth <= stored.depth or not isinstance(fitted, Updatable)):
+        return Ranks.trusted(stored.items[rows, :depth], _cut(stored.scores, depth, rows), len(state), kind="queries")
+    if not isinstance(fitted, Updatable):
+        raise InputError(f"The ranker {name!r} cannot filter the lists of items; search without where.")
+    return fitted.rank_items(rows, depth=depth, among=None if allowed is None else np.flatnonzero(allowed))
+
+
+def _cut(scores: NDArray[np.float32] | None, depth: int, rows: Any = slice(None)) -> NDArray[np.float32] | None:
+    return None if scores is None else scores[rows, :depth]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """A request with its lists: `plain` describe the queries, `lists` have only allowed items."""
+
+    state: State
+    queries: QueryBatch
+    request: Request
+    plain: Lists
+    lists: Lists
+
+    def weft(self) -> Found:
+        index, found = self._weft(self.request.n)
+        return Found(found, self.lists, lambda query, item: index.explain(self._asked(query), item))
+
+    def vote(self) -> Found:
+        index, found = self._weft(max(self.request.n, VOTE_DEPTH))
+        share = self._options().get("share", SHARE)
+        voters = list(self.lists.values())
+        fused = add_votes(voters, found, self.request.n, share, self.request.weights)
+        if share == 1:
+            return Found(fused, self.lists, lambda query, item: index.explain(self._asked(query), item))
+        weights = vote_weights(len(voters), share, self.request.weights)
+
+        def explain(query: int, item: int) -> Explanation:
+            ballots = [*voters, found]
+            shares = {name: _vote(ballots, weights, at, query, item) for at, name in enumerate((*self.lists, "weft"))}
+            return _explained_vote(
+                shares, self._label(query), self.state, item, index.explain(self._asked(query), item)
+            )
+
+        return Found(fused, self.lists, explain)
+
+    def fg(self) -> Found:
+        options = self._options()
+        virtual = options.pop("virtual", None)
+        index: FusionIndex = self.state.fusion_graphs(self.request.names, tuple(options.items()))
+        found = self._search(index, self.request.n, virtual)
+        return Found(found, self.lists, lambda query, item: index.explain(self._asked(query), item))
+
+    def other(self) -> Found:
+        method, n = self.request.method, self.request.n
+        entry = METHODS[method.name]
+        if entry.needs == "queries":
+            fused = fuse(list(self.lists.values()), method, n)
+        elif self.queries.items is not None:
+            fused = self._of_collection(method, n)
+        else:
+            collection = [self.state.lists[name] for name in self.request.names]
+            whole = n if self.request.allowed is None else len(self.state)
+            fused = fuse(list(self.plain.values()), method, whole, collection=collection)
+        if entry.needs != "queries" and self.request.allowed is not None:
+            fused = only(fused, np.flatnonzero(self.request.allowed))
+        return Found(fused.head(n), self.lists, self._no_explanation)
+
+    def _of_collection(self, method: Call, n: int) -> Ranks:
+        k = max(n, LIST_DEPTH) if self.request.allowed is None else len(self.state)
+        return self.state.fused(method, self.request.names, k).rows(np.asarray(self.queries.items))
+
+    def _weft(self, n: int) -> tuple[WeftIndex, Ranks]:
+        options = self._options()
+        options.pop("share", None)
+        virtual = options.pop("virtual", None)
+        weights = {} if self.request.weights is None else {"weights": self.request.weights}
+        index = self.state.weft(self.request.names, tuple({**options, **weights}.items()))
+        return index, self._search(index, n, virtual)
+
+    def _search(self, index: Any, n: int, virtual: bool | None) -> Ranks:
+        found: Ranks
+        if self.queries.items is not None:
+            found = index.search(items=self.queries.items.tolist(), k=n, allowed=self.request.allowed)
+        else:
+            found = index.search(list(self.plain.values()), k=n, virtual=virtual, allowed=self.request.allowed)
+        return Ranks.trusted(found.items, found.scores, found.n_items, kind="queries")
+
+    def _options(self) -> dict[str, Any]:
+        return dict(self.request.method.options)
+
+    def _asked(self, query: int) -> Any:
+        """Return a query as `explain` takes it: the number of an item, or the lists of an external query."""
+        if self.queries.items is not None:
+            return int(self.queries.items[query])
+        return [ranks.rows([query]) for ranks in self.plain.values()]
+
+    def _label(self, query: int) -> str:
+        return self.queries.labels[query]
+
+    def _no_explanation(self, query: int, item: int) -> Explanation:
+        raise InputError(
+            f"Answers of {self.request.method} have no explanation that adds up; search by vote, weft or fg."
+        )
+
+
+def _vote(ballots: Sequence[Ranks], weights: Sequence[float], at: int, query: int, item: int) -> float:
+    """Return what one voter adds to the score of an item: its votes, counted alone."""
+    rows = [ranks.rows([query]) for ranks in ballots]
+    alone = count_votes(
+        rows, [weight if n == at else 0.0 for n, weight in enumerate(weights)], len(ballots) * VOTE_DEPTH
+    )
+    place = np.flatnonzero(alone.items[0] == item)
+    return float(alone.scores[0, place[0]]) if len(place) and alone.scores is not None else 0.0
+
+
+def _explained_vote(shares: Mapping[str, float], query: str, state: State, item: int, weft: Explanation) -> Explanation:
+    """Return the votes for an item, one part for each ranker, and weft's vote by the neighbors it comes from."""
+    votes = [
+        Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote)
+        for name, vote in shares.items()
+        if name != "weft" and vote > 0
+    ]
+    scale = shares["weft"] / weft.similarity if weft.similarity > 0 else 0.0
+    through = [
+        Part(part.kind, part.source, part.target, part.label, part.query_weight, part.item_weight, scaled)
+        for part in weft.parts
+        if (scaled := part.contribution * scale) > 0
+    ]
+    parts = sorted([*votes, *through], key=lambda part: -part.contribution)
+    total = sum(part.contribution for part in parts)
+    return Explanation(query, state.documents.ids[item], "vote", total, tuple(parts))
+
+
+def found_items(ranks: Ranks, query: int) -> Ranks:
+    """Return the list of one query, as one row."""
+    scores = None if ranks.scores is None else ranks.scores[query : query + 1]
+    return Ranks.trusted(ranks.items[query : query + 1], scores, ranks.n_items)

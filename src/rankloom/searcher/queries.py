@@ -1,0 +1,106 @@
+"""Queries of a searcher: texts, images, vectors or items, one or several together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.errors import InputError
+from rankloom.ranks import Ids
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryBatch:
+    """Queries that are answered together; an answer does not depend on the others.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        What the queries are called in their answers.
+    parts : {part: sequence}
+        The content of external queries by part: ``texts``, ``images``, ``ids``.
+    vectors : {name of a ranker: matrix}
+        Vectors of external queries, for rankers that compare vectors.
+    items : array of int, or None
+        The numbers of items, if the queries are items.
+    single : bool
+        Whether one query was asked, not a list of one.
+    """
+
+    labels: tuple[str, ...]
+    parts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    vectors: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    items: NDArray[np.intp] | None = None
+    single: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def external_queries(
+    text: str | Sequence[str] | None,
+    image: Any,
+    vectors: Mapping[str, ArrayLike] | None,
+    ids: Sequence[str] | None = None,
+) -> QueryBatch:
+    """Return external queries, each by text, image, vectors, or several of them."""
+    parts: dict[str, Sequence[Any]] = {}
+    single = True
+    if text is not None:
+        parts["texts"], single = _texts(text)
+    if image is not None:
+        single = text is None and not isinstance(image, list | tuple)
+        parts["images"] = list(image) if isinstance(image, list | tuple) else [image]
+    if ids is not None:
+        parts["ids"], single = list(ids), False
+    single = single and (bool(parts) or not _several(vectors))
+    matrices = {name: _matrix(name, given, single) for name, given in (vectors or {}).items()}
+    counts = {name: len(rows) for name, rows in {**parts, **matrices}.items()}
+    if not counts:
+        raise InputError("Give something to search for: a text, image=, item= or vectors=.")
+    if len(set(counts.values())) > 1:
+        shown = ", ".join(f"{count} {name}" for name, count in counts.items())
+        raise InputError(f"A batch needs the same number of everything; got {shown}.")
+    return QueryBatch(_labels(parts, next(iter(counts.values()))), parts, matrices, single=single)
+
+
+def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
+    """Return items of the collection as queries, by id."""
+    given = [item] if isinstance(item, str) else list(item)
+    odd = next((one for one in given if not isinstance(one, str)), None)
+    if odd is not None:
+        raise InputError(f"item must be the id of a document, a string; got {odd!r}.")
+    numbers = ids.numbers(given, "item").astype(np.intp)
+    return QueryBatch(tuple(given), items=numbers, single=isinstance(item, str))
+
+
+def _texts(text: str | Sequence[str]) -> tuple[list[str], bool]:
+    given = [text] if isinstance(text, str) else list(text)
+    odd = next((one for one in given if not isinstance(one, str)), None)
+    if odd is not None:
+        raise InputError(f"A query must be a text or a list of texts; got {odd!r} of type {type(odd).__name__}.")
+    return given, isinstance(text, str)
+
+
+def _several(vectors: Mapping[str, ArrayLike] | None) -> bool:
+    return bool(vectors) and np.ndim(next(iter(vectors.values()))) == 2  # type: ignore[union-attr]
+
+
+def _matrix(name: str, given: ArrayLike, single: bool) -> NDArray[Any]:
+    matrix = np.atleast_2d(np.asarray(given)) if single else np.asarray(given)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
+        raise InputError(f"vectors={{{name!r}: ...}} must be numbers, a row for each query; got {np.shape(given)}.")
+    return matrix
+
+
+def _labels(parts: Mapping[str, Sequence[Any]], n: int) -> tuple[str, ...]:
+    if "ids" in parts or "texts" in parts:
+        return tuple(parts.get("texts", parts.get("ids", ())))
+    if "images" in parts:
+        return tuple(str(one) if isinstance(one, str | Path) else "image" for one in parts["images"])
+    return ("vector",) * n

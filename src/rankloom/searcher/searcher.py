@@ -1,0 +1,423 @@
+"""Searcher: from documents to fused answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloom.datasets import Collection
+from rankloom.errors import InputError, whole_number
+from rankloom.io.cache import Cache
+from rankloom.rankers import RANKERS, Ranker, rank_collection
+from rankloom.rankers.encoder import EncoderRanker
+from rankloom.rankers.ranking import Ranking
+from rankloom.rankers.vectors import FittedVectors
+from rankloom.ranks import Ids, Ranks
+from rankloom.registry import Call
+from rankloom.searcher.answer import Answer
+from rankloom.searcher.answering import AUTO, answer, found_items, query_lists, request
+from rankloom.searcher.documents import TEXT_FIELDS, Batch, Document, Documents, Where, batch_of
+from rankloom.searcher.evaluation import MEASURES, Evaluation, evaluated
+from rankloom.searcher.queries import QueryBatch, external_queries, item_queries
+from rankloom.searcher.state import Model, Settings, State, by_number
+from rankloom.searcher.storage import Encode, open_state, save_state
+from rankloom.searcher.updates import added, rebuilt_lists, removed
+from rankloom.threads import Progress, running
+
+#: Default rankers for each part of a collection.
+DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("bm25", "static")}
+RankerLike = str | Call | Ranker | Encode
+
+
+class Searcher:
+    """Documents, the rankers fitted to them, and an index: searches, explains, updates and saves itself.
+
+    Made by `build` or `open`. Searches may run in several threads while `add` and `delete` work; each search sees the
+    documents as they were when it began.
+
+    Examples
+    --------
+    >>> pets = ["a cat sat on the mat", "the dog chased the cat", "a dog and a bone"]
+    >>> searcher = Searcher.build(pets, rankers=["bm25", "bow-cosine"])
+    >>> [hit.id for hit in searcher.search("cat", k=2)]
+    ['0', '1']
+    >>> searcher.search("dogs", k=1)[0].document["text"]
+    'the dog chased the cat'
+    """
+
+    def __init__(self, state: State, skipped: Mapping[str, str] | None = None) -> None:
+        self._state = state
+        self._lock = Lock()  # held while the state is replaced
+        self.skipped = dict(skipped or {})
+
+    @classmethod
+    def build(
+        cls,
+        documents: Any,
+        rankers: Mapping[str, RankerLike] | Sequence[str] | str | None = None,
+        *,
+        cutoff: int = 20,
+        depth: int = 200,
+        text: str | Sequence[str] = TEXT_FIELDS,
+        cache: Cache | None = None,
+        strict: bool = False,
+        progress: Progress | None = None,
+    ) -> Searcher:
+        """Fit rankers to documents, and index them.
+
+        Parameters
+        ----------
+        documents : list of str or of mappings, data frame, Collection, path or name of a collection
+            Mappings have any fields; "id" is the id (by default documents are numbered), the fields `text` are what
+            text rankers see, "image" is an image: a path, an array, or the bytes of a file. A path is a table (.jsonl,
+            .csv, .tsv, all also .gz), or anything that `open_collection` accepts.
+        rankers : {name: ranker}, or spellings
+            Each is a spelling such as ``okapi(b=0.5)``, a `Ranker`, or a function from a list of contents (texts, or
+            images if there are no texts) to a matrix with a row for each: an encoder. By default there are some for
+            each kind of content.
+        cutoff : int
+            How much of each list weft uses.
+        depth : int
+            Length of the lists of items.
+        text : str or sequence of str
+            The fields of mappings that make up their text.
+        cache : Cache, optional
+            Stores lists and image descriptors between builds.
+        strict : bool
+            Whether an unreadable document is an error. Otherwise it is left out; `skipped` gives the reason.
+        progress : callable, optional
+            Called with the stage, how much is done and the total.
+        """
+        cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
+        batch = batch_of(documents, [text] if isinstance(text, str) else text)
+        if not batch.documents:
+            raise InputError("There are no documents; give at least one.")
+        collection = batch.collection()
+        named = _named(rankers, collection)
+        with running(progress=progress):
+            ranking = rank_collection(
+                collection,
+                {name: _ranker(name, given, collection) for name, given in named.items()},
+                depth=depth,
+                cache=cache,
+                strict=strict,
+                progress=progress,
+            )
+            settings = Settings(cutoff, depth, batch.fields, len(batch.documents), batch.name)
+            state = _state(_left(batch, ranking), ranking, named, settings)
+            state.weft(tuple(state.models))
+        return cls(state, ranking.skipped)
+
+    @overload
+    def search(self, query: str | None = ..., k: int = ..., **options: Any) -> Answer: ...
+
+    @overload
+    def search(self, query: Sequence[str], k: int = ..., **options: Any) -> list[Answer]: ...
+
+    def search(
+        self,
+        query: str | Sequence[str] | None = None,
+        k: int = 10,
+        *,
+        image: Any = None,
+        item: str | Sequence[str] | None = None,
+        vectors: Mapping[str, ArrayLike] | None = None,
+        offset: int = 0,
+        method: str | Call = AUTO,
+        rankers: Sequence[str] | None = None,
+        weights: Mapping[str, float] | Sequence[float] | None = None,
+        where: Where | None = None,
+    ) -> Answer | list[Answer]:
+        """Return the best documents for a query; a list of queries gives a list of answers.
+
+        Parameters
+        ----------
+        query : str or list of str
+            Text.
+        k : int
+            Number of hits.
+        image : path, array or bytes, or a list of them
+            An image to search with.
+        item : str or list of str
+            The id of a document to search with.
+        vectors : {name of a ranker: vector, or matrix with a row for each query}
+            Vectors for rankers that compare vectors; with a text, the other rankers use that.
+        offset : int
+            How many of the best hits to skip.
+        method : str
+            A name in `METHODS`, with options as in ``vote(share=0.3)``. "auto" is `weft` for an item and for a query
+            that is like an item (an image among images), and `vote` for others (words among documents).
+        rankers : sequence of str, optional
+            Fuse only these.
+        weights : {name of a ranker: float} or sequence of float, optional
+            How much each ranker counts, where the method can honor it.
+        where : mapping or callable, optional
+            ``{"lang": "en", "year": [2001, 2002]}``, or a function of a document that returns True or False. The
+            answer has the best k of the documents that satisfy it.
+        """
+        state = self._state
+        k, offset = whole_number("k", k), whole_number("offset", offset, 0)
+        queries = self._queries(state, query, image, item, vectors)
+        allowed = None if where is None else state.documents.mask(where)
+        asked = request(state, queries, k + offset, method=method, rankers=rankers, weights=weights, allowed=allowed)
+        found = answer(state, queries, asked)
+        answers = [
+            Answer(
+                label,
+                str(asked.method),
+                found_items(found.fused, row),
+                {name: found_items(ranks, row) for name, ranks in found.lists.items()},
+                state.documents,
+                lambda item, row=row: found.explain(row, item),  # type: ignore[misc]
+                offset,
+            )
+            for row, label in enumerate(queries.labels)
+        ]
+        return answers[0] if queries.single else answers
+
+    @staticmethod
+    def _queries(state: State, query: Any, image: Any, item: Any, vectors: Any) -> QueryBatch:
+        if item is None:
+            return external_queries(query, image, vectors)
+        if query is not None or image is not None or vectors is not None:
+            raise InputError("Search with an item, or with a text, image or vectors; not both.")
+        return item_queries(item, state.documents.ids)
+
+    def rank(
+        self,
+        queries: Mapping[str, str],
+        k: int = 100,
+        *,
+        method: str | Call = AUTO,
+        rankers: Sequence[str] | None = None,
+        weights: Mapping[str, float] | Sequence[float] | None = None,
+        where: Where | None = None,
+    ) -> Ranks:
+        """Return the answers to many texts as ranks, to evaluate or to write as a run.
+
+        Parameters
+        ----------
+        queries : {id: text}
+        k, method, rankers, weights, where
+            As in `search`.
+        """
+        state = self._state
+        batch = _by_id(queries)
+        allowed = None if where is None else state.documents.mask(where)
+        asked = request(
+            state, batch, whole_number("k", k), method=method, rankers=rankers, weights=weights, allowed=allowed
+        )
+        return _with_ids(answer(state, batch, asked).fused, state, queries)
+
+    def lists(self, queries: Mapping[str, str], depth: int = 100) -> dict[str, Ranks]:
+        """Return the lists of many texts by each ranker that accepts them, without fusing them."""
+        state, batch = self._state, _by_id(queries)
+        names = request(state, batch, 1).names
+        found = query_lists(state, batch, names, whole_number("depth", depth))
+        return {name: _with_ids(ranks, state, queries) for name, ranks in found.items()}
+
+    def evaluate(
+        self,
+        queries: Mapping[str, str],
+        qrels: Any,
+        *,
+        measures: Sequence[str] = MEASURES,
+        methods: Sequence[str] = ("rrf", AUTO),
+        k: int = 100,
+        alpha: float = 0.05,
+    ) -> Evaluation:
+        """Evaluate each ranker and some methods on judged queries; the last method is compared with all others.
+
+        Parameters
+        ----------
+        queries : {id: text}
+        qrels : {query id: {document id: grade}}, a file or a frame
+            As in `rankloom.evaluate`. Queries without a relevant document do not count.
+        measures, methods : sequence of str
+        k : int
+            Number of answers of each system.
+        alpha : float
+            Significance level of the paired t-test.
+        """
+        state, batch = self._state, _by_id(queries)
+        systems = self.lists(queries, k)
+        for method in methods:
+            call = request(state, batch, 1, method=method).method
+            systems[str(call)] = self.rank(queries, k, method=call)
+        return evaluated(systems, qrels, measures, list(systems)[-1], k, alpha)
+
+    def add(self, documents: Any) -> None:
+        """Add documents, in any form that `build` accepts.
+
+        The lists of the new ones are made, and they enter the lists of the old ones where they belong. Statistics, such
+        as document frequencies and the vocabulary, stay those of `build` until `refit`; otherwise the result is that of
+        a build with all documents.
+        """
+        with self._lock:
+            settings = self._state.settings
+            batch = batch_of(documents, settings.fields, settings.next_number)
+            if batch.documents:
+                self._state = _indexed(added(self._state, batch))
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete documents by id; they leave the lists of the others."""
+        if isinstance(ids, str):
+            raise InputError(f"Give a list of ids; got the string {ids!r}. Put it in a list.")
+        with self._lock:
+            state = self._state
+            numbers = np.unique(state.documents.ids.numbers(ids, "document")).astype(np.intp)
+            if len(numbers) == len(state):
+                raise InputError("A searcher needs at least one document; delete fewer, or remove its folder.")
+            if len(numbers):
+                self._state = _indexed(removed(state, numbers))
+
+    def refit(self, progress: Progress | None = None) -> None:
+        """Fit text rankers to the documents as they are now: a new vocabulary and new statistics."""
+        with self._lock, running(progress=progress):
+            state = self._state
+            texts = Batch(state.settings.name, list(state.documents), state.settings.fields, {}).collection()
+            models = {
+                name: replace(model, fitted=model.ranker.fit(texts.part("texts"), progress=progress))  # type: ignore[arg-type]
+                if model.part == "texts" and not isinstance(model.fitted, FittedVectors)
+                else model
+                for name, model in state.models.items()
+            }
+            lists = rebuilt_lists(models, state.settings.depth)
+            self._state = _indexed(State(state.documents, models, lists, state.settings))
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a folder, completely or not at all; a searcher that is there already is replaced.
+
+        Encoders given as functions are not stored: give them again to `open`.
+        """
+        save_state(self._state, Path(path))
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, encoders: Mapping[str, Encode | None] | None = None, verify: bool = False
+    ) -> Searcher:
+        """Open a saved searcher; its files are memory-mapped.
+
+        Parameters
+        ----------
+        encoders : {name of a ranker: callable or None}
+            The encoders that were given to `build` as functions. One that returns vectors of another length, or other
+            vectors for a stored document, is an error. None opens the searcher without it: it then ranks items only.
+        verify : bool
+            Read all files once, compare their checksums and check that every number is in range.
+        """
+        return cls(open_state(Path(path), encoders, verify=verify))
+
+    @property
+    def documents(self) -> Documents:
+        """The documents, by number."""
+        return self._state.documents
+
+    @property
+    def rankers(self) -> tuple[str, ...]:
+        """Names of the rankers."""
+        return tuple(self._state.models)
+
+    @property
+    def state(self) -> State:
+        """The current documents, models, lists and indexes; read-only."""
+        return self._state
+
+    def document(self, id: str) -> Document:
+        """Return a document by id."""
+        documents = self._state.documents
+        return documents[documents.ids.number(id, "document")]
+
+    def __len__(self) -> int:
+        return len(self._state)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._state.documents.ids
+
+    def __repr__(self) -> str:
+        return f"Searcher({len(self)} documents, rankers: {', '.join(self.rankers)})"
+
+
+def _named(
+    rankers: Mapping[str, RankerLike] | Sequence[str] | str | None, collection: Collection
+) -> dict[str, RankerLike]:
+    if rankers is None:
+        rankers = default_rankers(collection)
+    if isinstance(rankers, str):
+        rankers = [rankers]
+    named = dict(rankers) if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
+    if not named:
+        raise InputError("Give at least one ranker.")
+    return named
+
+
+def default_rankers(collection: Collection) -> list[str]:
+    """Return the rankers of a collection for which none were chosen."""
+    names = [name for part, rankers in DEFAULT_RANKERS.items() if part in collection.parts for name in rankers]
+    if not names:
+        parts = ", ".join(collection.parts) or "neither images nor texts"
+        raise InputError(f"{collection.name} has {parts}; name a ranker, such as vectors(part=...).")
+    return names
+
+
+def _ranker(name: str, given: RankerLike, collection: Collection) -> str | Call | Ranker:
+    """Return a ranker as `rank_collection` takes it; a function becomes an encoder of texts or else of images."""
+    if isinstance(given, str | Call) or hasattr(given, "fit"):
+        return given  # type: ignore[return-value]
+    if not callable(given):
+        raise InputError(
+            f"The ranker {name!r} must be a spelling, a Ranker, or a function from contents to a matrix; got {given!r}."
+        )
+    return EncoderRanker(name, given, part="texts" if "texts" in collection.parts else "images")
+
+
+def _left(batch: Batch, ranking: Ranking) -> Batch:
+    """Return the batch without the documents that could not be read."""
+    if not ranking.skipped:
+        return batch
+    dropped = [number for number, one in enumerate(batch.documents) if one["id"] in ranking.skipped]
+    return batch.without(dropped)
+
+
+def _state(batch: Batch, ranking: Ranking, named: Mapping[str, RankerLike], settings: Settings) -> State:
+    models, lists = {}, {}
+    for name, one in ranking.lists.items():
+        if one.items is None or one.fit is None or one.ranker is None:
+            raise InputError(f"The ranker {name!r} has no lists of the items themselves, which a search needs.")
+        given = named[name]
+        spelling = str(RANKERS.checked(given)) if isinstance(given, str | Call) else None
+        models[name] = Model(one.ranker, one.fit(), spelling)
+        lists[name] = by_number(_over(one.items, ranking.collection.ids), len(batch.documents))
+    return State(Documents.of(batch.documents), models, lists, settings)
+
+
+def _over(ranks: Ranks, ids: Ids) -> Ranks:
+    """Return lists over the items of a collection, a row for each; a file may have them in another order."""
+    inside = ranks.renumbered(ids)
+    query_ids = inside.query_ids or ids
+    if query_ids == ids:
+        return inside
+    rows = [query_ids.number(one) if one in query_ids else -1 for one in ids]
+    return inside.spread(np.array(rows, np.intp), ids)
+
+
+def _indexed(state: State) -> State:
+    """Return a state whose default index is built, so that the first search does not wait for it."""
+    state.weft(tuple(state.models))
+    return state
+
+
+def _by_id(queries: Mapping[str, str]) -> QueryBatch:
+    if not isinstance(queries, Mapping) or not queries:
+        raise InputError(f"Give the queries as {{id: text}}, at least one; got {type(queries).__name__}.")
+    return external_queries(list(queries.values()), None, None, ids=list(queries))
+
+
+def _with_ids(ranks: Ranks, state: State, queries: Mapping[str, str]) -> Ranks:
+    return ranks.replaced(item_ids=state.documents.ids, query_ids=Ids(queries), kind="queries")

@@ -1,0 +1,117 @@
+"""The state of a searcher: documents, fitted rankers, their lists, and indexes made from them; read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rankloom.aggregate import WeftIndex, fuse
+from rankloom.fusion_graph import FusionIndex
+from rankloom.rankers import Fitted, Ranker, is_comparable
+from rankloom.ranks import Ranks
+from rankloom.registry import Call
+from rankloom.searcher.documents import TEXT_FIELDS, Documents
+from rankloom.searcher.lru import LRUCache
+
+MAX_INDEXES = 16  # cached indexes, one for each choice of rankers and options
+Options = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a searcher was built.
+
+    Attributes
+    ----------
+    cutoff : int
+        How much of each list weft uses.
+    depth : int
+        Length of the items' lists.
+    fields : tuple of str
+        The fields of a document that make up its text.
+    next_number : int
+        The id of the next document without one.
+    name : str
+        Name of the collection.
+    """
+
+    cutoff: int = 20
+    depth: int = 200
+    fields: tuple[str, ...] = TEXT_FIELDS
+    next_number: int = 0
+    name: str = "documents"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A ranker and what it was fitted to; `spelling` is None unless the registry can make the ranker again."""
+
+    ranker: Ranker
+    fitted: Fitted
+    spelling: str | None = None
+
+    @property
+    def part(self) -> str:
+        """The part of a collection, and of a query, that it ranks by."""
+        return self.ranker.part
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Everything that a search needs; an update makes a new one, so searches that run are not disturbed.
+
+    Attributes
+    ----------
+    documents : Documents
+    models : {name of a ranker: Model}
+    lists : {name of a ranker: Ranks}
+        The list of each item, by number.
+    settings : Settings
+    """
+
+    documents: Documents
+    models: Mapping[str, Model]
+    lists: Mapping[str, Ranks]
+    settings: Settings
+    indexes: LRUCache[Any] = field(default_factory=lambda: LRUCache(MAX_INDEXES), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def weft(self, names: Sequence[str], options: Options = ()) -> WeftIndex:
+        """Return the weft index of some rankers, built when it is first used."""
+        defaults = {"cutoff": self.settings.cutoff, "depth": max(self.settings.depth, self.settings.cutoff)}
+        return self._index(WeftIndex, names, {**defaults, **dict(options)})
+
+    def fusion_graphs(self, names: Sequence[str], options: Options = ()) -> FusionIndex:
+        """Return the fusion graphs of some rankers, built when they are first used."""
+        return self._index(FusionIndex, names, {"depth": self.settings.depth, **dict(options)})
+
+    def _index(self, kind: Any, names: Sequence[str], options: Mapping[str, Any]) -> Any:
+        options = {**options, "depth": max(options["depth"], options.get("cutoff", 1))}
+        comparable = [is_comparable(self.models[name].ranker) for name in names]
+
+        def build() -> Any:
+            chosen = {name: self.lists[name] for name in names}
+            built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options)
+            return built.with_ids(self.documents.ids)
+
+        return self.indexes.get(self.key(kind, names, options), build)
+
+    @staticmethod
+    def key(kind: type, names: Sequence[str], options: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return what an index is cached by."""
+        return kind.__name__, tuple(names), tuple(sorted(options.items()))
+
+    def fused(self, method: Call, names: Sequence[str], k: int) -> Ranks:
+        """Return the fusion of the lists of all items by a method that needs the whole collection."""
+        key = ("fused", str(method), tuple(names), k)
+        return self.indexes.get(key, lambda: fuse([self.lists[name] for name in names], method, k))
+
+
+def by_number(ranks: Ranks, n_items: int) -> Ranks:
+    """Return lists of items without ids, in order of their numbers, as a state holds them."""
+    return Ranks.trusted(np.ascontiguousarray(ranks.items), ranks.scores, n_items, kind="collection")

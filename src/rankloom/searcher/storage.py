@@ -1,0 +1,179 @@
+"""A searcher on disk: one folder with documents, fitted rankers, lists and indexes, opened memory-mapped.
+
+The arrays of each part have a prefix: ``ranker0.``, ``lists0.``, ``index0.``; `meta.json` says which is which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.aggregate import WeftIndex
+from rankloom.errors import IndexFileError, InputError, RankloomError
+from rankloom.fusion_graph import FusionIndex
+from rankloom.fusion_graph.base import CollectionIndex
+from rankloom.io.array_folder import open_folder, save_folder
+from rankloom.rankers import RANKERS, Updatable
+from rankloom.rankers.encoder import EncoderRanker
+from rankloom.ranks import Ranks
+from rankloom.searcher.documents import Documents, text_of
+from rankloom.searcher.state import Model, Settings, State
+from rankloom.version import __version__
+
+KIND = "rankloom searcher"
+FORMATS = range(1, 2)
+KINDS: Mapping[str, type[CollectionIndex]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
+ID_ARRAYS = ("id_bytes", "id_ptr")  # stored once, with the documents
+
+Arrays = dict[str, NDArray[Any]]
+Encode = Callable[[list[Any]], Any]
+
+
+def save_state(state: State, path: Path) -> None:
+    """Write a state to a folder, completely or not at all."""
+    arrays: Arrays = dict(state.documents.arrays())
+    for number, (name, model) in enumerate(state.models.items()):
+        _check_storable(name, model)
+        assert isinstance(model.fitted, Updatable)
+        arrays |= _prefixed(f"ranker{number}", model.fitted.arrays())
+        arrays |= _prefixed(f"lists{number}", _list_arrays(state.lists[name]))
+    indexes = _stored_indexes(state)
+    for number, index in enumerate(indexes):
+        own = {name: array for name, array in index.arrays.items() if name not in ID_ARRAYS}
+        arrays |= _prefixed(f"index{number}", own)
+    save_folder(path, arrays, _meta(state, indexes))
+
+
+def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, *, verify: bool = False) -> State:
+    """Open a saved state; its arrays are memory-mapped.
+
+    Parameters
+    ----------
+    encoders : {name of a ranker: callable}
+        The encoders of rankers that were given as callables; None to search without one.
+    verify : bool
+        Whether to compare the checksums of all files and check that numbers are in range.
+    """
+    arrays, meta = open_folder(path, kind=KIND, formats=FORMATS, verify=verify)
+    try:
+        return _restored(arrays, meta, encoders or {}, path, verify)
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        if isinstance(error, RankloomError):
+            raise
+        raise IndexFileError(f"{path} is damaged: {error}; build the searcher again.") from error
+
+
+def _restored(
+    arrays: Arrays, meta: Mapping[str, Any], encoders: Mapping[str, Encode | None], path: Path, verify: bool
+) -> State:
+    documents = Documents.restored(arrays)
+    settings = Settings(**{**meta["settings"], "fields": tuple(meta["settings"]["fields"])})
+    for name in encoders:
+        if name not in {one["name"] for one in meta["rankers"] if one["spelling"] is None}:
+            raise InputError(f"{path} has no ranker {name!r} that needs an encoder; leave it out.")
+    models, lists = {}, {}
+    for number, about in enumerate(meta["rankers"]):
+        own = _under(arrays, f"ranker{number}")
+        models[about["name"]] = _model(about, own, encoders, documents, settings)
+        lists[about["name"]] = _lists(_under(arrays, f"lists{number}"), len(documents), verify)
+        if models[about["name"]].fitted.n_items != len(documents):  # type: ignore[attr-defined]
+            raise IndexFileError(f"{path} is damaged: its rankers and documents do not fit; build the searcher again.")
+    state = State(documents, models, lists, settings)
+    for number, about in enumerate(meta["indexes"]):
+        _restore_index(state, about, _under(arrays, f"index{number}"), path, verify)
+    return state
+
+
+def _restore_index(state: State, about: Mapping[str, Any], arrays: Arrays, path: Path, verify: bool) -> None:
+    kind = KINDS[about["kind"]]
+    index = kind.of_arrays(arrays, about, verify=verify, path=path).with_ids(state.documents.ids)
+    options = {name: tuple(one) if isinstance(one, list) else one for name, one in about["options"].items()}
+    state.indexes.get(state.key(kind, about["rankers"], options), lambda: index)
+
+
+def _model(
+    about: Mapping[str, Any],
+    arrays: Arrays,
+    encoders: Mapping[str, Encode | None],
+    documents: Documents,
+    settings: Settings,
+) -> Model:
+    name, spelling = about["name"], about["spelling"]
+    if spelling is not None:
+        ranker = RANKERS.make(spelling)
+        return Model(ranker, ranker.restored(arrays), spelling)
+    if name not in encoders:
+        raise InputError(
+            f"The ranker {name!r} was given as a function, which is not stored; give it again with "
+            f"encoders={{{name!r}: function}}, or None to search without it."
+        )
+    encoder = EncoderRanker(name, encoders[name], part=about["part"])
+    fitted = encoder.restored(arrays)
+    if encoders[name] is not None and len(documents) and about["part"] == "texts":
+        encoder.check_probe(text_of(documents[0], settings.fields), fitted.vectors[0])
+    return Model(encoder, fitted)
+
+
+def _check_storable(name: str, model: Model) -> None:
+    if model.spelling is None and not isinstance(model.ranker, EncoderRanker):
+        raise InputError(f"The ranker {name!r} was given as an object; to save it, register it and give its spelling.")
+    if not isinstance(model.fitted, Updatable):
+        raise InputError(f"The ranker {name!r} cannot be saved; choose one that can, or build the searcher each time.")
+
+
+def _stored_indexes(state: State) -> list[Any]:
+    """Return the indexes that searches by default use: of all rankers, and of those that accept each kind of query."""
+    parts = {model.part for model in state.models.values()}
+    choices = [tuple(state.models)]
+    choices += [tuple(name for name, model in state.models.items() if model.part == part) for part in sorted(parts)]
+    return [state.weft(names) for names in dict.fromkeys(choices)]
+
+
+def _meta(state: State, indexes: list[Any]) -> dict[str, Any]:
+    rankers = [{"name": name, "spelling": model.spelling, "part": model.part} for name, model in state.models.items()]
+    described = [
+        {
+            "kind": type(index).__name__,
+            "rankers": list(index.settings.rankers),
+            "options": {"cutoff": index.settings.cutoff, "depth": index.settings.depth},
+            "settings": index.settings.to_dict(),
+        }
+        for index in indexes
+    ]
+    return {
+        "kind": KIND,
+        "format": FORMATS[-1],
+        "settings": asdict(state.settings),
+        "sizes": {"n_items": len(state)},
+        "rankers": rankers,
+        "indexes": described,
+        "versions": {"rankloom": __version__, "numpy": np.__version__},
+    }
+
+
+def _list_arrays(ranks: Ranks) -> Arrays:
+    assert ranks.scores is not None
+    return {"items": ranks.items, "scores": ranks.scores}
+
+
+def _lists(arrays: Arrays, n_items: int, verify: bool) -> Ranks:
+    items, scores = arrays["items"], arrays["scores"]
+    if verify:
+        return Ranks(items, scores, n_items, kind="collection")
+    if len(items) != n_items or items.shape != scores.shape or (items.dtype, scores.dtype) != (np.int32, np.float32):
+        raise ValueError(f"lists of shape {items.shape} for {n_items} items")
+    return Ranks.trusted(items, scores, n_items, kind="collection")
+
+
+def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def _under(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
+    start = f"{prefix}."
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

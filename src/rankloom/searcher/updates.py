@@ -1,0 +1,127 @@
+"""Adding and deleting documents: the lists afterwards are those of a build from scratch with the same statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError
+from rankloom.rankers import UnreadableItemsError, Updatable
+from rankloom.ranks import PAD, Ranks
+from rankloom.searcher.documents import Batch, Documents
+from rankloom.searcher.state import Model, State
+from rankloom.threads import run_blocks
+
+Numbers = NDArray[np.intp]
+
+
+def added(state: State, batch: Batch) -> State:
+    """Return the state with more documents after its own."""
+    collection = batch.collection()
+    known = next((one for one in collection.ids if one in state.documents.ids), None)
+    if known is not None:
+        raise InputError(f"The document {known!r} is already there; delete it first, or give the new one another id.")
+    models, lists = {}, {}
+    for name, model in state.models.items():
+        fitted = _updatable(name, model)
+        try:
+            extended = fitted.extended(collection.part(model.part))  # type: ignore[arg-type]
+        except UnreadableItemsError as error:
+            raise InputError(f"Nothing was added. {error}") from None
+        models[name] = replace(model, fitted=extended)
+        lists[name] = _lists_with_new(state.lists[name], extended, state.settings.depth)
+    documents = state.documents.extended(Documents.of(batch.documents))
+    numbered = state.settings.next_number + len(batch.documents)
+    return State(documents, models, lists, replace(state.settings, next_number=numbered))
+
+
+def removed(state: State, numbers: Numbers) -> State:
+    """Return the state without some documents, by number."""
+    kept = np.setdiff1d(np.arange(len(state)), numbers)
+    models, lists = {}, {}
+    for name, model in state.models.items():
+        fitted = _updatable(name, model).taken(kept)
+        models[name] = replace(model, fitted=fitted)
+        lists[name] = _lists_without(state.lists[name], kept, fitted, state.settings.depth)
+    return State(state.documents.taken(kept), models, lists, state.settings)
+
+
+def rebuilt_lists(models: Mapping[str, Model], depth: int) -> dict[str, Ranks]:
+    """Return the lists of all items from scratch, with the statistics that the models have."""
+    return {name: _collection(model.fitted.rank(depth=depth)) for name, model in models.items()}
+
+
+def _updatable(name: str, model: Model) -> Updatable:
+    if not isinstance(model.fitted, Updatable):
+        raise InputError(f"The ranker {name!r} cannot be updated; build the searcher again with all documents.")
+    return model.fitted
+
+
+def _lists_with_new(lists: Ranks, fitted: Updatable, depth: int) -> Ranks:
+    """Return the lists of old and new items: the new ones enter the lists of old ones where they belong."""
+    old, n = np.arange(lists.n_queries), fitted.n_items
+    new = np.arange(len(old), n)
+    if not len(new):
+        return lists
+    entering = fitted.rank_items(old, depth=depth, among=new, floors=_floors(lists, depth))
+    own = fitted.rank_items(new, depth=depth)
+    merged = _merged(lists, entering, min(depth, n))
+    items = np.vstack([merged.items, _wide(own.items, merged.depth, PAD)])
+    scores = np.vstack([_scores(merged), _wide(_scores(own), merged.depth, 0)])
+    return Ranks.trusted(items, scores, n, kind="collection")
+
+
+def _floors(lists: Ranks, depth: int) -> NDArray[np.float32]:
+    """Return, for each list, the score that an item needs to enter: that of the last one, if the list is full."""
+    if lists.depth < depth:
+        return np.full(lists.n_queries, -np.inf, np.float32)
+    full = lists.items[:, -1] != PAD
+    return np.where(full, _scores(lists)[:, -1], np.float32(-np.inf))
+
+
+def _merged(lists: Ranks, more: Ranks, depth: int) -> Ranks:
+    from rankloom._kernels.lists import merge
+
+    items = np.full((lists.n_queries, depth), PAD, np.int32)
+    scores = np.zeros(items.shape, np.float32)
+    own = np.arange(lists.n_queries)
+    given = [np.ascontiguousarray(one) for one in (lists.items, _scores(lists), more.items, _scores(more))]
+    run_blocks(lambda start, stop: merge(start, stop, own, *given, items, scores), len(own), stage="Merging lists")
+    return Ranks.trusted(items, scores, more.n_items, kind="collection")
+
+
+def _lists_without(lists: Ranks, kept: Numbers, fitted: Updatable, depth: int) -> Ranks:
+    """Return the lists without deleted items; a list that was full is made again, to find what moves up."""
+    n = len(kept)
+    numbers = np.full(lists.n_items + 1, PAD, np.int32)  # the last one maps PAD to itself
+    numbers[kept] = np.arange(n, dtype=np.int32)
+    old = lists.items[kept]
+    items = numbers[old]
+    gone = (items == PAD) & (old != PAD)
+    order = np.argsort(items == PAD, axis=1, kind="stable")
+    items = np.take_along_axis(items, order, axis=1)[:, : min(depth, n)]
+    scores = np.take_along_axis(np.where(gone, 0, _scores(lists)[kept]), order, axis=1)[:, : min(depth, n)]
+    cut = lists.depth < lists.n_items  # otherwise the lists have all that matches
+    again = np.flatnonzero(gone.any(axis=1) & (old[:, -1:] != PAD).all(axis=1)) if cut else np.empty(0, np.intp)
+    if len(again):
+        found = fitted.rank_items(again, depth=depth)
+        items[again], scores[again] = _wide(found.items, items.shape[1], PAD), _wide(_scores(found), items.shape[1], 0)
+    return Ranks.trusted(np.ascontiguousarray(items), np.ascontiguousarray(scores, np.float32), n, kind="collection")
+
+
+def _wide(values: NDArray[np.generic], width: int, fill: int) -> NDArray[np.generic]:
+    """Return rows padded or cut to a width."""
+    cut = values[:, :width]
+    return np.pad(cut, ((0, 0), (0, width - cut.shape[1])), constant_values=fill)
+
+
+def _scores(ranks: Ranks) -> NDArray[np.float32]:
+    assert ranks.scores is not None  # an updatable ranker gives scores
+    return ranks.scores
+
+
+def _collection(ranks: Ranks) -> Ranks:
+    return ranks.replaced(kind="collection")

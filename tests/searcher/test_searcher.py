@@ -1,0 +1,301 @@
+"""Searcher: what it builds from, what it answers, filters, explanations and errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankloom as rl
+from rankloom.aggregate.weft.votes import add_votes
+from rankloom.rankers.contract import only
+from rankloom.ranks import PAD, Ids
+from sample_texts import documents, encode
+
+RANKERS = {"bm25": "okapi", "dense": encode}
+QUERIES = ["thermal flow in a boundary layer", "the patient's heart", "king and queen", "nothing known: zzz"]
+
+
+@pytest.fixture(scope="module")
+def searcher():
+    return rl.Searcher.build(documents(60), RANKERS, depth=30)
+
+
+def ids(answer):
+    return [hit.id for hit in answer]
+
+
+# Building
+
+
+def test_texts_are_numbered():
+    searcher = rl.Searcher.build(["a cat", "a dog"], ["bm25", "jaccard"])
+    assert len(searcher) == 2
+    assert searcher.document("1") == {"id": "1", "text": "a dog"}
+    assert ids(searcher.search("dog", k=1)) == ["1"]
+
+
+def test_mappings_frames_and_collections_give_the_same_answers():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    given = [{"id": one["id"], "text": one["text"]} for one in documents(20)]
+    texts = [one["text"] for one in given]
+    collection = rl.Collection("c", Ids(one["id"] for one in given), {"texts": texts})
+    forms = [given, pandas.DataFrame(given), polars.DataFrame(given), collection]
+    answers = [rl.Searcher.build(form, ["bm25", "bow-cosine"]).search("heart disease", k=5) for form in forms]
+    assert len({tuple((hit.id, hit.score) for hit in answer) for answer in answers}) == 1
+
+
+def test_a_table_keeps_all_its_fields(tmp_path):
+    path = tmp_path / "pets.jsonl"
+    path.write_text('{"id": 7, "text": "a cat", "legs": 4}\n{"id": 8, "text": "a bird", "legs": 2}\n')
+    searcher = rl.Searcher.build(str(path), ["bm25", "jaccard"])
+    assert searcher.document("8") == {"id": "8", "text": "a bird", "legs": 2}
+
+
+def test_the_text_of_a_document_is_its_title_and_text_unless_fields_are_named():
+    pets = [{"id": "a", "title": "cat", "text": "sits"}, {"id": "b", "title": "dog", "text": "sits"}]
+    assert ids(rl.Searcher.build(pets, ["bm25", "bow"]).search("cat")) == ["a"]
+    named = [{"id": "a", "name": "cat"}, {"id": "b", "name": "dog"}]
+    assert ids(rl.Searcher.build(named, ["bm25", "bow"], text="name").search("dog")) == ["b"]
+    with pytest.raises(rl.InputError, match=r"none has a field 'title' or 'text', but the first one has id, name"):
+        rl.Searcher.build(named, ["bm25"])
+
+
+def test_a_field_of_numbers_is_a_part_for_vector_rankers():
+    points = [{"id": str(n), "text": "x", "place": [float(n), 1.0]} for n in range(5)]
+    searcher = rl.Searcher.build(points, {"near": "vectors(part=place, metric=l2)"})
+    assert ids(searcher.search(item="3", k=2)) == ["3", "2"]
+    assert "place" not in searcher.document("3")
+    assert ids(searcher.search(vectors={"near": [4.1, 1.0]}, k=1)) == ["4"]
+
+
+def test_rankers_that_are_objects_can_be_given():
+    from rankloom.rankers import RANKERS as KNOWN
+
+    searcher = rl.Searcher.build(documents(10), {"words": KNOWN.make("bow-cosine"), "bm25": "okapi"})
+    assert searcher.rankers == ("words", "bm25")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "There are no documents"),
+        ({"a": 1}, "documents must be a list of texts or mappings, a data frame"),
+        ([1, 2], "number 0 is of type int"),
+        ([{"id": 1.5, "text": "x"}], "must be a string or a whole number; document 0 has 1.5"),
+        ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "'a' is given twice"),
+        ([{1: "x"}], "named by strings; document 0 has 1"),
+    ],
+)
+def test_bad_documents_are_errors(given, message):
+    with pytest.raises(rl.InputError, match=message):
+        rl.Searcher.build(given, ["bm25"])
+
+
+def test_bad_rankers_are_errors():
+    with pytest.raises(rl.InputError, match="Unknown ranker 'bm52'"):
+        rl.Searcher.build(["a"], ["bm52"])
+    with pytest.raises(rl.InputError, match="must be a spelling, a Ranker, or a function"):
+        rl.Searcher.build(["a"], {"x": 3})
+    with pytest.raises(rl.InputError, match="at least one ranker"):
+        rl.Searcher.build(["a"], [])
+    with pytest.raises(rl.InputError, match="needs images, which these items lack"):
+        rl.Searcher.build(["a"], ["bic"])
+
+
+# Answers
+
+
+def test_a_hit_has_positions_scores_and_its_document(searcher):
+    hit = searcher.search("supersonic wing", k=3)[0]
+    assert hit.position == 1
+    assert hit.document["topic"] == "wing"
+    assert set(hit.ranks) == {"bm25", "dense"}
+    lists = searcher.search("supersonic wing", k=3).lists
+    for name, place in hit.ranks.items():
+        if place is not None:
+            assert lists[name][place - 1] == (hit.id, hit.scores[name])
+
+
+def test_a_batch_gives_the_answers_of_its_queries(searcher):
+    together = searcher.search(QUERIES, k=7)
+    for query, answer in zip(QUERIES, together, strict=True):
+        alone = searcher.search(query, k=7)
+        assert [(hit.id, hit.score) for hit in alone] == [(hit.id, hit.score) for hit in answer]
+
+
+def test_the_default_is_vote_for_words_and_weft_for_items(searcher):
+    assert searcher.search("heat").method == "vote"
+    assert searcher.search(item="d3").method == "weft"
+    assert searcher.search(item=["d3", "d4"])[1][0].id == "d4"
+
+
+def test_vote_adds_up_the_lists_of_the_rankers_and_of_weft(searcher):
+    state = searcher.state
+    lists = searcher.lists({"q": QUERIES[0]}, 100)
+    queries = [ranks.replaced(item_ids=None) for ranks in lists.values()]
+    found = state.weft(("bm25", "dense")).search(queries, 100).replaced(item_ids=None)
+    expected = add_votes(queries, found, 10, 0.2)
+    answer = searcher.search(QUERIES[0], k=10)
+    assert ids(answer) == [state.documents.ids[n] for n in expected.items[0].tolist()]
+
+
+def test_offset_skips_the_best(searcher):
+    whole, rest = searcher.search("heart", k=8), searcher.search("heart", k=5, offset=3)
+    assert ids(whole)[3:] == ids(rest)
+    assert rest[0].position == 4
+
+
+@pytest.mark.parametrize("method", ["rrf", "combsum", "rrf(constant=20)", "fg", "weft", "vote(share=0.5)", "borda"])
+def test_methods_can_be_chosen(searcher, method):
+    answer = searcher.search("heart disease", k=5, method=method)
+    assert len(answer) == 5
+    assert answer.method.startswith(method.partition("(")[0])
+
+
+def test_methods_of_a_collection_answer_items_only(searcher):
+    assert searcher.search(item="d5", method="rkgraph", k=3)[0].id == "d5"
+    with pytest.raises(rl.InputError, match="rkgraph does not answer external queries; choose from"):
+        searcher.search("heat", method="rkgraph")
+
+
+def test_rankers_and_weights_can_be_chosen(searcher):
+    one = searcher.search("heart", k=5, rankers=["bm25"], method="rrf")
+    assert ids(one) == [entry.id for entry in one.lists["bm25"]][:5]
+    assert list(one.lists) == ["bm25"]
+    heavy = searcher.search("heart", k=5, weights={"dense": 0.0})
+    assert heavy[0].ranks["bm25"] is not None
+    with pytest.raises(rl.InputError, match="mra does not use weights"):
+        searcher.search("heart", method="mra", weights=[1, 2])
+    with pytest.raises(rl.InputError, match="Unknown ranker 'dens'"):
+        searcher.search("heart", rankers=["dens"])
+
+
+def test_vectors_can_be_given_for_a_ranker(searcher):
+    vector = encode(["heart disease"])[0]
+    given = searcher.search("heart disease", vectors={"dense": vector}, k=5)
+    assert ids(given) == ids(searcher.search("heart disease", k=5))
+    alone = searcher.search(vectors={"dense": vector}, k=5)
+    assert list(alone.lists) == ["dense"]
+
+
+@pytest.mark.parametrize("options", [{}, {"query": "x", "item": "d1"}, {"query": 5}, {"query": ["a", 5]}, {"item": 7}])
+def test_odd_queries_are_errors(searcher, options):
+    with pytest.raises(rl.InputError):
+        searcher.search(**options)
+
+
+def test_an_image_is_no_query_for_texts(searcher):
+    with pytest.raises(rl.InputError, match=r"None of the rankers \(bm25, dense\) accepts images"):
+        searcher.search(image=np.zeros((4, 4, 3), np.uint8))
+
+
+def test_images_are_searched_by_images():
+    pytest.importorskip("PIL")
+    random = np.random.default_rng(0)
+    images = [np.full((16, 16, 3), random.integers(0, 256, 3), np.uint8) for _ in range(12)]
+    searcher = rl.Searcher.build([{"id": f"i{n}", "image": one} for n, one in enumerate(images)], ["bic", "gch"])
+    answer = searcher.search(image=images[4], k=3)
+    assert answer.method == "weft"  # an image is like an item
+    assert answer[0].id == "i4"
+
+
+# Explanations
+
+
+@pytest.mark.parametrize("method", ["vote", "weft", "fg"])
+def test_the_parts_of_an_explanation_add_up_to_the_score(searcher, method):
+    answer = searcher.search("thermal layer", k=6, method=method)
+    for hit in answer:
+        why = answer.explain(hit.id)
+        assert why.item == hit.id
+        assert sum(part.contribution for part in why.parts) == pytest.approx(hit.score, abs=1e-5)
+
+
+def test_an_item_is_explained(searcher):
+    answer = searcher.search(item="d3", k=4)
+    assert sum(part.contribution for part in answer.explain("d3").parts) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_methods_without_an_explanation_say_so(searcher):
+    with pytest.raises(rl.InputError, match="search by vote, weft or fg"):
+        searcher.search("heart", method="rrf").explain("d1")
+
+
+# Tables
+
+
+def test_an_answer_shows_as_a_frame_and_as_a_table(searcher):
+    pytest.importorskip("pandas")
+    answer = searcher.search("heart", k=3)
+    frame = answer.to_frame()
+    assert frame["id"].tolist() == ids(answer)
+    assert {"position", "score", "bm25", "dense", "topic"} <= set(frame.columns)
+    odd = rl.Searcher.build(["<b>bold</b> cat", "dog"], ["bm25", "bow"]).search("cat")
+    assert "&lt;b&gt;bold" in odd._repr_html_()
+    assert searcher.search("zzz", rankers=["bm25"]).to_frame().empty
+
+
+def test_evaluation_compares_rankers_rrf_and_the_default(searcher):
+    queries = {"q1": "thermal slab", "q2": "supersonic wing", "q3": "heart patient"}
+    topics = {"q1": "heat", "q2": "wing", "q3": "heart"}
+    qrels = {q: {d["id"]: 1 for d in searcher.documents if d["topic"] == topic} for q, topic in topics.items()}
+    outcome = searcher.evaluate(queries, qrels)
+    assert list(outcome.means()) == ["bm25", "dense", "rrf", "vote"]
+    assert outcome.means()["vote"]["ndcg@10"] > 0.8
+    assert "paired t-test" in str(outcome)
+    assert "<table>" in outcome._repr_html_()
+    run = searcher.rank(queries, 100, method="rrf")
+    assert rl.evaluate(run, qrels=qrels, measures=["ndcg@10"])["ndcg@10"] == outcome.means()["rrf"]["ndcg@10"]
+
+
+# Filters: equal to brute force over the allowed documents
+
+
+def brute(searcher, query, method, allowed, k):
+    """Rank everything, keep what is allowed, then fuse."""
+    state = searcher.state
+    n, numbers = len(state), np.flatnonzero(allowed)
+    lists = {name: ranks.replaced(item_ids=None) for name, ranks in searcher.lists({"q": query}, n).items()}
+    kept = [only(ranks, numbers).head(100) for ranks in lists.values()]
+    weft = only(state.weft(tuple(lists)).search([r.head(100) for r in lists.values()], n).replaced(item_ids=None), numbers)
+    if method == "weft":
+        return weft.head(k)
+    if method == "vote":
+        return add_votes(kept, weft.head(100), k, 0.2)
+    if method == "fg":
+        graphs = state.fusion_graphs(tuple(lists))
+        return only(graphs.search([r.head(100) for r in lists.values()], n).replaced(item_ids=None), numbers).head(k)
+    return rl.fuse(kept, method=method, k=k)
+
+
+@settings(max_examples=500)
+@given(
+    st.sampled_from(["vote", "weft", "fg", "rrf", "combsum"]),
+    st.sampled_from(QUERIES),
+    st.integers(0, 2**60 - 1),
+    st.integers(1, 12),
+)
+def test_filters_equal_brute_force(searcher, method, query, bits, k):
+    allowed = np.array([bits >> n & 1 for n in range(60)], np.bool_)
+    names = {searcher.documents.ids[n] for n in np.flatnonzero(allowed).tolist()}
+    answer = searcher.search(query, k=k, method=method, where=lambda document: document["id"] in names)
+    expected = brute(searcher, query, method, allowed, k)
+    found = [i for i in expected.items[0].tolist() if i != PAD]
+    assert ids(answer) == [searcher.documents.ids[n] for n in found]
+    assert [hit.score for hit in answer] == expected.scores[0, : len(found)].tolist()
+
+
+def test_a_mapping_filters_by_fields(searcher):
+    answer = searcher.search("heart", k=60, where={"topic": ["heart", "heat"], "year": 2001})
+    assert len(answer) > 0
+    assert all(hit.document["topic"] in ("heart", "heat") and hit.document["year"] == 2001 for hit in answer)
+    with pytest.raises(rl.InputError, match="No document has a field 'color'"):
+        searcher.search("heart", where={"color": "red"})
+    with pytest.raises(rl.InputError, match="where must be"):
+        searcher.search("heart", where=5)
+
+
+def test_items_are_filtered_too(searcher):
+    answer = searcher.search(item="d3", k=10, where={"year": 2002}, method="rrf")
+    assert all(hit.document["year"] == 2002 for hit in answer)
+    assert len(searcher.search(item="d3", k=10, where={"year": 2002})) > 0

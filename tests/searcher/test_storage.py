@@ -1,0 +1,163 @@
+"""A searcher on disk: saved whole, opened the same, refused when it does not fit; killed at any moment."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rankloom as rl
+from sample_texts import documents, encode
+
+QUERIES = ["thermal flow in a boundary layer", "the patient's heart", "king and queen"]
+RANKERS = {"bm25": "okapi(b=0.5)", "pairs": "2grams-jaccard", "graph": "gnf-mcs", "dense": encode}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("searchers") / "shop.loom"
+    searcher = rl.Searcher.build(documents(50), RANKERS, depth=20)
+    searcher.save(path)
+    return searcher, path
+
+
+def answers(searcher, **options):
+    return [[(hit.id, hit.score, dict(hit.ranks)) for hit in one] for one in searcher.search(QUERIES, k=9, **options)]
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_an_opened_searcher_answers_as_before(saved, verify):
+    searcher, path = saved
+    opened = rl.Searcher.open(path, encoders={"dense": encode}, verify=verify)
+    assert list(opened.documents) == list(searcher.documents)
+    for method in ("auto", "weft", "fg", "rrf"):
+        assert answers(opened, method=method) == answers(searcher, method=method)
+    assert [hit.id for hit in opened.search(item="d3")] == [hit.id for hit in searcher.search(item="d3")]
+    assert answers(opened, where={"year": 2001}) == answers(searcher, where={"year": 2001})
+
+
+def test_an_opened_searcher_can_be_updated_and_saved_again(saved, tmp_path):
+    searcher, path = saved
+    opened = rl.Searcher.open(path, encoders={"dense": encode})
+    twin = rl.Searcher(searcher.state)
+    for one in (opened, twin):
+        one.add(documents(7, 3, 500))
+        one.delete(["d1", "d500"])
+    assert answers(opened) == answers(twin)
+    opened.save(tmp_path / "more.loom")
+    assert answers(rl.Searcher.open(tmp_path / "more.loom", encoders={"dense": encode})) == answers(twin)
+
+
+def test_the_encoder_must_be_given_again(saved):
+    _, path = saved
+    with pytest.raises(rl.InputError, match=r"'dense' was given as a function.*encoders=\{'dense': function\}"):
+        rl.Searcher.open(path)
+    with pytest.raises(rl.InputError, match="no ranker 'bm25' that needs an encoder"):
+        rl.Searcher.open(path, encoders={"dense": encode, "bm25": encode})
+
+
+def test_another_encoder_is_refused(saved):
+    _, path = saved
+    with pytest.raises(rl.InputError, match="returns 5 numbers, but the stored vectors have 32"):
+        rl.Searcher.open(path, encoders={"dense": lambda texts: np.ones((len(texts), 5))})
+    with pytest.raises(rl.InputError, match="returns another vector for a stored item"):
+        rl.Searcher.open(path, encoders={"dense": lambda texts: -encode(texts) + 3})
+
+
+def test_without_its_encoder_items_can_still_be_searched(saved):
+    searcher, path = saved
+    opened = rl.Searcher.open(path, encoders={"dense": None})
+    assert [hit.id for hit in opened.search(item="d4")] == [hit.id for hit in searcher.search(item="d4")]
+    assert len(opened.search("heart", rankers=["bm25"])) > 0
+    with pytest.raises(rl.InputError, match="has no encoder for new texts"):
+        opened.search("heart")
+
+
+def test_a_ranker_that_is_an_object_cannot_be_saved(tmp_path):
+    from rankloom.rankers import RANKERS as KNOWN
+
+    searcher = rl.Searcher.build(documents(5), {"words": KNOWN.make("bow")})
+    with pytest.raises(rl.InputError, match="'words' was given as an object; to save it, register it"):
+        searcher.save(tmp_path / "x.loom")
+
+
+def test_other_folders_are_refused(saved, tmp_path):
+    _, path = saved
+    with pytest.raises(rl.IndexFileError, match="There is no"):
+        rl.Searcher.open(tmp_path / "none")
+    with pytest.raises(rl.IndexFileError, match="is not a rankloom index"):
+        rl.FusionIndex.open(path)
+    rl.FusionIndex.build([rl.Ranks([[0]])]).save(tmp_path / "plain.loom")
+    with pytest.raises(rl.IndexFileError, match="is not a rankloom searcher"):
+        rl.Searcher.open(tmp_path / "plain.loom")
+    with pytest.raises(rl.InputError, match="is not a rankloom searcher; choose another path"):
+        rl.Searcher.build(["a"], ["bm25"]).save(tmp_path / "plain.loom")
+
+
+def test_damage_is_found_when_verified(saved, tmp_path):
+    import shutil
+
+    _, path = saved
+    for name in sorted(one.name for one in path.iterdir() if one.suffix == ".npy"):
+        copy = tmp_path / name
+        shutil.copytree(path, copy)
+        content = bytearray((copy / name).read_bytes())
+        content[-1] ^= 255
+        (copy / name).write_bytes(content)
+        with pytest.raises(rl.IndexFileError, match="damaged"):
+            rl.Searcher.open(copy, encoders={"dense": encode}, verify=True)
+        (copy / name).write_bytes(content[:-1])
+        with pytest.raises(rl.IndexFileError, match="damaged"):
+            rl.Searcher.open(copy, encoders={"dense": encode})
+
+
+def test_a_searcher_of_a_later_format_is_refused(saved, tmp_path):
+    import shutil
+
+    copy = tmp_path / "later.loom"
+    shutil.copytree(saved[1], copy)
+    meta = json.loads((copy / "meta.json").read_text())
+    meta["format"] = 99
+    (copy / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(rl.IndexFileError, match="has format 99; this version reads 1 to 1"):
+        rl.Searcher.open(copy)
+
+
+KILLS = """
+import os, signal, sys, time
+import rankloom as rl
+
+path, rounds = sys.argv[1], int(sys.argv[2])
+old = rl.Searcher.open(path)
+old.search("king")  # loads the kernels, which children inherit
+
+def add():
+    searcher = rl.Searcher.open(path)
+    searcher.add([{"id": f"new{n}", "text": "a heart and a king"} for n in range(20)])
+    searcher.save(path)
+
+for number in range(rounds):
+    child = os.fork()
+    if not child:
+        add()
+        os._exit(0)
+    time.sleep(0.15 * number / rounds)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    opened = rl.Searcher.open(path, verify=True)
+    print(len(opened), len(opened.search("king", k=3)), flush=True)
+    old.save(path)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
+def test_a_killed_add_leaves_the_old_or_the_new_state(tmp_path):
+    path = tmp_path / "shop.loom"
+    rl.Searcher.build(documents(30), ["bm25", "bow-cosine"]).save(path)
+    done = subprocess.run([sys.executable, "-c", KILLS, str(path), "50"], capture_output=True, text=True, check=True)
+    outcomes = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert len(outcomes) == 50
+    assert {n for n, _ in outcomes} <= {30, 50}
+    assert {found for _, found in outcomes} == {3}
