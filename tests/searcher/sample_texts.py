@@ -1,5 +1,7 @@
 """Small made-up texts for tests of the searcher: words of a few topics, so that neighbors exist."""
 
+from itertools import pairwise
+
 import numpy as np
 
 TOPICS = {
@@ -18,7 +20,10 @@ def documents(n, seed=0, start=0):
     for number in range(start, start + n):
         topic = names[int(random.integers(len(names)))]
         other = names[int(random.integers(len(names)))]
-        words = [*random.choice(TOPICS[topic].split(), random.integers(6, 14)), *random.choice(TOPICS[other].split(), 3)]
+        words = [
+            *random.choice(TOPICS[topic].split(), random.integers(6, 14)),
+            *random.choice(TOPICS[other].split(), 3),
+        ]
         made.append({
             "id": f"d{number}", "title": str(topic), "text": " ".join(words), "topic": topic,
             "year": int(random.integers(2000, 2004)),
@@ -30,6 +35,6 @@ def encode(texts):
     """Embed texts by hashing character pairs: deterministic, and the same for a text in any batch."""
     matrix = np.zeros((len(texts), 32), np.float32)
     for row, text in enumerate(texts):
-        for one, other in zip(text, text[1:], strict=False):
+        for one, other in pairwise(text):
             matrix[row, (ord(one) * 7 + ord(other)) % 32] += 1
     return matrix

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from sample_texts import documents, encode
 
 import rankloom as rl
-from sample_texts import documents, encode
 
 QUERIES = ["thermal flow in a boundary layer", "the patient's heart", "king and queen"]
 RANKERS = {"bm25": "okapi(b=0.5)", "pairs": "2grams-jaccard", "graph": "gnf-mcs", "dense": encode}

@@ -60,7 +60,7 @@ def external_queries(
         parts["ids"], single = list(ids), False
     single = single and (bool(parts) or not _several(vectors))
     matrices = {name: _matrix(name, given, single) for name, given in (vectors or {}).items()}
-    counts = {name: len(rows) for name, rows in {**parts, **matrices}.items()}
+    counts = {name: len(rows) for name, rows in parts.items()} | {name: len(rows) for name, rows in matrices.items()}
     if not counts:
         raise InputError("Give something to search for: a text, image=, item= or vectors=.")
     if len(set(counts.values())) > 1:
@@ -71,7 +71,7 @@ def external_queries(
 
 def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
     """Return items of the collection as queries, by id."""
-    given = [item] if isinstance(item, str) else list(item)
+    given = list(item) if isinstance(item, list | tuple) else [item]
     odd = next((one for one in given if not isinstance(one, str)), None)
     if odd is not None:
         raise InputError(f"item must be the id of a document, a string; got {odd!r}.")
@@ -80,7 +80,7 @@ def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
 
 
 def _texts(text: str | Sequence[str]) -> tuple[list[str], bool]:
-    given = [text] if isinstance(text, str) else list(text)
+    given = list(text) if isinstance(text, list | tuple) else [text]
     odd = next((one for one in given if not isinstance(one, str)), None)
     if odd is not None:
         raise InputError(f"A query must be a text or a list of texts; got {odd!r} of type {type(odd).__name__}.")

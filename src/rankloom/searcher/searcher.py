@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,19 @@ from rankloom.threads import Progress, running
 #: Default rankers for each part of a collection.
 DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("bm25", "static")}
 RankerLike = str | Call | Ranker | Encode
+
+
+class SearchOptions(TypedDict, total=False):
+    """The options of `Searcher.search`."""
+
+    image: Any
+    item: str | Sequence[str] | None
+    vectors: Mapping[str, ArrayLike] | None
+    offset: int
+    method: str | Call
+    rankers: Sequence[str] | None
+    weights: Mapping[str, float] | Sequence[float] | None
+    where: Where | None
 
 
 class Searcher:
@@ -115,14 +128,17 @@ class Searcher:
         return cls(state, ranking.skipped)
 
     @overload
-    def search(self, query: str | None = ..., k: int = ..., **options: Any) -> Answer: ...
+    def search(self, query: str, k: int = ..., **options: Unpack[SearchOptions]) -> Answer: ...
 
     @overload
-    def search(self, query: Sequence[str], k: int = ..., **options: Any) -> list[Answer]: ...
+    def search(self, query: list[str], k: int = ..., **options: Unpack[SearchOptions]) -> list[Answer]: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[SearchOptions]) -> Any: ...
 
     def search(
         self,
-        query: str | Sequence[str] | None = None,
+        query: str | list[str] | None = None,
         k: int = 10,
         *,
         image: Any = None,
@@ -133,7 +149,7 @@ class Searcher:
         rankers: Sequence[str] | None = None,
         weights: Mapping[str, float] | Sequence[float] | None = None,
         where: Where | None = None,
-    ) -> Answer | list[Answer]:
+    ) -> Any:
         """Return the best documents for a query; a list of queries gives a list of answers.
 
         Parameters
@@ -351,7 +367,8 @@ def _named(
         rankers = default_rankers(collection)
     if isinstance(rankers, str):
         rankers = [rankers]
-    named = dict(rankers) if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
+    named: dict[str, RankerLike] = {}
+    named |= rankers if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
     if not named:
         raise InputError("Give at least one ranker.")
     return named

@@ -84,11 +84,13 @@ class State:
     def weft(self, names: Sequence[str], options: Options = ()) -> WeftIndex:
         """Return the weft index of some rankers, built when it is first used."""
         defaults = {"cutoff": self.settings.cutoff, "depth": max(self.settings.depth, self.settings.cutoff)}
-        return self._index(WeftIndex, names, {**defaults, **dict(options)})
+        index: WeftIndex = self._index(WeftIndex, names, {**defaults, **dict(options)})
+        return index
 
     def fusion_graphs(self, names: Sequence[str], options: Options = ()) -> FusionIndex:
         """Return the fusion graphs of some rankers, built when they are first used."""
-        return self._index(FusionIndex, names, {"depth": self.settings.depth, **dict(options)})
+        index: FusionIndex = self._index(FusionIndex, names, {"depth": self.settings.depth, **dict(options)})
+        return index
 
     def _index(self, kind: Any, names: Sequence[str], options: Mapping[str, Any]) -> Any:
         options = {**options, "depth": max(options["depth"], options.get("cutoff", 1))}
@@ -109,7 +111,8 @@ class State:
     def fused(self, method: Call, names: Sequence[str], k: int) -> Ranks:
         """Return the fusion of the lists of all items by a method that needs the whole collection."""
         key = ("fused", str(method), tuple(names), k)
-        return self.indexes.get(key, lambda: fuse([self.lists[name] for name in names], method, k))
+        fused: Ranks = self.indexes.get(key, lambda: fuse([self.lists[name] for name in names], method, k))
+        return fused
 
 
 def by_number(ranks: Ranks, n_items: int) -> Ranks:

@@ -165,7 +165,7 @@ def _lists(arrays: Arrays, n_items: int, verify: bool) -> Ranks:
     items, scores = arrays["items"], arrays["scores"]
     if verify:
         return Ranks(items, scores, n_items, kind="collection")
-    if len(items) != n_items or items.shape != scores.shape or (items.dtype, scores.dtype) != (np.int32, np.float32):
+    if len(items) != n_items or items.shape != scores.shape or items.dtype != np.int32 or scores.dtype != np.float32:
         raise ValueError(f"lists of shape {items.shape} for {n_items} items")
     return Ranks.trusted(items, scores, n_items, kind="collection")
 

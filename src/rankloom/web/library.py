@@ -23,9 +23,9 @@ from rankloom.rankers.image_features import image_digest, pixels
 from rankloom.rankers.ranking import Ranking
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import Call
+from rankloom.searcher.lru import LRUCache
 from rankloom.threads import Progress
 from rankloom.version import __version__
-from rankloom.searcher.lru import LRUCache
 from rankloom.web.queries import Choice, ImageQuery, ItemQuery, Query, TextQuery
 
 DEPTH = 1000

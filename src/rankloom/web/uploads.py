@@ -10,8 +10,8 @@ import numpy as np
 from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels, reduced
 from rankloom.rankers.image_features import pixels
-from rankloom.web.decoder import Decoder
 from rankloom.searcher.lru import LRUCache
+from rankloom.web.decoder import Decoder
 from rankloom.web.queries import ImageQuery
 
 MAX_SIDE = 320  # pixels, of the images served
