@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from rankloom import InputError, Ranks, UnknownNameError
-from rankloom._kernels import nearest
+from rankloom._kernels import nearest, vector_space
 
-METRICS = sorted(nearest.METRICS)
+METRICS = sorted(vector_space.METRICS)
 
 
 def brute(vectors, queries, metric):
@@ -25,10 +25,10 @@ def brute(vectors, queries, metric):
 
 
 def expected(costs, depth, own):
-    """Return the items sorted by cost; ties: the query itself, then the smaller number."""
+    """Return the items sorted by cost in float32; ties: the query itself, then the smaller number."""
     return [
         sorted(range(costs.shape[1]), key=lambda i, row=row, q=q: (row[i], not (own and i == q), i))[:depth]
-        for q, row in enumerate(costs)
+        for q, row in enumerate(costs.astype(np.float32))
     ]
 
 
@@ -86,6 +86,24 @@ def test_parallel_vectors_tie_under_cosine(x, lengths):
         assert row == [i, *(j for j in range(12) if j != i)]
 
 
+def test_costs_that_are_equal_in_float32_tie():
+    r = Ranks.from_distances([[2 + 2e-8, 2 + 1e-8, 2.0, 1.0]], kind="queries")
+    assert r.items.tolist() == [[3, 0, 1, 2]]
+    assert (
+        r.head(2).items.tolist()
+        == Ranks.from_distances([[2 + 2e-8, 2 + 1e-8, 2.0, 1.0]], 2, kind="queries").items.tolist()
+    )
+
+
+@given(
+    st.lists(st.sampled_from([1.0, 1 + 2e-8, 1 + 4e-8, 1 + 6e-8, 1 + 9e-8, 1 + 2e-7, 2.0]), min_size=1, max_size=40),
+    st.integers(1, 20),
+)
+def test_lists_are_cut_among_ties_in_float32(row, depth):
+    found = Ranks.from_distances([row], depth, kind="queries")
+    assert found.items.tolist() == expected(np.array([row]), depth, own=False)
+
+
 def test_a_zero_vector_has_cosine_0_with_everything_and_comes_first_in_its_list():
     r = Ranks.from_vectors([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], "cosine")
     assert r.items[1].tolist() == [1, 0, 2]
@@ -117,13 +135,13 @@ def test_neighbors_of_external_queries_equal_brute_force(metric, data, depth):
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-def test_close_vectors_far_from_zero_are_distinguished(metric, scale):
-    # Cancellation leaves few correct digits of the approximate costs; the exact costs decide.
+def test_exact_costs_of_close_vectors_far_from_zero_decide(metric, scale):
+    # Cancellation leaves few correct digits of the approximate costs.
     rng = np.random.default_rng(5)
     x = (1000.0 + 1e-9 * rng.integers(0, 1000, (300, 3))) * scale
     if metric == "cosine":  # all parallel to 12 decimals
         x *= rng.choice([-1.0, 1.0], (300, 3))
-    costs = np.array([nearest.METRICS[metric].exact(q, v) for v in [normalized(x, metric)] for q in v])
+    costs = np.array([vector_space.METRICS[metric].exact(q, v) for v in [normalized(x, metric)] for q in v])
     assert Ranks.from_vectors(x, metric, depth=7).items.tolist() == expected(costs, 7, own=True)
 
 
@@ -141,7 +159,8 @@ def test_scores_equal_the_distances_of_scipy(metric, scipy_metric):
     distances = cdist(x, x, scipy_metric) - (metric == "cosine")  # 1 - cosine
     picked = np.take_along_axis(distances, r.items.astype(int), axis=1)
     np.testing.assert_allclose(-r.scores, picked, rtol=1e-6, atol=1e-7)
-    np.testing.assert_array_equal(r.items, np.argsort(distances, axis=1)[:, :20])
+    order = np.argsort(distances.astype(np.float32), axis=1, kind="stable")
+    np.testing.assert_array_equal(r.items, order[:, :20])
 
 
 # Blocks and memory

@@ -198,7 +198,7 @@ def test_invalid_photosare_rejected(name, image, message):
 
 
 def test_every_descriptor_has_a_distance():
-    from rankloom._kernels.nearest import METRICS
+    from rankloom._kernels.vector_space import METRICS
 
     assert {distance for _, distance in ALL.values()} <= METRICS.keys() | DISTANCES.keys()
 

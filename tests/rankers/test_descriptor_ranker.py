@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from rankloom._kernels.vector_space import VectorSpace
 from rankloom.datasets.images import ImageFile
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError, descriptor_ranker, image_features
 from rankloom.rankers.contract import sample_items
-from rankloom.rankers.distances import DISTANCES
+from rankloom.rankers.distances import COMPARISONS, DISTANCES
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -58,11 +59,10 @@ def test_lists_equal_a_plain_sort(distance):
     vectors = np.random.default_rng(0).random((30, 7))
     vectors[:, 3] = 0
     plain = {"l1": lambda x, y: cdist(x, y, "cityblock"), "l2": cdist, **DISTANCES}[distance](vectors, vectors)
-    np.testing.assert_array_equal(
-        descriptor_ranker.compare(vectors, None, distance, 9).items, np.argsort(plain, axis=1, kind="stable")[:, :9]
-    )
-    external = descriptor_ranker.compare(vectors, vectors[4:6], distance, 9)
-    np.testing.assert_array_equal(external.items, np.argsort(plain[4:6], axis=1, kind="stable")[:, :9])
+    order = np.argsort(plain.astype(np.float32), axis=1, kind="stable")[:, :9]
+    fitted = ranker(distance=distance).restored(VectorSpace.of(vectors, COMPARISONS[distance]).arrays())
+    np.testing.assert_array_equal(fitted.rank(depth=9).items, order)
+    np.testing.assert_array_equal(fitted.rank_vectors(vectors[4:6], depth=9).items, order[4:6])
 
 
 def test_an_external_query_may_be_a_file_bytes_or_an_array(tmp_path):
@@ -195,13 +195,13 @@ def test_progress_counts_extracted_vectors(tmp_path):
     assert steps == [("extracting mean", done, 9) for done in (4, 8, 9)]
 
 
-@pytest.mark.parametrize("distance", ["l1", "d1"])
+@pytest.mark.parametrize("distance", ["cosine", "dot", "l1", "l2", "d1"])
 def test_progress_counts_compared_images(distance, monkeypatch):
     monkeypatch.setattr("rankloom._kernels.nearest.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
     steps = []
     images = [np.full((3, 2, 3), gray, np.uint8) for gray in (0, 50, 100, 150, 200)]
     ranker(distance=distance).fit(images).rank(progress=lambda *one: steps.append(one))
-    assert steps == [("comparing images", done, 5) for done in (2, 4, 5)]
+    assert steps == [("comparing vectors", done, 5) for done in (2, 4, 5)]
 
 
 def test_longest_side_reduces_large_images():
@@ -242,13 +242,3 @@ def test_bic_on_soccer_equals_the_paper(shared):
     collection = soccer(str(shared / "data" / "soccer"))
     ranks = RANKERS["bic"]().fit(collection.part("images")).rank()
     assert evaluate(ranks, labels=collection.labels, measures=["ndcg@10"])["ndcg@10"] == pytest.approx(0.6148, abs=0.01)
-
-
-def test_sparse_l1_has_the_same_bits():
-    rng = np.random.default_rng(3)
-    items = rng.random((40, 2000)) * (rng.random((40, 2000)) < 0.05)
-    items[7] = 0
-    queries = rng.normal(size=(5, 2000))  # dense, and also negative
-    for rows in (items, queries):
-        assert np.array_equal(descriptor_ranker._city_block(rows, items), cdist(rows, items, "cityblock"))
-        assert np.array_equal(descriptor_ranker._sparse_city_block(rows, items), cdist(rows, items, "cityblock"))

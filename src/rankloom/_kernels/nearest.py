@@ -1,24 +1,55 @@
 """Exact nearest neighbors in blocks of queries, without an n x n array.
 
-A block of approximate costs (smaller is better) selects the candidates of each row, whose exact costs are then
-sorted; ties are broken by item number, except that the query itself comes first.
+A block of approximate costs (smaller is better) selects the candidates of each row. Their exact costs are rounded to
+float32, as scores are stored, and then sorted; ties are broken by item number, except that the query itself comes
+first. So lists can be merged by their stored scores.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from rankloom.errors import InputError, check_choice
+from rankloom.errors import InputError
 
 BLOCK_BYTES = 32 << 20  # of float64 costs in memory at a time
-EPS = float(np.finfo(np.float64).eps)
-COSINE_DECIMALS = 12  # rounding to these makes parallel vectors tie
+PAD = -1  # fills a row after its last item
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Numbers = NDArray[np.intp]
 #: (start, stop, out): fills `out`, of shape (stop - start, n_items), with the costs of those queries.
-Costs = Callable[[int, int, Floats], object]
+Costs = Callable[[int, int, Any], object]
+#: (values, queries) -> values, where `queries` is a number or a slice
+Convert = Callable[[Floats, int | slice], Floats]
+
+
+def _same(values: Floats, _: int | slice) -> Floats:
+    return values
+
+
+def _unknown(query: int, items: Numbers) -> Floats:
+    raise NotImplementedError  # with a tolerance of 0, no exact cost is needed
+
+
+class Refinement(NamedTuple):
+    """How exact costs follow from approximate ones, which may be on another, monotone scale.
+
+    Attributes
+    ----------
+    tolerance : float64 array of shape (n_queries,)
+        Maximum error of an approximate cost, on its own scale.
+    to_cost, of_cost : (values, queries) -> values
+        From the approximate scale to costs, and back to an upper bound.
+    exact : (query, items) -> array
+        Exact costs of a few items, bit-identical in any block.
+    """
+
+    tolerance: Floats
+    to_cost: Convert = _same
+    of_cost: Convert = _same
+    exact: Callable[[int, Numbers], Floats] = _unknown
 
 
 def nearest(
@@ -27,22 +58,27 @@ def nearest(
     depth: int,
     costs: Costs,
     *,
-    exact: Callable[[int, NDArray[np.intp]], Floats] | None = None,
-    tolerance: float = 0.0,
-    own: bool = False,
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the `depth` best items of each query and their costs.
+    refinement: Refinement | None = None,
+    own: NDArray[Any] | None = None,
+    ceilings: Singles | None = None,
+    dtype: DTypeLike = np.float64,
+    report: Callable[[int], object] | None = None,
+) -> tuple[NDArray[np.int32], Singles]:
+    """Return the `depth` best items of each query and their costs; PAD and 0 where there are fewer.
 
     Parameters
     ----------
     costs : (start, stop, out) -> None
         Fills `out`, of shape (stop - start, n_items), with the finite costs of those queries; smaller is better.
-    exact : (query, items) -> array
-        Exact costs of a few items, bit-identical in any block; None if `costs` is already exact.
-    tolerance : float
-        Maximum difference of `costs` and `exact`.
-    own : bool
-        Query i is item i, and wins ties.
+    refinement : Refinement, optional
+        Needed if `costs` are approximate.
+    own : array of int, optional
+        The item that each query is, or -1; it wins ties.
+    ceilings : float32 array, optional
+        For each query, a cost above which items are left out.
+    dtype : float32 or float64
+        Of the approximate costs.
+    report : (rows done) -> None
 
     Examples
     --------
@@ -51,25 +87,43 @@ def nearest(
     array([[1, 2]], dtype=int32)
     """
     depth = min(depth, n_items)
-    items = np.empty((n_queries, depth), np.int32)
-    best = np.empty((n_queries, depth), np.float32)
+    refinement = refinement or Refinement(np.zeros(n_queries))
+    items, best = np.full((n_queries, depth), PAD, np.int32), np.zeros((n_queries, depth), np.float32)
     block = min(n_queries, max(1, BLOCK_BYTES // (8 * max(n_items, 1))))
-    buffer = np.empty((block, n_items))  # reused: allocating it again would cost more than the sums
+    buffer = np.empty((block, n_items), dtype)  # reused: allocating it again would cost more than the sums
     for start in range(0, n_queries if depth else 0, max(block, 1)):
         rows = buffer[: min(block, n_queries - start)]
         costs(start, start + len(rows), rows)
-        limits = _limits(rows, depth) + 2 * tolerance
-        for query, (row, limit) in enumerate(zip(rows, limits, strict=True), start):
-            candidates = _candidates(row, limit, query if own else None)
-            cost = row[candidates] if exact is None else exact(query, candidates)
+        within = rows <= _limits(rows, start, depth, refinement, ceilings)[:, None]
+        for row in np.flatnonzero(within.any(axis=1)).tolist():
+            query = start + row
+            candidates = _in_tie_order(np.flatnonzero(within[row]), PAD if own is None else own[query])
+            cost = _settled(query, candidates, rows[row, candidates], depth, refinement)
             order = np.argsort(cost, kind="stable")[:depth]
-            items[query] = candidates[order]
-            with np.errstate(over="ignore"):  # what float32 cannot hold becomes inf, which Ranks rejects
-                best[query] = cost[order]
+            if ceilings is not None:
+                order = order[cost[order] <= ceilings[query]]
+            items[query, : order.size] = candidates[order]
+            best[query, : order.size] = cost[order]
+        if report:
+            report(start + len(rows))
     return items, best
 
 
-def _limits(rows: Floats, depth: int) -> Floats:
+def _limits(rows: NDArray[Any], start: int, depth: int, refinement: Refinement, ceilings: Singles | None) -> Floats:
+    """Return an approximate cost for each row that no item of its list is above.
+
+    Costs that round to the same float32 tie, so the cost of the last one is rounded up to the next float32.
+    """
+    queries = slice(start, start + len(rows))
+    tolerance = refinement.tolerance[queries]
+    worst = _single(refinement.to_cost(_bounds(rows, depth) + tolerance, queries))
+    if ceilings is not None:
+        worst = np.minimum(worst, ceilings[queries])
+    limits: Floats = refinement.of_cost(np.nextafter(worst, np.float32(np.inf)).astype(np.float64), queries) + tolerance
+    return limits
+
+
+def _bounds(rows: NDArray[Any], depth: int) -> Floats:
     """Return an upper bound of each row's `depth`-th smallest cost, usually a close one.
 
     The columns form `width` groups. The `depth` groups with the smallest minima have an item each within the bound, so
@@ -81,118 +135,58 @@ def _limits(rows: Floats, depth: int) -> Floats:
     for start in range(width, n_items, width):
         group = rows[:, start : start + width]
         np.minimum(lows[:, : group.shape[1]], group, out=lows[:, : group.shape[1]])
-    bounds: Floats = np.partition(lows, depth - 1, axis=1)[:, depth - 1]
-    return bounds
+    return np.partition(lows, depth - 1, axis=1)[:, depth - 1].astype(np.float64)
 
 
-def _candidates(row: Floats, limit: float, own: int | None) -> NDArray[np.intp]:
-    """Return the items within the limit in tie-breaking order: the query itself, then by number."""
-    items = np.flatnonzero(row <= limit)
-    if own is None or row[own] > limit:
+def _in_tie_order(items: Numbers, own: int) -> Numbers:
+    """Return items, which ascend, with the query itself first if it is among them."""
+    place = int(np.searchsorted(items, own))
+    if place == items.size or items[place] != own:
         return items
-    return np.concatenate([[own], items[items != own]])
+    items[1 : place + 1] = items[:place].copy()
+    items[0] = own
+    return items
 
 
-def matrix_neighbors(
-    matrix: ArrayLike, depth: int, sign: float, *, own: bool
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _settled(query: int, candidates: Numbers, rough: NDArray[Any], depth: int, refinement: Refinement) -> Singles:
+    """Return the costs of candidates, which are in the order of ties; a lower bound for those that are not needed.
+
+    Where the whole interval of the error rounds to one float32, that is the cost, and the exact one need not be known.
+    """
+    values, tolerance = rough.astype(np.float64), refinement.tolerance[query]
+    cost = _single(refinement.to_cost(values - tolerance, query))
+    unsure = cost != _single(refinement.to_cost(values + tolerance, query))
+    if not unsure.any():
+        return cost
+
+    def settle(some: Numbers) -> None:
+        some = some[unsure[some]]
+        cost[some] = _single(refinement.exact(query, candidates[some]))
+
+    first, rest = np.split(np.argsort(cost, kind="stable"), [depth])
+    settle(first)
+    last = first[np.lexsort((first, cost[first]))[-1]]
+    settle(rest[(cost[rest] < cost[last]) | ((cost[rest] == cost[last]) & (rest < last))])
+    return cost
+
+
+def _single(values: Floats) -> Singles:
+    """Round to float32; what it cannot hold becomes inf, which Ranks rejects."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
+
+
+def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float, *, own: bool) -> tuple[NDArray[np.int32], Singles]:
     """Rank the columns of each row by ``sign * value``, smallest first; `own` says that row i is item i."""
     rows = table(matrix, "The matrix")
     n_queries, n_items = rows.shape
 
     def costs(start: int, stop: int, out: Floats) -> None:
         np.copyto(out, rows[start:stop], casting="unsafe")
-        _check_finite(out, "The matrix", start)
+        check_finite(out, "The matrix", start)
         out *= sign
 
-    return nearest(n_queries, n_items, depth, costs, own=own)
-
-
-class Metric(NamedTuple):
-    """A metric of vectors: a fast cost that selects candidates, and the exact cost that ranks them."""
-
-    rough: Callable[[Floats, Floats], Costs]  # (queries, vectors) -> the costs of blocks
-    exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> their costs
-    size: Callable[[Floats], Floats]  # vectors -> a bound on the terms of a cost, for its rounding error
-    slack: float = 0.0  # difference of the two costs beyond rounding errors
-    unit: bool = False  # whether vectors are scaled to length 1 first
-
-
-def _rough_l2(q: Floats, x: Floats) -> Costs:
-    """Compute ``|x|^2 - 2 q.x``, which sorts as the distance does, as one matrix product."""
-    left = np.column_stack([q, np.ones(len(q))])
-    right = np.column_stack([-2.0 * x, (x * x).sum(1)]).T
-    return lambda start, stop, out: np.matmul(left[start:stop], right, out=out)
-
-
-def _rough_dot(q: Floats, x: Floats) -> Costs:
-    left, right = -q, x.T
-    return lambda start, stop, out: np.matmul(left[start:stop], right, out=out)
-
-
-def _rough_l1(q: Floats, x: Floats) -> Costs:
-    from scipy.spatial.distance import cdist
-
-    return lambda start, stop, out: cdist(q[start:stop], x, "cityblock", out=out)
-
-
-def _squares(x: Floats) -> Floats:
-    squares: Floats = (x * x).sum(1)
-    return squares
-
-
-METRICS: dict[str, Metric] = {
-    "l2": Metric(_rough_l2, lambda q, x: np.sqrt(((x - q) ** 2).sum(1)), _squares),
-    "l1": Metric(_rough_l1, lambda q, x: np.abs(x - q).sum(1), lambda x: np.abs(x).sum(1)),
-    "cosine": Metric(
-        _rough_dot,
-        lambda q, x: -np.round((x * q).sum(1), COSINE_DECIMALS),
-        _squares,
-        slack=10.0**-COSINE_DECIMALS,
-        unit=True,
-    ),
-    "dot": Metric(_rough_dot, lambda q, x: -(x * q).sum(1), _squares),
-}
-
-
-def vector_neighbors(
-    vectors: ArrayLike, queries: ArrayLike | None, metric: str, depth: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the nearest `vectors` of each query (by default of each vector) and their costs."""
-    check_choice("metric", metric, METRICS)
-    chosen = METRICS[metric]
-    x = _vectors(vectors, "vectors", chosen.unit)
-    q = x if queries is None else _vectors(queries, "queries", chosen.unit)
-    if q.shape[1] != x.shape[1]:
-        raise InputError(f"queries and vectors must have the same length; got {q.shape[1]} and {x.shape[1]}.")
-    # The error of a sum of d terms is less than d * eps * (the sum of their sizes); 8 is ample for both costs.
-    size = float(chosen.size(x).max(initial=0.0) + chosen.size(q).max(initial=0.0))
-    return nearest(
-        len(q),
-        len(x),
-        depth,
-        chosen.rough(q, x),
-        exact=lambda query, items: chosen.exact(q[query], x[items]),
-        tolerance=chosen.slack + 8 * (x.shape[1] + 2) * EPS * size,
-        own=queries is None,
-    )
-
-
-def _vectors(given: ArrayLike, name: str, unit: bool) -> Floats:
-    x = np.ascontiguousarray(table(given, name), np.float64)
-    _check_finite(x, name)
-    if unit:
-        # Divide by the largest absolute value first, so that no square underflows or overflows.
-        x = x / _or_one(np.abs(x).max(1, keepdims=True, initial=0.0))
-        return x / _or_one(np.sqrt((x * x).sum(1, keepdims=True)))
-    if np.abs(x).max(initial=0.0) > 1e100:
-        raise InputError(f"{name} must be below 1e100 in absolute value; got {np.abs(x).max():.3g}. Scale them down.")
-    return x
-
-
-def _or_one(norms: Floats) -> Floats:
-    """Replace norms of 0 by 1, so that a zero vector stays zero and has cosine 0 with everything."""
-    return np.where(norms > 0, norms, 1.0)
+    return nearest(n_queries, n_items, depth, costs, own=np.arange(n_queries) if own else None)
 
 
 def table(given: ArrayLike, name: str, *, whole: bool = False) -> NDArray[Any]:
@@ -213,7 +207,8 @@ def table(given: ArrayLike, name: str, *, whole: bool = False) -> NDArray[Any]:
     return rows
 
 
-def _check_finite(rows: Floats, name: str, start: int = 0) -> None:
+def check_finite(rows: NDArray[Any], name: str, start: int = 0) -> None:
+    """Raise InputError if a number is not finite; the first row is number `start`."""
     wrong = ~np.isfinite(rows)
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()

@@ -297,7 +297,7 @@ def read_udlf_matrix(
         for row in out:
             np.multiply(next(rows), sign, out=row)
 
-    items, best = nearest(n_items, n_items, depth, costs, own=True)
+    items, best = nearest(n_items, n_items, depth, costs, own=np.arange(n_items))
     next(rows, None)  # raises if anything follows the last row
     return Ranks.trusted(items, 0 - best, n_items, item_ids=ids, query_ids=ids, kind="collection")
 

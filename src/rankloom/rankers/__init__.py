@@ -2,6 +2,7 @@
 
 from rankloom.rankers.contract import check_ranker
 from rankloom.rankers.descriptor_ranker import DescriptorRanker
+from rankloom.rankers.encoder import EncoderRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
 from rankloom.rankers.ranker import (
     RANKERS,
@@ -14,12 +15,14 @@ from rankloom.rankers.ranker import (
 )
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
 from rankloom.rankers.text_ranker import TextRanker
-from rankloom.rankers.vectors import Vectors
+from rankloom.rankers.vectors import FittedVectors, Vectors
 
 __all__ = [
     "RANKERS",
     "DescriptorRanker",
+    "EncoderRanker",
     "Fitted",
+    "FittedVectors",
     "Lists",
     "Matrix",
     "RankFile",

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from rankloom._kernels.nearest import METRICS, nearest
+from rankloom._kernels.vector_space import VectorSpace
 from rankloom.datasets.images import Pixels, reduced
-from rankloom.errors import InputError, UnknownNameError, whole_number
+from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.color import COLOR
-from rankloom.rankers.distances import DISTANCES, Distance
-from rankloom.rankers.image_features import Describe, FeatureStore, extract
+from rankloom.rankers.distances import COMPARISONS
+from rankloom.rankers.image_features import Describe, FeatureStore, Vector, describe_images, extract
 from rankloom.rankers.ranker import RANKERS, UnreadableItemsError
 from rankloom.rankers.texture import TEXTURE
-from rankloom.ranks import Ranks
+from rankloom.rankers.vectors import FittedVectors
 from rankloom.threads import Progress
 from rankloom.version import __version__
 
 Vectors = NDArray[Any]
 FORMAT = 2  # of cached vectors
-MIN_SPARSE_LENGTH, SPARSITY = (
-    1024,
-    8,
-)  # from this length, if fewer than 1 in SPARSITY values are nonzero, l1 skips zeros
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +58,7 @@ class DescriptorRanker:
     longest_side: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.distance not in METRICS and self.distance not in DISTANCES:
-            raise UnknownNameError("distance", self.distance, [*METRICS, *DISTANCES])
+        check_choice("distance", self.distance, COMPARISONS)
         if self.longest_side is not None:
             whole_number("longest_side", self.longest_side)
 
@@ -82,7 +77,7 @@ class DescriptorRanker:
         cache: Cache | None = None,
         progress: Progress | None = None,
         threads: int | None = None,
-    ) -> FittedDescriptor:
+    ) -> FittedVectors:
         """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files. The cache stores each vector.
 
         Raises
@@ -90,15 +85,20 @@ class DescriptorRanker:
         UnreadableItemsError
             If some cannot be read; the vectors of the others are cached all the same.
         """
-        vectors = self._extract(items, cache or Cache(None), threads, progress)
-        return FittedDescriptor(self, vectors, cache or Cache(None))
+        vectors = self.item_vectors(items, cache=cache, progress=progress, threads=threads)
+        return FittedVectors(self, VectorSpace.of(vectors, COMPARISONS[self.distance]), cache)
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
+        """Return the fitted ranker that `FittedVectors.arrays` describes."""
+        return FittedVectors(self, VectorSpace.restored(arrays, COMPARISONS[self.distance]))
 
     def digest(self) -> str:
         """Return a digest of its settings, its values for three probe images and the version of rankloom."""
         probes = self._probe_vectors()
-        distances = compare(probes, probes, self.distance, len(probes)).scores
+        space = VectorSpace.of(probes, COMPARISONS[self.distance])
+        distances = space.neighbors(space, len(probes))[1]
         settings = (FORMAT, __version__, self.name, self.distance, self.longest_side, probes.dtype.str, probes.shape)
-        return digest_bytes(repr(settings).encode(), probes.tobytes(), np.asarray(distances).tobytes())
+        return digest_bytes(repr(settings).encode(), probes.tobytes(), distances.tobytes())
 
     def describe(self, image: Pixels) -> Vectors:
         """Return the vector of one image."""
@@ -112,19 +112,39 @@ class DescriptorRanker:
             )
         return vector
 
-    def _extract(self, items: Sequence[Any], cache: Cache, threads: int | None, progress: Progress | None) -> Vectors:
-        empty = self.describe(_probes()[0])[None][:0]
-        store = FeatureStore(cache, self.digest(), empty.shape[1])
+    def item_vectors(
+        self,
+        items: Sequence[Any],
+        *,
+        cache: Cache | None = None,
+        progress: Progress | None = None,
+        threads: int | None = None,
+    ) -> Vectors:
+        """Return the vectors of images. Raise UnreadableItemsError if some cannot be read."""
+        empty = self.describe(probe_images()[0])[None][:0]
+        key = self.digest() if cache is not None and cache.folder is not None else ""
+        store = FeatureStore(cache or Cache(None), key, empty.shape[1])
 
         def describe(image: Pixels) -> Vectors:
             return self._of_length(self.describe(image), empty.shape[1])
 
-        stage = f"extracting {self.name}"
-        vectors = extract(items, describe, stage=stage, store=store, threads=threads, progress=progress)
+        def describe_all(some: Sequence[Any], report: Progress | None) -> list[Vector | str]:
+            return describe_images(some, describe, stage=f"extracting {self.name}", threads=threads, progress=report)
+
+        vectors = extract(items, describe_all, store=store, progress=progress)
         return np.stack(vectors) if vectors else empty
 
+    def query_vectors(
+        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> Vectors:
+        """Return the vectors of external queries, images too."""
+        try:
+            return self.item_vectors(queries, cache=cache, progress=progress)
+        except UnreadableItemsError as error:  # unlike items, queries cannot be skipped
+            raise InputError(f"Cannot read the queries: {' '.join(error.reasons.values())}") from None
+
     def _probe_vectors(self) -> Vectors:
-        first, *others = (self.describe(image) for image in _probes())
+        first, *others = (self.describe(image) for image in probe_images())
         return np.stack([first, *(self._of_length(other, len(first)) for other in others)])
 
     def _of_length(self, vector: Vectors, length: int) -> Vectors:
@@ -135,88 +155,7 @@ class DescriptorRanker:
         return vector
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedDescriptor:
-    """The images of a collection as vectors.
-
-    Attributes
-    ----------
-    ranker : DescriptorRanker
-    vectors : array of shape (n_items, d)
-    cache : Cache
-    """
-
-    ranker: DescriptorRanker
-    vectors: Vectors
-    cache: Cache
-
-    def rank(
-        self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
-    ) -> Ranks:
-        """Rank the items for each of them, or for external queries."""
-        vectors = None
-        if queries is not None:
-            try:
-                vectors = self.ranker._extract(queries, self.cache, None, progress)
-            except UnreadableItemsError as error:  # unlike items, queries cannot be skipped
-                raise InputError(f"Cannot read the queries: {' '.join(error.reasons.values())}") from None
-        return compare(self.vectors, vectors, self.ranker.distance, depth, progress)
-
-
-def compare(
-    items: Vectors, queries: Vectors | None, distance: str, depth: int, progress: Progress | None = None
-) -> Ranks:
-    """Rank items by their distance to each query, or to each item; cosine, dot and l2 report no progress."""
-    if distance in DISTANCES:
-        return _by_distance(items, queries, DISTANCES[distance], depth, progress)
-    # Columns of zeros do not change any metric; a joint histogram has many.
-    used = items.any(axis=0) if queries is None else items.any(axis=0) | queries.any(axis=0)
-    items = items[:, used]
-    queries = None if queries is None else queries[:, used]
-    if distance == "l1":
-        return _by_distance(items, queries, _city_block, depth, progress)
-    return Ranks.from_vectors(items, distance, depth, queries=queries)
-
-
-def _city_block(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-    """Return l1 distances, summed pair by pair: exact, so no second pass over long vectors is needed."""
-    from scipy.spatial.distance import cdist
-
-    left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    if right.shape[1] >= MIN_SPARSE_LENGTH and SPARSITY * np.count_nonzero(right) < right.size:
-        return _sparse_city_block(left, right)
-    return np.asarray(cdist(left, right, "cityblock"))
-
-
-def _sparse_city_block(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same bits from the nonzero values alone: about twenty times faster for joint histograms."""
-    from scipy.sparse import csr_array
-
-    from rankloom._kernels.cityblock import sparse_city_block
-
-    left, right = csr_array(x), csr_array(y)
-    out = np.empty((len(x), len(y)))
-    sparse_city_block(left.indptr, left.indices, left.data, right.indptr, right.indices, right.data, out)
-    return out
-
-
-def _by_distance(
-    items: Vectors, queries: Vectors | None, distance: Distance, depth: int, progress: Progress | None
-) -> Ranks:
-    own = queries is None
-    items = np.asarray(items, np.float64)
-    rows = items if queries is None else np.asarray(queries, np.float64)
-
-    def costs(start: int, stop: int, out: NDArray[np.float64]) -> None:
-        np.copyto(out, distance(rows[start:stop], items))
-        if progress:
-            progress("comparing images", stop, len(rows))
-
-    found, cost = nearest(len(rows), len(items), whole_number("depth", depth), costs, own=own)
-    return Ranks(found, 0 - cost, len(items))
-
-
-def _probes() -> list[Pixels]:
+def probe_images() -> list[Pixels]:
     """Return three images with many colors and some texture, without a random number generator.
 
     The third is large enough for descriptors with a large neighborhood, and has flat areas; its 120 x 170 pixels are 80

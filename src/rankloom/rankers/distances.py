@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import table
+from rankloom._kernels.vector_space import METRICS, Metric, by_distance
 from rankloom.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -76,3 +77,5 @@ def _rows(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 
 #: Distances by name
 DISTANCES: dict[str, Distance] = {"d1": d1, "match": match}
+#: All that vectors can be compared by: the metrics of `Ranks.from_vectors`, and these distances.
+COMPARISONS: dict[str, Metric] = {**METRICS, **{name: by_distance(one) for name, one in DISTANCES.items()}}

@@ -1,11 +1,11 @@
-"""Feature extraction: each image is described once, on all threads, and cached by its content."""
+"""Feature extraction: each item is described once, images on all threads, and cached by its content."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +49,9 @@ def stamp(item: Any) -> tuple[int, ...] | None:
 
 @dataclass(slots=True)
 class FeatureStore:
-    """Cached vectors of one descriptor, keyed by image digest, in files of up to 1024.
+    """Cached vectors of one descriptor, keyed by the digest of an item, in files of up to 1024.
 
-    New vectors fill up the last file, so another image costs another row. A damaged file is recomputed; if two
+    New vectors fill up the last file, so another item costs another row. A damaged file is recomputed; if two
     processes write at once, the vectors of one of them are recomputed later.
 
     Attributes
@@ -69,7 +69,7 @@ class FeatureStore:
     _last: tuple[int, dict[str, Vector]] = field(default_factory=lambda: (0, {}), init=False)
 
     def find(self, digests: Sequence[str]) -> dict[str, Vector]:
-        """Return the cached vectors of these images."""
+        """Return the cached vectors of these items."""
         wanted = set(digests)
         found: dict[str, Vector] = {}
         number = 0
@@ -108,62 +108,75 @@ def _packed(rows: Mapping[str, Vector]) -> Arrays:
     return {"digests": np.array(list(rows), "S32"), "vectors": np.stack(list(rows.values()))}
 
 
+class ItemKind(NamedTuple):
+    """How items are recognized in the cache, and whether one was rewritten in between."""
+
+    digest: Callable[[Any], str]
+    stamp: Callable[[Any], object]
+
+
+IMAGES = ItemKind(image_digest, stamp)
+TEXTS = ItemKind(lambda text: content_digest([text]), lambda _: None)
+
+#: (items, progress) -> the vector of each, or the reason why it cannot be read
+DescribeAll = Callable[[Sequence[Any], Progress | None], Sequence[Vector | str]]
+
+
 def extract(
     items: Sequence[Any],
-    describe: Describe,
+    describe_all: DescribeAll,
     *,
-    stage: str,
     store: FeatureStore,
-    threads: int | None = None,
+    kind: ItemKind = IMAGES,
     progress: Progress | None = None,
 ) -> list[Vector]:
-    """Return the vector of each image; only images that are not in the store are described.
+    """Return the vector of each item; only items that are not in the store are described.
 
     Raises
     ------
     UnreadableItemsError
-        If images cannot be read, after the others have been described and cached.
+        If items cannot be read, after the others have been described and cached.
     """
     failed: dict[str, str] = {}
-    before = [stamp(item) for item in items]
-    digests = [_digest(number, item, store, failed) for number, item in enumerate(items)]
+    before = [kind.stamp(item) for item in items]
+    digests = [_digest(number, item, store, kind, failed) for number, item in enumerate(items)]
     found = store.find(digests)
     new = [index for digest, index in _first_indices(digests).items() if digest not in found and digest not in failed]
     for start in range(0, len(new), SEGMENT):
         batch = new[start : start + SEGMENT]
-        shifted = _shifted(progress, start, len(new))
-        vectors = _describe_all([items[index] for index in batch], describe, stage, threads, shifted)
+        vectors = describe_all([items[index] for index in batch], _shifted(progress, start, len(new)))
         results = {digests[index]: vector for index, vector in zip(batch, vectors, strict=True)}
         good = {digest: vector for digest, vector in results.items() if not isinstance(vector, str)}
         failed |= {digest: reason for digest, reason in results.items() if isinstance(reason, str)}
         # If a file was rewritten in between, its vector may not belong to its digest.
-        store.add({digests[i]: good[digests[i]] for i in batch if digests[i] in good and stamp(items[i]) == before[i]})
+        unchanged = [index for index in batch if kind.stamp(items[index]) == before[index]]
+        store.add({digests[index]: good[digests[index]] for index in unchanged if digests[index] in good})
         found |= good
     if failed:
         raise UnreadableItemsError({index: failed[digest] for index, digest in enumerate(digests) if digest in failed})
     return [found[digest] for digest in digests]
 
 
-def _digest(number: int, item: Any, store: FeatureStore, failed: dict[str, str]) -> str:
+def _digest(number: int, item: Any, store: FeatureStore, kind: ItemKind, failed: dict[str, str]) -> str:
     if store.cache.folder is None:  # no cache: do not read the file for a digest
         return str(number)
     try:
-        return image_digest(item)
+        return kind.digest(item)
     except ImageError as error:
         failed[str(number)] = str(error)
         return str(number)
 
 
 def _first_indices(digests: Sequence[str]) -> dict[str, int]:
-    """Return the first index of each digest: equal images are described once."""
+    """Return the first index of each digest: equal items are described once."""
     indices: dict[str, int] = {}
     for index, digest in enumerate(digests):
         indices.setdefault(digest, index)
     return indices
 
 
-def _describe_all(
-    items: Sequence[Any], describe: Describe, stage: str, threads: int | None, progress: Progress | None
+def describe_images(
+    items: Sequence[Any], describe: Describe, *, stage: str, threads: int | None, progress: Progress | None
 ) -> list[Vector | str]:
     """Return the vector of each image, or the reason why it cannot be read."""
     results: list[Vector | str] = [""] * len(items)

@@ -2,25 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, MissingExtraError, UnknownNameError, whole_number
+from rankloom._kernels.vector_space import METRICS, VectorSpace
+from rankloom.errors import InputError, MissingExtraError, UnknownNameError, check_choice, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.text_file import FilePath
 from rankloom.rankers.precomputed import read_rows
 from rankloom.rankers.ranker import register_ranker
-from rankloom.ranks import Ranks
+from rankloom.ranks import Kind, Ranks
 from rankloom.threads import Progress
 
 #: Implementation of the search.
 Engine = Literal["numpy", "faiss"]
 
 BLOCK = 1024  # queries per call of faiss
+
+
+class VectorSource(Protocol):
+    """What turns items and queries into vectors: a ranker."""
+
+    def item_vectors(
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of items. Raise UnreadableItemsError if some cannot be read."""
+        ...
+
+    def query_vectors(
+        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of external queries."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedVectors:
+    """The vectors of a collection, which is `Updatable`; its lists are those of `Ranks.from_vectors`, bit by bit.
+
+    Attributes
+    ----------
+    source : VectorSource
+        Gives the vectors of queries and of further items.
+    space : VectorSpace
+        The vectors, measured once.
+    cache : Cache, optional
+        Where the source may store vectors of queries.
+
+    Examples
+    --------
+    >>> fitted = Vectors(metric="l2").fit([[0.0], [5.0], [1.0]])
+    >>> fitted.rank(queries=[[4.0]], depth=2, allowed=np.array([True, False, True])).items
+    array([[2, 0]], dtype=int32)
+    """
+
+    source: VectorSource
+    space: VectorSpace
+    cache: Cache | None = None
+    engine: Engine = field(default="numpy", kw_only=True)
+
+    @property
+    def n_items(self) -> int:
+        """Number of vectors."""
+        return len(self.space)
+
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """The vectors as given, of shape (n_items, d)."""
+        return self.space.vectors
+
+    def rank(
+        self,
+        *,
+        queries: Sequence[Any] | None = None,
+        depth: int = 1000,
+        progress: Progress | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Ranks:
+        """Rank the items for each of them, or for external queries, which the source turns into vectors."""
+        if queries is not None:
+            vectors = self.source.query_vectors(queries, cache=self.cache, progress=progress)
+            return self.rank_vectors(vectors, depth=depth, progress=progress, allowed=allowed)
+        if allowed is not None:
+            raise InputError("allowed is for external queries; leave it out to rank the items for each of them.")
+        if self.engine == "faiss":
+            return _by_faiss(self.space, None, whole_number("depth", depth), progress)
+        return self._ranks(self.space, depth, "collection", progress, own=np.arange(self.n_items))
+
+    def rank_vectors(
+        self,
+        vectors: ArrayLike,
+        *,
+        depth: int = 1000,
+        progress: Progress | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Ranks:
+        """Rank the items, or those that a mask allows, for the vectors of external queries."""
+        if self.engine == "faiss" and allowed is None:
+            return _by_faiss(self.space, np.asarray(vectors), whole_number("depth", depth), progress)
+        among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
+        queries = VectorSpace.of(vectors, self.space.metric, "queries")
+        return self._ranks(queries, depth, "queries", progress, among=among)
+
+    def rank_items(
+        self,
+        rows: NDArray[np.integer[Any]],
+        *,
+        depth: int = 1000,
+        among: NDArray[np.integer[Any]] | None = None,
+        floors: NDArray[np.float32] | None = None,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Return the lists of some items, as `Updatable`; `among` must ascend."""
+        ceilings = None if floors is None else -np.asarray(floors, np.float32)
+        numbers = np.asarray(rows, np.intp)
+        queries = self.space.taken(numbers)
+        return self._ranks(queries, depth, "queries", progress, own=numbers, among=among, ceilings=ceilings)
+
+    def _ranks(self, queries: VectorSpace, depth: int, kind: Kind, progress: Progress | None, **options: Any) -> Ranks:
+        def report(done: int) -> None:
+            if progress:
+                progress("comparing vectors", done, len(queries))
+
+        items, cost = self.space.neighbors(queries, whole_number("depth", depth), report=report, **options)
+        if not np.isfinite(cost).all():
+            row = int((~np.isfinite(cost)).any(axis=1).argmax())
+            raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
+        return Ranks.trusted(items, 0 - cost, self.n_items, kind=kind)
+
+    def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
+        """Return the ranker with only these items, in this order."""
+        return replace(self, space=self.space.taken(np.asarray(numbers, np.intp)))
+
+    def extended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+        """Return the ranker with more items after its own."""
+        vectors = self.source.item_vectors(items, cache=cache, progress=progress)
+        return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the vectors in the dtype in which they came, and their measures."""
+        return self.space.arrays()
+
+
+def _checked_mask(allowed: ArrayLike, n_items: int) -> NDArray[np.bool_]:
+    mask = np.asarray(allowed)
+    if mask.dtype != np.bool_ or mask.shape != (n_items,):
+        raise InputError(f"allowed must have a boolean for each of {n_items} items; got {mask.dtype} {mask.shape}.")
+    return mask
 
 
 @register_ranker("vectors")
@@ -65,6 +197,7 @@ class Vectors:
             object.__setattr__(self, "part", "ids")  # which its rows are matched by
         elif self.list_file is not None:
             raise InputError("list_file has the ids of a matrix in a file; give path, too.")
+        check_choice("metric", self.metric, METRICS)
         if self.engine not in get_args(Engine):
             raise UnknownNameError("engine", self.engine, get_args(Engine))
         if self.engine == "faiss" and self.metric not in ("cosine", "dot", "l2"):
@@ -74,44 +207,40 @@ class Vectors:
         self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> FittedVectors:
         """Return the ranker with the vectors of the items."""
-        vectors = np.asarray(items) if self.path is None else self._read(self.path, items)
-        return FittedVectors(vectors, self.metric, self.engine, self.path)
+        space = VectorSpace.of(self.item_vectors(items), METRICS[self.metric])
+        return FittedVectors(self, space, engine=self.engine)
 
-    def _read(self, path: FilePath, items: Sequence[Any]) -> NDArray[Any]:
-        matrix, rows = read_rows(path, self.list_file, items)
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
+        """Return the fitted ranker that `FittedVectors.arrays` describes."""
+        return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]), engine=self.engine)
+
+    def item_vectors(
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of items: the items themselves, or rows of the file by id."""
+        if self.path is None:
+            return np.asarray(items)
+        matrix, rows = read_rows(self.path, self.list_file, items)
         return matrix if rows is None else matrix[rows]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedVectors:
-    """The vectors of a collection."""
-
-    vectors: NDArray[Any]
-    metric: str
-    engine: Engine = "numpy"
-    path: FilePath | None = None
-
-    def rank(
-        self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
-    ) -> Ranks:
-        """Rank the items for each of them, or for the vectors of external queries."""
-        rows = None if queries is None else np.asarray(queries)
-        if rows is not None and self.path is not None and rows.dtype.kind == "U":  # ids, as for the items
+    def query_vectors(
+        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of external queries: the queries themselves."""
+        vectors = np.asarray(queries)
+        if self.path is not None and vectors.dtype.kind == "U":  # ids, as for the items
             raise InputError(f"{self.path} has no vectors of external queries; give a file with their lists.")
-        if self.engine == "faiss":
-            return _by_faiss(self.vectors, rows, self.metric, whole_number("depth", depth), progress)
-        return Ranks.from_vectors(self.vectors, self.metric, depth, queries=rows)
+        return vectors
 
 
-def _by_faiss(
-    vectors: NDArray[Any], queries: NDArray[Any] | None, metric: str, depth: int, progress: Progress | None
-) -> Ranks:
+def _by_faiss(space: VectorSpace, queries: NDArray[Any] | None, depth: int, progress: Progress | None) -> Ranks:
     """Rank with faiss; ties are ordered by number, the item itself first."""
     try:
         import faiss
     except ImportError:
         raise MissingExtraError("The engine faiss", "faiss-cpu", "faiss") from None
-    items = _single(vectors, metric)
+    metric = "cosine" if space.metric.unit else "l2" if space.metric.squared else "dot"
+    items = _single(space.vectors, metric)
     rows = items if queries is None else _single(queries, metric)
     if rows.shape[1] != items.shape[1]:
         raise InputError(f"queries and vectors must have the same length; got {rows.shape[1]} and {items.shape[1]}.")

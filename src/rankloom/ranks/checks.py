@@ -24,7 +24,9 @@ NEEDS_COLLECTION = (
 def check_no_own_ties(rows: NDArray[Any]) -> None:
     """Raise where it matters, and is not known, whether row i of a square matrix is item i."""
     for i, row in enumerate(rows):
-        ties = np.flatnonzero(row[:i] == row[i])
+        with np.errstate(over="ignore"):
+            values = row[: i + 1].astype(np.float32)  # as they are compared
+        ties = np.flatnonzero(values[:i] == values[i])
         if len(ties):
             raise InputError(
                 f"Row {i} of the square matrix has the same value for the items {ties[0]} and {i}, and an item wins "

@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom._kernels.nearest import matrix_neighbors, table, vector_neighbors
+from rankloom._kernels.nearest import matrix_neighbors, table
+from rankloom._kernels.vector_space import METRICS, VectorSpace
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
@@ -135,8 +136,9 @@ class Ranks:
         Parameters
         ----------
         kind : {"collection", "queries"}, optional
-            Whether row i is item i. Ties are broken by item number, but an item wins ties in its own row; so where a
-            square matrix has such ties, and the ids do not tell, the kind must be given.
+            Whether row i is item i. Values are rounded to float32, as scores are, and ties are broken by item number,
+            but an item wins ties in its own row; so where a square matrix has such ties, and the ids do not tell, the
+            kind must be given.
 
         Examples
         --------
@@ -196,7 +198,7 @@ class Ranks:
         Parameters
         ----------
         vectors : array of shape (n_items, d)
-            Finite numbers; ties are broken by item number.
+            Finite numbers. Costs are rounded to float32, as scores are; ties are broken by item number.
         metric : {"cosine", "dot", "l1", "l2"}
             Cosines are rounded to 12 decimals, so that parallel vectors tie; those of a zero vector are 0.
         depth : int
@@ -211,10 +213,14 @@ class Ranks:
                [1, 2],
                [2, 0]], dtype=int32)
         """
-        items, cost = vector_neighbors(vectors, queries, metric, whole_number("depth", depth))
+        check_choice("metric", metric, METRICS)
+        space = VectorSpace.of(vectors, METRICS[metric])
+        rows = space if queries is None else VectorSpace.of(queries, METRICS[metric], "queries")
+        own = np.arange(len(space)) if queries is None else None
+        items, cost = space.neighbors(rows, whole_number("depth", depth), own=own)
         kind: Kind = "collection" if queries is None else "queries"
         ids = item_ids if queries is None and query_ids is None else query_ids
-        return cls(items, 0 - cost, len(np.asarray(vectors)), item_ids=item_ids, query_ids=ids, kind=kind)
+        return cls(items, 0 - cost, len(space), item_ids=item_ids, query_ids=ids, kind=kind)
 
     @classmethod
     def from_dict(

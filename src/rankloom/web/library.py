@@ -18,9 +18,9 @@ from rankloom.fusion_graph.graph import Explanation, FusionGraph, explain
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers import RANKERS, Fitted, Ranker, rank_collection
-from rankloom.rankers.descriptor_ranker import FittedDescriptor
 from rankloom.rankers.image_features import image_digest, pixels
 from rankloom.rankers.ranking import Ranking
+from rankloom.rankers.vectors import FittedVectors
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import Call
 from rankloom.searcher.lru import LRUCache
@@ -339,7 +339,7 @@ def _fitted(ranker: Ranker, collection: Collection, cache: Cache | None, progres
     """Return a ranker fitted to the collection, which does not cache descriptors of queries."""
     part = cast(Sequence[Any], collection.part(ranker.part))
     fitted = ranker.fit(part, cache=cache, progress=progress)
-    return replace(fitted, cache=Cache(None)) if isinstance(fitted, FittedDescriptor) else fitted
+    return replace(fitted, cache=None) if isinstance(fitted, FittedVectors) else fitted
 
 
 def _by_number(name: str, ranks: Ranks | None, ids: Ids) -> Ranks:

@@ -1,0 +1,323 @@
+"""Vectors that are searched exactly: a fast product selects candidates, and exact costs rank them.
+
+A matrix product depends in its last bits on the shape of the matrices. The costs here do not: those of a query and an
+item are the same bits in any block, among any other items, and in float32 or float64.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom._kernels.nearest import Costs, Floats, Numbers, Refinement, Singles, check_finite, nearest, table
+from rankloom.errors import InputError
+
+COSINE_DECIMALS = 12  # rounding to these makes parallel vectors tie
+ROWS = 4096  # vectors that are measured at a time
+MAX_SINGLE = 16  # queries for which a pass in float32 is faster than float64 vectors, which are not kept
+LONGEST = 1e15  # vectors from 1 / LONGEST to LONGEST have no products that float32 cannot hold
+MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, if fewer than 1 in SPARSITY values are nonzero, skip zeros
+
+#: (queries, vectors) -> all distances, the same bits for a pair in any matrix
+Distance = Callable[[Any, Any], Floats]
+
+
+class Metric(NamedTuple):
+    """A metric of vectors.
+
+    With a matrix product, the approximate cost is ``factor * x.q``, plus the square of x if `squared`.
+    """
+
+    exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> their costs
+    distance: Distance | None = None  # of all pairs, exact, in place of a product
+    factor: float = -1.0
+    squared: bool = False  # costs are distances, approximate costs their squares less that of the query
+    unit: bool = False  # vectors are scaled to length 1, and costs rounded to COSINE_DECIMALS
+
+
+def city_block(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Return l1 distances, summed pair by pair in the order of the columns; columns of zeros change no bit."""
+    from scipy.spatial.distance import cdist
+
+    left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    used = left.any(axis=0) | right.any(axis=0)  # a joint histogram has few
+    if not used.all():
+        left, right = left[:, used], right[:, used]
+    if right.shape[1] >= MIN_SPARSE_LENGTH and SPARSITY * np.count_nonzero(right) < right.size:
+        return sparse_city_block(left, right)
+    return np.asarray(cdist(left, right, "cityblock"))
+
+
+def sparse_city_block(x: Floats, y: Floats) -> Floats:
+    """Return the same bits from the nonzero values alone: about twenty times faster for joint histograms."""
+    from scipy.sparse import csr_array
+
+    from rankloom._kernels import cityblock
+
+    left, right = csr_array(x), csr_array(y)
+    out = np.empty((len(x), len(y)))
+    cityblock.sparse_city_block(left.indptr, left.indices, left.data, right.indptr, right.indices, right.data, out)
+    return out
+
+
+def by_distance(distance: Distance) -> Metric:
+    """Return the metric of a distance, which is computed for every pair."""
+    return Metric(lambda q, x: distance(q[None], x)[0], distance)
+
+
+METRICS: dict[str, Metric] = {
+    "cosine": Metric(lambda q, x: -np.round((x * q).sum(1), COSINE_DECIMALS), unit=True),
+    "dot": Metric(lambda q, x: -(x * q).sum(1)),
+    "l1": by_distance(city_block),
+    "l2": Metric(lambda q, x: np.sqrt(((x - q) ** 2).sum(1)), factor=-2.0, squared=True),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSpace:
+    """Vectors and what a search needs of each; made by `of`.
+
+    Attributes
+    ----------
+    vectors : array of shape (n, d)
+        As given: a memory map remains one.
+    lengths : float64 array of shape (n,)
+        Euclidean lengths.
+    counts : int32 array of shape (n,)
+        How many numbers of each vector are not 0.
+    metric : Metric
+    """
+
+    vectors: NDArray[Any]
+    lengths: Floats
+    counts: NDArray[np.int32]
+    metric: Metric
+
+    @classmethod
+    def of(cls, given: ArrayLike, metric: Metric, name: str = "vectors") -> Self:
+        """Check and measure vectors."""
+        vectors = table(given, name)
+        lengths, counts = np.zeros(len(vectors)), np.zeros(len(vectors), np.int32)
+        for start in range(0, len(vectors), ROWS):
+            rows = np.asarray(vectors[start : start + ROWS], np.float64)
+            check_finite(rows, name, start)
+            peaks = np.abs(rows).max(1, keepdims=True, initial=0.0)
+            if not metric.unit and peaks.max(initial=0.0) > 1e100:
+                raise InputError(
+                    f"{name} must be below 1e100 in absolute value; got {peaks.max():.3g}. Scale them down."
+                )
+            counts[start : start + ROWS] = np.count_nonzero(rows, axis=1)
+            with np.errstate(over="ignore"):  # of a length that is scaled to 1 nothing is needed
+                lengths[start : start + ROWS] = peaks[:, 0] * np.sqrt(((rows / _or_one(peaks)) ** 2).sum(1))
+        return cls(vectors, lengths, counts, metric)
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]], metric: Metric) -> Self:
+        """Return the space that `arrays` describes."""
+        vectors, lengths, counts = (arrays.get(name, np.empty(())) for name in ("vectors", "lengths", "counts"))
+        if (
+            vectors.ndim != 2
+            or vectors.dtype.kind not in "biuf"
+            or not lengths.shape == counts.shape == vectors.shape[:1]
+        ):
+            raise InputError("The arrays must be a matrix of vectors, with a length and a count for each row.")
+        return cls(vectors, lengths, counts, metric)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the vectors and their measures."""
+        return {"vectors": self.vectors, "lengths": self.lengths, "counts": self.counts}
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
+        """Return some of the vectors, in this order."""
+        return type(self)(self.vectors[numbers], self.lengths[numbers], self.counts[numbers], self.metric)
+
+    def joined(self, other: "VectorSpace") -> Self:
+        """Return these vectors, followed by others of the same metric."""
+        if not len(self):
+            return type(self)(other.vectors, other.lengths, other.counts, self.metric)
+        self._check_width(other, "the new vectors")
+        vectors, lengths, counts = map(
+            np.concatenate, zip(self.arrays().values(), other.arrays().values(), strict=True)
+        )
+        return type(self)(vectors, lengths, counts, self.metric)
+
+    def neighbors(
+        self,
+        queries: "VectorSpace",
+        depth: int,
+        *,
+        own: NDArray[np.integer[Any]] | None = None,
+        among: NDArray[np.integer[Any]] | None = None,
+        ceilings: Singles | None = None,
+        report: Callable[[int], object] | None = None,
+    ) -> tuple[NDArray[np.int32], Singles]:
+        """Return the nearest vectors of each query and their costs, as `nearest`.
+
+        Parameters
+        ----------
+        own : array of int, optional
+            The number of each query among these vectors.
+        among : array of int, optional
+            Compare only these vectors, by number, ascending.
+        """
+        if len(self) and len(queries):
+            self._check_width(queries, "queries")
+        numbers = np.arange(len(self)) if among is None else np.asarray(among, np.intp)
+        search = self._search(queries, None if among is None else numbers)
+        items, cost = nearest(
+            len(queries),
+            len(numbers),
+            depth,
+            search.costs,
+            refinement=search.refinement,
+            own=None if own is None else _columns(own, numbers),
+            ceilings=ceilings,
+            dtype=search.dtype,
+            report=report,
+        )
+        return items if among is None else _numbered(items, numbers), cost
+
+    def _check_width(self, other: "VectorSpace", name: str) -> None:
+        width, mine = other.vectors.shape[1], self.vectors.shape[1]
+        if width != mine:
+            raise InputError(f"{name} and vectors must have the same length; got {width} and {mine}.")
+
+    def _search(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+        if self.metric.distance is not None:
+            return self._by_distance(self.metric.distance, queries, among)
+        if len(queries) <= MAX_SINGLE and self._single is not None and queries._fits_single:
+            return self._by_single(self._single, queries, among)
+        return self._by_double(queries, among)
+
+    def _by_distance(self, distance: Distance, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+        left, right = queries._double(), self._double(among)
+        return _Search(lambda start, stop, out: np.copyto(out, distance(left[start:stop], right)))
+
+    def _by_double(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+        left, right = self.metric.factor * queries._double(), self._double(among).T
+        squares = np.square(self.lengths[_all(among)])
+
+        def costs(start: int, stop: int, out: Floats) -> None:
+            np.matmul(left[start:stop], right, out=out)
+            if self.metric.squared:
+                out += squares
+
+        return _Search(costs, self._refinement(queries, among, np.float64), np.float64)
+
+    def _by_single(self, single: "_Single", queries: "VectorSpace", among: Numbers | None) -> "_Search":
+        left = (self.metric.factor * queries._double()).astype(np.float32)
+        few = among is not None and 4 * len(among) < len(self)  # then gathering them is faster than comparing all
+        vectors = single.vectors[among] if few else single.vectors
+
+        def costs(start: int, stop: int, out: Singles) -> None:
+            products = left[start:stop] @ vectors.T
+            np.copyto(out, products if few or among is None else products[:, among])
+            if single.scales is not None:
+                out *= single.scales[_all(among)]
+            if single.squares is not None:
+                out += single.squares[_all(among)]
+
+        return _Search(costs, self._refinement(queries, among, np.float32), np.float32)
+
+    def _refinement(self, queries: "VectorSpace", among: Numbers | None, dtype: type) -> Refinement:
+        """Return the exact costs, and the error of a product.
+
+        The error of a sum is less than eps times the number of its nonzero terms times the sum of their sizes; 4 is
+        ample for the scaling, both costs and the rounding of the vectors.
+        """
+        metric = self.metric
+        squares = np.ones(len(queries)) if metric.unit else np.square(queries.lengths)
+        size = squares + (1.0 if metric.unit else np.square(self.lengths.max(initial=0.0)))
+        terms = np.minimum(queries.counts + self.counts.max(initial=0), self.vectors.shape[1]) + 4.0
+        tolerance = 4 * terms * float(np.finfo(dtype).eps) * size
+
+        def exact(query: int, columns: Numbers) -> Floats:
+            numbers = columns if among is None else among[columns]
+            return metric.exact(queries._double(slice(query, query + 1))[0], self._double(numbers))
+
+        if metric.squared:
+            return Refinement(
+                tolerance,
+                lambda values, query: np.sqrt(np.maximum(values + squares[query], 0)),
+                lambda costs, query: np.square(costs) - squares[query],
+                exact,
+            )
+        if metric.unit:
+            ulp = 10.0**-COSINE_DECIMALS
+            return Refinement(tolerance, lambda v, _: np.round(v, COSINE_DECIMALS), lambda c, _: c + ulp, exact)
+        return Refinement(tolerance, exact=exact)
+
+    def _double(self, numbers: Any = None) -> Floats:
+        """Return some vectors in float64, for the cosine with length 1: the same bits however many there are."""
+        x = np.ascontiguousarray(self.vectors[_all(numbers)], np.float64)
+        if not self.metric.unit:
+            return x
+        # Divide by the largest absolute value first, so that no square underflows or overflows.
+        x = x / _or_one(np.abs(x).max(1, keepdims=True, initial=0.0))
+        return x / _or_one(np.sqrt((x * x).sum(1, keepdims=True)))
+
+    @cached_property
+    def _fits_single(self) -> bool:
+        """Whether float32 holds the lengths, and 0 only for vectors of zeros."""
+        if self.metric.unit:
+            return True
+        return not len(self) or 1 / LONGEST < self.lengths.max() < LONGEST
+
+    @cached_property
+    def _single(self) -> "_Single | None":
+        """The vectors in float32; if they came so, no copy is made."""
+        if not self._fits_single:
+            return None
+        given = self.vectors.dtype == np.float32
+        if not self.metric.unit:
+            squares = np.square(self.lengths).astype(np.float32) if self.metric.squared else None
+            return _Single(np.asarray(self.vectors, np.float32), None, squares)
+        lengths = _or_one(self.lengths)
+        if given and lengths.min(initial=1) > 1 / LONGEST and lengths.max(initial=1) < LONGEST:
+            return _Single(np.asarray(self.vectors), (1 / lengths).astype(np.float32), None)
+        parts = (self._double(slice(start, start + ROWS)) for start in range(0, len(self), ROWS))
+        whole = np.empty(self.vectors.shape, np.float32)
+        for number, part in enumerate(parts):
+            whole[number * ROWS : number * ROWS + len(part)] = part
+        return _Single(whole, None, None)
+
+
+class _Single(NamedTuple):
+    """Vectors in float32, factors of their products, and the squares of their lengths."""
+
+    vectors: Singles
+    scales: Singles | None
+    squares: Singles | None
+
+
+class _Search(NamedTuple):
+    costs: Costs
+    refinement: Refinement | None = None
+    dtype: type = np.float64
+
+
+def _all(numbers: Any) -> Any:
+    return slice(None) if numbers is None else numbers
+
+
+def _columns(own: NDArray[np.integer[Any]], numbers: Numbers) -> Numbers:
+    """Return the place of each number among `numbers`, which ascend; -1 where it is missing."""
+    places = np.searchsorted(numbers, own)
+    found = np.append(numbers, -1)[places] == own
+    return np.where(found, places, -1)
+
+
+def _numbered(columns: NDArray[np.int32], numbers: Numbers) -> NDArray[np.int32]:
+    """Return the numbers of columns; -1 remains."""
+    return np.append(numbers, -1).astype(np.int32)[columns]
+
+
+def _or_one(norms: Floats) -> Floats:
+    """Replace norms of 0 by 1, so that a zero vector stays zero and has cosine 0 with everything."""
+    return np.where(norms > 0, norms, 1.0)
