@@ -71,7 +71,7 @@ def external_queries(
 
 def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
     """Return items of the collection as queries, by id."""
-    given = list(item) if isinstance(item, list | tuple) else [item]
+    given: list[Any] = list(item) if isinstance(item, list | tuple) else [item]
     odd = next((one for one in given if not isinstance(one, str)), None)
     if odd is not None:
         raise InputError(f"item must be the id of a document, a string; got {odd!r}.")
@@ -80,7 +80,7 @@ def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
 
 
 def _texts(text: str | Sequence[str]) -> tuple[list[str], bool]:
-    given = list(text) if isinstance(text, list | tuple) else [text]
+    given: list[Any] = list(text) if isinstance(text, list | tuple) else [text]
     odd = next((one for one in given if not isinstance(one, str)), None)
     if odd is not None:
         raise InputError(f"A query must be a text or a list of texts; got {odd!r} of type {type(odd).__name__}.")
