@@ -3,8 +3,11 @@
 import sys
 
 from rankloom.cli import (  # noqa: F401  # each registers its command
+    add,
+    build,
     compare,
     correlate,
+    delete,
     demo,
     evaluate,
     experiment,

@@ -34,9 +34,12 @@ def either(names: Iterable[str]) -> str:
 #: The order of the commands in the help: from a first look to serving.
 COMMANDS = [
     "demo",
+    "build",
+    "search",
+    "add",
+    "delete",
     "rank",
     "index",
-    "search",
     "fuse",
     "evaluate",
     "compare",
@@ -194,6 +197,46 @@ def read_collection(spelling: str, path: str | None) -> "Collection":
     from rankloom.registry import Call
 
     return open_collection(spelling if path is None else Call.of(spelling, {"path": path}))
+
+
+def read_queries(spelling: str) -> tuple[dict[str, str], Any]:
+    """Return the texts of queries by id, and the judgments: None if a table, which has none, is given."""
+    from rankloom.datasets import open_collection
+    from rankloom.datasets.table import is_table, read_texts
+    from rankloom.errors import InputError
+
+    if is_table(spelling):
+        return read_texts(spelling), None
+    queries = open_collection(spelling).queries
+    if queries is None or "texts" not in queries.parts:
+        raise InputError(f"{spelling} has no queries with texts; give a table (.jsonl, .csv, .tsv) of id and text.")
+    return dict(zip(queries.ids, queries.part("texts"), strict=True)), queries.qrels
+
+
+def kind_of_folder(path: Path) -> str | None:
+    """Return what a folder written by rankloom is, from its meta.json; None if it is something else."""
+    import json
+
+    try:
+        kind = json.loads((path / "meta.json").read_bytes()).get("kind")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return kind if isinstance(kind, str) else None
+
+
+def is_searcher(path: Path) -> bool:
+    """Return True if a folder was written by `rankloom build`."""
+    return kind_of_folder(path) == "rankloom searcher"
+
+
+def refuse_options(context: typer.Context, reason: str, *names: str) -> None:
+    """Raise InputError if an option is given that does not apply."""
+    from rankloom.errors import InputError
+
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InputError(f"--{name.replace('_', '-')} does not apply: {reason}.")
 
 
 @contextmanager

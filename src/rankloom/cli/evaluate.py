@@ -1,24 +1,52 @@
 """`rankloom evaluate`: measure runs against judgments or labels."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, progress_bars, read_all
+from rankloom.cli.app import (
+    Duplicates,
+    Format,
+    Plugin,
+    app,
+    either,
+    is_searcher,
+    print_table,
+    printable,
+    progress_bars,
+    read_all,
+    read_queries,
+    refuse_options,
+)
 from rankloom.cli.judgments import AsJson, Labels, Qrels, RunsToJudge, Ties, Truth
+from rankloom.errors import InputError
 from rankloom.evaluation import Measure
 from rankloom.evaluation.measures import measure_forms
 
 
 @app.command()
 def evaluate(
+    context: typer.Context,
     runs: RunsToJudge,
     qrels: Qrels = None,
     labels: Labels = None,
     measure: Annotated[
         list[str] | None, typer.Option(help=f"One of {either(measure_forms())}, as in ndcg@10. Repeatable.")
     ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            help="For a searcher: a CSV, TSV or JSON Lines file with id and text, or a collection with judged queries.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="For a searcher: a method to compare. Repeatable; by default rrf and auto."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="For a searcher: number of answers that count.")] = 100,
     ties: Ties = "given",
     as_json: AsJson = False,
     format: Format = None,
@@ -27,12 +55,22 @@ def evaluate(
 ) -> None:
     """Evaluate runs against judgments or class labels, side by side, over the same queries.
 
-    With judgments the mean is over all judged queries, with labels over the queries that all runs have.
+    With judgments the mean is over all judged queries, with labels over the queries that all runs have. Instead of
+    runs, a searcher made by 'rankloom build' may be given, with --queries: each of its rankers, RRF and its default
+    method are compared.
 
-    Example:
+    Examples:
 
     rankloom evaluate a.run b.run fused.run --qrels qrels.txt --measure map
+
+    rankloom evaluate shop.loom --queries queries.jsonl --qrels qrels.txt
     """
+    if len(runs) == 1 and is_searcher(runs[0]):
+        reason = f"{runs[0]} is a searcher"
+        refuse_options(context, reason, "labels", "ties", "format", "duplicates")
+        _evaluate_searcher(runs[0], queries, qrels, measure, method, k, as_json)
+        return
+    refuse_options(context, "only a searcher made by 'rankloom build' has them", "queries", "method", "k")
     with progress_bars() as progress:
         truth = Truth(qrels, labels)
         wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
@@ -46,3 +84,36 @@ def evaluate(
         return
     measures = list(next(iter(values.values())))
     print_table(["run", *measures], [[run, *(f"{row[one]:.4f}" for one in measures)] for run, row in values.items()])
+
+
+def _evaluate_searcher(
+    path: Path,
+    queries: str | None,
+    qrels: Path | None,
+    measures: list[str] | None,
+    methods: list[str] | None,
+    k: int,
+    as_json: bool,
+) -> None:
+    from rankloom.io import read_qrels
+    from rankloom.searcher import Searcher
+    from rankloom.searcher.evaluation import MEASURES
+
+    if queries is None:
+        raise InputError("A searcher needs --queries: a table with id and text, or a collection with judged queries.")
+    with progress_bars() as progress:
+        texts, judged = read_queries(queries)
+        judgments = judged if qrels is None else read_qrels(qrels)
+        if judgments is None:
+            raise InputError(f"{queries} has no judgments; give them with --qrels.")
+        progress("Searching", 0, 1)
+        outcome = Searcher.open(path).evaluate(
+            texts, judgments, measures=measures or MEASURES, methods=methods or ("rrf", "auto"), k=k
+        )
+        progress("Searching", 1, 1)
+    if as_json:
+        typer.echo(json.dumps(outcome.rows(), indent=1))
+        return
+    head, *rows = outcome.cells()
+    print_table(head, rows)
+    typer.echo(printable(outcome.note()))

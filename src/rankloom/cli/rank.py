@@ -40,6 +40,12 @@ def rank(
             "-o", "--output", help="Folder to write, one file for each ranker.", show_default=False, readable=False
         ),
     ],
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            help="External queries to rank for: a CSV, TSV or JSON Lines file with id and text.", show_default=False
+        ),
+    ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
     path: cli.CollectionPath = None,
     strict: cli.Strict = False,
@@ -52,11 +58,13 @@ def rank(
     The output folder has one file for each ranker and, if classes are known, labels.tsv with the class of each item.
     A file is named after its ranker and options: bic.npz, vectors-l2.npz for vectors(metric=l2), vectors-emb.npz for
     vectors(path=data/emb.npy); -2, -3, ... is added to a name that is taken.
-    If the collection has external queries, their lists are in the subfolder queries.
+    If the collection has external queries, or --queries names some, their lists are in the subfolder queries.
 
     Examples:
 
     rankloom rank images --ranker bic --ranker lbp -o ranks
+
+    rankloom rank docs.jsonl --queries queries.jsonl --ranker bm25 --ranker static -o ranks
 
     rankloom rank soccer --path data/soccer --ranker bic --ranker acc -o ranks
     """
@@ -68,7 +76,7 @@ def rank(
     names = _file_names(calls)
     _check_output(output)
     with cli.progress_bars() as progress:
-        opened = cli.read_collection(collection, path)
+        opened = _with_queries(cli.read_collection(collection, path), queries)
         _check_labels(opened)
         done = rank_collection(
             opened, calls, depth=depth, cache=cli.open_cache(cache, no_cache), strict=strict, progress=progress
@@ -84,6 +92,19 @@ def rank(
     for name in done.lists:
         if name != names[name]:
             typer.echo(f"{name} is in {names[name]}.npz", err=True)
+
+
+def _with_queries(collection: "Collection", queries: str | None) -> "Collection":
+    """Return a collection with the external queries of a file, instead of its own or of its classes."""
+    from dataclasses import replace
+
+    from rankloom.datasets import Queries
+    from rankloom.ranks import Ids
+
+    if queries is None:
+        return collection
+    texts, judged = cli.read_queries(queries)
+    return replace(collection, labels=None, queries=Queries(Ids(texts), judged or {}, {"texts": list(texts.values())}))
 
 
 def _file_names(rankers: Mapping[str, Call]) -> dict[str, str]:

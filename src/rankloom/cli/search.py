@@ -1,7 +1,9 @@
-"""`rankloom search`: search an index."""
+"""`rankloom search`: search a searcher by text, image or item; or an index by runs or items."""
 
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,91 +11,268 @@ from rankloom.cli import app as cli
 from rankloom.errors import InputError
 from rankloom.fusion_graph.compare import COMPARATORS
 
+if TYPE_CHECKING:
+    from rankloom.searcher import Answer, Searcher
+
+FOR_SEARCHERS = ("queries", "image", "method", "ranker", "where", "offset", "field", "as_json")
+FOR_INDEXES = ("comparator", "virtual", "missing", "format", "duplicates", "threads")
+
 
 @cli.app.command()
 def search(
+    context: typer.Context,
     path: Annotated[
         Path,
-        typer.Argument(metavar="INDEX", help="An index made by 'rankloom index'.", show_default=False, readable=False),
-    ],
-    runs: Annotated[
-        list[Path] | None,
         typer.Argument(
-            metavar="RUN",
-            help="Lists of external queries, one file for each ranker of the index, in its order or as NAME=FILE.",
+            metavar="FOLDER",
+            help="A searcher made by 'rankloom build', or an index made by 'rankloom index'.",
             show_default=False,
             readable=False,
+        ),
+    ],
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="QUERY",
+            help="Words to search for. For an index: lists of external queries, one file for each ranker, in its order "
+            "or as NAME=FILE.",
+            show_default=False,
         ),
     ] = None,
     item: Annotated[
         list[str] | None,
         typer.Option(help="An item as the query, by id (by number in an index without ids). Repeatable."),
     ] = None,
-    explain: Annotated[str | None, typer.Option(help="With one --item: why this other item is similar.")] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write a run instead of printing.", readable=False)
+    image: Annotated[
+        Path | None, typer.Option(help="An image file as the query.", show_default=False, readable=False)
+    ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            help="Many queries: a CSV, TSV or JSON Lines file with id and text, or a collection with queries.",
+            show_default=False,
+        ),
     ] = None,
     k: cli.K = 10,
+    offset: Annotated[int, typer.Option(min=0, help="How many of the best results to skip.")] = 0,
+    method: Annotated[
+        str, typer.Option(help="How to fuse the rankers' lists, as in vote(share=0.3) or rrf; auto chooses.")
+    ] = "auto",
+    ranker: Annotated[
+        list[str] | None, typer.Option(help="Fuse only this ranker. Repeatable.", show_default=False)
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUE",
+            help="Only documents with this value in a field. Repeatable; values of one field are alternatives.",
+            show_default=False,
+        ),
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option(help="With one query: why this item was found.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", "--run", help="Write a run instead of printing.", readable=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one answer per line.")] = False,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(help="With --json: a field of the documents to print. Repeatable.", show_default=False),
+    ] = None,
+    tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
     comparator: Annotated[
         str | None,
-        typer.Option(help=f"How graphs are compared: {cli.either(COMPARATORS)}; by default as in the index."),
+        typer.Option(
+            help=f"For an index: how graphs are compared, {cli.either(COMPARATORS)}; by default as it was built."
+        ),
     ] = None,
     virtual: Annotated[
-        bool | None, typer.Option(help="Use virtual positions for external queries; by default as the index was built.")
+        bool | None,
+        typer.Option(help="For an index: use virtual positions for external queries; by default as it was built."),
     ] = None,
     missing: cli.Missing = "error",
     format: cli.Format = None,
     duplicates: cli.Duplicates = "error",
-    tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
     threads: cli.Threads = None,
     plugin: cli.Plugin = None,
 ) -> None:
-    """Search an index with runs of external queries, or with its own items.
+    """Search documents by words, an image or a document; or an index of ranked lists.
 
-    Without runs and without --item, every item is a query.
+    An index is searched with runs of external queries, or with its own items; without either, every item is a query.
 
     Examples:
 
-    rankloom search shop.loom --item d42
+    rankloom search shop.loom "heat in slabs" -k 5
+
+    rankloom search shop.loom --queries queries.jsonl -k 100 --run fused.run
 
     rankloom search shop.loom --item d42 --explain d7
 
-    rankloom search shop.loom a.run b.run -k 100 -o fused.run
-
-    rankloom search shop.loom dense=b.run bm25=a.run -k 100 -o fused.run
+    rankloom search lists.loom dense=b.run bm25=a.run -k 100 -o fused.run
     """
-    from rankloom.fusion_graph.index import FusionIndex
     from rankloom.io import check_target
 
     if output is not None:
         check_target(output)
+    if cli.is_searcher(path):
+        cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
+        asked = _Asked(" ".join(query or []), item, image, queries)
+        options = {"k": k, "offset": offset, "method": method, "rankers": ranker, "where": parse_where(where or [])}
+        _search_documents(path, asked, options, explain, output, as_json, field or [], tag)
+        return
+    cli.refuse_options(context, f"{path} is not a searcher made by 'rankloom build'", *FOR_SEARCHERS)
     with cli.progress_bars() as progress:
-        progress("Opening", 0, 1)
-        opened = FusionIndex.open(path)
-        items = [_item(opened, one) for one in dict.fromkeys(item or [])]
-        if explain is not None:
-            if len(items) != 1 or runs or output is not None:
-                raise InputError("--explain needs exactly one --item, no runs and no -o.")
-            typer.echo(str(opened.explain(items[0], _item(opened, explain), comparator=comparator)))
-            return
-        names, paths = cli.split_names(runs or [])
-        ranks = cli.read_all(paths, format, duplicates, progress)
-        found = opened.search(
-            (dict(zip(names, ranks, strict=True)) if names else ranks) or None,
-            k,
-            items=items or None,
-            comparator=comparator,
-            virtual=virtual,
-            missing=missing,  # type: ignore[arg-type]
-            threads=threads,
-            progress=progress,
-        )
+        runs = [Path(one) for one in query or []]
+        options = {"comparator": comparator, "virtual": virtual, "missing": missing, "threads": threads}
+        found = _search_index(path, runs, item or [], explain, output, k, options, (format, duplicates), progress)
+    if found is None:
+        return
     if output is not None:
         cli.write(found, output, tag)
         return
-    for query, answers in found.to_dict().items():
+    for one, answers in found.to_dict().items():
         for position, (item_id, score) in enumerate(answers.items(), 1):
-            typer.echo(f"{query}\t{position}\t{item_id}\t{score:.4f}")
+            typer.echo(f"{one}\t{position}\t{item_id}\t{score:.4f}")
+
+
+class _Asked:
+    """What to search a searcher for: exactly one of words, items, an image and a file of queries."""
+
+    def __init__(self, words: str, items: list[str] | None, image: Path | None, queries: str | None) -> None:
+        given = [one for one in (words.strip(), items, image, queries) if one]
+        if len(given) != 1:
+            raise InputError(
+                f"Give one of QUERY, --item, --image and --queries to search for; got {len(given) or 'none'}."
+            )
+        self.words, self.items, self.image, self.queries = words, items, image, queries
+
+    def answers(self, searcher: "Searcher", options: Mapping[str, Any]) -> dict[str, "Answer"]:
+        """Return the answers by id or text of the query."""
+        if self.queries is not None:
+            texts, _ = cli.read_queries(self.queries)
+            found = searcher.search(list(texts.values()), ids=list(texts), **options)
+            return dict(zip(texts, found, strict=True))
+        if self.items:
+            items = list(dict.fromkeys(self.items))
+            return dict(zip(items, searcher.search(item=items, **options), strict=True))
+        if self.image is not None:
+            return {str(self.image): searcher.search(image=self.image, **options)}
+        return {self.words: searcher.search(self.words, **options)}
+
+
+def _search_documents(
+    path: Path,
+    asked: _Asked,
+    options: Mapping[str, Any],
+    explain: str | None,
+    output: Path | None,
+    as_json: bool,
+    fields: Sequence[str],
+    tag: str,
+) -> None:
+    from rankloom.searcher import Searcher
+
+    with cli.progress_bars() as progress:
+        progress("Opening", 0, 1)
+        searcher = Searcher.open(path)
+        progress("Opening", 1, 1)
+        answers = asked.answers(searcher, options)
+    if explain is not None:
+        if len(answers) != 1:
+            raise InputError(f"--explain needs exactly one query; got {len(answers)}.")
+        typer.echo(str(next(iter(answers.values())).explain(explain)))
+    elif output is not None:
+        cli.write(_as_ranks(answers), output, tag)
+    elif as_json:
+        for name, answer in answers.items():
+            typer.echo(json.dumps(_plain(name, answer, fields), ensure_ascii=False))
+    else:
+        for name, answer in answers.items():
+            _print(name, answer)
+
+
+def _as_ranks(answers: Mapping[str, "Answer"]) -> Any:
+    from rankloom.ranks import Ranks
+
+    return Ranks.from_dict({name: {hit.id: hit.score for hit in answer} for name, answer in answers.items()})
+
+
+def _plain(name: str, answer: "Answer", fields: Sequence[str]) -> dict[str, Any]:
+    hits = []
+    for hit in answer:
+        row: dict[str, Any] = {"position": hit.position, "id": hit.id, "score": hit.score, "ranks": dict(hit.ranks)}
+        hits.append({**row, **{field: hit.document.get(field) for field in fields}})
+    return {"query": name, "method": answer.method, "hits": hits}
+
+
+def _print(name: str, answer: "Answer") -> None:
+    from rankloom.searcher.answer import snippet
+
+    names = list(answer[0].ranks) if len(answer) else []
+    rows = [
+        [
+            str(hit.position),
+            hit.id,
+            f"{hit.score:.4f}",
+            *("" if hit.ranks[one] is None else str(hit.ranks[one]) for one in names),
+            snippet(hit.document, 70),
+        ]
+        for hit in answer
+    ]
+    typer.echo(f"{name} ({answer.method})")
+    if rows:
+        cli.print_table(["", "id", "score", *names, "document"], rows)
+    else:
+        typer.echo("Nothing found.")
+
+
+def parse_where(given: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Return a filter from FIELD=VALUE: numbers and yes or no are typed, and stand for the same text too.
+
+    Examples
+    --------
+    >>> parse_where(["lang=en", "year=2001", "year=2002"])
+    {'lang': ['en'], 'year': [2001, '2001', 2002, '2002']}
+    """
+    from rankloom.registry import parse_value
+
+    filters: dict[str, list[Any]] = {}
+    for one in given:
+        field, equals, text = one.partition("=")
+        if not equals or not field:
+            raise InputError(f"--where takes FIELD=VALUE, as in lang=en; got {one!r}.")
+        value = parse_value(text)
+        filters.setdefault(field, []).extend([value] if value == text else [value, text])
+    return filters or None
+
+
+def _search_index(
+    path: Path,
+    runs: Sequence[Path],
+    items: Sequence[str],
+    explain: str | None,
+    output: Path | None,
+    k: int,
+    options: Mapping[str, Any],
+    reading: tuple[str | None, str],
+    progress: Any,
+) -> Any:
+    """Return the answers of an index; None if an explanation was printed instead."""
+    from rankloom.fusion_graph.index import FusionIndex
+
+    progress("Opening", 0, 1)
+    opened = FusionIndex.open(path)
+    wanted = [_item(opened, one) for one in dict.fromkeys(items)]
+    if explain is not None:
+        if len(wanted) != 1 or runs or output is not None:
+            raise InputError("--explain needs exactly one --item, no runs and no -o.")
+        typer.echo(str(opened.explain(wanted[0], _item(opened, explain), comparator=options["comparator"])))
+        return None
+    names, paths = cli.split_names(runs)
+    ranks = cli.read_all(paths, *reading, progress)
+    lists = (dict(zip(names, ranks, strict=True)) if names else ranks) or None
+    return opened.search(lists, k, items=wanted or None, progress=progress, **options)
 
 
 def _item(index: Any, text: str) -> int | str:

@@ -47,6 +47,15 @@ def table(path: FilePath, *, text: str = "text", label: str | None = None, id: s
     return Collection(Path(path).name.split(".")[0], _ids(path, ids), {"texts": texts}, labels=labels, about=about)
 
 
+def read_texts(path: str) -> dict[str, str]:
+    """Return the text of each id in a table with the columns ``id`` and ``text``, such as queries."""
+    rows = read_table(path)
+    if not rows:
+        raise InputError(f"{path} has no rows; expected the columns id and text.")
+    ids = _ids(path, [cell(path, line, row, "id") for line, row in rows])
+    return dict(zip(ids, (cell(path, line, row, "text") for line, row in rows), strict=True))
+
+
 def _delimited(path: str, delimiter: str) -> Rows:
     with opened(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", newline="")  # a quoted field may contain newlines

@@ -46,7 +46,7 @@ def external_queries(
     text: str | Sequence[str] | None,
     image: Any,
     vectors: Mapping[str, ArrayLike] | None,
-    ids: Sequence[str] | None = None,
+    ids: str | Sequence[str] | None = None,
 ) -> QueryBatch:
     """Return external queries, each by text, image, vectors, or several of them."""
     parts: dict[str, Sequence[Any]] = {}
@@ -57,7 +57,7 @@ def external_queries(
         single = text is None and not isinstance(image, list | tuple)
         parts["images"] = list(image) if isinstance(image, list | tuple) else [image]
     if ids is not None:
-        parts["ids"], single = list(ids), False
+        parts["ids"], single = _texts(ids)
     single = single and (bool(parts) or not _several(vectors))
     matrices = {name: _matrix(name, given, single) for name, given in (vectors or {}).items()}
     counts = {name: len(rows) for name, rows in parts.items()} | {name: len(rows) for name, rows in matrices.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -13,7 +14,9 @@ from numpy.typing import ArrayLike
 
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, whole_number
+from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
+from rankloom.io.file_lock import locked
 from rankloom.rankers import RANKERS, Ranker, rank_collection
 from rankloom.rankers.encoder import EncoderRanker
 from rankloom.rankers.ranking import Ranking
@@ -41,6 +44,7 @@ class SearchOptions(TypedDict, total=False):
     image: Any
     item: str | Sequence[str] | None
     vectors: Mapping[str, ArrayLike] | None
+    ids: str | Sequence[str] | None
     offset: int
     method: str | Call
     rankers: Sequence[str] | None
@@ -144,6 +148,7 @@ class Searcher:
         image: Any = None,
         item: str | Sequence[str] | None = None,
         vectors: Mapping[str, ArrayLike] | None = None,
+        ids: str | Sequence[str] | None = None,
         offset: int = 0,
         method: str | Call = AUTO,
         rankers: Sequence[str] | None = None,
@@ -164,6 +169,8 @@ class Searcher:
             The id of a document to search with.
         vectors : {name of a ranker: vector, or matrix with a row for each query}
             Vectors for rankers that compare vectors; with a text, the other rankers use that.
+        ids : str or list of str
+            Ids of the queries, for rankers that know queries by id, such as ``vectors(path=..., queries=...)``.
         offset : int
             How many of the best hits to skip.
         method : str
@@ -179,7 +186,7 @@ class Searcher:
         """
         state = self._state
         k, offset = whole_number("k", k), whole_number("offset", offset, 0)
-        queries = self._queries(state, query, image, item, vectors)
+        queries = self._queries(state, query, image, item, vectors, ids)
         allowed = None if where is None else state.documents.mask(where)
         asked = request(state, queries, k + offset, method=method, rankers=rankers, weights=weights, allowed=allowed)
         found = answer(state, queries, asked)
@@ -198,10 +205,10 @@ class Searcher:
         return answers[0] if queries.single else answers
 
     @staticmethod
-    def _queries(state: State, query: Any, image: Any, item: Any, vectors: Any) -> QueryBatch:
+    def _queries(state: State, query: Any, image: Any, item: Any, vectors: Any, ids: Any) -> QueryBatch:
         if item is None:
-            return external_queries(query, image, vectors)
-        if query is not None or image is not None or vectors is not None:
+            return external_queries(query, image, vectors, ids)
+        if any(one is not None for one in (query, image, vectors, ids)):
             raise InputError("Search with an item, or with a text, image or vectors; not both.")
         return item_queries(item, state.documents.ids)
 
@@ -358,6 +365,22 @@ class Searcher:
 
     def __repr__(self) -> str:
         return f"Searcher({len(self)} documents, rankers: {', '.join(self.rankers)})"
+
+
+@contextmanager
+def updating(path: str | Path) -> Iterator[Searcher]:
+    """Open a saved searcher to change it, and save it afterwards, unless an error happens.
+
+    Other processes that update searchers in the same folder wait, so that no change is lost. Encoders are not called:
+    a searcher with a function as an encoder must be opened by hand.
+    """
+    target = Path(path)
+    with locked(resolved(target).parent):
+        searcher = Searcher.open(target)
+        before = searcher.state
+        yield searcher
+        if searcher.state is not before:
+            searcher.save(target)
 
 
 def _named(

@@ -1,0 +1,50 @@
+"""`rankloom add`: add documents to a searcher."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloom.cli import app as cli
+
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="SEARCHER", help="A folder made by 'rankloom build'.", show_default=False, readable=False),
+]
+
+
+@cli.app.command()
+def add(
+    path: Folder,
+    documents: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENTS", help="Documents, in any form that 'rankloom build' takes.", show_default=False
+        ),
+    ],
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit", help="Fit the text rankers again to all documents: new vocabulary, new document frequencies."
+        ),
+    ] = False,
+    plugin: cli.Plugin = None,
+) -> None:
+    """Add documents to a searcher; a killed command leaves the old or the new one.
+
+    Statistics, such as document frequencies, stay those of the build unless --refit is given.
+
+    Example:
+
+    rankloom add shop.loom new.jsonl
+    """
+    from rankloom.searcher.searcher import updating
+
+    with cli.progress_bars() as progress, updating(path) as searcher:
+        before = len(searcher)
+        progress("Adding", 0, 1)
+        searcher.add(documents)
+        if refit:
+            searcher.refit(progress)
+        progress("Adding", 1, 1)
+    typer.echo(f"Added {len(searcher) - before} documents; {path} has {len(searcher)}.", err=True)

@@ -1,0 +1,102 @@
+"""`rankloom build`: make a searcher of documents."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloom.cli import app as cli
+from rankloom.errors import InputError
+
+
+@cli.app.command()
+def build(
+    documents: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENTS",
+            help="A CSV, TSV or JSON Lines file (also .gz) with a document for each row, a folder of texts or images, "
+            "or a known collection.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="Folder to write, such as shop.loom.", show_default=False, readable=False),
+    ],
+    ranker: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A ranker, with options as in okapi(b=0.5), optionally named: dense=vectors(path=emb.npz). "
+            "Repeatable. By default bm25 and static for texts, and bic, gch, las and qcch for images.",
+            show_default=False,
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A field of the documents that text rankers see. Repeatable. By default title and text.",
+            show_default=False,
+        ),
+    ] = None,
+    cutoff: Annotated[int, typer.Option(min=1, help="How much of each list weft uses.")] = 20,
+    depth: Annotated[int, typer.Option(min=1, help="Length of the lists of documents.")] = 200,
+    path: cli.CollectionPath = None,
+    strict: cli.Strict = False,
+    cache: cli.CacheFolder = None,
+    no_cache: cli.NoCache = False,
+    plugin: cli.Plugin = None,
+) -> None:
+    """Build a searcher: documents, rankers fitted to them, and an index, in one folder.
+
+    The documents may have any fields; "id" is the id, and by default they are numbered.
+
+    Examples:
+
+    rankloom build docs.jsonl --ranker bm25 --ranker static -o shop.loom
+
+    rankloom build docs.csv --text name --text description --ranker bm25 --ranker bow-cosine -o shop.loom
+    """
+    from rankloom.io.array_folder import check_folder
+    from rankloom.searcher import Searcher
+    from rankloom.searcher.documents import TEXT_FIELDS
+    from rankloom.searcher.storage import KIND
+
+    check_folder(output, KIND)
+    rankers = named_rankers(ranker or [])
+    with cli.progress_bars() as progress:
+        searcher = Searcher.build(
+            documents if path is None else cli.read_collection(documents, path),
+            rankers or None,
+            cutoff=cutoff,
+            depth=depth,
+            text=text or TEXT_FIELDS,
+            cache=cli.open_cache(cache, no_cache),
+            strict=strict,
+            progress=progress,
+        )
+        progress("Saving", 0, 1)
+        searcher.save(output)
+        progress("Saving", 1, 1)
+    typer.echo(f"Built {output}: {len(searcher)} documents, rankers {', '.join(searcher.rankers)}.", err=True)
+    for item, reason in searcher.skipped.items():
+        typer.echo(f"Skipped {item}: {reason}", err=True)
+
+
+def named_rankers(given: list[str]) -> dict[str, str]:
+    """Return rankers by name: NAME=SPELLING, or the spelling itself.
+
+    Examples
+    --------
+    >>> named_rankers(["bm25", "dense=vectors(path=emb.npz)"])
+    {'bm25': 'bm25', 'dense': 'vectors(path=emb.npz)'}
+    """
+    named: dict[str, str] = {}
+    for one in given:
+        name, equals, spelling = one.partition("=")
+        if not equals or "(" in name or not name.strip():
+            name = spelling = one
+        if name.strip() in named:
+            raise InputError(f"Rankers must have different names; {name.strip()!r} is given twice.")
+        named[name.strip()] = spelling.strip()
+    return named

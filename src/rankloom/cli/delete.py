@@ -1,0 +1,30 @@
+"""`rankloom delete`: delete documents from a searcher."""
+
+from typing import Annotated
+
+import typer
+
+from rankloom.cli import app as cli
+from rankloom.cli.add import Folder
+
+
+@cli.app.command()
+def delete(
+    path: Folder,
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of the documents.", show_default=False)],
+    plugin: cli.Plugin = None,
+) -> None:
+    """Delete documents from a searcher; a killed command leaves the old or the new one.
+
+    Example:
+
+    rankloom delete shop.loom d7 d42
+    """
+    from rankloom.searcher.searcher import updating
+
+    with cli.progress_bars() as progress, updating(path) as searcher:
+        before = len(searcher)
+        progress("Deleting", 0, 1)
+        searcher.delete(ids)
+        progress("Deleting", 1, 1)
+    typer.echo(f"Deleted {before - len(searcher)} documents; {path} has {len(searcher)}.", err=True)
