@@ -79,3 +79,4 @@ def _maker(name: str, model: Model) -> Callable[..., TextRanker]:
 
 for _name, _model in MODELS.items():
     RANKERS.register(_name)(_maker(_name, _model))
+RANKERS.register("bm25")(_maker("bm25", MODELS["okapi"]))  # what most people call it

@@ -1,0 +1,137 @@
+"""`build`, `search`, `add`, `delete` and `evaluate` of searchers, as a person at a shell uses them."""
+
+import json
+
+import pytest
+from sample_texts import documents
+
+import rankloom as rl
+from command import run, sentence
+
+TOPICS = {"q1": ("heat", "thermal slab"), "q2": ("wing", "supersonic airfoil"), "q3": ("heart", "blood pressure")}
+
+
+def write_table(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with documents, queries, judgments, and a searcher built from them."""
+    folder = tmp_path_factory.mktemp("shop")
+    docs = documents(60)
+    write_table(folder / "docs.jsonl", docs)
+    write_table(folder / "queries.jsonl", [{"id": q, "text": text} for q, (_, text) in TOPICS.items()])
+    lines = [f"{q} 0 {one['id']} 1\n" for q, (topic, _) in TOPICS.items() for one in docs if one["topic"] == topic]
+    (folder / "qrels.txt").write_text("".join(lines))
+    made = run(
+        "build", folder / "docs.jsonl", "--ranker", "bm25", "--ranker", "words=bow-cosine", "-o", folder / "s.loom"
+    )
+    assert made.exit_code == 0, made.output
+    assert "60 documents, rankers bm25, words" in made.stderr
+    return folder
+
+
+def hits(*args):
+    lines = run("search", *args, "--json").stdout.splitlines()
+    return [[hit["id"] for hit in json.loads(line)["hits"]] for line in lines]
+
+
+def test_words_are_searched_as_in_python(folder):
+    expected = rl.Searcher.open(folder / "s.loom").search("heart disease", k=5)
+    assert hits(folder / "s.loom", "heart", "disease", "-k", 5) == [[hit.id for hit in expected]]
+    table = run("search", folder / "s.loom", "heart disease", "-k", 5).stdout
+    assert table.startswith("heart disease (vote)")
+    assert expected[0].id in table
+
+
+def test_json_has_the_fields_asked_for(folder):
+    line = run("search", folder / "s.loom", "heart", "-k", 1, "--json", "--field", "topic").stdout
+    answer = json.loads(line)
+    assert answer["method"] == "vote"
+    assert answer["hits"][0]["topic"] == "heart"
+    assert set(answer["hits"][0]["ranks"]) == {"bm25", "words"}
+
+
+def test_options_of_a_search(folder):
+    path = folder / "s.loom"
+    whole = hits(path, "heart", "-k", 6)[0]
+    assert hits(path, "heart", "-k", 4, "--offset", 2)[0] == whole[2:]
+    assert hits(path, "--item", "d3", "--item", "d4", "-k", 1) == [["d3"], ["d4"]]
+    only = rl.Searcher.open(path)
+    for one in hits(path, "heart", "--where", "year=2001", "--where", "year=2002")[0]:
+        assert only.document(one)["year"] in (2001, 2002)
+    assert hits(path, "heart", "--method", "rrf", "--ranker", "bm25")
+    assert "vote similarity" in run("search", path, "heart", "--explain", whole[0]).stdout
+    assert "Nothing found." in run("search", path, "zzz").stdout
+
+
+def test_a_file_of_queries_gives_a_run(folder, tmp_path):
+    out = tmp_path / "fused.run"
+    done = run("search", folder / "s.loom", "--queries", folder / "queries.jsonl", "-k", 20, "--run", out)
+    assert done.exit_code == 0, done.output
+    ranks = rl.read_run(out)
+    assert list(ranks.query_ids) == list(TOPICS)
+    assert rl.evaluate(ranks, qrels=rl.read_qrels(folder / "qrels.txt"), measures=["ndcg@10"])["ndcg@10"] > 0.8
+
+
+def test_a_searcher_is_evaluated(folder):
+    args = ("evaluate", folder / "s.loom", "--queries", folder / "queries.jsonl", "--qrels", folder / "qrels.txt")
+    rows = json.loads(run(*args, "--json").stdout)
+    assert [row["system"] for row in rows] == ["bm25", "words", "rrf", "vote"]
+    assert "paired t-test" in run(*args).stdout
+    rows = json.loads(run(*args, "--json", "--method", "combsum", "--measure", "map").stdout)
+    assert [row["system"] for row in rows] == ["bm25", "words", "combsum"]
+    assert "map" in rows[0]
+
+
+def test_documents_are_added_and_deleted(folder, tmp_path):
+    path = tmp_path / "s.loom"
+    run("build", folder / "docs.jsonl", "--ranker", "bm25", "--ranker", "bow-cosine", "-o", path)
+    new = write_table(tmp_path / "new.jsonl", [{"id": "new", "text": "a heart with blood pressure"}])
+    assert "Added 1 documents" in run("add", path, new).stderr
+    assert "new" in rl.Searcher.open(path)
+    assert "'new' is already there" in sentence(run("add", path, new))
+    assert "Deleted 2 documents" in run("delete", path, "new", "d3").stderr
+    assert "new" not in rl.Searcher.open(path)
+    assert "Unknown document 'd3'" in sentence(run("delete", path, "d3"))
+    zebra = write_table(tmp_path / "zebra.jsonl", [{"id": "z", "text": "zebra crossing"}])
+    run("add", path, zebra, "--refit")
+    assert hits(path, "zebra", "-k", 1) == [["z"]]
+
+
+def test_queries_are_ranked_by_rank(folder, tmp_path):
+    out = tmp_path / "lists"
+    done = run(
+        "rank",
+        folder / "docs.jsonl",
+        "--queries",
+        folder / "queries.jsonl",
+        "--ranker",
+        "bm25",
+        "--no-cache",
+        "-o",
+        out,
+    )
+    assert done.exit_code == 0, done.output
+    assert list(rl.read_ranks(out / "queries" / "bm25.npz").query_ids) == list(TOPICS)
+    assert rl.read_ranks(out / "bm25.npz").n_queries == 60
+
+
+def test_mistakes_are_one_sentence(folder, tmp_path):
+    path = folder / "s.loom"
+    assert "Give one of QUERY, --item, --image and --queries" in sentence(run("search", path))
+    assert "Give one of QUERY" in sentence(run("search", path, "heart", "--item", "d1"))
+    assert "--comparator does not apply" in sentence(run("search", path, "heart", "--comparator", "mcs"))
+    assert "--where takes FIELD=VALUE" in sentence(run("search", path, "heart", "--where", "year"))
+    assert "No document has a field 'color'" in sentence(run("search", path, "heart", "--where", "color=red"))
+    assert "Unknown method 'rff'" in sentence(run("search", path, "heart", "--method", "rff"))
+    assert "needs --queries" in sentence(run("evaluate", path, "--qrels", folder / "qrels.txt"))
+    assert "has no judgments" in sentence(run("evaluate", path, "--queries", folder / "queries.jsonl"))
+    assert "There is no file" in sentence(run("build", tmp_path / "none.jsonl", "-o", tmp_path / "x.loom"))
+    assert "There is no" in sentence(run("add", tmp_path / "none.loom", folder / "docs.jsonl"))
+    twice = run("build", folder / "docs.jsonl", "--ranker", "a=bm25", "--ranker", "a=bow", "-o", tmp_path / "x.loom")
+    assert "'a' is given twice" in sentence(twice)
+    rl.FusionIndex.build([rl.Ranks([[0]])]).save(tmp_path / "index.loom")
+    assert "--method does not apply" in sentence(run("search", tmp_path / "index.loom", "--method", "rrf"))
