@@ -60,12 +60,13 @@ class Searcher:
 
     Examples
     --------
-    >>> pets = ["a cat sat on the mat", "the dog chased the cat", "a dog and a bone"]
+    >>> pets = ["a cat sat on the mat", "the dog chased a ball", "a cat and a kitten"]
     >>> searcher = Searcher.build(pets, rankers=["bm25", "bow-cosine"])
-    >>> [hit.id for hit in searcher.search("cat", k=2)]
-    ['0', '1']
-    >>> searcher.search("dogs", k=1)[0].document["text"]
-    'the dog chased the cat'
+    >>> searcher.search("dogs", k=1)[0].document
+    {'id': '1', 'text': 'the dog chased a ball'}
+    >>> searcher.add([{"id": "new", "text": "a dog and a bone"}])
+    >>> sorted(hit.id for hit in searcher.search("dog", k=2))
+    ['1', 'new']
     """
 
     def __init__(self, state: State, skipped: Mapping[str, str] | None = None) -> None:
