@@ -338,6 +338,26 @@ class Searcher:
         """
         return cls(open_state(Path(path), encoders, verify=verify))
 
+    def as_langchain(self, **options: Any) -> Any:
+        """Return a LangChain `BaseRetriever`; the options are those of `search`."""
+        return _adapter("langchain", "retriever")(self, **options)
+
+    def as_llama_index(self, **options: Any) -> Any:
+        """Return a LlamaIndex `BaseRetriever`; the options are those of `search`."""
+        return _adapter("llama_index", "RankloomRetriever")(self, **options)
+
+    def as_haystack(self, **options: Any) -> Any:
+        """Return a Haystack component; the options are those of `search`."""
+        return _adapter("haystack", "RankloomRetriever")(self, **options)
+
+    def as_pyterrier(self, **options: Any) -> Any:
+        """Return a PyTerrier transformer; the options are those of `search`."""
+        return _adapter("pyterrier", "RankloomTransformer")(self, **options)
+
+    def as_neighbors(self, n_neighbors: int = 5, **options: Any) -> Any:
+        """Return an object with the method `kneighbors` of scikit-learn; the options are those of `search`."""
+        return _adapter("neighbors", "Neighbors")(self, n_neighbors, **options)
+
     @property
     def documents(self) -> Documents:
         """The documents, by number."""
@@ -366,6 +386,13 @@ class Searcher:
 
     def __repr__(self) -> str:
         return f"Searcher({len(self)} documents, rankers: {', '.join(self.rankers)})"
+
+
+def _adapter(framework: str, name: str) -> Any:
+    """Return the adapter to a framework, which is imported only now; adapters are above this module."""
+    from importlib import import_module
+
+    return getattr(import_module(f"rankloom.adapters.{framework}"), name)
 
 
 @contextmanager

@@ -1,0 +1,44 @@
+"""A searcher as a Haystack component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankloom.errors import MissingExtraError
+from rankloom.searcher import Searcher
+from rankloom.searcher.documents import text_of
+
+try:
+    from haystack import Document, component
+except ImportError:
+    raise MissingExtraError("The Haystack component", "haystack-ai", "haystack") from None
+
+
+@component
+class RankloomRetriever:
+    """Returns the best documents of a searcher for a text.
+
+    Parameters
+    ----------
+    searcher : Searcher
+    k : int
+        Number of documents, unless `run` is given another.
+    **options
+        Passed to `Searcher.search`, such as ``method``.
+    """
+
+    def __init__(self, searcher: Searcher, k: int = 10, **options: Any) -> None:
+        self.searcher = searcher
+        self.k = k
+        self.options = options
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the documents for a query; `filters` is the mapping `where` of `Searcher.search`."""
+        options = {**self.options, **({} if filters is None else {"where": filters})}
+        fields = self.searcher.state.settings.fields
+        found = [
+            Document(id=hit.id, content=text_of(hit.document, fields), meta=dict(hit.document), score=hit.score)
+            for hit in self.searcher.search(query, top_k or self.k, **options)
+        ]
+        return {"documents": found}

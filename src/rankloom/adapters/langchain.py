@@ -1,0 +1,47 @@
+"""A searcher as a LangChain retriever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankloom.errors import MissingExtraError
+from rankloom.searcher import Searcher
+from rankloom.searcher.documents import text_of
+
+try:
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+except ImportError:
+    raise MissingExtraError("The LangChain retriever", "langchain-core", "langchain") from None
+
+
+class RankloomRetriever(BaseRetriever):
+    """Returns the best documents of a searcher for a text.
+
+    The metadata of a document has its fields, and ``score`` and ``ranks`` of the hit.
+
+    Attributes
+    ----------
+    searcher : Searcher
+    options : dict
+        Passed to `Searcher.search`, such as ``k`` and ``where``.
+    """
+
+    searcher: Any
+    options: dict[str, Any]
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        fields = self.searcher.state.settings.fields
+        return [
+            Document(
+                id=hit.id,
+                page_content=text_of(hit.document, fields),
+                metadata={**hit.document, "score": hit.score, "ranks": dict(hit.ranks)},
+            )
+            for hit in self.searcher.search(query, **self.options)
+        ]
+
+
+def retriever(searcher: Searcher, **options: Any) -> RankloomRetriever:
+    """Return a retriever; the options are those of `Searcher.search`."""
+    return RankloomRetriever(searcher=searcher, options=options)

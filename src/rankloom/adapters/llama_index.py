@@ -1,0 +1,41 @@
+"""A searcher as a LlamaIndex retriever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankloom.errors import MissingExtraError
+from rankloom.searcher import Searcher
+from rankloom.searcher.documents import text_of
+
+try:
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+except ImportError:
+    raise MissingExtraError("The LlamaIndex retriever", "llama-index-core", "llama-index") from None
+
+
+class RankloomRetriever(BaseRetriever):
+    """Returns the best documents of a searcher for a text, as nodes with scores.
+
+    Parameters
+    ----------
+    searcher : Searcher
+    **options
+        Passed to `Searcher.search`, such as ``k`` and ``where``.
+    """
+
+    def __init__(self, searcher: Searcher, **options: Any) -> None:
+        self._searcher = searcher
+        self._options = options
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        fields = self._searcher.state.settings.fields
+        return [
+            NodeWithScore(
+                node=TextNode(id_=hit.id, text=text_of(hit.document, fields), metadata=dict(hit.document)),
+                score=hit.score,
+            )
+            for hit in self._searcher.search(query_bundle.query_str, **self._options)
+        ]
