@@ -25,6 +25,7 @@ UNIT = 1 << 15  # the weight 1 in whole units; a power of 2, so that simple frac
 TIE_UNIT = 1 << 30  # weights are compared in steps of 1 / TIE_UNIT: what differs by rounding only is a tie
 LOW = (1 << 32) - 1  # the half of a key that orders equal weights
 SHARPNESS = 20.0  # c of the score
+WORTH_UNIT = 1 << 24  # of bounds on the mean Jaccard, which are whole numbers: sums are exact in any order
 
 
 class Rows(NamedTuple):
@@ -234,16 +235,20 @@ def clear(members, slot):
 
 
 @njit(cache=True, nogil=True)
-def plan(members, weights, size, parts, post_ptr, least, gain, walk, spare, bound):
-    """Order the items for the walk; bound the mean Jaccard of a row that has none of those before each step."""
+def plan(members, weights, size, parts, post_ptr, least, gain, walk, spare, worth, bound):
+    """Order the items for the walk; bound the mean Jaccard of a row that has none of those before each step.
+
+    `worth` bounds what each item can add to the mean Jaccard, in whole units of 1 / WORTH_UNIT, rounded up.
+    """
     n = members.size
     fields = parts.size
     for x in range(n):
-        worth = ZERO
+        value = ZERO
         for f in range(fields):
             if size[f] > 0:
-                worth += parts[f] * weights[x, f] / size[f]
-        gain[x] = -worth / (post_ptr[members[x] + 1] - post_ptr[members[x]] + 1)
+                value += parts[f] * weights[x, f] / size[f]
+        worth[x] = np.uint32(np.int64(value * WORTH_UNIT) + 1)
+        gain[x] = -value / (post_ptr[members[x] + 1] - post_ptr[members[x]] + 1)
     sort_ascending(gain, n, walk, spare)
     rest = np.zeros(fields, np.int64)
     smallest = np.full(fields, LOW, np.int64)
@@ -327,14 +332,54 @@ def floor_of(sim):
 
 
 @njit(cache=True, nogil=True)
+def compare(s, floor, rows, weights, size, parts, slot, desk, common, similar):
+    """Return the score of the query and row s; 0 if the mean Jaccard is below `floor`."""
+    first = np.uint64(rows.ptr[s])
+    last = np.uint64(rows.ptr[s + 1])
+    intersect(first, last, rows.items, weights, slot, desk, common)
+    if jaccards(common, size, rows.sizes[s], parts, similar) < floor:
+        return np.float32(0.0)
+    return score(similar, parts)
+
+
+@njit(cache=True, nogil=True)
+def collect(members, walk, step, floor, bound, worth, postings, allowed, seen, mark, sums, candidates):
+    """Sum up what each row that was not compared yet can share at most with the query.
+
+    Return the number of such rows, and what the items that were not walked could add to each of them.
+    """
+    n = 0
+    while step < members.size and bound[step] >= floor:
+        item = members[walk[step]]
+        for entry in range(postings.ptr[item], postings.ptr[item + 1]):
+            s = postings.rows[entry]
+            if seen[s] == mark or (allowed.size > 0 and not allowed[s]):
+                continue
+            if sums[s] == 0:
+                candidates[n] = s
+                n += 1
+            sums[s] += worth[walk[step]]
+        step += 1
+    rest = np.int64(0)
+    while step < members.size:
+        rest += worth[walk[step]]
+        step += 1
+    return n, rest
+
+
+@njit(cache=True, nogil=True)
 def search(
-    start, stop, queries, into, asked, inside, rows, postings, numbers, parts, allowed, slot, seen, out, out_sims
+    start, stop, queries, into, asked, inside, rows, postings, numbers, parts, allowed, sums, slot, seen, out, out_sims
 ):
     """Best answers of the rows `queries[start:stop]` of `asked`, written to rows `into[start:stop]` of `out`.
 
+    The rows of the first posting lists are compared at once, until there are enough for an answer. For the others,
+    what they can share with the query is summed up first; they are compared from the most promising on, as long as
+    that can beat the worst of the best.
+
     `parts` are the shares of the fields in the score, which sum to 1. `inside` is True if row q is that of item q.
-    Only rows that the mask `allowed` has are returned, all if it is empty. `slot` and `seen` are scratch, reused
-    between calls.
+    Only rows that the mask `allowed` has are returned, all if it is empty. `sums` is scratch of zeros, cleared before
+    returning; `slot` and `seen` are scratch, reused between calls.
     """
     room = 1
     for q in queries[start:stop]:
@@ -344,16 +389,14 @@ def search(
     gain = np.empty(room, np.float64)
     walk = np.empty(room, np.int64)
     spare = np.empty(room, np.int64)
+    worth = np.empty(room, np.uint32)
     bound = np.empty(room, np.float64)
     common = np.empty(fields, np.uint32)
     similar = np.empty(fields, np.float64)
     best = np.empty(out.shape[1], np.int32)
     sims = np.empty(out.shape[1], np.float32)
-    ptr = rows.ptr
-    items = rows.items
+    candidates = np.empty(sums.size, np.uint32)
     weights = rows.weights.reshape(-1)
-    post_ptr = postings.ptr
-    post_rows = postings.rows
     for x in range(start, stop):
         q = queries[x]
         own = q if inside else -1
@@ -361,32 +404,51 @@ def search(
         members = asked.items[here]
         size = asked.sizes[q]
         lay_out(members, asked.weights[here], slot, desk)
-        plan(members, asked.weights[here], size, parts, post_ptr, postings.least, gain, walk, spare, bound)
+        plan(members, asked.weights[here], size, parts, postings.ptr, postings.least, gain, walk, spare, worth, bound)
         if seen[-1] == LAST_MARK:
             seen[:] = 0
         seen[-1] += 1  # a mark of its own for each query, so that nothing need be cleared
         mark = seen[-1]
         found = 0
         floor = 0.0
-        for step in range(members.size):
-            if bound[step] < floor:
-                break
+        step = 0
+        while step < members.size and found < best.size:
             item = members[walk[step]]
-            for entry in range(post_ptr[item], post_ptr[item + 1]):
-                s = post_rows[entry]
+            for entry in range(postings.ptr[item], postings.ptr[item + 1]):
+                s = postings.rows[entry]
                 if seen[s] == mark:
                     continue
                 seen[s] = mark
                 if allowed.size > 0 and not allowed[s]:
                     continue
-                intersect(np.uint64(ptr[s]), np.uint64(ptr[s + 1]), items, weights, slot, desk, common)
-                if jaccards(common, size, rows.sizes[s], parts, similar) < floor:
-                    continue
-                sim = score(similar, parts)
+                sim = compare(s, floor, rows, weights, size, parts, slot, desk, common, similar)
                 if sim > 0.0:
                     found = keep(s, sim, found, own, numbers, best, sims)
                     if found == best.size:
                         floor = floor_of(sims[found - 1])
+            step += 1
+        n, rest = collect(members, walk, step, floor, bound, worth, postings, allowed, seen, mark, sums, candidates)
+        level = np.int64(WORTH_UNIT)
+        while n > 0:
+            level //= 2
+            limit = max(np.int64(floor * WORTH_UNIT), level)  # the most promising first: they raise the floor
+            left = 0
+            for at in range(n):
+                s = candidates[at]
+                reach = sums[s] + rest
+                if reach >= limit:
+                    sums[s] = 0
+                    sim = compare(s, floor, rows, weights, size, parts, slot, desk, common, similar)
+                    if sim > 0.0:
+                        found = keep(s, sim, found, own, numbers, best, sims)
+                        if found == best.size:
+                            floor = floor_of(sims[found - 1])
+                elif reach < np.int64(floor * WORTH_UNIT):
+                    sums[s] = 0
+                else:
+                    candidates[left] = s
+                    left += 1
+            n = left
         clear(members, slot)
         for y in range(found):
             out[into[x], y] = numbers[best[y]]

@@ -104,6 +104,7 @@ class WeftIndex(CollectionIndex):
         self._rows = Rows(*(arrays[name] for name in ROWS))
         self._postings = Postings(*(arrays[name] for name in POSTINGS))
         self._parts = field_parts(arrays["shares"])
+        self._sums = Scratch(self.n_items)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -235,7 +236,8 @@ class WeftIndex(CollectionIndex):
 
         def kernel(start: int, stop: int, rows: Array, into: Array, slot: Array, seen: Array, *found: Array) -> None:
             collection = (self._rows, self._postings, self._order.numbers, self._parts, mask)
-            search(start, stop, rows, into, asked, inside, *collection, slot, seen, *found)
+            with self._sums.borrowed() as sums:
+                search(start, stop, rows, into, asked, inside, *collection, sums, slot, seen, *found)
 
         return kernel
 
