@@ -36,7 +36,7 @@ def loaded_by(code):
         "import rankloom.threads, rankloom.io.array_folder",
         "import rankloom.evaluation, rankloom.evaluation.selection",
         "import rankloom.datasets, rankloom.rankers, rankloom.datasets.images",
-        "from rankloom.rankers import bag_of_words, word_graph, word_movers, sentences",
+        "from rankloom.rankers import bag_of_words, word_graph, word_movers, embeddings, encoder",
         "import rankloom.web, rankloom.cli",
         "from rankloom import Ranks; Ranks([[0, 1], [1, 0]]).head(1)",
     ],

@@ -38,6 +38,17 @@ def test_ids_may_be_beside_the_matrix(tmp_path, ids):
     assert list(read_matrix(tmp_path / "x.npz")[1]) == list(map(str, ids))
 
 
+def test_one_of_several_matrices_is_chosen_by_its_name(tmp_path):
+    np.savez(tmp_path / "x.npz", E=X, Q=X[:1], E_ids=["d7", "d2"])
+    matrix, ids = read_matrix(tmp_path / "x.npz", key="E")
+    assert (matrix == X).all()
+    assert list(ids) == ["d7", "d2"]
+    assert read_matrix(tmp_path / "x.npz", key="Q")[1] is None
+    assert "choose from E, E_ids, Q" in error_of(tmp_path / "x.npz", key="e")
+    np.save(tmp_path / "x.npy", X)
+    assert "has only one. Leave it out" in error_of(tmp_path / "x.npy", key="E")
+
+
 @pytest.mark.parametrize("name", ["x.npy", "x.txt"])
 def test_ids_may_be_in_a_list_file(tmp_path, name):
     np.save(tmp_path / "x.npy", X)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankloom as rl
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.rankers import RANKERS, Updatable, Vectors
 
 METRICS = ["cosine", "dot", "l1", "l2"]
@@ -183,7 +183,7 @@ def test_queries_of_another_length_are_rejected(engine):
 def test_a_file_of_vectors_rejects_queries_by_id(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(2))
     fitted = Vectors(path=str(tmp_path / "x.npy")).fit(["a", "b"])
-    with pytest.raises(InputError, match=r"x\.npy has no vectors of external queries; give a file with their lists"):
+    with pytest.raises(InputError, match=r"x\.npy has no vectors of external queries; give their file as queries="):
         fitted.rank(queries=("q1", "q2"))
     assert fitted.rank(queries=[[0.0, 1.0]], depth=1).items.tolist() == [[1]]
 
@@ -206,7 +206,7 @@ def test_a_file_of_vectors_has_a_row_for_each_item(tmp_path):
     ranker = Vectors(path=str(path), metric="l2")
     assert ranker.part == "ids"
     assert ranker.fit("abc").rank(depth=2).items.tolist() == [[0, 2], [1, 2], [2, 0]]
-    with pytest.raises(InputError, match="a row for each of 2 items; got shape"):
+    with pytest.raises(InputError, match="has no ids, so it must have a row for each of 2 items; got shape"):
         ranker.fit("ab")
 
 
@@ -219,6 +219,37 @@ def test_rows_of_a_file_are_matched_by_id(tmp_path):
         Vectors(path=str(path)).fit("az")
 
 
-def test_ids_without_a_file_are_rejected():
-    with pytest.raises(InputError, match="give path, too"):
-        Vectors(list_file="list.txt")
+def test_queries_of_a_file_are_matched_by_id(tmp_path):
+    np.savez(tmp_path / "x.npz", vectors=[[0.0], [9.0], [5.0]], ids=["a", "b", "c"])
+    np.savez(tmp_path / "q.npz", vectors=[[8.0], [1.0]], ids=["q1", "q2"])
+    ranker = Vectors(path=tmp_path / "x.npz", queries=tmp_path / "q.npz", metric="l2")
+    fitted = ranker.fit(("a", "b", "c"))
+    assert fitted.rank(queries=("q2", "q1", "q2"), depth=1).items.tolist() == [[0], [1], [0]]
+    assert fitted.rank(queries=[[4.0]], depth=1).items.tolist() == [[2]]  # a vector
+    with pytest.raises(InputError, match=r"q\.npz has no row for the query 'q3' \(1 missing\); it has 'q1', 'q2'"):
+        fitted.rank(queries=("q1", "q3"))
+
+
+def test_one_file_may_have_the_vectors_of_items_and_queries(tmp_path):
+    path, texts = tmp_path / "both.npz", {"q2": [1.0], "q1": [8.0]}
+    np.savez(path, E=[[0.0], [9.0], [5.0]], Q=list(texts.values()), E_ids=["a", "b", "c"])
+    (tmp_path / "queries.txt").write_text("q2\nq1\n")
+    options = {"path": path, "key": "E", "queries": path, "queries_key": "Q", "metric": "l2"}
+    with pytest.warns(RankloomWarning, match=r"both\.npz has no ids: .* in the order of the queries"):
+        found = Vectors(**options).fit(("c", "a")).rank(queries=("q2", "q1"), depth=1)
+    assert found.items.tolist() == [[1], [0]]
+    fitted = Vectors(**options, queries_list_file=tmp_path / "queries.txt").fit(("c", "a"))
+    assert fitted.rank(queries=("q1",), depth=1).items.tolist() == [[0]]
+    with pytest.raises(InputError, match="has no ids, so it must have a row for each of 1 queries"):
+        Vectors(**options).fit(("c", "a")).rank(queries=("q1",))
+    with pytest.raises(UnknownNameError, match=r"Unknown array in .*both\.npz 'F'; choose from E, E_ids, Q"):
+        Vectors(path=path, key="F").fit(("a",))
+
+
+@pytest.mark.parametrize(
+    ("option", "needed"),
+    [("list_file", "path"), ("key", "path"), ("queries", "path"), ("queries_key", "queries")],
+)
+def test_options_of_a_file_need_it(option, needed):
+    with pytest.raises(InputError, match=f"{option} goes with a matrix in a file; give {needed}, too"):
+        Vectors(**{option: "x.npz"}, **({} if needed == "path" else {"path": "y.npz"}))

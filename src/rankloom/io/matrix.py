@@ -2,14 +2,14 @@
 
 import os
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.labels import read_ids
 from rankloom.io.text_file import FLOAT32_MAX, FilePath, is_float32, numbered_lines, opened, shown
 from rankloom.ranks import Ids
@@ -17,7 +17,9 @@ from rankloom.ranks import Ids
 Matrix = NDArray[Any]
 
 
-def read_matrix(path: FilePath, *, list_file: FilePath | None = None) -> tuple[Matrix, Ids | None]:
+def read_matrix(
+    path: FilePath, *, list_file: FilePath | None = None, key: str | None = None
+) -> tuple[Matrix, Ids | None]:
     """Read a matrix, and the ids of its rows if they are known.
 
     Parameters
@@ -28,11 +30,13 @@ def read_matrix(path: FilePath, *, list_file: FilePath | None = None) -> tuple[M
         whitespace (as in UDLF) or commas, compressed if the name ends in ``.gz``.
     list_file : str or path, optional
         Ids of the rows, one a line, if the file itself has none.
+    key : str, optional
+        Name of the matrix in an ``.npz`` with several. Its ids are then in the array ``{key}_ids``, if there is one.
 
     Raises
     ------
     InputError
-        If a file is missing, a folder, unreadable, damaged or empty, there is no matrix in it or more than one, a
+        If a file is missing, a folder, unreadable, damaged or empty, there is no such matrix or more than one, a
         number is not finite (in text), or there is not exactly one id for each row.
 
     Examples
@@ -44,8 +48,13 @@ def read_matrix(path: FilePath, *, list_file: FilePath | None = None) -> tuple[M
     (array([[0.5, 1. ],
            [2. , 0. ]]), Ids(['d7', 'd2'], n=2))
     """
-    read = READERS.get(Path(os.fspath(path)).suffix.lower(), _read_text)
-    matrix, ids = read(path)
+    suffix = Path(os.fspath(path)).suffix.lower()
+    if suffix == ".npz":
+        matrix, ids = _read_npz(path, key)
+    elif key is not None:
+        raise InputError(f"key names a matrix in an .npz file; {path} has only one. Leave it out.")
+    else:
+        matrix, ids = (_read_npy if suffix == ".npy" else _read_text)(path), None
     if matrix.ndim != 2:
         raise InputError(f"{path} must have a matrix; got an array of shape {matrix.shape}.")
     if list_file is not None:
@@ -58,32 +67,41 @@ def read_matrix(path: FilePath, *, list_file: FilePath | None = None) -> tuple[M
     return matrix, ids
 
 
-def _read_npy(path: FilePath) -> tuple[Matrix, None]:
+def _read_npy(path: FilePath) -> Matrix:
     with opened(path) as file:  # for its errors
         file.read(1)
     try:
-        return np.lib.format.open_memmap(Path(path), mode="r"), None
+        return np.lib.format.open_memmap(Path(path), mode="r")
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise InputError(f"Cannot read the matrix {path}: {reason}. Write it with numpy.save.") from None
 
 
-def _read_npz(path: FilePath) -> tuple[Matrix, Ids | None]:
+def _read_npz(path: FilePath, key: str | None) -> tuple[Matrix, Ids | None]:
+    arrays = _read_arrays(path)
+    if key is not None:
+        if key not in arrays:
+            raise UnknownNameError(f"array in {path}", key, arrays)
+        matrix, ids = arrays[key], arrays.get(f"{key}_ids")
+    else:
+        ids = arrays.pop("ids", None)
+        if len(arrays) != 1:
+            raise InputError(
+                f"{path} must have one matrix, and ids beside it; got {', '.join(arrays) or 'no array'}. Choose one by "
+                "key=, or write numpy.savez(path, vectors=matrix, ids=ids)."
+            )
+        [matrix] = arrays.values()
+    return matrix, None if ids is None else _ids(path, ids)
+
+
+def _read_arrays(path: FilePath) -> dict[str, Matrix]:
     with opened(path) as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
-                arrays = dict(archive)
+                return dict(archive)
         except Exception as error:  # zipfile, zlib and numpy raise a dozen types for damaged files
             objects = " Write ids as strings: numpy.array(ids, dtype=str)." if "allow_pickle" in str(error) else ""
             raise InputError(f"{path} is damaged, or not an .npz file of numbers and strings.{objects}") from None
-    ids = arrays.pop("ids", None)
-    if len(arrays) != 1:
-        raise InputError(
-            f"{path} must have one matrix, and ids beside it; got {', '.join(arrays) or 'no array'}. Write it with "
-            "numpy.savez(path, vectors=matrix, ids=ids)."
-        )
-    [matrix] = arrays.values()
-    return matrix, None if ids is None else _ids(path, ids)
 
 
 def _ids(path: FilePath, ids: NDArray[Any]) -> Ids:
@@ -95,18 +113,14 @@ def _ids(path: FilePath, ids: NDArray[Any]) -> Ids:
         raise InputError(f"{path}: {error}") from None
 
 
-def _read_text(path: FilePath) -> tuple[Matrix, None]:
+def _read_text(path: FilePath) -> Matrix:
     values, count, width = array("d"), 0, 0
     for number, line in nonblank_lines(path):
         width, count = width or n_fields(line), count + 1
         values.frombytes(parse_floats(f"{path}:{number}", line, width).tobytes())
     if not count:
         raise InputError(f"{path} is empty; a matrix has a row on each line.")
-    return np.frombuffer(values).reshape(count, width), None
-
-
-#: Readers by suffix; anything else is text.
-READERS: dict[str, Callable[[FilePath], tuple[Matrix, Ids | None]]] = {".npy": _read_npy, ".npz": _read_npz}
+    return np.frombuffer(values).reshape(count, width)
 
 
 def nonblank_lines(path: FilePath) -> Iterator[tuple[int, bytes]]:

@@ -2,6 +2,7 @@
 
 from rankloom.rankers.contract import check_ranker
 from rankloom.rankers.descriptor_ranker import DescriptorRanker
+from rankloom.rankers.embeddings import embed_minilm, embed_static
 from rankloom.rankers.encoder import EncoderRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
 from rankloom.rankers.ranker import (
@@ -33,6 +34,8 @@ __all__ = [
     "Updatable",
     "Vectors",
     "check_ranker",
+    "embed_minilm",
+    "embed_static",
     "is_comparable",
     "rank_collection",
     "register_ranker",

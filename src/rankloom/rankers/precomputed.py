@@ -158,21 +158,29 @@ class FittedMatrix:
 
 
 def read_rows(
-    path: FilePath, list_file: FilePath | None, items: Sequence[str]
+    path: FilePath,
+    list_file: FilePath | None,
+    wanted: Sequence[str],
+    *,
+    key: str | None = None,
+    kind: Literal["item", "query"] = "item",
 ) -> tuple[NDArray[Any], NDArray[np.intp] | None]:
-    """Return the matrix in a file, and the row of each item; None if they are in the same order."""
-    matrix, ids = read_matrix(path, list_file=list_file)
+    """Return the matrix in a file, and the row of each id that is wanted; None if they are in the same order."""
+    matrix, ids = read_matrix(path, list_file=list_file, key=key)
     if ids is None:
-        if len(matrix) != len(items):
-            raise InputError(f"{path} must have a row for each of {len(items)} items; got shape {matrix.shape}.")
-        _warn_of_order(path)
+        if len(matrix) != len(wanted):
+            many = "items" if kind == "item" else "queries"
+            raise InputError(
+                f"{path} has no ids, so it must have a row for each of {len(wanted)} {many}; got shape {matrix.shape}."
+            )
+        _warn_of_order(path, "the collection" if kind == "item" else "the queries")
         return matrix, None
-    missing = [item for item in items if item not in ids]
+    missing = [one for one in wanted if one not in ids]
     if missing:
         raise InputError(
-            f"{path} has no row for the item {missing[0]!r} ({len(missing)} missing); it has {_some(ids)}."
+            f"{path} has no row for the {kind} {missing[0]!r} ({len(missing)} missing); it has {_some(ids)}."
         )
-    rows = ids.numbers(items).astype(np.intp)
+    rows = ids.numbers(wanted).astype(np.intp)
     return matrix, None if np.array_equal(rows, np.arange(len(matrix))) else rows
 
 
@@ -195,9 +203,9 @@ def _is_worst(values: NDArray[Any], own: int, meaning: Meaning) -> bool:
     return bool(values[own] == worst != best)
 
 
-def _warn_of_order(path: FilePath) -> None:
+def _warn_of_order(path: FilePath, whose: str = "the collection") -> None:
     warnings.warn(
-        f"{path} has no ids: its rows are assumed to be in the order of the collection. To match them by id, give "
+        f"{path} has no ids: its rows are assumed to be in the order of {whose}. To match them by id, give "
         "list_file, a file with one id per line.",
         RankloomWarning,
         stacklevel=3,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError
 from rankloom.io.cache import Cache
-from rankloom.rankers import bag_of_words, sentences, word_graph, word_movers
+from rankloom.rankers import bag_of_words, word_graph, word_movers
 from rankloom.rankers.ranker import RANKERS, Fitted
 from rankloom.rankers.term_model import TermModel
 from rankloom.threads import Progress
@@ -19,7 +19,7 @@ from rankloom.threads import Progress
 #: (texts, options) -> a fitted ranker
 Model = Callable[..., Fitted]
 
-MODELS: Mapping[str, Model] = {**bag_of_words.RANKERS, **word_graph.RANKERS, **word_movers.RANKERS, **sentences.RANKERS}
+MODELS: Mapping[str, Model] = {**bag_of_words.RANKERS, **word_graph.RANKERS, **word_movers.RANKERS}
 NOT_OPTIONS = frozenset({"texts", "tokenizer", "threads", "progress"})  # parameters that a spelling cannot have
 
 

@@ -168,8 +168,12 @@ class Vectors:
     path : str, optional
         A file with the matrix instead, such as your own embeddings, that `read_matrix` accepts: .npy, .npz or text.
         Rows are matched to the items by id; where the file has no ids, by their order, with a warning.
+    key : str, optional
+        Name of the matrix in an .npz with several, as in `read_matrix`.
     list_file : str, optional
         Ids of the rows, one a line, if the file itself has none. A file may have more rows than the collection items.
+    queries, queries_key, queries_list_file : str, optional
+        The same for the vectors of external queries, which are matched by their ids.
     comparable : bool
         Whether external queries are like items, so that their scores can be compared. Choose no for embeddings of a few
         words among those of documents.
@@ -191,17 +195,27 @@ class Vectors:
     path: FilePath | None = None
     list_file: FilePath | None = None
     comparable: bool = True
+    key: str | None = None
+    queries: FilePath | None = None
+    queries_key: str | None = None
+    queries_list_file: FilePath | None = None
 
     def __post_init__(self) -> None:
+        self._check_files()
         if self.path is not None:
             object.__setattr__(self, "part", "ids")  # which its rows are matched by
-        elif self.list_file is not None:
-            raise InputError("list_file has the ids of a matrix in a file; give path, too.")
         check_choice("metric", self.metric, METRICS)
         if self.engine not in get_args(Engine):
             raise UnknownNameError("engine", self.engine, get_args(Engine))
         if self.engine == "faiss" and self.metric not in ("cosine", "dot", "l2"):
             raise InputError(f"faiss supports cosine, dot and l2; got {self.metric!r}. Use engine=numpy.")
+
+    def _check_files(self) -> None:
+        needs = [("list_file", "path"), ("key", "path"), ("queries", "path")]
+        needs += [("queries_key", "queries"), ("queries_list_file", "queries")]
+        for option, needed in needs:
+            if getattr(self, option) is not None and getattr(self, needed) is None:
+                raise InputError(f"{option} goes with a matrix in a file; give {needed}, too.")
 
     def fit(
         self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
@@ -220,17 +234,21 @@ class Vectors:
         """Return the vectors of items: the items themselves, or rows of the file by id."""
         if self.path is None:
             return np.asarray(items)
-        matrix, rows = read_rows(self.path, self.list_file, items)
+        matrix, rows = read_rows(self.path, self.list_file, items, key=self.key)
         return matrix if rows is None else matrix[rows]
 
     def query_vectors(
         self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> NDArray[Any]:
-        """Return the vectors of external queries: the queries themselves."""
+        """Return the vectors of external queries: the queries themselves, or rows of their file by id."""
         vectors = np.asarray(queries)
-        if self.path is not None and vectors.dtype.kind == "U":  # ids, as for the items
-            raise InputError(f"{self.path} has no vectors of external queries; give a file with their lists.")
-        return vectors
+        if self.path is None or vectors.dtype.kind != "U":
+            return vectors
+        if self.queries is None:
+            raise InputError(f"{self.path} has no vectors of external queries; give their file as queries=.")
+        list_file, key = self.queries_list_file, self.queries_key
+        matrix, rows = read_rows(self.queries, list_file, queries, key=key, kind="query")
+        return matrix if rows is None else matrix[rows]
 
 
 def _by_faiss(space: VectorSpace, queries: NDArray[Any] | None, depth: int, progress: Progress | None) -> Ranks:
