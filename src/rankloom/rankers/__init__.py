@@ -12,6 +12,7 @@ from rankloom.rankers.ranker import (
     UnreadableItemsError,
     Updatable,
     is_comparable,
+    is_updatable,
     register_ranker,
 )
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
@@ -37,6 +38,7 @@ __all__ = [
     "embed_minilm",
     "embed_static",
     "is_comparable",
+    "is_updatable",
     "rank_collection",
     "register_ranker",
 ]

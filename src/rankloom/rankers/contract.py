@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankloom.datasets import content_digest
 from rankloom.errors import InputError
-from rankloom.rankers.ranker import Ranker, Updatable
+from rankloom.rankers.ranker import Ranker, Updatable, is_updatable
 from rankloom.ranks import PAD, Ranks
 
 TOLERANCE = 1e-4  # of scores, relative to the largest: the order of a sum or a rotation of the axes may change rounding
@@ -160,7 +160,7 @@ def _check_copies(ranker: Ranker, items: Sequence[Any]) -> None:
 
 def _check_updates(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     fitted = ranker.fit(items)
-    if not isinstance(fitted, Updatable):
+    if not is_updatable(fitted):
         return
     n = len(items)
     rows, some = np.arange(1, n, 2), np.arange(0, n, 3)

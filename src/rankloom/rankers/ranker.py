@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,6 @@ class Fitted(Protocol):
         ...
 
 
-@runtime_checkable
 class Updatable(Fitted, Protocol):
     """A fitted ranker that a `Searcher` can filter, update and save.
 
@@ -151,6 +150,11 @@ class Ranker(Protocol):
             If some items cannot be read; the caller may drop them and fit again.
         """
         ...
+
+
+def is_updatable(fitted: Fitted) -> TypeGuard[Updatable]:
+    """Return True if a fitted ranker can be filtered, updated and saved."""
+    return hasattr(fitted, "rank_items")
 
 
 def is_comparable(ranker: Ranker) -> bool:

@@ -20,7 +20,7 @@ from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes, count_votes, vo
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.fusion_graph import Explanation, FusionIndex
 from rankloom.fusion_graph.graph import Part
-from rankloom.rankers import Updatable, is_comparable
+from rankloom.rankers import is_comparable, is_updatable
 from rankloom.rankers.contract import only
 from rankloom.ranks import Ranks
 from rankloom.registry import Call
@@ -165,7 +165,7 @@ def _ranked(state: State, name: str, queries: QueryBatch, depth: int, allowed: M
         if not hasattr(fitted, "rank_vectors"):
             raise InputError(f"The ranker {name!r} does not compare vectors; give a text or an image.")
         found = fitted.rank_vectors(queries.vectors[name], depth=depth, allowed=allowed)
-    elif allowed is None or isinstance(fitted, Updatable):
+    elif allowed is None or is_updatable(fitted):
         masked = {} if allowed is None else {"allowed": allowed}
         found = fitted.rank(queries=queries.parts[model.part], depth=depth, **masked)
     else:
@@ -174,12 +174,15 @@ def _ranked(state: State, name: str, queries: QueryBatch, depth: int, allowed: M
 
 
 def _item_lists(state: State, name: str, rows: NDArray[np.intp], depth: int, allowed: Mask | None) -> Ranks:
-    stored, fitted = state.lists[name], state.models[name].fitted
-    if allowed is None and (depth <= stored.depth or not isinstance(fitted, Updatable)):
+    stored = state.lists[name]
+    fitted: Any = state.models[name].fitted
+    if allowed is None and (depth <= stored.depth or not is_updatable(fitted)):
         return Ranks.trusted(stored.items[rows, :depth], _cut(stored.scores, depth, rows), len(state), kind="queries")
-    if not isinstance(fitted, Updatable):
+    if not is_updatable(fitted):
         raise InputError(f"The ranker {name!r} cannot filter the lists of items; search without where.")
-    return fitted.rank_items(rows, depth=depth, among=None if allowed is None else np.flatnonzero(allowed))
+    among = None if allowed is None else np.flatnonzero(allowed)
+    found: Ranks = fitted.rank_items(rows, depth=depth, among=among)
+    return found
 
 
 def _cut(scores: NDArray[np.float32] | None, depth: int, rows: Any = slice(None)) -> NDArray[np.float32] | None:

@@ -18,7 +18,7 @@ from rankloom.errors import IndexFileError, InputError, RankloomError
 from rankloom.fusion_graph import FusionIndex
 from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.io.array_folder import open_folder, save_folder
-from rankloom.rankers import RANKERS, Updatable
+from rankloom.rankers import RANKERS, is_updatable
 from rankloom.rankers.encoder import EncoderRanker
 from rankloom.ranks import Ranks
 from rankloom.searcher.documents import Documents, text_of
@@ -39,7 +39,7 @@ def save_state(state: State, path: Path) -> None:
     arrays: Arrays = dict(state.documents.arrays())
     for number, (name, model) in enumerate(state.models.items()):
         _check_storable(name, model)
-        assert isinstance(model.fitted, Updatable)
+        assert is_updatable(model.fitted)
         arrays |= _prefixed(f"ranker{number}", model.fitted.arrays())
         arrays |= _prefixed(f"lists{number}", _list_arrays(state.lists[name]))
     indexes = _stored_indexes(state)
@@ -122,7 +122,7 @@ def _model(
 def _check_storable(name: str, model: Model) -> None:
     if model.spelling is None and not isinstance(model.ranker, EncoderRanker):
         raise InputError(f"The ranker {name!r} was given as an object; to save it, register it and give its spelling.")
-    if not isinstance(model.fitted, Updatable):
+    if not is_updatable(model.fitted):
         raise InputError(f"The ranker {name!r} cannot be saved; choose one that can, or build the searcher each time.")
 
 

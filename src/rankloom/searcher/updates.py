@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.rankers import UnreadableItemsError, Updatable
+from rankloom.rankers import UnreadableItemsError, Updatable, is_updatable
 from rankloom.ranks import PAD, Ranks
 from rankloom.searcher.documents import Batch, Documents
 from rankloom.searcher.state import Model, State
@@ -55,7 +55,7 @@ def rebuilt_lists(models: Mapping[str, Model], depth: int) -> dict[str, Ranks]:
 
 
 def _updatable(name: str, model: Model) -> Updatable:
-    if not isinstance(model.fitted, Updatable):
+    if not is_updatable(model.fitted):
         raise InputError(f"The ranker {name!r} cannot be updated; build the searcher again with all documents.")
     return model.fitted
 
