@@ -17,7 +17,7 @@ def space(vectors, metric):
 
 def plain(x, q, metric, own=None):
     """Return the lists of all items and their costs: exact costs one by one, rounded to float32, sorted."""
-    left, right = space(q, metric)._double(), space(x, metric)._double()
+    left, right = space(q, metric).prepared(), space(x, metric).prepared()
     cost = np.array([METRICS[metric].exact(row, right) for row in left]).astype(np.float32).reshape(len(q), len(x))
     own = np.full(len(q), -1) if own is None else own
     order = [

@@ -1,11 +1,15 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankloom as rl
+from rankloom._kernels import faiss_engine
+from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
-from rankloom.rankers import RANKERS, Updatable, Vectors
+from rankloom.rankers import RANKERS, Updatable, Vectors, rank_collection
 
 METRICS = ["cosine", "dot", "l1", "l2"]
 
@@ -172,7 +176,72 @@ def test_faiss_omits_an_item_that_others_beat():
     assert found.items.tolist() == [[2], [2], [2]]
 
 
-@pytest.mark.parametrize("engine", ["numpy", "faiss"])
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+def test_hnsw_finds_most_neighbors_with_exact_scores(metric):
+    pytest.importorskip("faiss")
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(20, 16))[rng.integers(0, 20, 3000)] + rng.normal(size=(3000, 16))
+    x[1000:1020] = x[0]
+    exact, fast = Vectors(metric=metric).fit(x), Vectors(metric=metric, engine="hnsw").fit(x)
+    for queries in (None, rng.normal(size=(40, 16))):
+        full, found = exact.rank(queries=queries, depth=3000), fast.rank(queries=queries, depth=20)
+        near = (found.items[:, :10, None] == full.items[:, None, :10]).any(axis=2).mean()
+        assert near > 0.95
+        for row in range(0, found.n_queries, 97):
+            scores = dict(zip(full.items[row].tolist(), full.scores[row].tolist(), strict=True))
+            assert [scores[item] for item in found.items[row].tolist()] == found.scores[row].tolist()
+    assert found.kind == "queries"
+    assert fast.rank(depth=30).items[1010, :3].tolist() == [1010, 0, 1000]
+    assert re.fullmatch(r"hnsw finds \d+\.\d% of the 10 nearest items", fast.note)
+    assert exact.note == ""
+
+
+def test_hnsw_gives_the_same_lists_each_time():
+    pytest.importorskip("faiss")
+    x = np.random.default_rng(6).normal(size=(1500, 8))
+    one, other = (Vectors(engine="hnsw").fit(x).rank(depth=30) for _ in range(2))
+    assert same(one, other)
+    assert same(one, rl.Ranks.from_vectors(x, depth=30, engine="hnsw"))
+
+
+def test_updates_and_filters_of_hnsw_are_exact():
+    pytest.importorskip("faiss")
+    x = np.random.default_rng(7).normal(size=(300, 4))
+    ranker, exact = Vectors(engine="hnsw"), Vectors().fit(x)
+    fitted = ranker.fit(x[:200]).extended(x[200:])
+    assert same(fitted.rank_items(np.arange(50), depth=9), exact.rank_items(np.arange(50), depth=9))
+    allowed = np.arange(300) % 3 > 0
+    assert same(fitted.rank_vectors(x[:2], allowed=allowed), exact.rank_vectors(x[:2], allowed=allowed))
+    assert same(fitted.rank(depth=9), ranker.fit(x).rank(depth=9))
+    assert same(ranker.restored(fitted.arrays()).rank(depth=9), fitted.rank(depth=9))
+
+
+def test_low_recall_of_hnsw_is_a_warning(monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(faiss_engine, "LINKS", 2)
+    monkeypatch.setattr(faiss_engine, "BUILD_BEAM", 2)
+    monkeypatch.setattr(faiss_engine, "MIN_BEAM", 1)
+    x = np.random.default_rng(8).normal(size=(3000, 64))
+    with pytest.warns(RankloomWarning, match=r"hnsw finds only \d+% of the 10 nearest vectors"):
+        Vectors(engine="hnsw").fit(x).rank(depth=5)
+
+
+def test_hnsw_ranks_few_items():
+    pytest.importorskip("faiss")
+    assert Vectors(engine="hnsw").fit([[1.0]]).rank().items.tolist() == [[0]]
+    assert Vectors(engine="hnsw").fit(np.empty((0, 2))).rank().items.shape == (0, 0)
+    assert Vectors(engine="hnsw").fit(np.eye(2)).rank(queries=np.empty((0, 2))).items.shape == (0, 2)
+
+
+def test_the_summary_of_a_ranking_has_the_recall_of_hnsw():
+    pytest.importorskip("faiss")
+    x = np.random.default_rng(9).normal(size=(50, 3))
+    some = Collection("some", rl.Ids(map(str, range(50))), {"vectors": x})
+    summary = rank_collection(some, ["vectors(engine=hnsw)"]).summary()
+    assert summary.endswith("\n  vectors(engine=hnsw): hnsw finds 100.0% of the 10 nearest items.")
+
+
+@pytest.mark.parametrize("engine", ["numpy", "faiss", "hnsw"])
 def test_queries_of_another_length_are_rejected(engine):
     pytest.importorskip("faiss")
     with pytest.raises(InputError, match="queries and vectors must have the same length; got 3 and 2"):
@@ -189,7 +258,7 @@ def test_a_file_of_vectors_rejects_queries_by_id(tmp_path):
 
 
 def test_unsupported_options_are_rejected():
-    with pytest.raises(InputError, match="cosine, dot and l2; got 'l1'"):
+    with pytest.raises(InputError, match="engine=faiss supports cosine, dot and l2; got l1"):
         Vectors(metric="l1", engine="faiss")
     with pytest.raises(UnknownNameError, match="Did you mean 'faiss'"):
         Vectors(engine="fais")

@@ -97,7 +97,7 @@ def nearest(
         within = rows <= _limits(rows, start, depth, refinement, ceilings)[:, None]
         for row in np.flatnonzero(within.any(axis=1)).tolist():
             query = start + row
-            candidates = _in_tie_order(np.flatnonzero(within[row]), PAD if own is None else own[query])
+            candidates = in_tie_order(np.flatnonzero(within[row]), PAD if own is None else own[query])
             cost = _settled(query, candidates, rows[row, candidates], depth, refinement)
             order = np.argsort(cost, kind="stable")[:depth]
             if ceilings is not None:
@@ -116,7 +116,7 @@ def _limits(rows: NDArray[Any], start: int, depth: int, refinement: Refinement, 
     """
     queries = slice(start, start + len(rows))
     tolerance = refinement.tolerance[queries]
-    worst = _single(refinement.to_cost(_bounds(rows, depth) + tolerance, queries))
+    worst = rounded(refinement.to_cost(_bounds(rows, depth) + tolerance, queries))
     if ceilings is not None:
         worst = np.minimum(worst, ceilings[queries])
     limits: Floats = refinement.of_cost(np.nextafter(worst, np.float32(np.inf)).astype(np.float64), queries) + tolerance
@@ -138,7 +138,7 @@ def _bounds(rows: NDArray[Any], depth: int) -> Floats:
     return np.partition(lows, depth - 1, axis=1)[:, depth - 1].astype(np.float64)
 
 
-def _in_tie_order(items: Numbers, own: int) -> Numbers:
+def in_tie_order(items: Numbers, own: int) -> Numbers:
     """Return items, which ascend, with the query itself first if it is among them."""
     place = int(np.searchsorted(items, own))
     if place == items.size or items[place] != own:
@@ -154,14 +154,14 @@ def _settled(query: int, candidates: Numbers, rough: NDArray[Any], depth: int, r
     Where the whole interval of the error rounds to one float32, that is the cost, and the exact one need not be known.
     """
     values, tolerance = rough.astype(np.float64), refinement.tolerance[query]
-    cost = _single(refinement.to_cost(values - tolerance, query))
-    unsure = cost != _single(refinement.to_cost(values + tolerance, query))
+    cost = rounded(refinement.to_cost(values - tolerance, query))
+    unsure = cost != rounded(refinement.to_cost(values + tolerance, query))
     if not unsure.any():
         return cost
 
     def settle(some: Numbers) -> None:
         some = some[unsure[some]]
-        cost[some] = _single(refinement.exact(query, candidates[some]))
+        cost[some] = rounded(refinement.exact(query, candidates[some]))
 
     first, rest = np.split(np.argsort(cost, kind="stable"), [depth])
     settle(first)
@@ -170,7 +170,7 @@ def _settled(query: int, candidates: Numbers, rough: NDArray[Any], depth: int, r
     return cost
 
 
-def _single(values: Floats) -> Singles:
+def rounded(values: Floats) -> Singles:
     """Round to float32; what it cannot hold becomes inf, which Ranks rejects."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)

@@ -12,7 +12,19 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom._kernels.nearest import Costs, Floats, Numbers, Refinement, Singles, check_finite, nearest, table
+from rankloom._kernels.nearest import (
+    PAD,
+    Costs,
+    Floats,
+    Numbers,
+    Refinement,
+    Singles,
+    check_finite,
+    in_tie_order,
+    nearest,
+    rounded,
+    table,
+)
 from rankloom.errors import InputError
 
 COSINE_DECIMALS = 12  # rounding to these makes parallel vectors tie
@@ -141,7 +153,7 @@ class VectorSpace:
         """Return these vectors, followed by others of the same metric."""
         if not len(self):
             return type(self)(other.vectors, other.lengths, other.counts, self.metric)
-        self._check_width(other, "the new vectors")
+        self.check_width(other, "the new vectors")
         vectors, lengths, counts = map(
             np.concatenate, zip(self.arrays().values(), other.arrays().values(), strict=True)
         )
@@ -166,8 +178,7 @@ class VectorSpace:
         among : array of int, optional
             Compare only these vectors, by number, ascending.
         """
-        if len(self) and len(queries):
-            self._check_width(queries, "queries")
+        self.check_width(queries)
         numbers = np.arange(len(self)) if among is None else np.asarray(among, np.intp)
         search = self._search(queries, None if among is None else numbers)
         items, cost = nearest(
@@ -183,10 +194,32 @@ class VectorSpace:
         )
         return items if among is None else _numbered(items, numbers), cost
 
-    def _check_width(self, other: "VectorSpace", name: str) -> None:
+    def rescored(
+        self,
+        queries: "VectorSpace",
+        candidates: NDArray[np.integer[Any]],
+        depth: int,
+        *,
+        own: NDArray[np.integer[Any]] | None = None,
+    ) -> tuple[NDArray[np.int32], Singles]:
+        """Return the best of each row's candidates, by number, and their exact costs; PAD and -1 mean none."""
+        items, best = np.full((len(queries), depth), PAD, np.int32), np.zeros((len(queries), depth), np.float32)
+        for query, row in enumerate(candidates):
+            mine = PAD if own is None else int(own[query])
+            numbers = in_tie_order(np.unique(np.append(row[row >= 0], [mine] * (mine >= 0))).astype(np.intp), mine)
+            cost = rounded(self._exact(queries, query, numbers))
+            order = np.argsort(cost, kind="stable")[:depth]
+            items[query, : order.size], best[query, : order.size] = numbers[order], cost[order]
+        return items, best
+
+    def check_width(self, other: "VectorSpace", name: str = "queries") -> None:
+        """Raise InputError if other vectors have another length; it does not matter if there are none."""
         width, mine = other.vectors.shape[1], self.vectors.shape[1]
-        if width != mine:
+        if width != mine and len(self) and len(other):
             raise InputError(f"{name} and vectors must have the same length; got {width} and {mine}.")
+
+    def _exact(self, queries: "VectorSpace", query: int, numbers: Numbers) -> Floats:
+        return self.metric.exact(queries.prepared(slice(query, query + 1))[0], self.prepared(numbers))
 
     def _search(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":
         if self.metric.distance is not None:
@@ -196,11 +229,11 @@ class VectorSpace:
         return self._by_double(queries, among)
 
     def _by_distance(self, distance: Distance, queries: "VectorSpace", among: Numbers | None) -> "_Search":
-        left, right = queries._double(), self._double(among)
+        left, right = queries.prepared(), self.prepared(among)
         return _Search(lambda start, stop, out: np.copyto(out, distance(left[start:stop], right)))
 
     def _by_double(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":
-        left, right = self.metric.factor * queries._double(), self._double(among).T
+        left, right = self.metric.factor * queries.prepared(), self.prepared(among).T
         squares = np.square(self.lengths[_all(among)])
 
         def costs(start: int, stop: int, out: Floats) -> None:
@@ -211,7 +244,7 @@ class VectorSpace:
         return _Search(costs, self._refinement(queries, among, np.float64), np.float64)
 
     def _by_single(self, single: "_Single", queries: "VectorSpace", among: Numbers | None) -> "_Search":
-        left = (self.metric.factor * queries._double()).astype(np.float32)
+        left = (self.metric.factor * queries.prepared()).astype(np.float32)
         few = among is not None and 4 * len(among) < len(self)  # then gathering them is faster than comparing all
         vectors = single.vectors[among] if few else single.vectors
 
@@ -238,8 +271,7 @@ class VectorSpace:
         tolerance = 4 * terms * float(np.finfo(dtype).eps) * size
 
         def exact(query: int, columns: Numbers) -> Floats:
-            numbers = columns if among is None else among[columns]
-            return metric.exact(queries._double(slice(query, query + 1))[0], self._double(numbers))
+            return self._exact(queries, query, columns if among is None else among[columns])
 
         if metric.squared:
             return Refinement(
@@ -253,7 +285,7 @@ class VectorSpace:
             return Refinement(tolerance, lambda v, _: np.round(v, COSINE_DECIMALS), lambda c, _: c + ulp, exact)
         return Refinement(tolerance, exact=exact)
 
-    def _double(self, numbers: Any = None) -> Floats:
+    def prepared(self, numbers: Any = None) -> Floats:
         """Return some vectors in float64, for the cosine with length 1: the same bits however many there are."""
         x = np.ascontiguousarray(self.vectors[_all(numbers)], np.float64)
         if not self.metric.unit:
@@ -281,7 +313,7 @@ class VectorSpace:
         lengths = _or_one(self.lengths)
         if given and lengths.min(initial=1) > 1 / LONGEST and lengths.max(initial=1) < LONGEST:
             return _Single(np.asarray(self.vectors), (1 / lengths).astype(np.float32), None)
-        parts = (self._double(slice(start, start + ROWS)) for start in range(0, len(self), ROWS))
+        parts = (self.prepared(slice(start, start + ROWS)) for start in range(0, len(self), ROWS))
         whole = np.empty(self.vectors.shape, np.float32)
         for number, part in enumerate(parts):
             whole[number * ROWS : number * ROWS + len(part)] = part

@@ -42,6 +42,9 @@ class Lists:
     ranker : Ranker or None
     fit : callable or None
         Returns the ranker fitted to the collection, which is fitted at most once.
+    note : str
+        What the fitted ranker says about its lists, such as the recall of an approximate search; empty if they came
+        from the cache.
     """
 
     queries: Ranks
@@ -49,6 +52,7 @@ class Lists:
     seconds: float = 0.0
     ranker: Ranker | None = None
     fit: Callable[[], Fitted] | None = None
+    note: str = ""
 
     @property
     def comparable(self) -> bool:
@@ -73,8 +77,9 @@ class Ranking:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
     def summary(self) -> str:
-        """Return a line about what was ranked, and a line for each skipped item."""
+        """Return a line about what was ranked, a line for each note, and a line for each skipped item."""
         done = f"Ranked {len(self.collection)} items of {self.collection.name} by {', '.join(self.lists)}."
+        done += "".join(f"\n  {name}: {one.note}." for name, one in self.lists.items() if one.note)
         if not self.skipped:
             return done
         reasons = "".join(f"\n  {item}: {reason}" for item, reason in self.skipped.items())
@@ -191,7 +196,7 @@ class _Work:
             )
             own = with_ids(own, collection.ids, own.query_ids or collection.ids, "collection")
         if collection.queries is None:
-            return Lists(cast(Ranks, own), own, seconds, ranker, fitted)
+            return Lists(cast(Ranks, own), own, seconds, ranker, fitted, _note(fitted))
         queries = cast(Sequence[Any], collection.queries.part(ranker.part))
         ranks, more = self._cached(
             key,
@@ -201,7 +206,7 @@ class _Work:
             (len(collection.queries.ids), len(collection)),
         )
         found = with_ids(ranks, collection.ids, collection.queries.ids, "queries")
-        return Lists(found, own, seconds + more, ranker, fitted)
+        return Lists(found, own, seconds + more, ranker, fitted, _note(fitted))
 
     def _cached(
         self,
@@ -222,6 +227,11 @@ class _Work:
         if name is not None and ranks.item_ids is None and unchanged():
             self.cache.save(name, _packed(ranks, seconds))
         return ranks, seconds
+
+
+def _note(fitted: Any) -> str:
+    """Return the note of a ranker, if it has been fitted and has one."""
+    return str(getattr(fitted(), "note", "")) if fitted.cache_info().currsize else ""
 
 
 def with_ids(ranks: Ranks, item_ids: Ids, query_ids: Ids, kind: Kind) -> Ranks:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, Self, get_args
+from functools import cached_property
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom._kernels.faiss_engine import HnswIndex, Neighbors, check_engine, neighbors_by
 from rankloom._kernels.vector_space import METRICS, VectorSpace
-from rankloom.errors import InputError, MissingExtraError, UnknownNameError, check_choice, whole_number
+from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.text_file import FilePath
 from rankloom.rankers.precomputed import read_rows
@@ -18,10 +20,8 @@ from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Kind, Ranks
 from rankloom.threads import Progress
 
-#: Implementation of the search.
-Engine = Literal["numpy", "faiss"]
-
-BLOCK = 1024  # queries per call of faiss
+#: Implementation of the search: a name in `ENGINES`.
+Engine = Literal["numpy", "faiss", "hnsw"]
 
 
 class VectorSource(Protocol):
@@ -40,9 +40,12 @@ class VectorSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FittedVectors:
     """The vectors of a collection, which is `Updatable`; its lists are those of `Ranks.from_vectors`, bit by bit.
+
+    Another engine than numpy is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
+    `rank_items` are always exact. The graph of hnsw is built when it is first needed, anew after each update.
 
     Attributes
     ----------
@@ -52,6 +55,7 @@ class FittedVectors:
         The vectors, measured once.
     cache : Cache, optional
         Where the source may store vectors of queries.
+    engine : {"numpy", "faiss", "hnsw"}
 
     Examples
     --------
@@ -75,6 +79,15 @@ class FittedVectors:
         """The vectors as given, of shape (n_items, d)."""
         return self.space.vectors
 
+    @property
+    def note(self) -> str:
+        """How much the lists can be relied on, if they are approximate."""
+        return f"hnsw finds {self._hnsw.recall:.1%} of the 10 nearest items" if self.engine == "hnsw" else ""
+
+    @cached_property
+    def _hnsw(self) -> HnswIndex:
+        return HnswIndex.of(self.space)
+
     def rank(
         self,
         *,
@@ -89,9 +102,8 @@ class FittedVectors:
             return self.rank_vectors(vectors, depth=depth, progress=progress, allowed=allowed)
         if allowed is not None:
             raise InputError("allowed is for external queries; leave it out to rank the items for each of them.")
-        if self.engine == "faiss":
-            return _by_faiss(self.space, None, whole_number("depth", depth), progress)
-        return self._ranks(self.space, depth, "collection", progress, own=np.arange(self.n_items))
+        own = np.arange(self.n_items)
+        return self._ranks(self._neighbors(), self.space, depth, "collection", progress, own=own)
 
     def rank_vectors(
         self,
@@ -102,11 +114,11 @@ class FittedVectors:
         allowed: NDArray[np.bool_] | None = None,
     ) -> Ranks:
         """Rank the items, or those that a mask allows, for the vectors of external queries."""
-        if self.engine == "faiss" and allowed is None:
-            return _by_faiss(self.space, np.asarray(vectors), whole_number("depth", depth), progress)
         among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
         queries = VectorSpace.of(vectors, self.space.metric, "queries")
-        return self._ranks(queries, depth, "queries", progress, among=among)
+        if among is None:
+            return self._ranks(self._neighbors(), queries, depth, "queries", progress)
+        return self._ranks(self.space.neighbors, queries, depth, "queries", progress, among=among)
 
     def rank_items(
         self,
@@ -121,14 +133,26 @@ class FittedVectors:
         ceilings = None if floors is None else -np.asarray(floors, np.float32)
         numbers = np.asarray(rows, np.intp)
         queries = self.space.taken(numbers)
-        return self._ranks(queries, depth, "queries", progress, own=numbers, among=among, ceilings=ceilings)
+        options = {"own": numbers, "among": among, "ceilings": ceilings}
+        return self._ranks(self.space.neighbors, queries, depth, "queries", progress, **options)
 
-    def _ranks(self, queries: VectorSpace, depth: int, kind: Kind, progress: Progress | None, **options: Any) -> Ranks:
+    def _neighbors(self) -> Neighbors:
+        return self._hnsw.neighbors if self.engine == "hnsw" else neighbors_by(self.engine, self.space)
+
+    def _ranks(
+        self,
+        neighbors: Neighbors,
+        queries: VectorSpace,
+        depth: int,
+        kind: Kind,
+        progress: Progress | None,
+        **options: Any,
+    ) -> Ranks:
         def report(done: int) -> None:
             if progress:
                 progress("comparing vectors", done, len(queries))
 
-        items, cost = self.space.neighbors(queries, whole_number("depth", depth), report=report, **options)
+        items, cost = neighbors(queries, whole_number("depth", depth), report=report, **options)
         if not np.isfinite(cost).all():
             row = int((~np.isfinite(cost)).any(axis=1).argmax())
             raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
@@ -177,9 +201,10 @@ class Vectors:
     comparable : bool
         Whether external queries are like items, so that their scores can be compared. Choose no for embeddings of a few
         words among those of documents.
-    engine : {"numpy", "faiss"}
-        Both are exact and compare every pair. faiss (extra ``faiss``; cosine, dot and l2) is faster on large matrices,
-        but computes in float32: vectors that are equal up to rounding may swap positions.
+    engine : {"numpy", "faiss", "hnsw"}
+        The first two compare every pair. faiss (extra ``faiss``; cosine, dot and l2) computes in float32: vectors that
+        are equal up to rounding may swap positions. hnsw (the same extra) does not compare every pair, and finds most
+        neighbors; how many is measured, and a warning says if it is below 95%.
 
     Examples
     --------
@@ -204,11 +229,7 @@ class Vectors:
         self._check_files()
         if self.path is not None:
             object.__setattr__(self, "part", "ids")  # which its rows are matched by
-        check_choice("metric", self.metric, METRICS)
-        if self.engine not in get_args(Engine):
-            raise UnknownNameError("engine", self.engine, get_args(Engine))
-        if self.engine == "faiss" and self.metric not in ("cosine", "dot", "l2"):
-            raise InputError(f"faiss supports cosine, dot and l2; got {self.metric!r}. Use engine=numpy.")
+        check_engine(self.engine, self.metric)
 
     def _check_files(self) -> None:
         needs = [("list_file", "path"), ("key", "path"), ("queries", "path")]
@@ -249,59 +270,3 @@ class Vectors:
         list_file, key = self.queries_list_file, self.queries_key
         matrix, rows = read_rows(self.queries, list_file, queries, key=key, kind="query")
         return matrix if rows is None else matrix[rows]
-
-
-def _by_faiss(space: VectorSpace, queries: NDArray[Any] | None, depth: int, progress: Progress | None) -> Ranks:
-    """Rank with faiss; ties are ordered by number, the item itself first."""
-    try:
-        import faiss
-    except ImportError:
-        raise MissingExtraError("The engine faiss", "faiss-cpu", "faiss") from None
-    metric = "cosine" if space.metric.unit else "l2" if space.metric.squared else "dot"
-    items = _single(space.vectors, metric)
-    rows = items if queries is None else _single(queries, metric)
-    if rows.shape[1] != items.shape[1]:
-        raise InputError(f"queries and vectors must have the same length; got {rows.shape[1]} and {items.shape[1]}.")
-    index = (faiss.IndexFlatL2 if metric == "l2" else faiss.IndexFlatIP)(items.shape[1])
-    index.add(items)
-    depth = min(depth, len(items))
-    found = np.empty((len(rows), depth), np.int32)
-    scores = np.empty((len(rows), depth), np.float32)
-    for start in range(0, len(rows), BLOCK):
-        values, numbers = index.search(rows[start : start + BLOCK], depth)
-        values = -np.sqrt(np.maximum(values, 0)) if metric == "l2" else values
-        own = np.arange(start, start + len(numbers))[:, None] if queries is None else np.full((len(numbers), 1), -1)
-        if queries is None:
-            _put_own(values, numbers, own[:, 0], items[start : start + len(numbers)], metric)
-        order = np.lexsort((numbers, numbers != own, -values), axis=1)
-        found[start : start + BLOCK] = np.take_along_axis(numbers, order, axis=1)
-        scores[start : start + BLOCK] = np.take_along_axis(values, order, axis=1)
-        if progress:
-            progress("searching vectors", start + len(numbers), len(rows))
-    return Ranks(found, scores, len(items))
-
-
-def _put_own(
-    values: NDArray[np.float32],
-    numbers: NDArray[np.int64],
-    own: NDArray[np.intp],
-    rows: NDArray[np.float32],
-    metric: str,
-) -> None:
-    """Insert an item into its own list if others with the same score, up to rounding, have filled it."""
-    last = values[:, -1]
-    score = np.zeros(len(own), np.float32) if metric == "l2" else np.einsum("ij,ij->i", rows, rows)
-    slack = rows.shape[1] * np.finfo(np.float32).eps * score
-    missing = (numbers != own[:, None]).all(axis=1) & (score + slack >= last)
-    numbers[missing, -1] = own[missing]
-    values[missing, -1] = np.maximum(score, last)[missing]
-
-
-def _single(vectors: NDArray[Any], metric: str) -> NDArray[np.float32]:
-    """Return vectors as faiss needs them; for the cosine, scaled to length 1 unless they are zero."""
-    if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.number) or not np.isfinite(vectors).all():
-        raise InputError(f"Vectors must be a matrix of finite numbers; got {vectors.dtype} with shape {vectors.shape}.")
-    if metric == "cosine":
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors = vectors / np.where(lengths > 0, lengths, 1)
-    return np.ascontiguousarray(vectors, np.float32)
