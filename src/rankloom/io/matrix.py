@@ -29,7 +29,7 @@ def read_matrix(
         array ``ids`` of strings, one for each row. Anything else is text: a row on each line, numbers separated by
         whitespace (as in UDLF) or commas, compressed if the name ends in ``.gz``.
     list_file : str or path, optional
-        Ids of the rows, one a line, if the file itself has none.
+        Ids of the rows, one per line, if the file itself has none.
     key : str, optional
         Name of the matrix in an ``.npz`` with several. Its ids are then in the array ``{key}_ids``, if there is one.
 
