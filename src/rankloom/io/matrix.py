@@ -87,7 +87,7 @@ def _read_npz(path: FilePath, key: str | None) -> tuple[Matrix, Ids | None]:
         ids = arrays.pop("ids", None)
         if len(arrays) != 1:
             raise InputError(
-                f"{path} must have one matrix, and ids beside it; got {', '.join(arrays) or 'no array'}. Choose one by "
+                f"{path} must have one matrix, and optionally ids; got {', '.join(arrays) or 'no array'}. Choose one by "
                 "key=, or write numpy.savez(path, vectors=matrix, ids=ids)."
             )
         [matrix] = arrays.values()
