@@ -18,7 +18,7 @@ def correlate(
     depth: Depth = 10,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Draw a heat map to this SVG file.", show_default=False, readable=False),
+        typer.Option("-o", "--output", help="Write a heat map to this SVG file.", show_default=False, readable=False),
     ] = None,
     as_json: AsJson = False,
     format: Format = None,
