@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from rankloom.cli.app import Duplicates, Format, Plugin, app, print_table, progress_bars, read_all
-from rankloom.cli.judgments import AsJson, Depth, Kind, RunsToJudge, run_names
+from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
 
 
 @app.command()
 def correlate(
-    runs: RunsToJudge,
+    runs: EvaluatedRuns,
     kind: Kind = "jaccard",
     depth: Depth = 10,
     output: Annotated[

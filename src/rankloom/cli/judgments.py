@@ -11,9 +11,9 @@ from rankloom.errors import InputError
 from rankloom.evaluation import CORRELATIONS
 from rankloom.evaluation.measures import measure_forms
 
-RunsToJudge = Annotated[
+EvaluatedRuns = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN", help="Runs, one file for each ranker.", show_default=False, readable=False),
+    typer.Argument(metavar="RUN", help="Runs to evaluate or compare.", show_default=False, readable=False),
 ]
 Qrels = Annotated[Path | None, typer.Option(help="Judgments in TREC format.", show_default=False, readable=False)]
 Labels = Annotated[
