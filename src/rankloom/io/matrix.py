@@ -87,8 +87,8 @@ def _read_npz(path: FilePath, key: str | None) -> tuple[Matrix, Ids | None]:
         ids = arrays.pop("ids", None)
         if len(arrays) != 1:
             raise InputError(
-                f"{path} must have one matrix, and optionally ids; got {', '.join(arrays) or 'no array'}. Choose one by "
-                "key=, or write numpy.savez(path, vectors=matrix, ids=ids)."
+                f"{path} must have one matrix, and optionally ids; got {', '.join(arrays) or 'no array'}. Choose one "
+                "with key=, or write numpy.savez(path, vectors=matrix, ids=ids)."
             )
         [matrix] = arrays.values()
     return matrix, None if ids is None else _ids(path, ids)
