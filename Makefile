@@ -1,4 +1,4 @@
-# Works on a fresh machine with Python 3.11+ and make: the virtual environment is made on first use.
+# Works on a fresh machine with Python 3.11+ and make: the virtual environment is created on first use.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ help: ## Show this help
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "rankloom needs Python 3.11 or later; say which with: make PYTHON=python3.11 ..."; exit 1; }
+	  { echo "rankloom needs Python 3.11 or later; choose it with: make PYTHON=python3.11 ..."; exit 1; }
 	@echo "Setting up $(VENV); this takes a minute or two."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -29,7 +29,7 @@ demo: $(READY) ## Rank the emoji, print a table of methods and serve the page
 test: $(READY) ## Run the tests and the doctests
 	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS)
 
-plain: $(READY) # the kernels without the JIT must mean the same
+plain: $(READY) # kernels must give the same results without the JIT
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet -n $(WORKERS) -k 'not digits' $(KERNEL_TESTS)
 
 fuzz: $(READY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
@@ -54,10 +54,10 @@ imports: $(READY)
 bench: $(READY) ## Measure speed and memory against yardsticks taken in the same run
 	$(BIN)/python benchmarks/run.py
 
-effectiveness: $(READY) ## Measure the methods on all collections in RANKLOOM_DATA; half an hour, resumes
+effectiveness: $(READY) ## Measure the methods on all collections in RANKLOOM_DATA; takes half an hour, resumes
 	$(BIN)/python experiments/effectiveness.py results/effectiveness
 
-docs: $(READY) ## Write the pages anew that are made from the code
+docs: $(READY) ## Regenerate the docs from the code
 	$(BIN)/python docs/make_pages.py
 
 clean: ## Remove the virtual environment and caches

@@ -196,7 +196,7 @@ def single_queries(index, ranks):
 
 
 def weft(quick):
-    """weft beside fusion graphs: build, search with every item, single external queries, size on disk."""
+    """Compare weft with fusion graphs: build, search with every item, single external queries, size on disk."""
     from synthetic import ring
 
     import rankloom as rl
@@ -220,7 +220,7 @@ def weft(quick):
                 "n": n,
                 "build s": built - start,
                 "search s": searched - built,
-                "(build + search) / that of FG": (searched - start) / graphs,
+                "(build + search) / FG": (searched - start) / graphs,
                 "us per query": (searched - built) / n * 1e6,
                 "external query ms (median)": float(np.median(times) * 1e3),
                 "bytes per item": stored / n,
@@ -233,7 +233,7 @@ def weft(quick):
         f"A query at n = {sizes[1]:,} takes {ratio:.2f} times as long as at n = {sizes[0]:,}. Targets: at most 8 times "
         "FG, 2 times as long, 2 ms, 2 kB, 6 GB."
     )
-    return "weft beside fusion graphs (ring of lists of 20, m = 3, k = 10; FG at cutoff 10)", rows, note
+    return "weft compared with fusion graphs (ring of lists of 20, m = 3, k = 10; FG at cutoff 10)", rows, note
 
 
 START = """

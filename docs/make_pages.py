@@ -21,7 +21,7 @@ def command_line():
         "",
         f"{group.help}",
         "",
-        "Bad input is one sentence and exit code 1, wrong usage exit code 2, Ctrl+C exit code 130 (0 for a server).",
+        "Bad input prints one sentence and exits with code 1, wrong usage with 2, Ctrl+C with 130 (0 for a server).",
     ]
     return "\n".join([*head, "", *sections])
 
@@ -49,7 +49,7 @@ def methods():
         "",
         wrapped(
             "`rl.fuse(ranks, method=NAME, OPTION=VALUE)` in Python; "
-            "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, lists as in `weights=1,2`."
+            "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, with lists written as in `weights=1,2`."
         ),
         "",
     ]
@@ -67,7 +67,7 @@ def method(name):
     """Return the section of a method."""
     one = rl.METHODS[name]
     needs = {
-        "queries": "Sees one query at a time.",
+        "queries": "Works on one query at a time.",
         "collection": "Needs the lists of the whole collection, with each item as a query.",
     }[one.needs]
     defaults = {

@@ -41,8 +41,8 @@ def directions(images):
     return strength.reshape(n, 4, 2, 4, 2, 8).sum(axis=(2, 4)).reshape(n, -1)
 
 
-def picture(image):
-    """Return a digit as a PNG in a `data:` address."""
+def png_url(image):
+    """Return a digit as a PNG in a `data:` URL."""
     rows = b"".join(b"\0" + row.tobytes() for row in (255 - image / 16 * 255).astype(np.uint8))
     header = struct.pack(">IIBBBBB", image.shape[1], image.shape[0], 8, 0, 0, 0, 0)
     chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
@@ -72,13 +72,13 @@ def main(folder=Path("demo-output")):
         table.add_row(name, f"{value:.4f}", style="bold" if one is fused else None)
     console.print(table)
     console.print(
-        f"FG built and searched {len(index)} graphs in {seconds:.1f} s (with loading or compiling its kernels)."
+        f"FG built and searched {len(index)} graphs in {seconds:.1f} s (including loading or compiling its kernels)."
     )
 
     folder.mkdir(exist_ok=True)
     graph = index.graph(QUERY)
     path = folder / "fusion-graph.svg"
-    path.write_text(graph.to_svg(images={i: picture(digits.images[i]) for i in graph.items.tolist()}))
+    path.write_text(graph.to_svg(images={i: png_url(digits.images[i]) for i in graph.items.tolist()}))
     console.print(f"The fusion graph of item {QUERY} is drawn in {path}; why its best answer came first:\n")
     console.print(str(index.explain(QUERY, int(fused.items[QUERY, 1]))), highlight=False)
 

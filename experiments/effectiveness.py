@@ -2,8 +2,8 @@
 
     RANKLOOM_DATA=data python experiments/effectiveness.py results/effectiveness
 
-Names of specifications after the folder run only these, and the page says which are missing. An interrupted run
-resumes; finished experiments are not computed again.
+Names of specifications after the folder restrict the run to these, and the page says which are missing. An
+interrupted run resumes; finished experiments are not computed again.
 """
 
 import sys
@@ -22,9 +22,9 @@ ROOT = Path(__file__).parents[1]
 SPECIFICATIONS = ROOT / "experiments" / "effectiveness"
 FIGURES = tomllib.loads((ROOT / "experiments" / "effectiveness_figures.toml").read_text("utf-8"))
 BEYOND = ROOT / "experiments" / "effectiveness-beyond.md"
-#: The defaults of weft were found on these.
+#: The defaults of weft were chosen on these.
 DEVELOPED_ON = ("soccer", "brodatz", "ukbench", "mpeg7", "emoji", "emoji-uw", "digits", "ohsumed")
-#: These were first looked at when the method was finished.
+#: These were first used after the method was finished.
 MULTIVIEW = ("handwritten", "msrc-v1", "landuse21", "bbcsport-2view", "3sources", "citeseer")
 ITEMS = (*DEVELOPED_ON, *MULTIVIEW)
 QUERIES = ("med", "cisi", "cacm", "scifact", "npl", "cranfield", "cosqa")
@@ -34,8 +34,8 @@ ITEM_COLUMNS = {
     "best single": SINGLE,
     "RRF": "rrf",
     "CombSUM": "combsum",
-    "FG, L = 10": "fg(cutoff=10)",
-    "FG, L = 20": "fg(cutoff=20)",
+    "FG, cutoff 10": "fg(cutoff=10)",
+    "FG, cutoff 20": "fg(cutoff=20)",
     "RkGraph": "rkgraph",
     "RkGraph, best": "rkgraph(neighbors=sweep)",
     "RecKNN": "recknngraphccs",
@@ -50,8 +50,8 @@ QUERY_COLUMNS = {
     "best single": SINGLE,
     "RRF": "rrf",
     "CombSUM": "combsum",
-    "FG, L = 10": "fg(cutoff=10)",
-    "FG, L = 20": "fg(cutoff=20)",
+    "FG, cutoff 10": "fg(cutoff=10)",
+    "FG, cutoff 20": "fg(cutoff=20)",
     "weft": "weft",
     "weft, agreement": "weft(weights=agreement)",
     "**vote**": "vote",
@@ -150,19 +150,19 @@ ITEMS_INTRO = (
     "Every item is a query, and the items of its class are relevant. NDCG@10; the symbols compare weft with the "
     "column: ▲ weft is better, ▼ worse, • no significant difference (paired t-test over the queries, 99 %). All "
     "rankers of a collection are fused. RRF and CombSUM get the first 100 of each list, the graph methods the lists to "
-    "a depth of 1000; weft and vote have their defaults, L = 20. 'best': of "
-    f"{', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the number that is best on this collection, chosen with the "
-    "labels; the column before it has the default. No other method was given labels. The items were shuffled before "
-    "they were ranked."
+    "a depth of 1000; weft and vote have their defaults, cutoff 20. 'best': of "
+    f"{', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the best number on this collection, chosen with the labels; "
+    "the column before it has the default. No other method uses labels. The items were shuffled before they were "
+    "ranked."
 )
-SEEN_INTRO = "The defaults of weft were found on these collections (not on all of these rankers):"
-FRESH_INTRO = "Multi-view sets, first looked at when the method was finished:"
+SEEN_INTRO = "The defaults of weft were chosen on these collections (not on all of these rankers):"
+FRESH_INTRO = "Multi-view sets, first used after the method was finished:"
 QUERIES_INTRO = (
-    "Queries of words with relevance judgments, which are no items: `okapi` (BM25) and the sentence embeddings of "
-    "MiniLM; CosQA, for which there are no embeddings here, `okapi` and `2grams-cosine`. RRF, CombSUM and vote get the "
-    "first 100 of each list; FG and weft search the collection, without virtual positions. The symbols compare vote "
-    "with the column. RkGraph, RecKNN and SCA do not answer external queries. The share of weft's vote was chosen with "
-    "these collections, CosQA apart, and four others in view."
+    "Text queries with relevance judgments, which are not items. The rankers are `okapi` (BM25) and the sentence "
+    "embeddings of MiniLM; for CosQA, which has no embeddings here, `okapi` and `2grams-cosine`. RRF, CombSUM and vote "
+    "get the first 100 of each list; FG and weft search the collection, without virtual positions. The symbols compare "
+    "vote with the column. RkGraph, RecKNN and SCA do not answer external queries. The share of weft's vote was chosen "
+    "on these collections (except CosQA) and four others."
 )
 
 
@@ -173,9 +173,9 @@ def _head(measured):
     yield "# Effectiveness"
     yield ""
     yield filled(
-        "How good the methods are, on every collection that we have. `make effectiveness` writes this page from the "
+        "How effective the methods are on every collection we have. `make effectiveness` generates this page from the "
         "specifications in [experiments/effectiveness](../experiments/effectiveness), with the data in "
-        f"`RANKLOOM_DATA`; seed {seeds}; {versions}. weft and vote have one set of defaults for all collections."
+        f"`RANKLOOM_DATA`; seed {seeds}; {versions}. weft and vote have the same defaults on all collections."
     )
     missing = [name for name in (*ITEMS, *QUERIES) if name not in measured]
     if missing:
@@ -192,7 +192,7 @@ def _advice(items, queries):
             fmean(one.mean(name) for one in items.values()) for name in ("weft", "rrf", "fg(cutoff=10)", SINGLE)
         )
         yield bullet(
-            "**To find items like an item** (images among images, documents among documents): `weft`. Mean NDCG@10 "
+            "**To find similar items** (images among images, documents among documents): `weft`. Mean NDCG@10 "
             f"{ours:.3f}; RRF {rrf:.3f}, FG {fg:.3f}, the best single ranker {single:.3f}."
         )
         swept = []
@@ -202,8 +202,8 @@ def _advice(items, queries):
             )
             swept.append(f"{title} {best:.3f} (default {default:.3f})")
         yield bullet(
-            "**With labels to choose the number of neighbors by**, graph methods come close: "
-            f"{', '.join(swept)}. It should fit the size of the classes."
+            "**With labels to choose the number of neighbors**, graph methods come close: "
+            f"{', '.join(swept)}. The number should match the size of the classes."
         )
     if queries:
         ours, rrf, weft, fg = (
@@ -211,16 +211,16 @@ def _advice(items, queries):
         )
         recall = [fmean(one.mean(name, RECALL) for one in queries.values()) for name in ("vote", "rrf")]
         yield bullet(
-            f"**For words among documents**: `vote`. Mean NDCG@10 {ours:.3f}; RRF {rrf:.3f}. Recall@100 "
-            f"{recall[0]:.3f}; RRF {recall[1]:.3f}. Do not use weft ({weft:.3f}) or FG ({fg:.3f}) alone: where a query "
-            "has one relevant document, its neighborhood pushes it down."
+            f"**For text queries over documents**: `vote`. Mean NDCG@10 {ours:.3f}; RRF {rrf:.3f}. Recall@100 "
+            f"{recall[0]:.3f}; RRF {recall[1]:.3f}. Do not use weft ({weft:.3f}) or FG ({fg:.3f}) alone: if a query "
+            "has a single relevant document, its neighborhood pushes it down."
         )
     yield bullet("**Images or vectors as external queries**: `weft` with virtual positions (`comparable=`).")
     yield bullet(
         "**One ranker far ahead of the others**: use it alone, fuse it with its equals, or try "
-        "`weft(weights=agreement)`, which weighs rankers by how much they agree with the fusion."
+        "`weft(weights=agreement)`, which weights rankers by how much they agree with the fusion."
     )
-    yield bullet("**Only the lists of queries, none of the items**: `rrf` or `combsum`.")
+    yield bullet("**Only the lists of queries, none of items**: `rrf` or `combsum`.")
     yield bullet("**The paper's method, exactly**: `fg`.")
     yield ""
 
@@ -241,13 +241,13 @@ def _reproduction(measured):
     if not found:
         return
     off = [one for one in found if not is_close(one[0], *one[3:])]
-    yield "## Against the specification"
+    yield "## Comparison with the specification"
     yield ""
     yield filled(
-        f"weft was specified with figures of a prototype. Of {len(found)}, {len(found) - len(off)} are reproduced to "
-        f"{TOLERANCE}; the others are bold. In the tables: here, and specified in parentheses. The prototype kept rows "
-        "whole (`width=none`). The specification gives no figures for single multi-view sets, and does not say which "
-        "rankers or which sample it used for UKBench, MPEG-7, digits and Ohsumed."
+        f"The specification of weft has the figures of a prototype. Of {len(found)}, {len(found) - len(off)} are "
+        f"reproduced to within {TOLERANCE}; the others are in bold. Specified figures are in parentheses. The "
+        "prototype did not truncate rows (`width=none`). The specification gives no figures for single multi-view "
+        "sets, and does not say which rankers or which sample it used for UKBench, MPEG-7, digits and Ohsumed."
     )
     yield ""
     for measure in (MAIN, RECALL):
@@ -257,7 +257,7 @@ def _reproduction(measured):
 
 
 def _compared(measured, measure, rows):
-    """Yield a table of figures here and specified: a row for each method, a column for each collection."""
+    """Yield a table of our and the specified figures: a row for each method, a column for each collection."""
     names = list(dict.fromkeys(name for name, *_ in rows))
     cells = {(name, method): (specified, here) for name, _, method, specified, here in rows}
     yield f"| {measure} | {' | '.join(measured[name].results.experiment.name for name in names)} |"
@@ -273,7 +273,7 @@ def _figures(name, specified, here):
 
 
 def filled(text):
-    """Return a paragraph in lines of the length of the docs."""
+    """Return a paragraph wrapped to the line length of the docs."""
     return textwrap.fill(text, 120, break_on_hyphens=False, break_long_words=False)
 
 

@@ -15,7 +15,7 @@ INTERRUPTED = 130  # the exit code of a command that was interrupted
 
 
 def main() -> None:
-    """Run the command line; Ctrl+C ends it with exit code 130 and no traceback, whenever it comes."""
+    """Run the command line; Ctrl+C ends it with exit code 130 and without a traceback, at any time."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # it is ignored, as under nohup
         from rankloom.cli import main as run
 
@@ -48,7 +48,7 @@ class _Interruption:
 
     @staticmethod
     def unraisable(error: sys.UnraisableHookArgs) -> None:
-        """Leave if KeyboardInterrupt was raised in a destructor, where Python drops it."""
+        """Exit if KeyboardInterrupt was raised in a destructor, where Python discards it."""
         if error.exc_type is KeyboardInterrupt:
             _leave()
         sys.__unraisablehook__(error)

@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-UNIT = 32768  # weights are kept as whole numbers of 1 / UNIT
+UNIT = 32768  # weights are stored as multiples of 1 / UNIT
 SHARPNESS = 20  # c of the score
 VOTERS = 100  # items of each list that vote
 Lists = list[list[int]]
@@ -45,7 +45,7 @@ def weighed(ranked: list[int], cutoff: int) -> Row:
 
 
 def fused(rows: list[Row], weights: list[float]) -> Row:
-    """Step 3: m times the weighted sum of the rankers' rows; a weight of 0 is no entry."""
+    """Step 3: m times the weighted sum of the rankers' rows; a weight of 0 means no entry."""
     total: Row = {}
     for row, weight in zip(rows, weights, strict=True):
         for item, value in row.items():
@@ -85,7 +85,7 @@ class PlainWeft:
         self.items = [self.fields([field[i] for field in self.rows], i) for i in range(len(rankers[0]))]
 
     def fields(self, own_rows: list[Row], own: int | None) -> list[Row]:
-        """Expand the m + 1 rows of one query and keep the `width` largest entries of each, in whole units."""
+        """Expand the m + 1 rows of one query and keep the `width` largest entries of each, rounded to units."""
         found = []
         for f, row in enumerate(own_rows):
             scale = self.m if f == 0 else 1  # the largest weight in the field
@@ -101,7 +101,7 @@ class PlainWeft:
         return float(np.float32(weighted / (2 * log(1 + SHARPNESS))))
 
     def parts(self, a: list[Row], b: list[Row]) -> dict[tuple[int, int], float]:
-        """Return the score as {(field, shared item): part}; a field's term is shared out by the smaller weights."""
+        """Return the score as {(field, shared item): part}; the smaller weights divide a field's term."""
         found = {}
         for f, (x, y) in enumerate(zip(a, b, strict=True)):
             common = {item: min(x[item], y[item]) for item in x if item in y}
@@ -157,21 +157,21 @@ def mean_rbo(a: Lists, b: Lists) -> float:
 
 
 def rbo(x: list[int], y: list[int], p: float = 0.9, places: int = 10) -> float:
-    """Rank-biased overlap of the first ten places, 1 for equal lists."""
+    """Rank-biased overlap of the first ten positions, 1 for equal lists."""
     tail = [sum(p ** (d - 1) / d for d in range(k, places + 1)) for k in range(1, places + 1)]
     shared = [max(place, y.index(item)) for place, item in enumerate(x[:places]) if item in y[:places]]
     return (1 - p) / (1 - p**places) * sum(tail[place] for place in shared)
 
 
 def vote(lists: Lists, scores, weft: dict[int, float], share: float = 0.2) -> dict[int, float]:
-    """CombSUM of the rankers' lists and of weft's, which holds `share` of the votes; `scores` may have None."""
+    """CombSUM of the rankers' lists and of weft's, which has `share` of the votes; `scores` may have None."""
     if share == 1:
         return weft
     votes: Row = {}
     best = ordered(weft, VOTERS)
     voters = [*zip([1.0] * len(lists), lists, scores, strict=True)]
     voters.append((share * len(lists) / (1 - share), best, [weft[item] for item in best]))
-    if None in scores:  # where a ranker has no scores, positions stand in for all of them
+    if None in scores:  # if a ranker has no scores, positions replace all of them
         voters = [(weight, ranked, None) for weight, ranked, _ in voters]
     for weight, ranked, values in voters:
         for item, value in zip(ranked[:VOTERS], normalized(len(ranked[:VOTERS]), values), strict=True):

@@ -1,4 +1,4 @@
-"""Alignment of several rankers to one numbering of items and one of queries."""
+"""Alignment of several rankers to a common numbering of items and queries."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
@@ -15,7 +15,7 @@ Missing = Literal["error", "drop", "empty"]
 
 
 class AlignedRanks(tuple[Ranks, ...]):
-    """Ranks over one numbering of items and one of queries, as returned by `align`; aligning them again is free."""
+    """Ranks with a common numbering of items and queries, as returned by `align`; aligning them again is free."""
 
 
 class CollectionRanks(AlignedRanks):
@@ -23,7 +23,7 @@ class CollectionRanks(AlignedRanks):
 
 
 def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> AlignedRanks:
-    """Return the ranks of several rankers over one numbering of items and one of queries.
+    """Return the ranks of several rankers with a common numbering of items and queries.
 
     Ranks with ids are matched by id: the items are the union, in order of appearance, and so are the queries.
     Ranks without ids must agree in `n_items` and in the number of rows. If only some have ids, those ids must be
@@ -50,7 +50,7 @@ def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> AlignedRanks
 
 
 def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
-    """Return the collection ranks of several rankers over one numbering: row i of each is item i's list.
+    """Return the collection ranks of several rankers with a common numbering: row i of each is item i's list.
 
     Rows are matched to items by id (`Ranks.as_collection`). An item that a ranker has no list for gets an empty one.
     """
@@ -101,7 +101,7 @@ def by_name(ranks: RankerLists, names: Sequence[str]) -> Sequence[Ranks]:
     Raises
     ------
     InputError
-        If ranks are named and the names are not those, or there are no names to match.
+        If the names of the ranks are not those in `names`, or `names` is empty.
     """
     given, lists = split_names(ranks)
     if not given:

@@ -8,7 +8,7 @@
     ├── IndexFileError (also an OSError)            an index on disk that cannot be used
     └── MissingExtraError (also an ImportError)     an optional package that is not installed
 
-    RankloomWarning (a UserWarning)                 input that is probably not as intended; the work goes on
+    RankloomWarning (a UserWarning)                 input that is probably not as intended; processing continues
 """
 
 import difflib
@@ -91,7 +91,7 @@ def check_choice(kind: str, value: object, choices: Iterable[str]) -> None:
 
 
 class RankloomWarning(UserWarning):
-    """Something is probably not as intended; the work goes on."""
+    """Something is probably not as intended; processing continues."""
 
 
 class IndexFileError(RankloomError, OSError):

@@ -57,7 +57,7 @@ class Registry(Mapping[str, T], Generic[T]):
         def add(entry: U) -> U:
             if name in self._known:
                 raise InputError(f"The {self.kind} {name!r} is registered twice; choose another name for one of them.")
-            self._known[name] = entry  # type: ignore[assignment]  # decorated, it keeps its own type
+            self._known[name] = entry  # type: ignore[assignment]  # the decorated object keeps its own type
             return entry
 
         return add
@@ -131,7 +131,7 @@ class Registry(Mapping[str, T], Generic[T]):
 def load_plugin(path: str | Path) -> None:
     """Run a Python file that registers methods, rankers, measures or other plug-ins.
 
-    The file runs with all the rights of this process: load only files that you trust. A file runs only once.
+    The file runs with the permissions of this process: load only files that you trust. A file runs only once.
 
     Raises
     ------

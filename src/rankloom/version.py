@@ -1,3 +1,3 @@
-"""The version, where everything below can see it."""
+"""The version, in a module that every other one can import."""
 
 __version__ = "0.1.0"

@@ -168,7 +168,7 @@ def test_a_huge_k_needs_no_more_memory(method):
         ),
         ("queryrankfusion", {"weights": [1e39, 1]}, "weights must be at most 1e+30; got 1e+39."),
         ("qalf", {"tail": "x"}, "tail of the method 'qalf' must be a finite number; got 'x'."),
-        ("qalf", {"references": 3}, "references must be a list of one array for each of the 2 rankers."),
+        ("qalf", {"references": 3}, "references must be a list with one array for each of the 2 rankers."),
         ("qalf", {"references": [["a"], ["b"]]}, "references of ranker 1 must be finite"),
         ("combsum", {"weights": "12"}, "numbers of at least 0, one for each ranker"),
         ("kemeny", {"seed": 3}, "seed needs restarts"),

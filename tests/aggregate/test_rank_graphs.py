@@ -325,5 +325,5 @@ def test_external_queries_raise(function):
         rl.fuse([EXTERNAL], function.__name__)
     with pytest.raises(rl.InputError, match="cannot answer external queries"):
         function([EXTERNAL])
-    with pytest.raises(rl.InputError, match="all of one collection"):
+    with pytest.raises(rl.InputError, match="all of the same collection"):
         function([])

@@ -38,10 +38,10 @@ def test_the_line_below_the_table_says_whether_fusing_helps():
     def verdict(ours):
         return demo._verdict({"all six": {**dict.fromkeys(demo.RANKERS, poor), "jaccard": good, "weft": ours}})
 
-    others = f"the other rankers have {poor.mean():.2f} to {poor.mean():.2f}."
-    assert verdict(good + 0.1 + poor / 9) == f"weft of all six is better than jaccard alone; {others}"
-    assert verdict(good) == f"weft of all six is not above jaccard alone; {others}"
-    assert verdict(poor) == f"weft of all six is below jaccard alone; {others}"
+    others = f"the other rankers score {poor.mean():.2f} to {poor.mean():.2f}."
+    assert verdict(good + 0.1 + poor / 9) == f"weft of all six beats jaccard alone; {others}"
+    assert verdict(good) == f"weft of all six does not beat jaccard alone; {others}"
+    assert verdict(poor) == f"weft of all six loses to jaccard alone; {others}"
 
 
 def test_second_run_uses_the_cache(tmp_path):

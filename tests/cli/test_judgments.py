@@ -15,7 +15,7 @@ def test_with_labels_means_are_over_the_common_queries(judged, command):
     rl.write_run(rl.Ranks.from_dict({query: lists[query] for query in list(judged.IDS)[30:]}), judged.path("half"))
     done = run(command, *judged.paths("good", "half"), "--labels", judged.labels, "--json")
     assert done.exit_code == 0, done.output
-    assert done.stderr.strip() == "Note: only the 30 queries in every run count; a run has up to 60."
+    assert done.stderr.strip() == "Note: only the 30 queries that every run has are used; a run has up to 60."
     found = json.loads(done.stdout)
     shown = found["ndcg@10"]["good.run"] if command == "select" else found[str(judged.path("good"))]["ndcg@10"]
     assert shown == pytest.approx(judged.values("good")[30:].mean())

@@ -418,7 +418,7 @@ WRONG = {
         "labels must be one for each item; got nested lists",
     ),
     "too few query labels": ({"labels": LABELS, "query_labels": ["a"]}, "query_labels must be one for each row, 4"),
-    "labels of two kinds": ({"labels": LABELS, "query_labels": [1, 2, 3, 4]}, "of one kind; got <U1 and int64"),
+    "labels of two types": ({"labels": LABELS, "query_labels": [1, 2, 3, 4]}, "of the same type; got <U1 and int64"),
     "a label missing": ({"labels": ["a", None, "b", "b"]}, "all numbers or all strings, none missing; got object"),
     "NaN": ({"labels": [1.0, np.nan, 2.0, 2.0]}, "none missing; got float64 with NaN"),
     "qrels of other queries": ({"qrels": {"q1": {"0": 1}}}, "judge none of the queries: they have 'q1', .* have '0'"),

@@ -177,7 +177,7 @@ def test_agreement_matches_scipy():
 
 
 def test_bad_input_raises(rankers):
-    with pytest.raises(InputError, match=r"There are 4 rankers; best\(5\) asks for more"):
+    with pytest.raises(InputError, match=r"There are only 4 rankers; best\(5\) needs more"):
         select(EFFECTIVENESS, kind="best(5)")
     with pytest.raises(InputError, match="pair needs the correlations of the rankers"):
         select(EFFECTIVENESS, kind="pair")

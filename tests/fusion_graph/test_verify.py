@@ -69,7 +69,7 @@ def test_wrong_numbers_are_rejected(tmp_path, cls, name, change):
 )
 def test_weights_that_are_not_finite_or_negative_are_rejected(tmp_path, name, value):
     crafted(tmp_path / "x.loom", FusionIndex, {name: changed(5, value)})
-    with pytest.raises(IndexFileError, match=f"{name}.npy has numbers out of range"):
+    with pytest.raises(IndexFileError, match=f"{name}.npy has values out of range"):
         FusionIndex.open(tmp_path / "x.loom")
 
 

@@ -69,7 +69,7 @@ def test_there_is_one_id_for_each_row(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"a": X, "b": X}, "must have one matrix, and ids beside it; got a, b."),
+        ({"a": X, "b": X}, "must have one matrix, and optionally ids; got a, b."),
         ({"ids": ["a", "b"]}, "got no array"),
         ({"a": X[0]}, "must have a matrix; got an array of shape (3,)"),
         ({"a": X, "ids": ["a", "a"]}, "'a' is given twice"),

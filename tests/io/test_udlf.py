@@ -90,7 +90,7 @@ def test_names_need_a_list_file(tmp_path):
 def test_a_list_file_of_another_collection_is_an_error(tmp_path, read):
     ids, path = file_of(tmp_path, "a\nb\nc\n", "list.txt"), file_of(tmp_path, "0 1\n1 0\n")
     what = "lists" if read is read_udlf_ranks else "columns"
-    expected = f"{path} has 2 {what}, but {ids} has 3 items; both must be of one collection."
+    expected = f"{path} has 2 {what}, but {ids} has 3 items; both must belong to the same collection."
     assert error_of(read, path, list_file=ids) == expected
 
 
@@ -98,7 +98,7 @@ def test_a_list_file_of_another_collection_is_an_error(tmp_path, read):
     ("text", "message"),
     [
         ("a\nb\n\na\n", "4: 'a' occurs a second time (first: "),
-        ("\n", " is empty; it must have the ids of the items, one a line."),
+        ("\n", " is empty; it must have the ids of the items, one per line."),
     ],
 )
 def test_the_error_for_an_invalid_list_file_has_its_line(tmp_path, text, message):

@@ -116,7 +116,7 @@ def test_the_ranker_without_defects_passes():
         ("self", "omits item 0 from its own list"),
         ("noise", "returns different ranks for the same items"),
         ("depth", "returns lists of 8 items for a depth of 1"),
-        ("cut", "returns other lists for a depth of 2"),
+        ("cut", "returns different lists for depth 2"),
         ("query", "scores a query that equals item 1 differently from the item"),
         ("order", "differently when items are permuted"),
         ("few", "cannot rank a single item"),

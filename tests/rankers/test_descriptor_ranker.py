@@ -223,7 +223,7 @@ def test_invalid_options_and_descriptors_are_rejected():
         RANKERS["bic"](longest_side=0)
     with pytest.raises(InputError, match="mean must return a vector; got an array of shape"):
         ranker(lambda image: image).fit([])
-    with pytest.raises(InputError, match="vectors of one length; got"):
+    with pytest.raises(InputError, match="vectors of the same length; got"):
         ranker(lambda image: np.zeros(4 + (len(image) == 30))).fit(
             [np.zeros((30, 1, 3), np.uint8), np.zeros((2, 1, 3), np.uint8)]
         )

@@ -93,7 +93,7 @@ def test_another_encoder_is_refused():
     EncoderRanker("letters", lambda texts: Letters()(texts) + 1e-4).check_probe(TEXTS[1], stored)
     with pytest.raises(InputError, match="encoder of letters returns 9 numbers, but the stored vectors have 26"):
         EncoderRanker("letters", Letters(width=9)).check_probe(TEXTS[1], stored)
-    with pytest.raises(InputError, match=r"returns another vector for a stored item \(cosine -1\.0000\)"):
+    with pytest.raises(InputError, match=r"returns a different vector for a stored item \(cosine -1\.0000\)"):
         EncoderRanker("letters", lambda texts: -Letters()(texts)).check_probe(TEXTS[1], stored)
     EncoderRanker("zeros", lambda texts: np.zeros((1, 2))).check_probe("", np.zeros(2))
 

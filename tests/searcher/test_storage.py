@@ -62,7 +62,7 @@ def test_another_encoder_is_refused(saved):
     _, path = saved
     with pytest.raises(rl.InputError, match="returns 5 numbers, but the stored vectors have 32"):
         rl.Searcher.open(path, encoders={"dense": lambda texts: np.ones((len(texts), 5))})
-    with pytest.raises(rl.InputError, match="returns another vector for a stored item"):
+    with pytest.raises(rl.InputError, match="returns a different vector for a stored item"):
         rl.Searcher.open(path, encoders={"dense": lambda texts: -encode(texts) + 3})
 
 

@@ -87,7 +87,7 @@ def test_refit_learns_new_words():
 def test_bad_updates_change_nothing():
     searcher = rl.Searcher.build(documents(5), ["bm25", "bow"])
     before = searcher.state
-    with pytest.raises(rl.InputError, match="'d1' is already there; delete it first"):
+    with pytest.raises(rl.InputError, match="'d1' already exists; delete it first"):
         searcher.add([{"id": "d1", "text": "again"}])
     with pytest.raises(rl.InputError, match="Unknown document 'd9'"):
         searcher.delete(["d1", "d9"])

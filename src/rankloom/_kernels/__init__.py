@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ZERO = np.float64(0)  # the start of sums: with the JIT off, a plain 0.0 would add up in float32
+ZERO = np.float64(0)  # the start of sums: with the JIT off, sums that start with a plain 0.0 would be in float32
 ROUNDING = 1e-6  # weights with a smaller relative difference count as equal: they are stored in float32
 
 

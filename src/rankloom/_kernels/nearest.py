@@ -34,7 +34,7 @@ def _unknown(query: int, items: Numbers) -> Floats:
 
 
 class Refinement(NamedTuple):
-    """How exact costs follow from approximate ones, which may be on another, monotone scale.
+    """How exact costs follow from approximate ones, which may be on a different, monotone scale.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def _bounds(rows: NDArray[Any], depth: int) -> Floats:
 
 
 def in_tie_order(items: Numbers, own: int) -> Numbers:
-    """Return items, which ascend, with the query itself first if it is among them."""
+    """Return ascending items, with the query itself first if it is among them."""
     place = int(np.searchsorted(items, own))
     if place == items.size or items[place] != own:
         return items
@@ -149,7 +149,7 @@ def in_tie_order(items: Numbers, own: int) -> Numbers:
 
 
 def _settled(query: int, candidates: Numbers, rough: NDArray[Any], depth: int, refinement: Refinement) -> Singles:
-    """Return the costs of candidates, which are in the order of ties; a lower bound for those that are not needed.
+    """Return the costs of candidates, given in tie-breaking order; a lower bound for those that are not needed.
 
     Where the whole interval of the error rounds to one float32, that is the cost, and the exact one need not be known.
     """
@@ -171,7 +171,7 @@ def _settled(query: int, candidates: Numbers, rough: NDArray[Any], depth: int, r
 
 
 def rounded(values: Floats) -> Singles:
-    """Round to float32; what it cannot hold becomes inf, which Ranks rejects."""
+    """Round to float32; values beyond it become inf, which Ranks rejects."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 

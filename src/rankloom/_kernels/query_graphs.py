@@ -115,7 +115,7 @@ def article_growth(
     if lists.shape[1] == 0 or lists[q, 0] < 0:
         return
     count, entries = sizes[0], sizes[1]
-    first = ranker * cap  # marks in `joined` grow: mark - first is the order in which this ranker reached a vertex
+    first = ranker * cap  # marks in `joined` increase: mark - first is the order in which this ranker reached a vertex
     center, count = vertex(q, slot, vertices, count)
     joined[center] = first + 1
     queue[0] = center

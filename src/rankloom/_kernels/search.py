@@ -1,8 +1,8 @@
 """Exact search for the most similar graphs of a collection that examines only a few of them.
 
 Only graphs that share a vertex with the query can be similar, so the candidates come from the posting lists of the
-query's vertices. These are scanned in descending order of value per length. Before each list, a bound on what an
-unseen candidate could still have in common with the query decides whether to stop. So an item that is in very many
+query's vertices. These are scanned in descending order of potential gain per entry. Before each list, a bound on what
+an unseen candidate could still have in common with the query decides whether to stop. So an item that is in very many
 lists (a hub) comes last, and is hardly ever scanned.
 """
 
@@ -20,15 +20,16 @@ from rankloom.errors import InputError
 
 WEIGHT, NEAR, OUT = range(3)  # columns of `vertex`: weight, P (normalized for max), sum of the outgoing edges
 LAST_MARK = 2**31 - 1
-SLACK = 1.0 - 1e-6  # a bound must be below this share of the k-th best: rounding must not lose a result
+SLACK = 1.0 - 1e-6  # a bound must be below this share of the k-th best, so that rounding does not lose a result
 
 
 @cache
 def compiled(function: Callable[[float, float, float], float]) -> Any:
     """Compile a comparator to a function pointer, so that one compiled `search` serves all comparators."""
-    if config.DISABLE_JIT:  # kernels then call it as it is
+    if config.DISABLE_JIT:  # kernels then call it directly
         return function
-    own = function.__module__.startswith("rankloom.")  # compiled code of a plug-in names its module, which may move
+    # The compiled code of a plug-in refers to its module, which may move: do not cache it.
+    own = function.__module__.startswith("rankloom.")
     try:
         return cfunc("float64(float64, float64, float64)", cache=own)(function)
     except NumbaError as error:
@@ -41,7 +42,7 @@ WGU, MCS, OTHER = range(3)  # kinds of comparators: two are inlined, which saves
 
 @njit(cache=True, nogil=True)
 def compare_sizes(kind, compare, common, size, other):
-    """Return the similarity of two graphs; `compare` is None for the comparators that are written out here."""
+    """Return the similarity of two graphs; `compare` is None for the comparators that are inlined here."""
     if compare is None:
         return common / (size + other - common if kind == WGU else max(size, other))
     return compare(common, size, other)

@@ -1,7 +1,7 @@
-"""Vectors that are searched exactly: a fast product selects candidates, and exact costs rank them.
+"""Exact search of vectors: a fast matrix product selects candidates, and exact costs rank them.
 
-A matrix product depends in its last bits on the shape of the matrices. The costs here do not: those of a query and an
-item are the same bits in any block, among any other items, and in float32 or float64.
+The last bits of a matrix product depend on the shape of the matrices. The costs here do not: the cost of a query and an
+item has the same bits in any block, among any other items, and in float32 or float64.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,10 +27,10 @@ from rankloom._kernels.nearest import (
 )
 from rankloom.errors import InputError
 
-COSINE_DECIMALS = 12  # rounding to these makes parallel vectors tie
+COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
-MAX_SINGLE = 16  # queries for which a pass in float32 is faster than float64 vectors, which are not kept
-LONGEST = 1e15  # vectors from 1 / LONGEST to LONGEST have no products that float32 cannot hold
+MAX_SINGLE = 16  # queries for which a pass in float32 is faster than float64 vectors, which are not stored
+MAX_LENGTH = 1e15  # products of vectors of length 1 / MAX_LENGTH to MAX_LENGTH fit in float32
 MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, if fewer than 1 in SPARSITY values are nonzero, skip zeros
 
 #: (queries, vectors) -> all distances, the same bits for a pair in any matrix
@@ -122,7 +122,7 @@ class VectorSpace:
                     f"{name} must be below 1e100 in absolute value; got {peaks.max():.3g}. Scale them down."
                 )
             counts[start : start + ROWS] = np.count_nonzero(rows, axis=1)
-            with np.errstate(over="ignore"):  # of a length that is scaled to 1 nothing is needed
+            with np.errstate(over="ignore"):  # the length is not needed if vectors are scaled to 1
                 lengths[start : start + ROWS] = peaks[:, 0] * np.sqrt(((rows / _or_one(peaks)) ** 2).sum(1))
         return cls(vectors, lengths, counts, metric)
 
@@ -299,11 +299,11 @@ class VectorSpace:
         """Whether float32 holds the lengths, and 0 only for vectors of zeros."""
         if self.metric.unit:
             return True
-        return not len(self) or 1 / LONGEST < self.lengths.max() < LONGEST
+        return not len(self) or 1 / MAX_LENGTH < self.lengths.max() < MAX_LENGTH
 
     @cached_property
     def _single(self) -> "_Single | None":
-        """The vectors in float32; if they came so, no copy is made."""
+        """The vectors in float32; not copied if they were given in float32."""
         if not self._fits_single:
             return None
         given = self.vectors.dtype == np.float32
@@ -311,7 +311,7 @@ class VectorSpace:
             squares = np.square(self.lengths).astype(np.float32) if self.metric.squared else None
             return _Single(np.asarray(self.vectors, np.float32), None, squares)
         lengths = _or_one(self.lengths)
-        if given and lengths.min(initial=1) > 1 / LONGEST and lengths.max(initial=1) < LONGEST:
+        if given and lengths.min(initial=1) > 1 / MAX_LENGTH and lengths.max(initial=1) < MAX_LENGTH:
             return _Single(np.asarray(self.vectors), (1 / lengths).astype(np.float32), None)
         parts = (self.prepared(slice(start, start + ROWS)) for start in range(0, len(self), ROWS))
         whole = np.empty(self.vectors.shape, np.float32)
@@ -339,10 +339,10 @@ def _all(numbers: Any) -> Any:
 
 
 def _columns(own: NDArray[np.integer[Any]], numbers: Numbers) -> Numbers:
-    """Return the place of each number among `numbers`, which ascend; -1 where it is missing."""
-    places = np.searchsorted(numbers, own)
-    found = np.append(numbers, -1)[places] == own
-    return np.where(found, places, -1)
+    """Return the index of each number in `numbers`, which ascend; -1 where it is missing."""
+    indices = np.searchsorted(numbers, own)
+    found = np.append(numbers, -1)[indices] == own
+    return np.where(found, indices, -1)
 
 
 def _numbered(columns: NDArray[np.int32], numbers: Numbers) -> NDArray[np.int32]:

@@ -1,13 +1,13 @@
-"""weft: what an item's neighbors list, ranker by ranker and fused, as sparse rows; and exact search among them.
+"""Kernels of weft: expand the lists of items and queries into sparse rows, and search these rows exactly.
 
-A row has m + 1 fields side by side on one pattern of items: the fused one first, then one for each ranker. So one
-posting list leads to the rows that share an item in any field, and one pass over a row compares all fields.
+A row has m + 1 fields with a common sparsity pattern: the fused field first, then one for each ranker. So a posting
+list leads to the rows that share an item in any field, and one pass over a row compares all fields.
 
-Weights are whole numbers, in units of 1 / UNIT: two bytes each, and sums are exact, whatever their order. The fused
-field is kept divided by m, so that every weight is at most 1; a Jaccard similarity does not change with the scale.
+Weights are stored as integers in units of 1 / UNIT: they take two bytes each, and their sums are exact in any order.
+The fused field is stored divided by m, so that every weight is at most 1; scaling does not change a Jaccard similarity.
 
-Slots: the items of the current row are numbered from 1, and `slot[item]` is an item's number there, 0 for an item
-that is not in it. Entry 0 of every array by slot is neutral, so inner loops need no branch.
+Slots: the items of the current row are numbered from 1; `slot[item]` is the number of an item, 0 if it is not in the
+row. Element 0 of every array indexed by slot is neutral, so inner loops need no branch.
 """
 
 from math import exp, log
@@ -21,20 +21,22 @@ from rankloom._kernels.postings import largest_first
 from rankloom._kernels.search import LAST_MARK, SLACK, keep
 from rankloom._kernels.sorting import sort_ascending
 
-UNIT = 1 << 15  # the weight 1 in whole units; a power of 2, so that simple fractions do not fall between two units
-TIE_UNIT = 1 << 30  # weights are compared in steps of 1 / TIE_UNIT: what differs by rounding only is a tie
-LOW = (1 << 32) - 1  # the half of a key that orders equal weights
+UNIT = 1 << 15  # a weight of 1; a power of 2, so that simple fractions are exact
+TIE_UNIT = 1 << 30  # weights are compared in steps of 1 / TIE_UNIT, so that rounding errors do not break ties
+LOW = (1 << 32) - 1  # mask of the half of a key that breaks ties
 SHARPNESS = 20.0  # c of the score
-WORTH_UNIT = 1 << 24  # of bounds on the mean Jaccard, which are whole numbers: sums are exact in any order
+BOUND_UNIT = (
+    1 << 24
+)  # bounds on the mean Jaccard similarity are integers, in units of 1 / BOUND_UNIT: sums are exact in any order
 
 
 class Rows(NamedTuple):
-    """Expanded rows: CSR in one pattern, a column of weights for each field."""
+    """Expanded rows in CSR form, with a column of weights for each field."""
 
     ptr: np.ndarray
     items: np.ndarray
     weights: np.ndarray  # (entries, fields)
-    sizes: np.ndarray  # (rows, fields): what the weights of a row add up to
+    sizes: np.ndarray  # (rows, fields): the sum of the weights of a row
 
 
 class Postings(NamedTuple):
@@ -42,17 +44,17 @@ class Postings(NamedTuple):
 
     ptr: np.ndarray
     rows: np.ndarray
-    least: np.ndarray  # (items, fields): the smallest size of those rows
+    min_sizes: np.ndarray  # (items, fields): the smallest size of those rows
 
 
 @njit(cache=True, nogil=True)
 def own_first(start, stop, lists):
-    """Put item i first in list i, in place; where it is not listed, the last item of a full list gives way."""
+    """Move item i to the front of list i, in place; if it is not listed, a full list drops its last item."""
     for i in range(start, stop):
         held = np.int32(i)
-        for place in range(lists.shape[1]):
-            item = lists[i, place]
-            lists[i, place] = held
+        for p in range(lists.shape[1]):
+            item = lists[i, p]
+            lists[i, p] = held
             held = item
             if item == i or item < 0:
                 break
@@ -60,9 +62,9 @@ def own_first(start, stop, lists):
 
 @njit(cache=True, nogil=True)
 def add_list(ranked, factor, near, n, slot, members, total):
-    """Add `factor * near[p]` to the total of the item at each place p of a list; return how many slots there are."""
-    for place in range(np.uint64(ranked.size)):
-        item = ranked[place]
+    """Add `factor * near[p]` to the total of the item in each column p of a list; return the number of slots."""
+    for p in range(np.uint64(ranked.size)):
+        item = ranked[p]
         if item < 0:
             break
         a = slot[np.uint32(item)]
@@ -71,34 +73,34 @@ def add_list(ranked, factor, near, n, slot, members, total):
             n += np.uint64(1)
             a = np.uint32(n)
             slot[np.uint32(item)] = a
-        total[a] += factor * near[place]
+        total[a] += factor * near[p]
     return n
 
 
 @njit(cache=True, nogil=True)
 def expand_ranker(own, lists, near, skip, expand, n, slot, members, total):
-    """One ranker's field: the own list and those of its first items, to be divided by the sum of their weights."""
+    """Add up the weighted lists of a row and of its first items; return the number of slots and the divisor."""
     n = add_list(own, 1.0, near, n, slot, members, total)
     divisor = np.float64(1.0)
-    for place in range(skip, min(skip + expand - 1, own.size)):
-        item = own[place]
+    for p in range(skip, min(skip + expand - 1, own.size)):
+        item = own[p]
         if item < 0:
             break
-        n = add_list(lists[item], near[place], near, n, slot, members, total)
-        divisor += near[place]
+        n = add_list(lists[item], near[p], near, n, slot, members, total)
+        divisor += near[p]
     return n, divisor
 
 
 @njit(cache=True, nogil=True)
 def tie_key(weight, item, own, numbers):
-    """Return a whole number in the order of weights; among equals the item itself, then the smaller number."""
+    """Return an integer that sorts by weight; ties: the item itself, then the smaller number."""
     tie = LOW if item == own else LOW - 1 - np.int64(numbers[item])
     return np.int64(np.rint(weight * TIE_UNIT)) << 32 | tie
 
 
 @njit(cache=True, nogil=True)
 def largest_entries(weights, n, members, own, numbers, keys, picked):
-    """List the slots of the largest weights above 0, the item itself left out, in order; return how many."""
+    """Fill `picked` with the slots of the largest positive weights, except the item's own; return their number."""
     found = 0
     for a in range(1, n + 1):
         if weights[a] <= 0.0 or members[a - 1] == own:
@@ -119,7 +121,7 @@ def largest_entries(weights, n, members, own, numbers, keys, picked):
 
 @njit(cache=True, nogil=True)
 def expand_fused(own, lists, near, shares, own_item, numbers, n, slot, members, fused, keys, picked, total):
-    """The fused field: as a ranker's, of the weighted sum of the lists; its largest entries are expanded."""
+    """Expand the weighted sum of a row's lists by its largest entries, as `expand_ranker` does for one ranker."""
     for r in range(own.shape[0]):
         n = add_list(own[r], shares[r], near, n, slot, members, fused)
     found = largest_entries(fused, n, members, own_item, numbers, keys, picked)
@@ -138,12 +140,12 @@ def expand_fused(own, lists, near, shares, own_item, numbers, n, slot, members, 
 
 @njit(cache=True, nogil=True)
 def settle(n, divisor, width, own, numbers, members, keys, total):
-    """Divide a field by its divisor and keep its `width` largest entries; the others become 0."""
+    """Divide a field by its divisor and keep its `width` largest entries; set the others to 0."""
     found = 0
     scale = 1.0 / divisor
     for a in range(1, n + 1):
         total[a] *= scale
-        keys[a - 1] = 0  # below every other
+        keys[a - 1] = 0  # below all other keys
         if total[a] > 0.0:
             keys[a - 1] = tie_key(total[a], members[a - 1], own, numbers)
             found += 1
@@ -151,15 +153,15 @@ def settle(n, divisor, width, own, numbers, members, keys, total):
         return
     keys[n : 2 * n] = keys[:n]
     largest_first(keys[:n], n, width)
-    least = keys[:width].min()
+    smallest = keys[:width].min()
     for a in range(1, n + 1):
-        if keys[n + a - 1] < least:
+        if keys[n + a - 1] < smallest:
             total[a] = 0.0
 
 
 @njit(cache=True, nogil=True)
 def write_row(n, total, at, slot, members, items, weights, size):
-    """Write the entries left in any field, in whole units, and their sums; return where the next row begins."""
+    """Write the entries with a nonzero weight, as integers, and their sums; return where the next row starts."""
     size[:] = 0
     for a in range(1, n + 1):
         slot[members[a - 1]] = 0
@@ -177,9 +179,10 @@ def write_row(n, total, at, slot, members, items, weights, size):
 
 @njit(cache=True, nogil=True)
 def expand(start, stop, own, lists, inside, near, shares, numbers, expand, width, slot, ends, items, weights, sizes):
-    """Expanded rows of the lists `own[:, start:stop]`, one after the other; `ends` says where each one ends.
+    """Expand the lists `own[:, start:stop]` to consecutive rows; `ends` receives the end of each row.
 
-    `inside` says that list q is that of item q, which stands first in it. `slot` is scratch of zeros, left as it was.
+    `inside` is True if list q is that of item q, which is then first in it. `slot` is scratch of zeros, cleared before
+    returning.
     """
     m, _, length = own.shape
     room = m * length * (2 * expand - 1) + 1
@@ -206,39 +209,39 @@ def expand(start, stop, own, lists, inside, near, shares, numbers, expand, width
 
 
 @njit(cache=True, nogil=True)
-def least_sizes(post_ptr, post_rows, sizes, least):
-    """Fill in, for each item and field, the size of the smallest row that has the item."""
+def min_sizes(post_ptr, post_rows, sizes, smallest):
+    """Compute, for each item and field, the size of the smallest row that has the item."""
     fields = sizes.shape[1]
-    for item in range(least.shape[0]):
+    for item in range(smallest.shape[0]):
         for f in range(fields):
-            least[item, f] = LOW
+            smallest[item, f] = LOW
         for entry in range(post_ptr[item], post_ptr[item + 1]):
             for f in range(fields):
-                least[item, f] = min(least[item, f], sizes[post_rows[entry], f])
+                smallest[item, f] = min(smallest[item, f], sizes[post_rows[entry], f])
 
 
 @njit(cache=True, nogil=True)
-def lay_out(members, weights, slot, desk):
-    """Number the items of a query row in `slot` and put their weights on the desk, which is flat."""
+def lay_out(members, weights, slot, query):
+    """Number the items of a query in `slot`, and copy their weights to the flat array `query`, indexed by slot."""
     fields = weights.shape[1]
     for x in range(members.size):
         slot[members[x]] = x + 1
         for f in range(fields):
-            desk[(x + 1) * fields + f] = weights[x, f]
+            query[(x + 1) * fields + f] = weights[x, f]
 
 
 @njit(cache=True, nogil=True)
 def clear(members, slot):
-    """Make `slot` zeros again."""
+    """Reset `slot` to 0."""
     for item in members:
         slot[item] = 0
 
 
 @njit(cache=True, nogil=True)
-def plan(members, weights, size, parts, post_ptr, least, gain, walk, spare, worth, bound):
-    """Order the items for the walk; bound the mean Jaccard of a row that has none of those before each step.
+def plan(members, weights, size, parts, post_ptr, min_size, gain, walk, spare, max_gain, bound):
+    """Order the items for the scan, and bound the mean Jaccard similarity of rows that are new at each step.
 
-    `worth` bounds what each item can add to the mean Jaccard, in whole units of 1 / WORTH_UNIT, rounded up.
+    `max_gain` bounds what each item can add to the mean Jaccard similarity, in units of 1 / BOUND_UNIT, rounded up.
     """
     n = members.size
     fields = parts.size
@@ -247,7 +250,7 @@ def plan(members, weights, size, parts, post_ptr, least, gain, walk, spare, wort
         for f in range(fields):
             if size[f] > 0:
                 value += parts[f] * weights[x, f] / size[f]
-        worth[x] = np.uint32(np.int64(value * WORTH_UNIT) + 1)
+        max_gain[x] = np.uint32(np.int64(value * BOUND_UNIT) + 1)
         gain[x] = -value / (post_ptr[members[x] + 1] - post_ptr[members[x]] + 1)
     sort_ascending(gain, n, walk, spare)
     rest = np.zeros(fields, np.int64)
@@ -258,55 +261,55 @@ def plan(members, weights, size, parts, post_ptr, least, gain, walk, spare, wort
         total = ZERO
         for f in range(fields):
             rest[f] += weights[x, f]
-            smallest[f] = min(smallest[f], np.int64(least[members[x], f]))
+            smallest[f] = min(smallest[f], np.int64(min_size[members[x], f]))
             if rest[f] > 0:
                 total += parts[f] * rest[f] / (size[f] + max(smallest[f] - rest[f], 0))
         bound[step] = total
 
 
 @njit(cache=True, nogil=True)
-def common_four(first, last, field, fields, items, weights, slot, desk):
-    """What a row and the query have in common in four fields."""
+def common_four(first, last, field, fields, items, weights, slot, query):
+    """Return the common weight of a row and the query in four fields."""
     c0 = c1 = c2 = c3 = np.uint32(0)
     one = np.uint64(1)
     for entry in range(first, last):
         a = slot[items[entry]] * fields + field
         e = entry * fields + field
-        c0 = np.uint32(c0 + min(desk[a], np.uint32(weights[e])))
-        c1 = np.uint32(c1 + min(desk[a + one], np.uint32(weights[e + one])))
-        c2 = np.uint32(c2 + min(desk[a + one + one], np.uint32(weights[e + one + one])))
-        c3 = np.uint32(c3 + min(desk[a + one + one + one], np.uint32(weights[e + one + one + one])))
+        c0 = np.uint32(c0 + min(query[a], np.uint32(weights[e])))
+        c1 = np.uint32(c1 + min(query[a + one], np.uint32(weights[e + one])))
+        c2 = np.uint32(c2 + min(query[a + one + one], np.uint32(weights[e + one + one])))
+        c3 = np.uint32(c3 + min(query[a + one + one + one], np.uint32(weights[e + one + one + one])))
     return c0, c1, c2, c3
 
 
 @njit(cache=True, nogil=True)
-def common_one(first, last, field, fields, items, weights, slot, desk):
-    """What a row and the query have in common in one field."""
+def common_one(first, last, field, fields, items, weights, slot, query):
+    """Return the common weight of a row and the query in one field."""
     common = np.uint32(0)
     for entry in range(first, last):
-        mine = desk[slot[items[entry]] * fields + field]
+        mine = query[slot[items[entry]] * fields + field]
         common = np.uint32(common + min(mine, np.uint32(weights[entry * fields + field])))
     return common
 
 
 @njit(cache=True, nogil=True)
-def intersect(first, last, items, weights, slot, desk, common):
-    """What a row and the query have in common, field by field; weights and desk are flat."""
+def intersect(first, last, items, weights, slot, query, common):
+    """Compute the common weight of a row and the query in each field; `weights` and `query` are flat."""
     field = np.uint64(0)
     fields = np.uint64(common.size)
     while field + np.uint64(4) <= fields:
-        both = common_four(first, last, field, fields, items, weights, slot, desk)
+        both = common_four(first, last, field, fields, items, weights, slot, query)
         for c in both:
             common[field] = c
             field += np.uint64(1)
     while field < fields:
-        common[field] = common_one(first, last, field, fields, items, weights, slot, desk)
+        common[field] = common_one(first, last, field, fields, items, weights, slot, query)
         field += np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
 def jaccards(common, size, other, parts, similar):
-    """Fill in the Jaccard similarity of each field; return their mean, weighted as in the score."""
+    """Compute the Jaccard similarity of each field; return their mean, weighted as in the score."""
     mean = ZERO
     for f in range(common.size):
         similar[f] = 0.0
@@ -318,7 +321,7 @@ def jaccards(common, size, other, parts, similar):
 
 @njit(cache=True, nogil=True)
 def score(similar, parts):
-    """S of two rows from their Jaccard similarities."""
+    """Return S of two rows from their Jaccard similarities."""
     total = ZERO
     for f in range(similar.size):
         total += parts[f] * log(1.0 + SHARPNESS * similar[f])
@@ -327,26 +330,26 @@ def score(similar, parts):
 
 @njit(cache=True, nogil=True)
 def floor_of(sim):
-    """Return the smallest mean Jaccard that can have this score: the logarithm of a mean is above that of its parts."""
+    """Return the smallest mean Jaccard similarity that can have this score (Jensen: the logarithm is concave)."""
     return (exp(sim * SLACK * log(1.0 + SHARPNESS)) - 1.0) / SHARPNESS * SLACK
 
 
 @njit(cache=True, nogil=True)
-def compare(s, floor, rows, weights, size, parts, slot, desk, common, similar):
-    """Return the score of the query and row s; 0 if the mean Jaccard is below `floor`."""
+def compare(s, floor, rows, weights, size, parts, slot, query, common, similar):
+    """Return the score of the query and row s; 0 if the mean Jaccard similarity is below `floor`."""
     first = np.uint64(rows.ptr[s])
     last = np.uint64(rows.ptr[s + 1])
-    intersect(first, last, rows.items, weights, slot, desk, common)
+    intersect(first, last, rows.items, weights, slot, query, common)
     if jaccards(common, size, rows.sizes[s], parts, similar) < floor:
         return np.float32(0.0)
     return score(similar, parts)
 
 
 @njit(cache=True, nogil=True)
-def collect(members, walk, step, floor, bound, worth, postings, allowed, seen, mark, sums, candidates):
-    """Sum up what each row that was not compared yet can share at most with the query.
+def collect(members, walk, step, floor, bound, max_gain, postings, allowed, seen, mark, sums, candidates):
+    """Add up, for each row that was not compared yet, a bound on what it shares with the query.
 
-    Return the number of such rows, and what the items that were not walked could add to each of them.
+    Return the number of such rows, and what the items that were not scanned could still add to each of them.
     """
     n = 0
     while step < members.size and bound[step] >= floor:
@@ -358,11 +361,11 @@ def collect(members, walk, step, floor, bound, worth, postings, allowed, seen, m
             if sums[s] == 0:
                 candidates[n] = s
                 n += 1
-            sums[s] += worth[walk[step]]
+            sums[s] += max_gain[walk[step]]
         step += 1
     rest = np.int64(0)
     while step < members.size:
-        rest += worth[walk[step]]
+        rest += max_gain[walk[step]]
         step += 1
     return n, rest
 
@@ -371,25 +374,25 @@ def collect(members, walk, step, floor, bound, worth, postings, allowed, seen, m
 def search(
     start, stop, queries, into, asked, inside, rows, postings, numbers, parts, allowed, sums, slot, seen, out, out_sims
 ):
-    """Best answers of the rows `queries[start:stop]` of `asked`, written to rows `into[start:stop]` of `out`.
+    """Search with the rows `queries[start:stop]` of `asked`; write the results to rows `into[start:stop]` of `out`.
 
-    The rows of the first posting lists are compared at once, until there are enough for an answer. For the others,
-    what they can share with the query is summed up first; they are compared from the most promising on, as long as
-    that can beat the worst of the best.
+    The rows of the first posting lists are compared immediately, until there are enough results. For the other rows,
+    bounds on what they share with the query are added up first; they are then compared in descending order of their
+    bounds, as long as these can beat the last of the best results.
 
-    `parts` are the shares of the fields in the score, which sum to 1. `inside` is True if row q is that of item q.
-    Only rows that the mask `allowed` has are returned, all if it is empty. `sums` is scratch of zeros, cleared before
+    `parts` holds the weight of each field in the score; they sum to 1. `inside` is True if row q is that of item q.
+    Only rows in the mask `allowed` are returned, all if it is empty. `sums` is scratch of zeros, cleared before
     returning; `slot` and `seen` are scratch, reused between calls.
     """
     room = 1
     for q in queries[start:stop]:
         room = max(room, asked.ptr[q + 1] - asked.ptr[q] + 1)
     fields = parts.size
-    desk = np.zeros(room * fields, np.uint32)
+    query = np.zeros(room * fields, np.uint32)
     gain = np.empty(room, np.float64)
     walk = np.empty(room, np.int64)
     spare = np.empty(room, np.int64)
-    worth = np.empty(room, np.uint32)
+    max_gain = np.empty(room, np.uint32)
     bound = np.empty(room, np.float64)
     common = np.empty(fields, np.uint32)
     similar = np.empty(fields, np.float64)
@@ -403,11 +406,12 @@ def search(
         here = slice(asked.ptr[q], asked.ptr[q + 1])
         members = asked.items[here]
         size = asked.sizes[q]
-        lay_out(members, asked.weights[here], slot, desk)
-        plan(members, asked.weights[here], size, parts, postings.ptr, postings.least, gain, walk, spare, worth, bound)
+        own_weights = asked.weights[here]
+        lay_out(members, own_weights, slot, query)
+        plan(members, own_weights, size, parts, postings.ptr, postings.min_sizes, gain, walk, spare, max_gain, bound)
         if seen[-1] == LAST_MARK:
             seen[:] = 0
-        seen[-1] += 1  # a mark of its own for each query, so that nothing need be cleared
+        seen[-1] += 1  # a new mark for each query, so that nothing has to be cleared
         mark = seen[-1]
         found = 0
         floor = 0.0
@@ -421,29 +425,29 @@ def search(
                 seen[s] = mark
                 if allowed.size > 0 and not allowed[s]:
                     continue
-                sim = compare(s, floor, rows, weights, size, parts, slot, desk, common, similar)
+                sim = compare(s, floor, rows, weights, size, parts, slot, query, common, similar)
                 if sim > 0.0:
                     found = keep(s, sim, found, own, numbers, best, sims)
                     if found == best.size:
                         floor = floor_of(sims[found - 1])
             step += 1
-        n, rest = collect(members, walk, step, floor, bound, worth, postings, allowed, seen, mark, sums, candidates)
-        level = np.int64(WORTH_UNIT)
+        n, rest = collect(members, walk, step, floor, bound, max_gain, postings, allowed, seen, mark, sums, candidates)
+        level = np.int64(BOUND_UNIT)
         while n > 0:
             level //= 2
-            limit = max(np.int64(floor * WORTH_UNIT), level)  # the most promising first: they raise the floor
+            limit = max(np.int64(floor * BOUND_UNIT), level)  # the most promising first: they raise the floor
             left = 0
             for at in range(n):
                 s = candidates[at]
                 reach = sums[s] + rest
                 if reach >= limit:
                     sums[s] = 0
-                    sim = compare(s, floor, rows, weights, size, parts, slot, desk, common, similar)
+                    sim = compare(s, floor, rows, weights, size, parts, slot, query, common, similar)
                     if sim > 0.0:
                         found = keep(s, sim, found, own, numbers, best, sims)
                         if found == best.size:
                             floor = floor_of(sims[found - 1])
-                elif reach < np.int64(floor * WORTH_UNIT):
+                elif reach < np.int64(floor * BOUND_UNIT):
                     sums[s] = 0
                 else:
                     candidates[left] = s
@@ -457,7 +461,7 @@ def search(
 
 @njit(cache=True, nogil=True)
 def contributions(asked, q, rows, s, parts, slot, shared, shares):
-    """Part of each shared item in each field's term of S(q, s); they add up to S. Return how many items are shared."""
+    """Compute the contribution of each shared item, by field, to S(q, s); return the number of shared items."""
     first = asked.ptr[q]
     members = asked.items[first : asked.ptr[q + 1]]
     for x in range(members.size):
@@ -471,10 +475,10 @@ def contributions(asked, q, rows, s, parts, slot, shared, shares):
             continue
         any_field = False
         for f in range(fields):
-            least = min(asked.weights[first + a - 1, f], rows.weights[entry, f])
-            common[f] += least
-            shares[n, f] = least
-            any_field |= least > 0
+            smaller = min(asked.weights[first + a - 1, f], rows.weights[entry, f])
+            common[f] += smaller
+            shares[n, f] = smaller
+            any_field |= smaller > 0
         shared[n] = rows.items[entry]
         n += any_field
     clear(members, slot)
@@ -488,18 +492,18 @@ def contributions(asked, q, rows, s, parts, slot, shared, shares):
 
 
 @njit(cache=True, nogil=True)
-def rank_overlaps(start, stop, lists, others, tail, place, out):
-    """RBO of row i of `lists` and row i of `others`, for rows start to stop; `place` is scratch of zeros, left so."""
+def rank_overlaps(start, stop, lists, others, tail, position, out):
+    """Compute the rank-biased overlap of each row in both tables; `position` is scratch of zeros, cleared again."""
     depth = min(tail.size, lists.shape[1])
     for i in range(start, stop):
         for p in range(depth):
             if lists[i, p] >= 0:
-                place[lists[i, p]] = p + 1
+                position[lists[i, p]] = p + 1
         total = ZERO
         for p in range(min(tail.size, others.shape[1])):
-            if others[i, p] >= 0 and place[others[i, p]] > 0:
-                total += tail[max(p, np.int64(place[others[i, p]]) - 1)]
+            if others[i, p] >= 0 and position[others[i, p]] > 0:
+                total += tail[max(p, np.int64(position[others[i, p]]) - 1)]
         for p in range(depth):
             if lists[i, p] >= 0:
-                place[lists[i, p]] = 0
+                position[lists[i, p]] = 0
         out[i] = total

@@ -52,8 +52,8 @@ def qalf(
 
     Notes
     -----
-    A constant curve, such as that of a single item, is 1 throughout: area 1, the smallest weight. That the product is
-    over the scores scaled before the subtraction is our interpretation.
+    A constant curve, such as that of a single item, is 1 throughout: area 1, the smallest weight. It is our
+    interpretation that the product uses the scores as scaled before the subtraction.
 
     References
     ----------
@@ -74,7 +74,7 @@ def qalf(
     check_between(0, 1, floor=floor)
     share = np.array(checked_weights(weights, len(ranks)))
     if references is not None and (not isinstance(references, Sequence) or len(references) != len(ranks)):
-        raise InputError(f"references must be a list of one array for each of the {len(ranks)} rankers.")
+        raise InputError(f"references must be a list with one array for each of the {len(ranks)} rankers.")
     heads = [_head(r, depth) for r in ranks]
     known = None
     if references is not None:

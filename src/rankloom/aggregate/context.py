@@ -33,7 +33,7 @@ def sca(
     combine: str = "memberships",
     weights: Sequence[float] | None = None,
 ) -> Ranks:
-    r"""Sparse contextual activation: items by how much their neighborhoods overlap with the query's.
+    r"""Sparse contextual activation: ranks items by how much their neighborhoods overlap with the query's.
 
     A whole-collection method. Every item i is a sparse vector: :math:`F_i(j)` for j among its first `neighbors`, itself
     included, 0 elsewhere. :math:`F_i` is then replaced by the mean of F over the first `expansion` items of its list,
@@ -63,8 +63,8 @@ def sca(
 
     Notes
     -----
-    The formula is from memory of the article. An item that is not first in its own list is moved there; an item
-    without any list gets an empty answer.
+    The formula was written from memory, without the article at hand. An item that is not first in its own list is moved
+    there; an item without a list gets an empty result.
 
     References
     ----------
@@ -137,18 +137,18 @@ def crossdiffusion(
     affinities.
 
     The article uses full matrices. Here each row keeps its `depth` largest entries after each round (ties by item
-    number), which is exact if `depth` is at least the size of the collection and needs memory for m x n x `depth`
-    entries, never n x n.
+    number), which is exact if `depth` is at least the size of the collection, and stores m x n x `depth` entries, never
+    n x n.
 
     Parameters
     ----------
     neighbors : int
         10 is our choice.
     depth : int
-        Number of entries in a row; our choice, the article keeps all.
+        Number of entries per row; our choice, the article keeps all.
     iterations : int
-        5 is our choice. The article uses about 20, from memory; on handwritten digits the affinities have spread too
-        far by then (NDCG@10 of three rankers on 300 items: 0.827, against 0.913).
+        5 is our choice. The article uses about 20, as far as we remember; on handwritten digits the affinities have
+        spread too far by then (NDCG@10 of three rankers on 300 items: 0.827, against 0.913).
     eta : float
         1 is our choice.
     activation : {"rank", "scores"}
@@ -159,9 +159,9 @@ def crossdiffusion(
 
     Notes
     -----
-    The formula is from memory of the article. An item that is not first in its own list is moved there; an item
-    without any list gets an empty answer. Ties (in float32) are in the order of the rankers' rows, then by item
-    number.
+    The formula was written from memory, without the article at hand. An item that is not first in its own list is moved
+    there; an item without a list gets an empty result. Ties (in float32) are in the order of the rankers' rows, then by
+    item number.
 
     References
     ----------

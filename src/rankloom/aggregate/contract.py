@@ -13,13 +13,13 @@ N_ITEMS = 9
 
 
 def check_method(name: str) -> None:
-    """Check that a registered method keeps the contract of `fuse`; raise AssertionError for the first violation.
+    """Check that a registered method meets the contract of `fuse`; raise AssertionError for the first violation.
 
-    The method runs with its defaults on small ranks: with and without scores, of different depths, with empty lists
-    and with a single ranker. The result must be valid ranks with the same query and item ids and at most k answers,
-    the same bits each time, and for a smaller k the head of the same lists. A method that needs scores may raise
-    `InputError` for ranks without. A method that needs "queries" returns listed items only, and the list of a query
-    does not depend on other queries. Every option is keyword-only and has a default.
+    The method runs with its defaults on small ranks: with and without scores, of different depths, with empty lists and
+    with a single ranker. The result must be valid ranks with the same query and item ids and at most k answers, the
+    same bits each time, and for a smaller k the head of the same lists. A method that needs scores may raise
+    `InputError` for ranks without scores. A method that needs "queries" returns listed items only, and the list of a
+    query does not depend on other queries. Every option is keyword-only and has a default.
 
     Examples
     --------

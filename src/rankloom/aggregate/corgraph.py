@@ -50,9 +50,9 @@ def corgraph(
 
     .. math:: F(i, j) = \prod_r \left( 1 + \max(D_r(i, j)^{e_i}, D_r(j, i)^{e_j}) \right)
 
-    and lists are sorted by F, which then replaces D. Row i leads to item j of its list if :math:`C(i, j) \ge t`, where
-    2 C - 1 is Pearson's correlation of D(i, ·) and D(j, ·) over the first K items of both. For each threshold
-    t = `start`, `start` + `step`, ... below 1, with out(i) the items that i leads to and i itself,
+    and lists are sorted by F, which then replaces D. Row i has an edge to item j of its list if :math:`C(i, j) \ge t`,
+    where 2 C - 1 is Pearson's correlation of D(i, ·) and D(j, ·) over the first K items of both. For each threshold t =
+    `start`, `start` + `step`, ... below 1, with out(i) the items that i has edges to and i itself,
 
     .. math:: W(a, b) \mathrel{+}= t
 

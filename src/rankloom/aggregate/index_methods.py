@@ -13,9 +13,9 @@ from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.ranks import Ranks
 
-#: (index, ranks, k, whether the ranks are of external queries, options of its own) -> answers
+#: (index, ranks, k, whether the ranks are those of external queries, its own options) -> answers
 Answer = Callable[..., Ranks]
-NOT_OPTIONS = ("ranks", "keep_scores", "threads", "progress")  # parameters of `build` that are not method options
+NOT_OPTIONS = ("ranks", "keep_scores", "threads", "progress")  # parameters of `build` that the methods do not have
 
 
 def register_index_method(name: str, index: type[FusionIndex | WeftIndex]) -> Callable[[Answer], Callable[..., Ranks]]:
@@ -45,7 +45,7 @@ def register_index_method(name: str, index: type[FusionIndex | WeftIndex]) -> Ca
 
 @register_index_method("fg", FusionIndex)
 def fg(index: FusionIndex, ranks: Sequence[Ranks], k: int, external: bool, *, virtual: bool | None = None) -> Ranks:
-    """Fusion graphs: items by the similarity of their graph to the query's.
+    """Fusion graphs: ranks items by the similarity of their graph to the query's.
 
     A whole-collection method: it needs the lists of the items themselves, each item as a query.
 
@@ -70,14 +70,14 @@ def fg(index: FusionIndex, ranks: Sequence[Ranks], k: int, external: bool, *, vi
 
 @register_index_method("weft", WeftIndex)
 def weft(index: WeftIndex, ranks: Sequence[Ranks], k: int, external: bool, *, virtual: bool | None = None) -> Ranks:
-    r"""Weft: items whose neighbors list what the query's neighbors list, ranker by ranker.
+    r"""Weft: ranks items by how much their neighbors' lists have in common with the query's, ranker by ranker.
 
     .. math:: S(q, a) = \Big[ \ln(1 + c J(X_w[q], X_w[a])) + \sum_r w_r \ln(1 + c J(X_r[q], X_r[a])) \Big]
         \Big/ 2 \ln(1 + c)
 
     with X the rows that `WeftIndex` describes, J their weighted Jaccard similarity and c = 20. Like fusion graphs it
-    describes an item by its neighbors, but without a hard cut at 10, and it keeps the query's own lists. It needs no
-    labels, and has one set of defaults for every collection.
+    describes an item by its neighbors, but without a hard cutoff at 10, and it retains the query's own lists. It needs
+    no labels, and its defaults are the same for every collection.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ def vote(
     share: float = 0.2,
     virtual: bool | None = None,
 ) -> Ranks:
-    r"""Vote: CombSUM of the rankers' lists and of weft's list, with a fifth of the total weight.
+    r"""Vote: CombSUM of the rankers' lists and weft's list, which gets a fifth of the total weight.
 
     .. math:: V(a) = \sum_r s_r(a) + \frac{m\,\sigma}{1 - \sigma}\, s_{weft}(a)
 
-    over the first 100 of each list, with min-max normalized scores s, m rankers and weft's share :math:`\sigma` = 0.2;
-    positions replace all scores if a ranker has none. Intended for text queries over documents.
+    over the first 100 items of each list, with min-max normalized scores s, m rankers and weft's share :math:`\sigma` =
+    0.2; positions replace all scores if a ranker has none. Intended for text queries over documents.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def kemeny(
     seed : int, optional
         Seed of the restarts; 0 by default. An error without restarts.
     absent : {"left_out", "last"}
-        As in `condorcet`; ``left_out`` is nearest to the paper's figures.
+        As in `condorcet`; ``left_out`` is closest to the paper's figures.
     depth, weights
         As in `rrf`. The time of the search grows with the cube of the number of items: set a depth for long lists.
 
@@ -98,7 +98,7 @@ def kemeny_cost(
     Parameters
     ----------
     ranks : sequence of Ranks
-        One for each ranker, with one numbering of items and the same number of rows (see `align`).
+        One for each ranker, with the same numbering of items and the same number of rows (see `align`).
     fused : Ranks
         The orders, by any method.
     absent, depth, weights
@@ -138,7 +138,7 @@ def _kemeny(
 
 
 def _exact_orders(margin: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the best order for each matrix of margins, all of one size; the first of several."""
+    """Return the best order for each matrix of margins, all of the same size; the first of several."""
     n, size = margin.shape[:2]
     step = max(1, PAIRS // (max(size, 1) << size))
     return np.concatenate([_best_of_subsets(margin[start : start + step]) for start in range(0, n, step)])

@@ -1,4 +1,4 @@
-"""Collection ranks as arrays for the kernels, and back: helpers of the whole-collection methods."""
+"""Collection ranks as arrays for the kernels, and back: helpers for the whole-collection methods."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def check_collection(ranks: Sequence[Ranks], method: str) -> int:
                 f"{r.n_queries} rows and {r.n_items} items. It cannot answer external queries."
             )
     if len({r.n_items for r in ranks}) != 1:
-        raise InputError("Give at least one Ranks, all of one collection; use rankloom.align to match them by id.")
+        raise InputError("Give at least one Ranks, all of the same collection; use rankloom.align to match them by id.")
     return ranks[0].n_items
 
 
@@ -61,7 +61,7 @@ def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.f
 
 
 def stack_own_first(ranks: Sequence[Ranks], depth: int, n_items: int) -> NDArray[np.int32]:
-    """Return the lists of `own_first` as one array of shape (rankers, n_items, longest); no rankers are allowed."""
+    """Return the lists of `own_first` as one array of shape (rankers, n_items, longest); `ranks` may be empty."""
     return stack_lists([own_first(r, depth)[0] for r in ranks]) if ranks else np.empty((0, n_items, 0), np.int32)
 
 

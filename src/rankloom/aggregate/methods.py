@@ -129,7 +129,7 @@ def fuse(
     Parameters
     ----------
     ranks : sequence of Ranks, or {name: Ranks}
-        One for each ranker. Ranks with ids are matched by id; others must share one numbering of the items. Lists may
+        One for each ranker. Ranks with ids are matched by id; others must have the same numbering of items. Lists may
         be given as dicts, as `Ranks.from_dict` takes them.
     method : str
         A name in `METHODS`, optionally with options: ``rrf(constant=20)``.
@@ -139,8 +139,8 @@ def fuse(
         For methods such as fg that need the whole collection to answer external queries (`Method.answers_external`):
         the lists of the items, one Ranks for each ranker in the same order. `ranks` are then the lists of the queries.
     missing : {"error", "drop", "empty"}, optional
-        What to do with a query that some ranker has no list for; an error by default. Does not apply to the items of
-        a collection: an item without a list has an empty one.
+        What to do with a query that some ranker has no list for; an error by default. It does not apply to the items of
+        a collection: an item without a list gets an empty one.
     threads, progress
         As in `FusionIndex.build`.
     **options

@@ -22,7 +22,7 @@ def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int) ->
     Parameters
     ----------
     lists, levels : sequences of arrays of shape (n, width)
-        Items, and the highest level at which the row leads to each.
+        Items, and the highest level at which the row has an edge to each.
     """
     from rankloom._kernels import nested as kernels
     from rankloom._kernels.lists import transposed
@@ -52,7 +52,7 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int) -> Components:
     """Return the strongly connected components of each of m rankers at every level."""
     from rankloom._kernels import nested as kernels
 
-    place = np.empty((m, n), np.int32)  # in an order in which every component is contiguous
+    offset = np.empty((m, n), np.int32)  # index in an order that keeps every component contiguous
     starts = np.empty((m, n, n_levels), np.int32)
     stops = np.empty((m, n, n_levels), np.int32)
     members = np.empty((m, n_levels, n), np.int32)
@@ -64,16 +64,16 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int) -> Components:
             kernels.strong_components(start, stop, ptr, groups.items, groups.levels, labels)
 
         run_rows(join, n_levels, "Joining components", min_block=1)
-        order = np.lexsort(labels[::-1])  # by the largest components first
-        place[r, order] = np.arange(n)
+        order = np.lexsort(labels[::-1])  # largest components first
+        offset[r, order] = np.arange(n)
         kernels.component_ranges(0, n_levels, order, labels, starts[r], stops[r])
-        members[r] = _members(place[r], starts[r], np.arange(n))
-    return kernels.Components(*(frozen(array) for array in (place, starts, stops, members)))
+        members[r] = _members(offset[r], starts[r], np.arange(n))
+    return kernels.Components(*(frozen(array) for array in (offset, starts, stops, members)))
 
 
-def _members(place: Array, starts: Array, sequence: Array) -> Array:
+def _members(offset: Array, starts: Array, sequence: Array) -> Array:
     """Return the items of `sequence` grouped by component, at every level, in their order within a component."""
-    components = starts[place[sequence]]  # the start of a component identifies it
+    components = starts[offset[sequence]]  # the start of a component identifies it
     return np.stack([sequence[np.argsort(own, kind="stable")] for own in components.T]).astype(np.int32)
 
 
@@ -120,8 +120,8 @@ def divided(groups: Groups, components: Components, weight: Array) -> tuple[Arra
     """Return the column sums of W, and the components with members by ascending sum; for one ranker."""
     from rankloom._kernels import nested as kernels
 
-    place, starts, stops = components.offset[0], components.starts[0], components.stops[0]
-    column = np.zeros(len(place))
-    kernels.column_sums(groups, weight, frozen(np.cumsum(weight)), place, starts, stops, column)
-    members = _members(place, starts, np.argsort(column, kind="stable"))
+    offset, starts, stops = components.offset[0], components.starts[0], components.stops[0]
+    column = np.zeros(len(offset))
+    kernels.column_sums(groups, weight, frozen(np.cumsum(weight)), offset, starts, stops, column)
+    members = _members(offset, starts, np.argsort(column, kind="stable"))
     return frozen(column), components._replace(members=frozen(members[None]))

@@ -29,7 +29,7 @@ def condorcet(
     depth: int | None = None,
     weights: Sequence[float] | None = None,
 ) -> Ranks:
-    r"""Condorcet: items by the number of others they beat in pairwise comparisons.
+    r"""Condorcet: ranks items by how many others they beat in pairwise comparisons.
 
     .. math:: \mathrm{wins}(d) = |\{e : \sum_{r:\, d \text{ before } e} w_r > \sum_{r:\, e \text{ before } d} w_r\}|
 
@@ -121,8 +121,8 @@ def margins(
 def ends(row: NDArray[Any], real: NDArray[np.bool_], absent: Absent) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return two copies of a ranker's positions: a comes before b if a's in the first is below b's in the second.
 
-    Absent items are far away in the first, so before none. In the second they are at 0, so after none, or far away
-    too.
+    Absent items are at infinity in the first, so they come before none. In the second they are at 0, so they come after
+    none, or at infinity too.
     """
     far = np.iinfo(row.dtype).max
     early = np.where(row == 0, far, row)

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 
-CELLS = 1 << 18  # list cells in a block of queries, few enough for the processor's cache
+CELLS = 1 << 18  # list cells in a block of queries, few enough for the CPU cache
 MAX_SCORE = float(np.finfo(np.float32).max)
 MAX_WEIGHT = 1e30  # of a ranker, so that sums and products stay finite
 
@@ -76,7 +76,7 @@ class Pool:
 
 
 def lay_out(ranks: list[Ranks]) -> Pool:
-    """Return the pools of all rows; the ranks share one numbering of items and have the same number of rows."""
+    """Return the pools of all rows; the ranks have the same numbering of items and the same number of rows."""
     listed = np.concatenate([r.items for r in ranks], axis=1)
     rows, total = listed.shape
     entries, starts = _grouped(listed, ranks[0].n_items)
@@ -118,7 +118,7 @@ def fuse_pools(
     Parameters
     ----------
     ranks : sequence of Ranks
-        With one numbering of items and the same number of rows.
+        With the same numbering of items and the same number of rows.
     score : callable
         From a Pool to a float64 array of the shape of its `items`; values at padding do not matter.
     depth : int, optional

@@ -54,7 +54,7 @@ def queryrankfusion(
     ties: str = "seen",
     weights: Sequence[float] | None = None,
 ) -> Ranks:
-    r"""Query-specific rank fusion: a graph around each query, its vertices by weight or by PageRank.
+    r"""Query-specific rank fusion: a graph around each query, with vertices ranked by weight or PageRank.
 
     A whole-collection method. :math:`N(i)` is i and the first `neighbors` - 1 others of its list. Each ranker grows a
     graph around the query q; the result is the union of these graphs, with weights summed.
@@ -111,8 +111,8 @@ def queryrankfusion(
 
     Notes
     -----
-    An item that is not first in its own list is moved there; an item without any list gets an empty answer.
-    The article's version and its values are from memory of the article.
+    An item that is not first in its own list is moved there; an item without a list gets an empty result. The article's
+    version and its values were written from memory, without the article at hand.
 
     References
     ----------
@@ -165,7 +165,7 @@ def queryrankfusion(
 
 
 def _own_options(version: str, solver: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of this version and solver, checked; raise InputError for options of others."""
+    """Return the options of this version and solver, checked; raise InputError for options of another one."""
     check_choice("version", version, ("released", "article"))
     check_choice("solver", solver, ("density", "pagerank"))
     known_options = OWN_OPTIONS[version, solver]

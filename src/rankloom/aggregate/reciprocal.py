@@ -22,11 +22,11 @@ def helloneighbor(
     depth: int = 100,
     weights: Sequence[float] | None = None,
 ) -> Ranks:
-    r"""Hello neighbor: the query's reciprocal neighbors first, by their similarity to each other.
+    r"""Hello neighbor: puts the query's reciprocal neighbors first, ranked by similarity to each other.
 
     A whole-collection method. :math:`R(i, k)` are the items among the first k of i's list, itself included, that have i
     among their first k. The close set C of a query starts as :math:`R(q, k)` with k = `neighbors`; for each member c,
-    :math:`R(c, k/2)` joins when at least the share `overlap` of it is in :math:`R(q, k)`. With
+    :math:`R(c, k/2)` joins if at least the share `overlap` of it is in :math:`R(q, k)`. With
     :math:`s(y, x)` = 1 - (p - 1) / `depth` for x at position p of y's list, 0 beyond, the score is
 
     .. math:: 1 + \frac{1}{|C|} \sum_{y \in C} s(y, x) \text{ for } x \in C, \qquad s(q, x) \text{ for other } x
@@ -47,9 +47,9 @@ def helloneighbor(
 
     Notes
     -----
-    The set grows as in the article, from memory. The article's two distances need bag-of-words vectors: similarity by
-    position and the average over rankers are our choice. An item that is not first in its own list is moved there; an
-    item without any list gets an empty answer.
+    How the set grows was written from memory, without the article at hand. The article's two distances need
+    bag-of-words vectors: similarity by position and the average over rankers are our choice. An item that is not first
+    in its own list is moved there; an item without a list gets an empty result.
 
     References
     ----------

@@ -101,7 +101,7 @@ def recknngraphccs(
     items, scores = np.empty((n, 0), np.int32), np.empty((n, 0))
     for left in range(iterations, 0, -1):
         heads = [_repositioned(one, depth or 4 * neighbors, backward_from) for one in lists]
-        tops = [padded(one, neighbors) for one in heads]  # so that levels mean the same for short lists
+        tops = [padded(one, neighbors) for one in heads]  # so that levels have the same meaning in short lists
         groups = groups_of(tops, [_levels(top) for top in tops], neighbors)
         components = components_of(groups, len(tops), n, neighbors)
         answer = min(k, n) if left == 1 else width

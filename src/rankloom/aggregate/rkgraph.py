@@ -32,7 +32,7 @@ def rkgraph(
     depth: int = 700,
     pool: str = "union",
 ) -> Ranks:
-    r"""RkGraph: items that share the top of many lists.
+    r"""RkGraph: connects items that share the top of many lists.
 
     Lists are first sorted by forward plus backward position, :math:`\rho_i(j) + \rho_j(i)` (one more than the longest
     list if absent), and the item itself is swapped into the first position. A round then computes the rank-biased
@@ -54,7 +54,7 @@ def rkgraph(
     neighbors : int
         K, the neighborhood size.
     iterations : int
-        Number of rounds, not counting the separate round of each of several rankers.
+        Number of rounds, not counting the separate first round of each of several rankers.
     persistence : float
         p, between 0 and 1: how much deeper positions count in the overlap.
     depth : int
@@ -71,7 +71,7 @@ def rkgraph(
     Notes
     -----
     With ``pool="last"``, lists on digits are identical to those of the authors' UDLF (which also compares distances in
-    float32). The figures of the fusion-graph article were probably made this way: there the result follows the last
+    float32). The figures in the fusion-graph article were probably obtained this way: the results there follow the last
     ranker.
 
     References

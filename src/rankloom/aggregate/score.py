@@ -144,7 +144,7 @@ def combmed(
     depth: int | None = None,
     weights: Sequence[float] | None = None,
 ) -> Ranks:
-    r"""CombMED: the middle of the normalized scores.
+    r"""CombMED: the mean or the median of the normalized scores.
 
     .. math:: \mathrm{CombMED}(d) = \sum_r w_r\, s_r(d) \,/ \sum_r w_r
         \quad\text{or}\quad \operatorname{median}_r s_r(d)
@@ -154,9 +154,9 @@ def combmed(
     Parameters
     ----------
     mode : {"mean", "median"}
-        ``mean``: over all rankers that have a list for the query, 0 where d is not listed. This is CombSUM on
-        another scale, and gave the paper's figures. ``median``: the original, over the rankers that list d
-        (the mean of the middle two for an even number).
+        ``mean``: over all rankers that have a list for the query, 0 where d is not listed. This is CombSUM on a
+        different scale, and gave the paper's figures. ``median``: the original, over the rankers that list d (the mean
+        of the middle two for an even number).
     normalization, constant, depth, weights
         As in `combsum`; the median takes no weights.
 
@@ -199,9 +199,9 @@ def combmnz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
 
     .. math:: \mathrm{CombMNZ}(d) = c(d) \sum_r w_r\, s_r(d)
 
-    over the rankers r that list d, c(d) of them, not weighted (a score of 0 counts as listed). Meant for values of
-    at least 0: a negative sum, possible with `z_score`, gets worse with every further list. Options, tie-breaking
-    and reference are those of `combsum`.
+    over the rankers r that list d; c(d) is their number, without weights (a score of 0 counts as listed). Intended for
+    nonnegative values: a negative sum, possible with `z_score`, gets worse with every further list. Options,
+    tie-breaking and reference are those of `combsum`.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def rlsim(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.fl
 
     .. math:: \mathrm{RLSim}(d) = \prod_r s_r(d)^{w_r}
 
-    over the rankers r that list d. An item is not penalized for missing from a list, so items of many lists sink, as
+    over the rankers r that list d. An item is not penalized for missing from a list, so items in many lists sink, as
     they do in the paper's figures. This is not the RL-Sim of 2013, which compares whole ranked lists. Options and
     tie-breaking are those of `combsum`; negative values are an error.
 
@@ -244,7 +244,7 @@ def _counting(weights: Sequence[float]) -> list[float]:
 
 
 def _normalizer(name: str, constant: float | None) -> Callable[[Pool], Normalized]:
-    """Return the function that normalizes the lists of a pool; raise InputError for an option that it lacks."""
+    """Return the function that normalizes the lists of a pool; raise InputError for an option it does not have."""
     function = NORMALIZATIONS[name]
     known = inspect.signature(function).parameters
     settings = {} if constant is None else {"constant": constant}

@@ -1,4 +1,4 @@
-"""The command line: files in, files out; bad input is one sentence and exit code 1."""
+"""The command line: files in, files out; bad input prints one sentence and exits with code 1."""
 
 import sys
 

@@ -19,13 +19,13 @@ def add(
     documents: Annotated[
         str,
         typer.Argument(
-            metavar="DOCUMENTS", help="Documents, in any form that 'rankloom build' takes.", show_default=False
+            metavar="DOCUMENTS", help="Documents, in any form that 'rankloom build' accepts.", show_default=False
         ),
     ],
     refit: Annotated[
         bool,
         typer.Option(
-            "--refit", help="Fit the text rankers again to all documents: new vocabulary, new document frequencies."
+            "--refit", help="Refit the text rankers to all documents: new vocabulary, new document frequencies."
         ),
     ] = False,
     plugin: cli.Plugin = None,

@@ -26,7 +26,7 @@ ASCII_SYMBOLS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
 
 
 def either(names: Iterable[str]) -> str:
-    """Return names as in: a, b or c."""
+    """Return names joined as in: a, b or c."""
     *first, last = names
     return f"{', '.join(first)} or {last}" if first else last
 
@@ -105,7 +105,7 @@ Runs = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default from the file names."),
+    typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default inferred from the file names."),
 ]
 Duplicates = Annotated[
     str,
@@ -115,7 +115,7 @@ Duplicates = Annotated[
     ),
 ]
 K = Annotated[int, typer.Option("-k", min=1, help="Number of results for each query.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; all by default.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; by default one for each core.")]
 Output = Annotated[
     Path, typer.Option("-o", "--output", help="File or folder to write.", show_default=False, readable=False)
 ]

@@ -1,4 +1,4 @@
-"""`rankloom build`: make a searcher of documents."""
+"""`rankloom build`: build a searcher from documents."""
 
 from pathlib import Path
 from typing import Annotated

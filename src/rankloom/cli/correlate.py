@@ -8,17 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from rankloom.cli.app import Duplicates, Format, Plugin, app, print_table, progress_bars, read_all
-from rankloom.cli.judgments import AsJson, Depth, Kind, RunsToJudge, run_names
+from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
 
 
 @app.command()
 def correlate(
-    runs: RunsToJudge,
+    runs: EvaluatedRuns,
     kind: Kind = "jaccard",
     depth: Depth = 10,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Draw a heat map to this SVG file.", show_default=False, readable=False),
+        typer.Option("-o", "--output", help="Write a heat map to this SVG file.", show_default=False, readable=False),
     ] = None,
     as_json: AsJson = False,
     format: Format = None,

@@ -45,7 +45,7 @@ def demo(
     """Rank the bundled emoji, compare fusion methods, and serve the page.
 
     The first run ranks 1616 images with names and keywords; the next one uses the cache and starts in seconds.
-    If the port is in use, another one is taken.
+    If the port is in use, another one is chosen.
 
     Examples:
 
@@ -66,7 +66,7 @@ def demo(
         columns = _columns(ranking, opened, progress)
     typer.echo(f"{ranking.collection.about}; each one a query, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], list(_rows(columns)))
-    typer.echo(f"▲ {OURS} is better than this, ▼ worse, • no difference (paired t-test, 99 %); FG: L = {CUTOFF}.")
+    typer.echo(f"▲ {OURS} is better than this, ▼ worse, • no difference (paired t-test, 99 %); FG at cutoff {CUTOFF}.")
     typer.echo(_verdict(columns) + "\n")
     if serving:
         _serve(ranking, opened, host, port)
@@ -106,10 +106,10 @@ def _verdict(columns: Columns) -> str:
     selection, values = next(iter(columns.items()))
     best = max(RANKERS, key=lambda name: float(values[name].mean()))
     others = [float(values[name].mean()) for name in RANKERS if name != best]
-    verdict = {"better": "is better than", "tie": "is not above", "worse": "is below"}
+    verdict = {"better": "beats", "tie": "does not beat", "worse": "loses to"}
     outcome = verdict[compare(values[OURS], values[best]).verdict]
     return (
-        f"{OURS} of {selection} {outcome} {best} alone; the other rankers have {min(others):.2f} to {max(others):.2f}."
+        f"{OURS} of {selection} {outcome} {best} alone; the other rankers score {min(others):.2f} to {max(others):.2f}."
     )
 
 
@@ -157,6 +157,6 @@ def _serve(ranking: "Ranking", cache: "Cache", host: str, port: int) -> None:
     try:
         sock = listen(host, port)
     except InputError as error:  # most likely another demo
-        typer.echo(f"{error} Taking another port instead.", err=True)
+        typer.echo(f"{error} Using another port instead.", err=True)
         sock = listen(host, 0)
     serve(library, sock, allowed_hosts=[host], ready=print_url)

@@ -20,7 +20,7 @@ from rankloom.cli.app import (
     read_queries,
     refuse_options,
 )
-from rankloom.cli.judgments import AsJson, Labels, Qrels, RunsToJudge, Ties, Truth
+from rankloom.cli.judgments import AsJson, EvaluatedRuns, Labels, Qrels, Ties, Truth
 from rankloom.errors import InputError
 from rankloom.evaluation import Measure
 from rankloom.evaluation.measures import measure_forms
@@ -29,7 +29,7 @@ from rankloom.evaluation.measures import measure_forms
 @app.command()
 def evaluate(
     context: typer.Context,
-    runs: RunsToJudge,
+    runs: EvaluatedRuns,
     qrels: Qrels = None,
     labels: Labels = None,
     measure: Annotated[

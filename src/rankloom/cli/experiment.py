@@ -22,7 +22,7 @@ def experiment(
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", help="Folder of the results; an interrupted experiment resumes.", readable=False
+            "-o", "--output", help="Folder for the results; an interrupted experiment resumes.", readable=False
         ),
     ] = Path("results"),
     example: Annotated[

@@ -1,4 +1,4 @@
-"""Options and helpers of the commands that judge runs."""
+"""Options and helpers of the commands that evaluate or compare runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +11,9 @@ from rankloom.errors import InputError
 from rankloom.evaluation import CORRELATIONS
 from rankloom.evaluation.measures import measure_forms
 
-RunsToJudge = Annotated[
-    list[Path], typer.Argument(metavar="RUN", help="Runs to judge.", show_default=False, readable=False)
+EvaluatedRuns = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN", help="Runs to evaluate or compare.", show_default=False, readable=False),
 ]
 Qrels = Annotated[Path | None, typer.Option(help="Judgments in TREC format.", show_default=False, readable=False)]
 Labels = Annotated[
@@ -70,7 +71,7 @@ def _common(runs: Sequence[Any]) -> list[Any]:
     common = align(runs, missing="drop")
     largest = max(one.n_queries for one in runs)
     if common[0].n_queries < largest:
-        note = f"Note: only the {common[0].n_queries} queries in every run count; a run has up to {largest}."
+        note = f"Note: only the {common[0].n_queries} queries that every run has are used; a run has up to {largest}."
         typer.echo(note, err=True)
     return list(common)
 

@@ -108,7 +108,7 @@ def _with_queries(collection: "Collection", queries: str | None) -> "Collection"
 
 
 def _file_names(rankers: Mapping[str, Call]) -> dict[str, str]:
-    """Return the file name of each ranker, without suffix; unique even where letter case does not count."""
+    """Return the file name of each ranker, without suffix; unique even on file systems that ignore case."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for ranker, call in rankers.items():
@@ -137,9 +137,9 @@ def _option_name(key: str, value: Any) -> str:
 
 
 def _check_output(folder: Path) -> None:
-    """Raise InputError before the work if the folder cannot be written."""
+    """Raise InputError early if the folder cannot be written."""
     if folder.is_symlink() and not folder.exists():
-        raise InputError(f"Cannot write to {folder}: it is a symbolic link that leads nowhere; give a folder.")
+        raise InputError(f"Cannot write to {folder}: it is a broken symbolic link; give a folder.")
     existing = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
     if existing.exists() and not existing.is_dir():
         raise InputError(f"Cannot write to {folder}: {existing} is a file; give a folder.")
@@ -148,10 +148,10 @@ def _check_output(folder: Path) -> None:
 
 
 def _check_labels(collection: "Collection") -> None:
-    """Raise InputError before the work if an id or a class does not fit in lines 'item<TAB>class'."""
+    """Raise InputError early if an id or a class does not fit in lines 'item<TAB>class'."""
     for text in (*collection.ids, *collection.labels) if collection.labels is not None else ():
         if text != text.strip() or re.search(r"[\t\r\n]", text):
-            raise InputError(f"{text!r} has a tab, a line break or outer whitespace, which labels.tsv cannot have.")
+            raise InputError(f"{text!r} has a tab, a line break or whitespace at an end; labels.tsv cannot hold it.")
 
 
 def _write_labels(path: Path, collection: "Collection") -> None:

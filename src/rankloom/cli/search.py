@@ -228,7 +228,7 @@ def _print(name: str, answer: "Answer") -> None:
 
 
 def parse_where(given: Sequence[str]) -> dict[str, list[Any]] | None:
-    """Return a filter from FIELD=VALUE: numbers and yes or no are typed, and stand for the same text too.
+    """Return a filter from FIELD=VALUE: numbers and yes or no are typed, and also match the same text.
 
     Examples
     --------

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, progress_bars, read_all
-from rankloom.cli.judgments import AsJson, Depth, Kind, Labels, OneMeasure, Qrels, RunsToJudge, Ties, Truth, run_names
+from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, Labels, OneMeasure, Qrels, Ties, Truth, run_names
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import ESTIMATES, Measure
 
 
 @app.command()
 def select(
-    runs: RunsToJudge,
+    runs: EvaluatedRuns,
     qrels: Qrels = None,
     labels: Labels = None,
     measure: OneMeasure = "ndcg@10",

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from rankloom.web import Library
 
 Host = Annotated[
-    str, typer.Option(help="Address to listen on; by default only this machine can connect. 0.0.0.0 lets others in.")
+    str,
+    typer.Option(help="Address to listen on; by default only this machine can connect. 0.0.0.0 accepts any machine."),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
 
 
 @cli.app.command()
@@ -45,7 +46,7 @@ def serve(
     port: Port = 8000,
     name: Annotated[
         list[str] | None,
-        typer.Option(help="A host name to answer for, besides localhost and IP addresses. Repeatable."),
+        typer.Option(help="A host name to accept, besides localhost and IP addresses. Repeatable."),
     ] = None,
     time_limit: Annotated[float, typer.Option(min=1, help="Maximum time of a request, in seconds.")] = 15.0,
     max_upload: Annotated[float, typer.Option(min=0.01, help="Maximum size of a request, in megabytes.")] = 10.0,
@@ -73,7 +74,7 @@ def serve(
     is_index = (index / "meta.json").is_file()
     if is_index:
         _refuse_options(context, "ranker", "cutoff", "depth", "path", "strict")
-    sock = listen(host, port)  # before the work, so that a port in use is reported at once
+    sock = listen(host, port)  # before ranking, so that a port in use is reported immediately
     with cli.progress_bars() as progress:
         if is_index:
             library = _open_index(index)

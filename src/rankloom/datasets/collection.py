@@ -158,7 +158,7 @@ def content_digest(part: Part) -> str:
     Raises
     ------
     InputError
-        If an item is neither text, bytes, numbers nor `Content`: there is no way to see that it changed.
+        If an item is neither text, bytes, numbers nor `Content`: there is no way to detect that it changed.
     """
     if isinstance(part, np.ndarray) and part.dtype.hasobject and part.ndim == 0:
         kind = type(part.item()).__name__

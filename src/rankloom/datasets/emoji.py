@@ -13,7 +13,7 @@ from rankloom.datasets.images import Box, ImageFile
 from rankloom.errors import InputError, whole_number
 from rankloom.ranks import Ids
 
-#: The bundle that ``experiments/make_emoji.py`` writes; its NOTICE.txt gives the credits.
+#: The bundle that ``experiments/make_emoji.py`` writes; its NOTICE.txt has the credits.
 BUNDLE = Path(__file__).parent / "bundled" / "emoji"
 
 

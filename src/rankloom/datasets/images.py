@@ -30,13 +30,13 @@ Pixels = NDArray[np.uint8]
 Box = tuple[int, int, int, int]
 
 MAX_PIXELS = 50_000_000  # a file of a few kilobytes may decompress to gigabytes
-#: Formats to read. Others are rejected: EPS, for one, would start another program.
+#: Formats to read. Others are rejected: EPS, for example, would start another program.
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
 SUFFIXES = frozenset(
     {".avif", ".bmp", ".gif", ".jpg", ".jpeg", ".jp2", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"}
 )
 MAX_SCANS = 100  # of a JPEG; a progressive one has about ten, and each takes as long as decoding the whole image
-MAX_SEGMENTS = 2000  # of a JPEG, to count its scans in; a large color profile takes 255
+MAX_SEGMENTS = 2000  # of a JPEG, searched for scans; a large color profile takes 255
 ORIENTATION = 0x0112  # EXIF tag
 WHITE = (255, 255, 255, 255)
 _HEADERS = threading.Lock()  # warning filters are global to all threads
@@ -196,7 +196,7 @@ def _check_scans(content: bytes) -> None:
 
 
 SOI, SOS, EOI = b"\xff\xd8", 0xDA, 0xD9
-JPEG_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd7\xff]")  # not a stuffed byte, and of those with a length
+JPEG_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd7\xff]")  # a marker with a length, not a stuffed byte
 
 
 def _jpeg_markers(content: bytes) -> Iterator[int]:

@@ -45,7 +45,7 @@ def natural_key(name: str) -> tuple[tuple[str | int, ...], str]:
     >>> sorted(["D10", "D2", "d1"], key=natural_key)
     ['D2', 'D10', 'd1']
     """
-    pieces = NUMBERS.split(name)  # text and digits alternate, so a number is never compared with a text
+    pieces = NUMBERS.split(name)  # text and digits alternate, so a number is never compared with text
     return tuple(int(piece) if number % 2 else piece for number, piece in enumerate(pieces)), name
 
 

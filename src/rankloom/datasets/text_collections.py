@@ -112,7 +112,7 @@ def texts(path: FilePath) -> Collection:
     ----------
     path : folder
     """
-    needs = "the files docs.jsonl, queries.jsonl (both with id and text) and qrels.txt, each may be .gz."
+    needs = "the files docs.jsonl, queries.jsonl (both with id and text) and qrels.txt, each optionally .gz."
     folder = find_folder(path, ["texts"], needs)
     docs, asked, judged = (
         _one_of(folder, [name, f"{name}.gz"], needs) for name in ("docs.jsonl", "queries.jsonl", "qrels.txt")

@@ -91,7 +91,7 @@ def kendall(overlap: Overlap) -> Floats:
     -----
     The paper calls a pair discordant if the position of i in A is after that of j *in B*, and that of j in A after
     that of i in B. This compares positions across lists, and would find no discordant pair in a list of two and its
-    reverse. Here a pair is discordant if the two lists order it differently, as was surely meant.
+    reverse. Here a pair is discordant if the two lists order it differently, which is surely what was intended.
 
     References
     ----------
@@ -157,7 +157,7 @@ def correlation(
     Parameters
     ----------
     first, second : Ranks
-        Matched by id if both have ids (`align`); else row by row, with one numbering of items.
+        Matched by id if both have ids (`align`); otherwise row by row, with the same numbering of items.
     kind : str
         A name in `CORRELATIONS`: ``jaccard``, ``kendall`` or ``spearman``.
     depth : int

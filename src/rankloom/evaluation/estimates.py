@@ -47,7 +47,7 @@ def authority(position: Positions) -> Floats:
 def reciprocal(position: Positions) -> Floats:
     r"""Reciprocal density: position p has weight 1 / p, so that the nearest items count most.
 
-    In [0, H/k] with H = 1 + 1/2 + ... + 1/k: for comparing rankers, not on the scale of a measure.
+    In [0, H/k] with H = 1 + 1/2 + ... + 1/k: use it to compare rankers; it is not on the scale of a measure.
 
     Notes
     -----

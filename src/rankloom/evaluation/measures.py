@@ -354,8 +354,8 @@ def _ordered(ranks: Ranks, ties: Ties) -> Ranks:
     if ranks.scores is None:
         raise InputError("ties='trec' needs scores, and these ranks have none; use ties='given'.")
     by_id = sorted(range(ranks.n_items), key=ranks.item_id)
-    place = np.zeros(ranks.n_items + 1, np.int32)  # in the order of ids; the last entry is for PAD
-    place[by_id] = np.arange(ranks.n_items)
-    order = np.lexsort((-place[ranks.items], -ranks.scores, ranks.items == PAD), axis=-1)
+    id_order = np.zeros(ranks.n_items + 1, np.int32)  # the last entry is for PAD
+    id_order[by_id] = np.arange(ranks.n_items)
+    order = np.lexsort((-id_order[ranks.items], -ranks.scores, ranks.items == PAD), axis=-1)
     items = np.take_along_axis(ranks.items, order, axis=1)
     return ranks.replaced(items=items, scores=None)

@@ -139,7 +139,7 @@ def choose_named(effectiveness: Floats, correlations: Floats | None, count: int)
 def choose_best(effectiveness: Floats, correlations: Floats | None, count: int) -> list[int]:
     """The `count` most effective rankers."""
     if count > len(effectiveness):
-        raise InputError(f"There are {len(effectiveness)} rankers; best({count}) asks for more.")
+        raise InputError(f"There are only {len(effectiveness)} rankers; best({count}) needs more.")
     return [int(i) for i in np.argsort(-effectiveness, kind="stable")[:count]]
 
 
@@ -241,7 +241,7 @@ def select_rankers(
     correlation, depth : str, int
         Kind and depth of the correlations for ``pair``.
     neighbors : int
-        Number of neighbors for estimates, the same for all rankers: fewer if the lists of one are shorter.
+        Number of neighbors for estimates, the same for all rankers: fewer if one ranker has shorter lists.
 
     Examples
     --------

@@ -27,7 +27,7 @@ LEGEND = "▲ ours is statistically better, ▼ ours is statistically worse, •
 
 BLOCK_CELLS = 1 << 20  # signs drawn in a block
 ROUNDING = 1e-12  # smaller relative differences are rounding errors and count as 0
-DECIMALS = 12  # of differences when they are ordered, so that rounding errors do not break ties
+DECIMALS = 12  # to which differences are rounded for ranking, so that rounding errors do not break ties
 
 
 class Tested(NamedTuple):

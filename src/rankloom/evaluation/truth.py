@@ -134,7 +134,7 @@ def _classes(
         return codes, codes[_rows_as_items(ranks)]
     wanted = _checked_labels(query_labels, ranks.n_queries, "query_labels", "row")
     if (wanted.dtype.kind == "U") != (known.dtype.kind == "U"):
-        raise InputError(f"labels and query_labels must be of one kind; got {known.dtype} and {wanted.dtype}.")
+        raise InputError(f"labels and query_labels must be of the same type; got {known.dtype} and {wanted.dtype}.")
     codes = np.unique(np.concatenate([known, wanted]), return_inverse=True)[1]
     return codes[: len(known)], codes[len(known) :]
 

@@ -81,7 +81,7 @@ def prepare(
     if collection.labels is None and collection.queries is None:
         raise InputError(f"{collection.name} has neither labels nor judged queries; an experiment needs one of them.")
     _check_files(calls)
-    first = _check_precomputed(collection, calls)  # what they rank by is checked in full only then
+    first = _check_precomputed(collection, calls)  # ranked first: their content is fully checked only then
     ordered = {name: calls[name] for name in (*first, *calls)}
     collection, order_note = _ordered(collection, first, experiment)
     done = rank_collection(collection, ordered, depth=experiment.depth, cache=cache, strict=strict, progress=progress)
@@ -126,7 +126,7 @@ def _check_precomputed(collection: Collection, calls: Mapping[str, Call]) -> lis
         if ranker.part == "ids":
             names.append(name)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # they come when it ranks
+                warnings.simplefilter("ignore")  # they are issued when it ranks
                 _check_fit(ranker, collection)
     return names
 
@@ -134,14 +134,14 @@ def _check_precomputed(collection: Collection, calls: Mapping[str, Call]) -> lis
 def _check_fit(ranker: Ranker, collection: Collection) -> None:
     queries = None if collection.queries is None else cast(Sequence[Any], collection.queries.part("ids"))
     fitted = ranker.fit(cast(Sequence[Any], collection.part("ids")))
-    if isinstance(ranker, RankFile):  # the others take longer to rank, and have matched their ids
+    if isinstance(ranker, RankFile):  # the others take longer to rank, and have already matched their ids
         fitted.rank(queries=queries, depth=1)
 
 
 def _ordered(collection: Collection, by_file: Sequence[str], experiment: Experiment) -> tuple[Collection, str]:
     """Return the collection in the order it is ranked in, and a sentence about it; `by_file` are rankers."""
     if collection.labels is None:
-        return collection, "The items keep their order: there are no classes that it could follow."
+        return collection, "The items keep their order: there are no classes that it could favor."
     if not experiment.shuffle:
         return collection, "The items keep their order (shuffle = false), which decides ties."
     if by_file:

@@ -69,7 +69,7 @@ def run(
     command : str
         The command line, for the report.
     threads : int, optional
-        As many as there are cores by default.
+        By default as many as there are cores.
     strict : bool
         Raise an error for an item that cannot be described; by default it is left out and listed in the notes.
     progress : callable, optional
@@ -238,7 +238,7 @@ class Runner:
         return self.steps.get(self._key("method", selection.rankers, *more), compute)
 
     def _variants(self, call: Call) -> list[Call]:
-        """Return the calls of a sweep whose neighborhoods fit into the lists, the call itself if it is none."""
+        """Return the calls of a sweep whose neighborhoods fit into the lists; the call itself if it is not a sweep."""
         depth = max(ranks.depth for ranks in self.own.values()) if self.own else 0
         found = variants(call)
         return [one for one in found if dict(one.options).get("neighbors", 0) <= depth] if len(found) > 1 else found
@@ -274,7 +274,7 @@ class Runner:
         return self.steps.get(self._key("time", selection.rankers, *more), compute)
 
     def _fused(self, rankers: Sequence[str], call: Call, cutoff: int) -> tuple[Ranks, float]:
-        """Return the fused lists and the seconds it took; a cutoff among the options of `call` wins."""
+        """Return the fused lists and the seconds it took; a cutoff among the options of `call` takes precedence."""
         method = METHODS[call.name]
         lists = [self.inputs.lists[name] for name in rankers]
         ranks, options = query_ranks(lists), dict(call.options)

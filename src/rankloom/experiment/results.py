@@ -66,7 +66,7 @@ class MethodRecord:
     """Effectiveness of a method on the rankers of a selection, and its time for all queries.
 
     `made` is the environment of the run in one line; empty in older results. `chosen` is the best of a sweep, such as
-    ``rkgraph(neighbors=5)``; empty if the method is none.
+    ``rkgraph(neighbors=5)``; empty if the method is not a sweep.
     """
 
     kind: ClassVar[str] = "method"

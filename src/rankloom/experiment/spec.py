@@ -28,7 +28,7 @@ PAPER_METHODS = tuple(
 )
 SWEEP = "sweep"  # as in rkgraph(neighbors=sweep): the best of SWEPT_NEIGHBORS
 SWEPT_NEIGHBORS = (5, 10, 15, 20, 30, 50)
-#: By default also the methods since the paper; those with a neighborhood at its default and at the best size.
+#: The default also has methods newer than the paper; those with a neighborhood use its default size and its best size.
 DEFAULT_METHODS = (
     *PAPER_METHODS,
     *map(Call.parse, ("weft", "vote", "sca")),
@@ -235,7 +235,7 @@ class Experiment:
 
 
 def variants(call: Call) -> list[Call]:
-    """Return the calls that a sweep stands for, the call itself if it is none.
+    """Return the calls that a sweep expands to, or the call itself if it is not a sweep.
 
     Examples
     --------

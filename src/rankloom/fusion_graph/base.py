@@ -58,7 +58,7 @@ class CollectionIndex(ABC):
         has scores (`scores_0`, ...), and packed ids.
     """
 
-    KIND: ClassVar[str]  #: what the folder on disk says it is
+    KIND: ClassVar[str]  #: the kind recorded in the folder on disk
     FORMATS: ClassVar[range]  #: the format numbers that this version reads; it writes the last
 
     def __init__(self, settings: Any, arrays: dict[str, Array]) -> None:
@@ -74,7 +74,7 @@ class CollectionIndex(ABC):
     @property
     def item_ids(self) -> Ids | None:
         """Ids of the items, if the index was built with ids."""
-        with self._lock:  # two threads must not unpack two
+        with self._lock:  # two threads must not both unpack them
             if self._ids is None and "id_ptr" in self._arrays:
                 self._ids = unpack_ids(self._arrays["id_bytes"], self._arrays["id_ptr"])
             return self._ids
@@ -94,12 +94,12 @@ class CollectionIndex(ABC):
 
     @abstractmethod
     def _sizes(self) -> dict[str, int]:
-        """Return the sizes that `save` writes down."""
+        """Return the sizes that `save` records."""
 
     @classmethod
     @abstractmethod
     def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> Self:
-        """Return an index of arrays and metadata read from disk, checked."""
+        """Return an index from arrays and metadata read from disk, after checking them."""
 
     def _external_lists(
         self,
@@ -107,7 +107,7 @@ class CollectionIndex(ABC):
         virtual: bool | None,
         missing: Missing,
     ) -> tuple[list[Ranks], Ids | None]:
-        """Return the lists of external queries, normalized as the items' were, in the numbering of the index."""
+        """Return the lists of external queries, normalized like the items' lists, in the numbering of the index."""
         settings = self.settings
         given = by_name(queries, settings.rankers)
         if len(given) != settings.n_rankers:
@@ -122,7 +122,7 @@ class CollectionIndex(ABC):
         return [self._order.inside_queries(r) for r in normalized], aligned[0].query_ids
 
     def _numbered(self, queries: Ranks) -> Ranks:
-        """Return query ranks over the numbering of the items."""
+        """Return query ranks in the numbering of the items."""
         if self.item_ids is not None and queries.item_ids is not None:
             return queries.renumbered(self.item_ids)
         if queries.item_ids is not None:
@@ -138,7 +138,7 @@ class CollectionIndex(ABC):
         return queries.replaced(n_items=self.n_items, item_ids=self.item_ids)
 
     def _item_rows(self, items: Sequence[int | str] | None) -> tuple[Int32s, Int32s, Ids | None]:
-        """Return the rows of items, where their answers go, and their ids; all items by default."""
+        """Return the rows of items, the rows of their results, and their ids; all items by default."""
         if items is None:
             return np.arange(self.n_items, dtype=np.int32), self._order.numbers, self.item_ids
         if isinstance(items, str) or not isinstance(items, Iterable):
@@ -181,7 +181,7 @@ class CollectionIndex(ABC):
         return frozen(mask[self._order.numbers])
 
     def _check_search(self, queries: object, k: int, items: object, virtual: object) -> int:
-        """Return how many items to find, at most all; raise for incompatible arguments."""
+        """Return the number of items to find, at most all; raise InputError for incompatible arguments."""
         if queries is not None and items is not None:
             raise InputError("Give external queries or items of the collection, not both.")
         if queries is None and virtual is not None:
@@ -191,7 +191,7 @@ class CollectionIndex(ABC):
         return min(whole_number("k", k), self.n_items)
 
     def save(self, path: str | Path) -> None:
-        """Write the index to a folder, completely or not at all; an index that is there already is replaced."""
+        """Write the index to a folder, completely or not at all; an existing index is replaced."""
         versions = {"rankloom": __version__, "numpy": np.__version__}
         described = {"settings": self.settings.to_dict(), "sizes": self._sizes(), "versions": versions}
         meta = {"kind": self.KIND, "format": self.FORMATS[-1], **described}
@@ -204,9 +204,9 @@ class CollectionIndex(ABC):
         Parameters
         ----------
         verify : bool
-            Read all files once, compare their checksums and check that every number points into the collection.
-            Without it the index opens at once, but damage inside a file can go unseen, and a search of damaged files
-            can crash.
+            Read all files once, compare their checksums and check that every number points into the collection. Without
+            it the index opens immediately, but damage inside a file can go unnoticed, and searching damaged files can
+            crash.
         """
         arrays, meta = open_folder(Path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
         return cls.of_arrays(arrays, meta, verify=verify, path=Path(path))
@@ -236,7 +236,7 @@ class CollectionIndex(ABC):
 
 
 def warn_if_sparse(collection: Sequence[Ranks], names: Sequence[str]) -> None:
-    """Warn if a ranker has no list for many items: by the authors' reading of Eq. 1 these move up in other lists."""
+    """Warn if a ranker has no list for many items: by the authors' rule for Eq. 1 these move up in other lists."""
     for number, ranks in enumerate(collection):
         n_empty = int((ranks.lengths() == 0).sum())
         if n_empty > MAX_EMPTY_SHARE * max(ranks.n_items, 1):
@@ -250,7 +250,7 @@ def warn_if_sparse(collection: Sequence[Ranks], names: Sequence[str]) -> None:
 
 
 def shared_arrays(collection: Sequence[Ranks], *, keep_scores: bool) -> dict[str, Array]:
-    """Return the arrays that any index may have: the scores of lists if asked for, and packed ids."""
+    """Return the arrays that any index may have: the scores of lists, if requested, and packed ids."""
     arrays: dict[str, Array] = {}
     if keep_scores:
         arrays |= {f"scores_{i}": _list_scores(r) for i, r in enumerate(collection) if r.scores is not None}

@@ -3,8 +3,8 @@ r"""Comparators of fusion graphs: functions of the sizes of two graphs and of th
 The size :math:`|G|` is the sum of all vertex and edge weights; :math:`|C|`, the size of the minimum common
 subgraph, is the sum of the smaller weight of each shared vertex and edge.
 
-The search compiles a comparator and prunes with its bound, and assumes nothing else about it. So a new comparator is
-one registered function of plain arithmetic.
+The search compiles a comparator and prunes with its bound, and assumes nothing else about it. So adding a comparator
+means registering one function of plain arithmetic.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ COMPARATORS: Registry[Comparator] = Registry("comparator", group="rankloom.compa
 
 
 def register_comparator(name: str, *, bound: Compare | None = None) -> Callable[[Compare], Compare]:
-    """Return a decorator that registers a comparator; `check_comparator` checks that it fulfills the contract.
+    """Return a decorator that registers a comparator; `check_comparator` checks that it meets the contract.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def mcs(common: float, size_a: float, size_b: float) -> float:
 
 @register_comparator("wgu")
 def wgu(common: float, size_a: float, size_b: float) -> float:
-    r"""Weighted graph union: shared size over united size.
+    r"""Weighted graph union: shared size over the size of the union.
 
     .. math:: \mathrm{WGU}(A, B) = |C| \,/\, (|A| + |B| - |C|)
 

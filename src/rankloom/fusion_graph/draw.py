@@ -34,11 +34,11 @@ def bent_path(start: Point, end: Point, gap: float) -> str:
     return f"M{x1:.1f} {y1:.1f}Q{bend_x:.1f} {bend_y:.1f} {x2:.1f} {y2:.1f}"
 
 
-def image_at(center: Point, side: float, address: str, style: str = "") -> str:
+def image_at(center: Point, side: float, url: str, style: str = "") -> str:
     """Return an image centered on a vertex."""
     x, y = center
     return (
-        f'<image href="{escape(address)}" x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" '
+        f'<image href="{escape(url)}" x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" '
         f'width="{side:.1f}" height="{side:.1f}"{style}/>'
     )
 
@@ -50,11 +50,11 @@ def to_svg(graph: Mapping[str, Any], *, images: Mapping[int, str] | None = None)
     ----------
     graph : mapping
         As `FusionGraph.to_dict` returns it.
-    images : mapping of item number to address, optional
-        Images to draw in the vertices; with `data:` addresses the drawing is a single file.
+    images : mapping of item number to URL, optional
+        Images to draw in the vertices; with `data:` URLs the drawing is self-contained.
     """
     vertices = sorted(map(_capped, graph["vertices"]), key=lambda v: -v["weight"])
-    edges = sorted(map(_capped, graph["edges"]), key=lambda e: e["weight"])  # the heavy ones on top
+    edges = sorted(map(_capped, graph["edges"]), key=lambda e: e["weight"])  # heaviest last, so drawn on top
     point = on_ring((v["item"] for v in vertices), SIDE, RING)
     radius = {v["item"]: MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * v["weight"] ** 0.5 for v in vertices}
     body = [_edge(bent_path(point[e["source"]], point[e["target"]], radius[e["target"]]), e["weight"]) for e in edges]

@@ -76,12 +76,12 @@ class FusionGraph:
 
     @property
     def vertices(self) -> Floats:
-        """Normalized vertex weights, in [0, 1] (except equal weights under `minmax`, which stay as they are)."""
+        """Normalized vertex weights, in [0, 1] (except equal weights under `minmax`, which are left unchanged)."""
         return normalized(self.raw_vertices, self.graph_norm)
 
     @property
     def edges(self) -> Floats:
-        """Normalized edge weights, in [0, 1] (except equal weights under `minmax`, which stay as they are)."""
+        """Normalized edge weights, in [0, 1] (except equal weights under `minmax`, which are left unchanged)."""
         return normalized(self.raw_edges, self.graph_norm)
 
     @property
@@ -129,12 +129,12 @@ class FusionGraph:
         }
 
     def to_svg(self, *, images: Mapping[int, str] | None = None) -> str:
-        """Return the graph as an SVG drawing; weights are shown as area and line width.
+        """Return the graph as an SVG drawing; area and line width show the weights.
 
         Parameters
         ----------
-        images : mapping of item number to address, optional
-            Images to draw in the vertices; with `data:` addresses the drawing is a single file.
+        images : mapping of item number to URL, optional
+            Images to draw in the vertices; with `data:` URLs the drawing is self-contained.
         """
         return to_svg(self.to_dict(), images=images)
 

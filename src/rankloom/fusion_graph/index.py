@@ -84,7 +84,7 @@ class Settings(IndexSettings):
 
 
 class FusionIndex(CollectionIndex):
-    """Fusion graphs of a collection, with exact search that examines only some of them.
+    """The fusion graphs of a collection, with exact search that examines only a few of them.
 
     Created by `build` or `open`; read-only, and safe to search from several threads.
 
@@ -110,7 +110,7 @@ class FusionIndex(CollectionIndex):
         super().__init__(settings, arrays)
         self._woven = Woven(*(arrays[name] for name in ROWS))
         self._postings = Postings(*(arrays[name] for name in POSTINGS))
-        # No row can have more shared vertices than entries: scratch of this size holds them, whatever a file says.
+        # A row cannot have more shared vertices than entries: scratch of this size is enough for any file.
         self._room = int(np.diff(self._woven.ptr).max(initial=0)) + 1
 
     @classmethod
@@ -153,8 +153,9 @@ class FusionIndex(CollectionIndex):
         absent : {"first", "last"}
             How Eq. (1) treats items that have no list; see `reposition`.
         comparable : sequence of bool, optional
-            For each ranker, whether a query's score can be compared with an item's, as with vectors and descriptors,
-            but not with BM25 of a few words: external queries then get virtual positions. By default they do not.
+            For each ranker, whether the scores of queries can be compared with those of items, as for vectors and
+            descriptors, but not for BM25 of a few words. If so, external queries get virtual positions. None by
+            default.
         keep_scores : bool
             Store the scores of the lists, which virtual positions of external queries need.
         threads : int, optional
@@ -223,7 +224,7 @@ class FusionIndex(CollectionIndex):
             Overrides the one given to `build`.
         virtual : bool, optional
             Whether to reposition the lists of external queries by their virtual positions: those that the query
-            would take in each item's list. By default, for the rankers that `build` was told are comparable.
+            would take in each item's list. By default, for the rankers declared comparable in `build`.
         missing : {"error", "drop", "empty"}
             How to treat an external query that some ranker has no list for.
         allowed : bool array of shape (n_items,), optional
@@ -343,7 +344,7 @@ class FusionIndex(CollectionIndex):
 def _woven(settings: Settings, collection: Sequence[Ranks]) -> dict[str, Array]:
     """Return the arrays of the graphs: normalized, woven, measured, transposed."""
     order = Order.of(collection[0])
-    inside = (order.inside(r) for r in collection)  # lazily: deep lists take much memory
+    inside = (order.inside(r) for r in collection)  # lazily: deep lists take a lot of memory
     absent: Any = settings.absent
     normalized = normalize_collection(inside, settings.cutoff, repositioned=settings.reposition, absent=absent)
     scratch = Scratch(len(order.numbers))
@@ -354,7 +355,7 @@ def _woven(settings: Settings, collection: Sequence[Ranks]) -> dict[str, Array]:
 
 
 def _check(arrays: Mapping[str, Array], settings: Settings, *, thoroughly: bool) -> None:
-    """Raise `DamageError` if the arrays do not fit together; look at every number if asked to."""
+    """Raise `DamageError` if the arrays are inconsistent; if `thoroughly`, check every number."""
     if settings.graph_norm not in GRAPH_NORMS or settings.absent not in get_args(Absent):
         raise DamageError("its settings are not valid")
     n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
@@ -364,7 +365,7 @@ def _check(arrays: Mapping[str, Array], settings: Settings, *, thoroughly: bool)
         return
     check_order(arrays)
     check_rows(arrays, n)
-    # A weighting may give any positive weight; what it gives is finite, and so are norms and sizes.
+    # A weighting may give any positive weights; they are finite, and so are norms and sizes.
     for name in ("row_weights", "row_nearness"):
         check_values(arrays, name, 0.0, float(np.finfo(np.float32).max))
     check_values(arrays, "norms", 0.0, float(np.finfo(np.float64).max))

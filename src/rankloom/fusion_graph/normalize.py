@@ -32,7 +32,7 @@ def normalize_collection(
     Parameters
     ----------
     ranks : iterable of Ranks
-        Collection ranks over one numbering, one for each ranker.
+        Collection ranks with the same numbering, one for each ranker.
     """
     if not repositioned:
         return [r.head(cutoff) for r in ranks]
@@ -46,7 +46,7 @@ def normalize_queries(
     *,
     virtual: bool | Sequence[bool],
 ) -> list[Ranks]:
-    """Return the lists of external queries as graphs are woven from them: repositioned where they can be, then cut.
+    """Return the lists of external queries, ready for weaving: repositioned where possible, then cut.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def normalize_queries(
     scores : sequence of arrays or None
         The scores of the items' lists by each ranker, as `reposition_queries` takes them.
     virtual : bool, or sequence of bool
-        Whether queries get virtual positions. For all rankers, which must then have scores; or for each, where those
-        without scores are only cut.
+        Whether queries get virtual positions: a bool for all rankers, which must then have scores; or one for each
+        ranker, where those without scores are only cut.
     """
     wanted = [virtual] * len(queries) if isinstance(virtual, bool) else list(virtual)
     normalized = []
@@ -198,7 +198,7 @@ def reposition_queries(
 
 
 def contiguous(array: NDArray[T]) -> NDArray[T]:
-    """Return the array in C order and read-only, as the kernels are compiled for."""
+    """Return the array in C order and read-only, the form that the kernels are compiled for."""
     rows = np.ascontiguousarray(array)
     rows = rows.view()
     rows.flags.writeable = False
@@ -232,5 +232,5 @@ def rescaled_steps(depth: int) -> NDArray[np.float32]:
     """
     steps = np.zeros((depth + 1, depth), np.float32)
     for length in range(1, depth + 1):
-        steps[length, :length] = np.linspace(1.0, 0.1, length)  # of one item: 1.0
+        steps[length, :length] = np.linspace(1.0, 0.1, length)  # a list of one item: 1.0
     return steps

@@ -1,4 +1,4 @@
-"""Checks of an index read from disk: kernels trust its arrays, so nothing in them may point outside.
+"""Checks of an index read from disk: kernels trust its arrays, so no number in them may be out of range.
 
 Checksums find damage. These checks find malformed files, whatever their checksums say: every number points
 into the collection, rows hold different items, weights are finite and in range.
@@ -41,7 +41,7 @@ def raising(path: object) -> Iterator[None]:
 
 
 def read_settings(kind: type[S], given: object, path: object) -> S:
-    """Return settings from plain data; a missing, unknown or impossible one is an `IndexFileError`."""
+    """Return settings from plain data; a missing, unknown or invalid one is an `IndexFileError`."""
     with raising(path):
         if not isinstance(given, Mapping):
             raise DamageError("it has no settings")
@@ -76,22 +76,22 @@ def _fits(value: object, annotation: str) -> bool:
 
 
 def check_layout(arrays: Mapping[str, Array], layout: Layout, sizes: Mapping[str, int]) -> None:
-    """Raise `DamageError` unless every array is there, with its type and shape."""
+    """Raise `DamageError` unless every array exists and has its type and shape."""
     for name, (dtype, shape) in layout.items():
         if name not in arrays:
             raise DamageError(f"{name}.npy is missing")
         expected = tuple(sizes[size] if isinstance(size, str) else size for size in shape)
         if arrays[name].dtype != dtype or arrays[name].shape != expected:
-            raise DamageError(f"{name}.npy does not fit the others")
+            raise DamageError(f"{name}.npy does not match the other arrays")
 
 
 def check_order(arrays: Mapping[str, Array]) -> None:
-    """Raise `DamageError` unless `numbers` and `places` are permutations, each the other's inverse."""
+    """Raise `DamageError` unless `numbers` and `places` are permutations and each other's inverse."""
     numbers, places = arrays["numbers"], arrays["places"]
     n = len(numbers)
     inside = n == 0 or (numbers.min() >= 0 and numbers.max() < n and places.min() >= 0 and places.max() < n)
     if not inside or not np.array_equal(places[numbers], np.arange(n)):
-        raise DamageError("numbers.npy does not fit the others")
+        raise DamageError("numbers.npy does not match the other arrays")
 
 
 def check_rows(arrays: Mapping[str, Array], n_items: int) -> None:
@@ -99,9 +99,9 @@ def check_rows(arrays: Mapping[str, Array], n_items: int) -> None:
     for ptr, values in (("row_ptr", "row_items"), ("post_ptr", "post_rows")):
         bounds = arrays[ptr]
         if bounds[0] != 0 or bounds[-1] != arrays[values].size or (np.diff(bounds) < 0).any():
-            raise DamageError(f"{ptr}.npy does not fit the others")
+            raise DamageError(f"{ptr}.npy does not match the other arrays")
         if arrays[values].max(initial=0) >= max(n_items, 1):
-            raise DamageError(f"{values}.npy does not fit the others")
+            raise DamageError(f"{values}.npy does not match the other arrays")
     for ptr, values in (("row_ptr", "row_items"), ("post_ptr", "post_rows")):
         if not _rows_differ(arrays[ptr], arrays[values], n_items):
             raise DamageError(f"{values}.npy has a number twice in one row")
@@ -125,16 +125,16 @@ def check_values(arrays: Mapping[str, Array], name: str, low: float, high: float
     """Raise `DamageError` unless every number of an array is finite and in a range."""
     values = arrays[name]
     if values.size and not (values.min() >= low and values.max() <= high):  # NaN fails, too
-        raise DamageError(f"{name}.npy has numbers out of range")
+        raise DamageError(f"{name}.npy has values out of range")
 
 
 def check_scores(arrays: Mapping[str, Array], n_rankers: int, n_items: int, *, thoroughly: bool) -> None:
-    """Raise `DamageError` unless kept scores are tables over the items that fall along a row."""
+    """Raise `DamageError` unless stored scores have a row for each item and do not increase along it."""
     for name in (f"scores_{ranker}" for ranker in range(n_rankers)):
         scores = arrays.get(name)
         if scores is None:
             continue
         if scores.dtype != "float32" or scores.ndim != 2 or len(scores) != n_items:
-            raise DamageError(f"{name}.npy does not fit the others")
+            raise DamageError(f"{name}.npy does not match the other arrays")
         if thoroughly and (np.isnan(scores).any() or (scores[:, 1:] > scores[:, :-1]).any()):
-            raise DamageError(f"{name}.npy has numbers out of range")
+            raise DamageError(f"{name}.npy has values out of range")

@@ -5,8 +5,8 @@ With s_r(q, A) the rescaled score and p_r(q, A) the position of A in the list of
     W[q, A] = sum over r of s_r(q, A)        the weight of vertex A in the graph of q (Eq. 2)
     P[q, A] = sum over r of 1 / p_r(q, A)    so that edge A -> B weighs P[q, A] * W[A, B] (Eq. 3)
 
-over the rankers r whose list contains A. Both have at most (rankers x cutoff) entries a row. The terms of the sums are
-given by a *weighting*, a function of positions and rescaled scores; the paper's is one of `WEIGHTINGS`.
+over the rankers r whose list contains A. Both have at most (rankers x cutoff) entries per row. The terms of the sums
+are given by a *weighting*, a function of positions and rescaled scores; the paper's is one of `WEIGHTINGS`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def paper_weighting(positions: NDArray[np.int64], scores: NDArray[np.float32]) -
 
 
 def weighting_tables(name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return the terms of an item in W and in P, by the length of its list and its position, less 1.
+    """Return the terms of an item in W and in P, indexed by the length of its list and its position - 1.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def weighting_tables(name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArr
     return _tables(WEIGHTINGS[name], name, cutoff)
 
 
-@lru_cache(maxsize=64)  # computing the tables would dominate the time of a single query
+@lru_cache(maxsize=64)  # otherwise computing the tables would dominate the time of a single query
 def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     scores = rescaled_steps(cutoff)
     weights, nearness = np.zeros_like(scores), np.zeros(scores.shape)

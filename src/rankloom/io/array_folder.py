@@ -33,7 +33,7 @@ from rankloom.io.file_lock import claimed, locked
 
 META = "meta.json"
 OLD, NEW = ".old", ".aside"  # suffixes of the temporary folders
-IN_USE = (5, 32)  # what Windows says about a folder with open files, which it cannot rename
+IN_USE = (5, 32)  # Windows error codes for a folder with open files, which cannot be renamed
 SMALL = 4096  # bytes; smaller files are read, not mapped
 
 Array = NDArray[Any]
@@ -60,7 +60,7 @@ def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]
     except OSError as error:
         raise IndexFileError(f"Cannot write an index at {path}: {_reason(error)}.") from None
     finally:
-        shutil.rmtree(new, ignore_errors=True)  # holds the old folder now, or what an error left
+        shutil.rmtree(new, ignore_errors=True)  # now the old folder, or what an error left behind
 
 
 def _reason(error: OSError) -> str:
@@ -101,7 +101,7 @@ def open_folder(
     Raises
     ------
     IndexFileError
-        If the folder does not exist, is of another kind or format, or has changed since it was saved.
+        If the folder does not exist, is of a different kind or format, or has changed since it was saved.
     """
     with suppress(OSError):
         _restore_old(resolved(path))
@@ -139,7 +139,7 @@ def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -
     for name, array in arrays.items():
         file = folder / f"{name}.npy"
         with file.open("wb") as stream:
-            # NumPy writes to a real file without saying why it failed, such as a full disk: hide that it is one.
+            # NumPy does not report why writing to a real file failed, such as a full disk: hide that it is one.
             target: Any = SimpleNamespace(write=stream.write)
             np.lib.format.write_array(target, np.ascontiguousarray(array), allow_pickle=False)
             stream.flush()

@@ -93,10 +93,10 @@ def check_target(path: FilePath) -> Path:
 
 
 def resolved(path: FilePath) -> Path:
-    """Return the absolute path with symbolic links followed; a loop of them is an OSError, as in the system's calls."""
+    """Return the absolute path with symbolic links resolved; a loop of links is an OSError, as in system calls."""
     try:
         found = Path(path).resolve()
-        loops = found.is_symlink()  # from Python 3.13, resolve leaves a loop as it is
+        loops = found.is_symlink()  # from Python 3.13 on, `resolve` does not raise for a loop
     except RuntimeError:  # up to 3.12
         loops = True
     if loops:
@@ -105,7 +105,7 @@ def resolved(path: FilePath) -> Path:
 
 
 def make_folder(folder: Path, hint: str = "") -> Path:
-    """Create a folder and its parents, if it does not exist; else remove the temporary files of killed processes.
+    """Create a folder and its parents; if it exists, remove the temporary files of killed processes.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _temporary_file(folder: Path) -> Iterator[Path]:
         path.touch(exist_ok=False)
         try:
             with locked(path):
-                if path.exists():  # else another process took it for abandoned before it was locked
+                if path.exists():  # otherwise another process considered it abandoned before it was locked
                     yield path
                     return
         finally:

@@ -68,7 +68,7 @@ class Cache:
             return None
 
     def save(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Cache arrays under a key; if they cannot be written, warn once and go on without."""
+        """Cache arrays under a key; if they cannot be written, warn once and continue without."""
         path = self._path(key)
         if path is None:
             return

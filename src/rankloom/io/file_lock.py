@@ -1,7 +1,7 @@
-"""Locks on temporary files and folders: they tell what a killed process left from what another one is writing.
+"""Locks on temporary files and folders: they distinguish what a killed process left from what a running one writes.
 
-The system releases a lock however its process ends. Windows and some network file systems lack such locks; there, what
-has not changed for an hour counts as abandoned.
+The system releases a lock when its process ends, however it ends. Windows and some network file systems lack such
+locks; there, what has not changed for an hour counts as abandoned.
 """
 
 import os
@@ -39,7 +39,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def claimed(path: Path) -> Iterator[bool]:
-    """Yield True if a file or folder is abandoned, and hold its lock so that no other process claims it, too."""
+    """Yield True if a file or folder is abandoned, and hold its lock so that no other process claims it as well."""
     if fcntl is None:
         yield _is_old(path)
         return

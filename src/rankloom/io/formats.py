@@ -54,8 +54,8 @@ def read_ranks(
         A name in `FORMATS`: "trec", "npz" or "udlf" (lists of numbers). By default the suffix of the file decides,
         ignoring a final ``.gz``: ``.npz`` is npz, anything else trec.
     kind : {"collection", "queries"}, optional
-        Whether these are the lists of the items of a collection, or of queries; by default as the file says, if its
-        format does.
+        Whether these are the lists of the items of a collection, or of queries; by default as stated in the file, if
+        its format allows.
     duplicates : {"error", "first"}
         How to treat an item that a query lists twice: raise an error, or use the better-ranked. An npz file cannot
         have duplicates: they are always an error.

@@ -1,4 +1,4 @@
-"""Text files about the items of a collection: their ids, one a line, and their classes."""
+"""Text files about the items of a collection: their ids, one per line, and their classes."""
 
 from rankloom.errors import InputError
 from rankloom.io.text_file import FilePath, numbered_lines, shown
@@ -50,13 +50,13 @@ def _columns(location: str, line: bytes) -> list[bytes]:
         return words
     if len(words) > 1:
         raise InputError(
-            f"{location}: is it a colon or whitespace that ends the item in {shown(line)}? Put a tab before the class."
+            f"{location}: both a colon and whitespace could end the item in {shown(line)}; put a tab before the class."
         )
     return line.rsplit(b":", 1)
 
 
 def read_ids(path: FilePath) -> Ids:
-    """Read the ids of items in the order of their numbers, one a line (UDLF's list file); blank lines are skipped.
+    """Read the ids of items in the order of their numbers, one per line (UDLF's list file); blank lines are skipped.
 
     Raises
     ------
@@ -81,5 +81,5 @@ def read_ids(path: FilePath) -> Ids:
             raise InputError(f"{path}:{number}: {item!r} occurs a second time (first: {path}:{lines[item]}).")
         lines[item] = number
     if not lines:
-        raise InputError(f"{path} is empty; it must have the ids of the items, one a line.")
+        raise InputError(f"{path} is empty; it must have the ids of the items, one per line.")
     return Ids(lines)

@@ -29,7 +29,7 @@ def read_matrix(
         array ``ids`` of strings, one for each row. Anything else is text: a row on each line, numbers separated by
         whitespace (as in UDLF) or commas, compressed if the name ends in ``.gz``.
     list_file : str or path, optional
-        Ids of the rows, one a line, if the file itself has none.
+        Ids of the rows, one per line, if the file itself has none.
     key : str, optional
         Name of the matrix in an ``.npz`` with several. Its ids are then in the array ``{key}_ids``, if there is one.
 
@@ -87,8 +87,8 @@ def _read_npz(path: FilePath, key: str | None) -> tuple[Matrix, Ids | None]:
         ids = arrays.pop("ids", None)
         if len(arrays) != 1:
             raise InputError(
-                f"{path} must have one matrix, and ids beside it; got {', '.join(arrays) or 'no array'}. Choose one by "
-                "key=, or write numpy.savez(path, vectors=matrix, ids=ids)."
+                f"{path} must have one matrix, and optionally ids; got {', '.join(arrays) or 'no array'}. Choose one "
+                "with key=, or write numpy.savez(path, vectors=matrix, ids=ids)."
             )
         [matrix] = arrays.values()
     return matrix, None if ids is None else _ids(path, ids)

@@ -111,7 +111,7 @@ def read_npz(path: FilePath) -> Ranks:
     Raises
     ------
     InputError
-        If the file is missing, a folder, unreadable, damaged, of another kind or of a later format, or its arrays
+        If the file is missing, a folder, unreadable, damaged, of a different kind or of a later format, or its arrays
         are not valid ranks (a number too large, NaN, an item twice in a row, ...).
     """
     arrays = load_arrays(path)

@@ -73,7 +73,7 @@ def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplica
 def read_runs(
     paths: Sequence[FilePath], *, item_ids: Ids | None = None, duplicates: Duplicates = "error"
 ) -> list[Ranks]:
-    """Read the run files of several rankers over one numbering of items; each as in `read_run`.
+    """Read the run files of several rankers with a common numbering of items; each as in `read_run`.
 
     By default the collection is the union of the files' items, in order of appearance. Each run has the queries of
     its own file; `rankloom.align` aligns them.
@@ -95,7 +95,7 @@ def _read_runs(paths: Sequence[FilePath], item_ids: Ids | None, duplicates: Dupl
 
 def _read_rows(path: FilePath, item_numbers: dict[bytes, int]) -> tuple[Rows, Ids]:
     query_numbers = Numbering()
-    # 32 bytes a line; lists of Python numbers would take five times as much
+    # 32 bytes per line; lists of Python numbers would take five times as much
     queries, items, ranks, scores, lines = array("i"), array("i"), array("q"), array("d"), array("q")
     for number, (query, _, item, rank, score, _) in _columns(path, RUN_COLUMNS):
         if not rank.isdigit() or UNDERSCORE in score:
@@ -142,9 +142,9 @@ def _wrong_field(location: str, item: bytes, rank: bytes, score: bytes, known: d
 def write_run(ranks: Ranks, path: FilePath, *, tag: str = "rankloom") -> None:
     """Write a TREC run file, compressed if its name ends in ``.gz``.
 
-    The rank column is the position, from 1. Scores are written with as few digits as give the same float32 back;
-    without scores, 1 / rank is written. So `read_run` gives the same lists, in the same order.
-    A query with an empty list has no line, and is lost when the file is read.
+    The rank column is the position, from 1. Scores are written with the fewest digits that read back as the same
+    float32; without scores, 1 / rank is written. So `read_run` gives the same lists, in the same order. A query with an
+    empty list has no line, and is lost when the file is read.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _run_lines(ranks: Ranks, query: int, tag: str) -> Iterator[str]:
 
 
 def _texts(scores: NDArray[np.float32]) -> list[str]:
-    """Return the shortest decimals that give the same float32 back."""
+    """Return the shortest decimals that read back as the same float32."""
     texts = scores.astype("U")
     # Readers go through float64, and double rounding can change the number, as it does for 7.038531e-26.
     wrong = texts.astype(np.float64).astype(np.float32) != scores

@@ -1,6 +1,6 @@
 """Text files of UDLF, the Unsupervised Distance Learning Framework: ranked lists and matrices.
 
-A collection of n items has a *list file* of their ids, one a line; line i of every other file belongs to item i.
+A collection of n items has a *list file* of their ids, one per line; line i of every other file belongs to item i.
 Ranked lists hold item numbers from 0 (UDLF's ``RK NUM``) or ids (``RK STR``), best first, separated by whitespace.
 Matrices hold n lines of n distances (``MATRIX DIST``) or similarities (``MATRIX SIM``).
 
@@ -52,7 +52,7 @@ def read_udlf_ranks(
     kind : {"numbers", "names"}
         Items as numbers from 0, or as the ids of `list_file`.
     list_file : str or path, optional
-        Ids of the items, one a line; required for names. With it the ranks have `item_ids` and `query_ids`.
+        Ids of the items, one per line; required for names. With it the ranks have `item_ids` and `query_ids`.
     depth : int, optional
         Number of items to read of each list; the rest is not checked.
     duplicates : {"error", "first"}
@@ -102,7 +102,7 @@ def _check_depth(depth: int | None) -> None:
 def _check_count(path: FilePath, count: int, what: str, list_file: FilePath | None, n_items: int) -> None:
     if count != n_items:
         raise InputError(
-            f"{path} has {count} {what}, but {list_file} has {n_items} items; both must be of one collection."
+            f"{path} has {count} {what}, but {list_file} has {n_items} items; both must belong to the same collection."
         )
 
 
@@ -129,7 +129,7 @@ def _read_lists(
         lengths.append(len(row))
         lines.append(number)
     if not lines:
-        raise InputError(f"{path} is empty; it must have a ranked list for each item, one a line.")
+        raise InputError(f"{path} is empty; it must have a ranked list for each item, one per line.")
     items = np.full((len(lengths), max(lengths)), PAD, np.int32)
     items[np.arange(items.shape[1]) < np.array(lengths)[:, None]] = flat
     return items, lines
@@ -200,7 +200,7 @@ def write_udlf_ranks(
     kind : {"numbers", "names"}
         Items as numbers from 0, or as ids.
     list_file : str or path, optional
-        Where to write the ids of the items, one a line, which UDLF also needs.
+        Where to write the ids of the items, one per line, which UDLF also needs.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def read_udlf_matrix(
     kind : {"distances", "similarities"}
         Whether the smallest or the largest number of a line is best.
     list_file : str or path, optional
-        Ids of the items, one a line; with it the ranks have `item_ids` and `query_ids`.
+        Ids of the items, one per line; with it the ranks have `item_ids` and `query_ids`.
     depth : int
         Length of the lists, at most the size of the collection.
 
@@ -272,7 +272,7 @@ def read_udlf_matrix(
     ------
     InputError
         If a file is missing, a folder, unreadable, empty or not UTF-8, the matrix is not square, a number is NaN,
-        infinite or beyond float32, or the list file has another number of items.
+        infinite or beyond float32, or the list file has a different number of items.
 
     Examples
     --------

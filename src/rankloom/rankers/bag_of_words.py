@@ -1,8 +1,8 @@
 r"""Bag-of-words rankers: words and word 2-grams, by cosine, Jaccard, Dice, TF-IDF and Okapi BM25.
 
-A text is its stemmed words without stop words and bare numbers, unless a `Tokenizer` changes that (`terms.py`). With
-:math:`f` the frequency of a term in a text, :math:`n` the number of texts and :math:`n_t` the number of texts with the
-term, the weights are
+A text is represented by its stems, without stop words and bare numbers, unless a `Tokenizer` changes that (`terms.py`).
+With :math:`f` the frequency of a term in a text, :math:`n` the number of texts and :math:`n_t` the number of texts with
+the term, the weights are
 
 ==============  ==============================================
 "binary"        1
@@ -74,7 +74,7 @@ def bow_jaccard(*, weights: str = "log-tf-idf") -> Scheme:
 
     Notes
     -----
-    Words of an external query that are not in the collection are ignored, in the size of the query too.
+    Words of an external query that are not in the collection are ignored and do not count toward its size.
 
     References
     ----------
@@ -111,7 +111,7 @@ def two_grams_jaccard(*, weights: str = "log-tf-idf", terms: str = "words and pa
 
     Notes
     -----
-    Terms of an external query that are not in the collection are ignored, in the size of the query too.
+    Terms of an external query that are not in the collection are ignored and do not count toward its size.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def jaccard() -> Scheme:
 
     Notes
     -----
-    Words of an external query that are not in the collection are ignored, in the size of the query too.
+    Words of an external query that are not in the collection are ignored and do not count toward its size.
     """
     return _jaccard("words", "binary")
 
@@ -157,7 +157,7 @@ def dice() -> Scheme:
 
     Notes
     -----
-    Words of an external query that are not in the collection are ignored, in the size of the query too.
+    Words of an external query that are not in the collection are ignored and do not count toward its size.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def _check_order(ranks: Ranks) -> None:
 
 def _check_depth(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     for depth in (1, 2):
-        _require(_same(_ranked(ranker, items, depth), ranks.head(depth)), f"returns other lists for a depth of {depth}")
+        _require(_same(_ranked(ranker, items, depth), ranks.head(depth)), f"returns different lists for depth {depth}")
 
 
 def _check_queries(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:

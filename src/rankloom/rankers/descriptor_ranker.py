@@ -34,13 +34,13 @@ class DescriptorRanker:
     ----------
     name : str
         Name of the descriptor. Cached vectors are keyed by it, by the descriptor's values for three probe images, and
-        by the version of rankloom. Rename your own descriptor if it changes, but not for the probes.
+        by the version of rankloom. Rename your own descriptor if it changes in a way that the probes do not show.
     descriptor : callable
         uint8 RGB array of shape (height, width, 3) -> a vector, of the same length for all images.
     distance : str
         A metric (cosine, dot, l1, l2) or a distance in `rankers.distances.DISTANCES`.
     longest_side : int, optional
-        Shrink larger images to this first: faster, with less detail. None keeps them as they are.
+        Shrink larger images to this first: faster, with less detail. None leaves them unchanged.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class DescriptorRanker:
         Raises
         ------
         UnreadableItemsError
-            If some cannot be read; the vectors of the others are cached all the same.
+            If some cannot be read; the vectors of the others are still cached.
         """
         vectors = self.item_vectors(items, cache=cache, progress=progress, threads=threads)
         return FittedVectors(self, VectorSpace.of(vectors, COMPARISONS[self.distance]), cache)
@@ -150,7 +150,7 @@ class DescriptorRanker:
     def _of_length(self, vector: Vectors, length: int) -> Vectors:
         if len(vector) != length:
             raise InputError(
-                f"The descriptor {self.name} must return vectors of one length; got {len(vector)} and {length}."
+                f"The descriptor {self.name} must return vectors of the same length; got {len(vector)} and {length}."
             )
         return vector
 

@@ -97,7 +97,7 @@ class EncoderRanker:
         return digest_bytes(repr(settings).encode(), probes.tobytes())
 
     def check_probe(self, content: Any, vector: ArrayLike) -> None:
-        """Raise InputError if the encoder returns another vector for a content than the stored one.
+        """Raise InputError if the encoder returns a different vector for an item than the stored one.
 
         The lengths of both must be equal, and either their cosine must be above 0.999, or their numbers within a
         thousandth of the largest.
@@ -113,8 +113,8 @@ class EncoderRanker:
         close = np.abs(found - stored).max(initial=0.0) <= TOLERANCE * np.abs(stored).max(initial=0.0)
         if cosine < 1 - TOLERANCE and not close:
             raise InputError(
-                f"The encoder of {self.name} returns another vector for a stored item (cosine {cosine:.4f}); give the "
-                "encoder that the vectors were made with, or build again."
+                f"The encoder of {self.name} returns a different vector for a stored item (cosine {cosine:.4f}); give "
+                "the encoder that computed the vectors, or build again."
             )
 
     def item_vectors(

@@ -51,7 +51,7 @@ def stamp(item: Any) -> tuple[int, ...] | None:
 class FeatureStore:
     """Cached vectors of one descriptor, keyed by the digest of an item, in files of up to 1024.
 
-    New vectors fill up the last file, so another item costs another row. A damaged file is recomputed; if two
+    New vectors fill up the last file, so adding an item adds a row. A damaged file is recomputed; if two
     processes write at once, the vectors of one of them are recomputed later.
 
     Attributes

@@ -43,7 +43,7 @@ class RankFile:
     format : str, optional
         As in `read_ranks`.
     list_file : path, optional
-        Ids of the items in the order of their numbers, one a line, for files without ids such as those of UDLF.
+        Ids of the items in the order of their numbers, one per line, for files without ids such as those of UDLF.
     duplicates : {"error", "first"}
         As in `read_ranks`.
     comparable : bool
@@ -112,7 +112,7 @@ class Matrix:
     meaning : {"distance", "similarity"}
         If nearly every item is the farthest from itself, it must be the other one: an error.
     list_file : path, optional
-        Ids of rows and columns, one a line, if the file itself has none. A file may have more items than the
+        Ids of rows and columns, one per line, if the file itself has none. A file may have more items than the
         collection.
     """
 

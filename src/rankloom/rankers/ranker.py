@@ -116,7 +116,7 @@ class Ranker(Protocol):
 
     A ranker whose results depend on more than its options needs a method ``digest() -> str``, which may return a
     version number; cached lists are reused only while it is the same. Lists of a plug-in without that method are not
-    cached: there is no way to see that its code changed.
+    cached: there is no way to detect that its code changed.
 
     A ranker may have a boolean attribute ``comparable``: whether its score of an external query and an item can be
     compared with that of two items, as with images among images, but not with a few words among documents. Such queries

@@ -38,7 +38,7 @@ class Lists:
     items : Ranks or None
         A row for each item; the same object as `queries` if every item is a query.
     seconds : float
-        Computing time, also if the lists came from the cache.
+        Computing time, even if the lists came from the cache.
     ranker : Ranker or None
     fit : callable or None
         Returns the ranker fitted to the collection, which is fitted at most once.

@@ -195,7 +195,7 @@ class Vectors:
     key : str, optional
         Name of the matrix in an .npz with several, as in `read_matrix`.
     list_file : str, optional
-        Ids of the rows, one a line, if the file itself has none. A file may have more rows than the collection items.
+        Ids of the rows, one per line, if the file itself has none. A file may have rows for other items too.
     queries, queries_key, queries_list_file : str, optional
         The same for the vectors of external queries, which are matched by their ids.
     comparable : bool

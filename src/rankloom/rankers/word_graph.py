@@ -37,7 +37,7 @@ def gnf_wgu(*, idf: bool = False) -> Scheme:
 
     Notes
     -----
-    Words of an external query that are not in the collection are ignored, in the size of the query too.
+    Words of an external query that are not in the collection are ignored and do not count toward its size.
 
     References
     ----------
@@ -62,7 +62,7 @@ def gnf_mcs(*, idf: bool = False) -> Scheme:
 
     Notes
     -----
-    Words of an external query that are not in the collection are ignored, in the size of the query too.
+    Words of an external query that are not in the collection are ignored and do not count toward its size.
 
     References
     ----------

@@ -43,9 +43,9 @@ def wmd(
 
     Solving this for all pairs takes too long. Two lower bounds select the texts to solve it for: the distance of the
     centroids, and the relaxed distance, where each word moves to the nearest word of the other text. All texts are
-    sorted by the larger of the centroid distance and the cost of *their* words; the first `relaxed` of them again, with
-    the cost of the *query's* words too; the first `exact` of these by the distance itself. The others follow in the
-    order of their bounds, with a score no higher than that of the text before.
+    sorted by the larger of the centroid distance and the cost of *their* words; the first `relaxed` of them are
+    re-sorted with the cost of the *query's* words too, and the first `exact` of these by the distance itself. The
+    others follow in the order of their bounds, with a score no higher than that of the preceding text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks of what ranks are made from: items, scores, ids and lists."""
+"""Checks of the input of ranks: items, scores, ids and lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEEDS_COLLECTION = (
 
 
 def check_no_own_ties(rows: NDArray[Any]) -> None:
-    """Raise where it matters, and is not known, whether row i of a square matrix is item i."""
+    """Raise InputError if ties depend on whether row i of a square matrix is item i: the caller must say."""
     for i, row in enumerate(rows):
         with np.errstate(over="ignore"):
             values = row[: i + 1].astype(np.float32)  # as they are compared

@@ -31,7 +31,7 @@ from rankloom.ranks.ids import Ids
 #: What the rows are: the items of the collection, row i the list of item i; or queries.
 Kind = Literal["collection", "queries"]
 
-MIN_OWN_SHARE = 0.5  # of the rows that list their own item: fewer, and they are probably not the items' lists
+MIN_OWN_SHARE = 0.5  # of rows that list their own item; with fewer, they are probably not the lists of items
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,7 +40,7 @@ class Ranks:
 
     The arrays are copied. Invalid input raises an `InputError` that names the row: an item twice in a row, floats
     or booleans as items, numbers below -1 or not below `n_items`, items after padding, scores that are not finite
-    in float32, that increase along a row, or that have another shape. No rows, no items and rows of padding only
+    in float32, that increase along a row, or that have a different shape. No rows, no items and rows of padding only
     (empty lists) are valid.
 
     Attributes
@@ -113,7 +113,7 @@ class Ranks:
         Raises
         ------
         InputError
-            If they cannot be: collection ranks have a row for each item, in one order.
+            If they cannot be of that kind: collection ranks have a row for each item, in the order of the items.
         """
         ranks = self.replaced(kind=kind)
         _check_kind(ranks)
@@ -138,8 +138,8 @@ class Ranks:
         ----------
         kind : {"collection", "queries"}, optional
             Whether row i is item i. Values are rounded to float32, as scores are, and ties are broken by item number,
-            but an item wins ties in its own row; so where a square matrix has such ties, and the ids do not tell, the
-            kind must be given.
+            but an item wins ties in its own row; so if a square matrix has such ties, and the ids do not settle it,
+            the kind must be given.
 
         Examples
         --------

@@ -86,7 +86,7 @@ def _provenance(results: Results) -> list[tuple[str, str]]:
     pairs = [("Command", about.get("command")), ("Started", about.get("started")), ("Machine", about.get("machine"))]
     pairs += [("Versions", about.get("versions")), ("Seed", spec.seed), ("Specification digest", spec.digest)]
     counts = environments(results)
-    if set(counts) - {about.get("made", "")}:  # some steps are of an earlier run
+    if set(counts) - {about.get("made", "")}:  # some steps are from an earlier run
         pairs += [(f"Timed steps: {count}", made or "environment unknown") for made, count in counts.items()]
     return [(name, _line(value)) for name, value in pairs if value not in (None, "", {}, [])]
 

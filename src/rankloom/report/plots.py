@@ -263,7 +263,7 @@ def _short(text: str) -> str:
 
 
 def _width(text: str) -> float:
-    """Return the approximate width of a label, erring on the wide side because fonts differ."""
+    """Return the approximate width of a label, erring on the wide side, because fonts differ."""
     return FONT * sum(map(_char_width, _short(text)))
 
 

@@ -52,7 +52,7 @@ class Hit:
 
     @property
     def document(self) -> Document:
-        """The document with all its fields, read when asked for."""
+        """The document with all its fields, read on access."""
         return self._documents[self._number]
 
 
@@ -62,9 +62,9 @@ class Answer(Sequence[Hit]):
     Attributes
     ----------
     query : str
-        The text of the query, or what stands for it.
+        The text of the query, or a label if it is not text.
     method : str
-        How the lists were fused, as it is spelled.
+        How the lists were fused, as spelled in the search.
     lists : {name of a ranker: list of Listed}
         What each ranker lists, best first.
     """
@@ -110,7 +110,7 @@ class Answer(Sequence[Hit]):
         }
 
     def explain(self, id: str) -> Explanation:
-        """Return why an item got its score: parts that add up to it, the largest first."""
+        """Explain the score of an item: parts that add up to it, largest first."""
         return self._explain(self._documents.ids.number(id, "item"))
 
     def to_frame(self) -> pandas.DataFrame:

@@ -1,8 +1,8 @@
 """How a searcher answers: lists of the query by each ranker, fused by a method.
 
-Every method gets its lists by one rule: the first 100 items of each ranker that accepts the query, or as many as are
-asked for, of the items that the filter allows. What describes a query (the rows of weft, the graphs of fg) does not
-depend on the filter; only what is returned does.
+Every method gets its lists by one rule: the first 100 items of each ranker that accepts the query, or as many as
+requested, among the items that the filter allows. The description of a query (the rows of weft, the graphs of fg) does
+not depend on the filter; only the result does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Lists = Mapping[str, Ranks]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """What is asked of a state: how many answers, by which method, from which rankers and items.
+    """A request to a state: how many answers, by which method, from which rankers and items.
 
     Attributes
     ----------

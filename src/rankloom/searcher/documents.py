@@ -123,7 +123,7 @@ class Documents(Sequence[Document]):
         ids = unpack_ids(arrays["id_bytes"], arrays["id_ptr"])
         ptr = arrays["document_ptr"]
         if len(ptr) != len(ids) + 1 or ptr[0] != 0 or ptr[-1] != len(arrays["documents"]) or (np.diff(ptr) < 0).any():
-            raise InputError("The offsets of the documents do not fit their ids.")
+            raise InputError("The offsets of the documents do not match their ids.")
         return cls(ids, arrays["documents"], ptr)
 
 
@@ -167,7 +167,7 @@ class Batch:
 
 
 def text_of(document: Document, fields: Sequence[str]) -> str:
-    """Return the text that rankers see: the text fields of a document, one a line.
+    """Return the text that rankers see: the text fields of a document, one per line.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def batch_of(documents: Any, fields: Sequence[str] = TEXT_FIELDS, next_number: i
     fields : sequence of str
         The fields of mappings that make up their text.
     next_number : int
-        The id of the first document without one; the next ones count on.
+        The id of the first document without one; the following ones continue from it.
     """
     if isinstance(documents, str | Path) and is_table(str(documents)):
         return batch_of([row for _, row in read_table(str(documents))], fields, next_number)

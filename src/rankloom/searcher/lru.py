@@ -1,4 +1,4 @@
-"""A bounded cache whose values are made once, however many threads want them."""
+"""A bounded cache whose values are computed once, however many threads request them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class LRUCache(Generic[V]):
-    """The most recently used values, by key; threads that want the same one wait for its maker.
+    """The most recently used values, by key; threads that request the same value wait for the one that computes it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class LRUCache(Generic[V]):
         self._get: Callable[[Hashable, Callable[[], V]], V] = cached(lambda key, make: make())
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
-        """Return the value of a key, made if necessary; after an error the next caller tries again."""
+        """Return the value of a key, computed if necessary; after an error the next caller tries again."""
         return self._get(key, make)
 
     def find(self, key: Hashable) -> V | None:

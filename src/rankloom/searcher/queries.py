@@ -21,7 +21,7 @@ class QueryBatch:
     Attributes
     ----------
     labels : tuple of str
-        What the queries are called in their answers.
+        The labels of the queries in their answers.
     parts : {part: sequence}
         The content of external queries by part: ``texts``, ``images``, ``ids``.
     vectors : {name of a ranker: matrix}
@@ -29,7 +29,7 @@ class QueryBatch:
     items : array of int, or None
         The numbers of items, if the queries are items.
     single : bool
-        Whether one query was asked, not a list of one.
+        Whether a single query was given, rather than a list of one.
     """
 
     labels: tuple[str, ...]

@@ -56,7 +56,7 @@ class Searcher:
     """Documents, the rankers fitted to them, and an index: searches, explains, updates and saves itself.
 
     Made by `build` or `open`. Searches may run in several threads while `add` and `delete` work; each search sees the
-    documents as they were when it began.
+    documents as they were when it started.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class Searcher:
             How many of the best hits to skip.
         method : str
             A name in `METHODS`, with options as in ``vote(share=0.3)``. "auto" is `weft` for an item and for a query
-            that is like an item (an image among images), and `vote` for others (words among documents).
+            that is like an item (an image among images), and `vote` for others (text queries over documents).
         rankers : sequence of str, optional
             Fuse only these.
         weights : {name of a ranker: float} or sequence of float, optional
@@ -279,9 +279,9 @@ class Searcher:
     def add(self, documents: Any) -> None:
         """Add documents, in any form that `build` accepts.
 
-        The lists of the new ones are made, and they enter the lists of the old ones where they belong. Statistics, such
-        as document frequencies and the vocabulary, stay those of `build` until `refit`; otherwise the result is that of
-        a build with all documents.
+        The new documents get lists, and enter the lists of the old ones at their positions. Statistics, such as
+        document frequencies and the vocabulary, remain those of `build` until `refit`; apart from that, the result is
+        the same as building with all documents.
         """
         with self._lock:
             settings = self._state.settings
@@ -290,7 +290,7 @@ class Searcher:
                 self._state = _indexed(added(self._state, batch))
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete documents by id; they leave the lists of the others."""
+        """Delete documents by id; they are removed from all lists."""
         if isinstance(ids, str):
             raise InputError(f"Give a list of ids; got the string {ids!r}. Put it in a list.")
         with self._lock:
@@ -302,7 +302,7 @@ class Searcher:
                 self._state = _indexed(removed(state, numbers))
 
     def refit(self, progress: Progress | None = None) -> None:
-        """Fit text rankers to the documents as they are now: a new vocabulary and new statistics."""
+        """Refit the text rankers to the current documents: a new vocabulary and new statistics."""
         with self._lock, running(progress=progress):
             state = self._state
             texts = Batch(state.settings.name, list(state.documents), state.settings.fields, {}).collection()
@@ -316,7 +316,7 @@ class Searcher:
             self._state = _indexed(State(state.documents, models, lists, state.settings))
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a folder, completely or not at all; a searcher that is there already is replaced.
+        """Write everything to a folder, completely or not at all; an existing searcher is replaced.
 
         Encoders given as functions are not stored: give them again to `open`.
         """
@@ -331,8 +331,9 @@ class Searcher:
         Parameters
         ----------
         encoders : {name of a ranker: callable or None}
-            The encoders that were given to `build` as functions. One that returns vectors of another length, or other
-            vectors for a stored document, is an error. None opens the searcher without it: it then ranks items only.
+            The encoders that were given to `build` as functions. One that returns vectors of a different length, or
+            different vectors for a stored document, is an error. None opens the searcher without it: it then ranks
+            items only.
         verify : bool
             Read all files once, compare their checksums and check that every number is in range.
         """

@@ -1,4 +1,4 @@
-"""The state of a searcher: documents, fitted rankers, their lists, and indexes made from them; read-only."""
+"""The state of a searcher: documents, fitted rankers, their lists, and indexes built from them; read-only."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A ranker and what it was fitted to; `spelling` is None unless the registry can make the ranker again."""
+    """A ranker and what it was fitted to; `spelling` is None unless the registry can recreate the ranker."""
 
     ranker: Ranker
     fitted: Fitted
@@ -61,7 +61,7 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Everything that a search needs; an update makes a new one, so searches that run are not disturbed.
+    """Everything that a search needs; an update creates a new state, so running searches are not affected.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class State:
 
     @staticmethod
     def key(kind: type, names: Sequence[str], options: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return what an index is cached by."""
+        """Return the cache key of an index."""
         return kind.__name__, tuple(names), tuple(sorted(options.items()))
 
     def fused(self, method: Call, names: Sequence[str], k: int) -> Ranks:

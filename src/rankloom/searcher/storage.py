@@ -82,7 +82,9 @@ def _restored(
         models[about["name"]] = _model(about, own, encoders, documents, settings)
         lists[about["name"]] = _lists(_under(arrays, f"lists{number}"), len(documents), verify)
         if models[about["name"]].fitted.n_items != len(documents):  # type: ignore[attr-defined]
-            raise IndexFileError(f"{path} is damaged: its rankers and documents do not fit; build the searcher again.")
+            raise IndexFileError(
+                f"{path} is damaged: its rankers and documents do not match; build the searcher again."
+            )
     state = State(documents, models, lists, settings)
     for number, about in enumerate(meta["indexes"]):
         _restore_index(state, about, _under(arrays, f"index{number}"), path, verify)
@@ -127,7 +129,7 @@ def _check_storable(name: str, model: Model) -> None:
 
 
 def _stored_indexes(state: State) -> list[Any]:
-    """Return the indexes that searches by default use: of all rankers, and of those that accept each kind of query."""
+    """Return the indexes used by default: those of all rankers, and of the rankers that accept each kind of query."""
     parts = {model.part for model in state.models.values()}
     choices = [tuple(state.models)]
     choices += [tuple(name for name, model in state.models.items() if model.part == part) for part in sorted(parts)]

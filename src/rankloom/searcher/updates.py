@@ -23,7 +23,7 @@ def added(state: State, batch: Batch) -> State:
     collection = batch.collection()
     known = next((one for one in collection.ids if one in state.documents.ids), None)
     if known is not None:
-        raise InputError(f"The document {known!r} is already there; delete it first, or give the new one another id.")
+        raise InputError(f"The document {known!r} already exists; delete it first, or give the new one another id.")
     models, lists = {}, {}
     for name, model in state.models.items():
         fitted = _updatable(name, model)
@@ -94,7 +94,7 @@ def _merged(lists: Ranks, more: Ranks, depth: int) -> Ranks:
 
 
 def _lists_without(lists: Ranks, kept: Numbers, fitted: Updatable, depth: int) -> Ranks:
-    """Return the lists without deleted items; a list that was full is made again, to find what moves up."""
+    """Return the lists without deleted items; a list that was full is recomputed, to find the items that move up."""
     n = len(kept)
     numbers = np.full(lists.n_items + 1, PAD, np.int32)  # the last one maps PAD to itself
     numbers[kept] = np.arange(n, dtype=np.int32)
@@ -104,7 +104,7 @@ def _lists_without(lists: Ranks, kept: Numbers, fitted: Updatable, depth: int) -
     order = np.argsort(items == PAD, axis=1, kind="stable")
     items = np.take_along_axis(items, order, axis=1)[:, : min(depth, n)]
     scores = np.take_along_axis(np.where(gone, 0, _scores(lists)[kept]), order, axis=1)[:, : min(depth, n)]
-    cut = lists.depth < lists.n_items  # otherwise the lists have all that matches
+    cut = lists.depth < lists.n_items  # otherwise the lists have all matching items
     again = np.flatnonzero(gone.any(axis=1) & (old[:, -1:] != PAD).all(axis=1)) if cut else np.empty(0, np.intp)
     if len(again):
         found = fitted.rank_items(again, depth=depth)

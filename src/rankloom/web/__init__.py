@@ -1,6 +1,6 @@
 """A web page over a collection: search it by item, text or image, and see why an item was found.
 
-Importing this is light; serving needs the extra ``serve``.
+Importing this package is cheap; serving needs the extra ``serve``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Library", "Limits", "listen", "make_app", "serve"]
 
-#: Modules of the extra, and the packages that bring them.
+#: Modules that the extra needs, and the packages that provide them.
 REQUIRED = {"cachetools": "cachetools", "fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"}
 REQUIRED |= {"jinja2": "jinja2", "python_multipart": "python-multipart", "PIL": "Pillow"}
 

@@ -1,8 +1,8 @@
 """Decoding of uploads in a child process, which can be killed: a crafted image may take hours or crash the decoder.
 
-Bytes go to the child and pixels come back over pipes, in records of fixed layout. What the child sends is checked
-like any other input. It is started by `subprocess`: `multiprocessing` would import the main module of the program
-again, which a script that serves need not allow for.
+Bytes go to the child and pixels come back over pipes, in records of fixed layout. What the child sends is checked like
+any other input. It is started by `subprocess`: `multiprocessing` would import the main module of the program again,
+which a script that calls `serve` may not expect.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from rankloom.datasets.images import ImageError, Pixels, decode
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")  # those that browsers and cameras write
 MAX_SIDE = 512  # pixels; larger images are reduced to it
 START_SECONDS = 60  # to start the child, which imports NumPy and Pillow
-READY = b"R"  # the first that the child sends
+READY = b"R"  # the first byte that the child sends
 REQUEST = Struct("<QQd")  # bytes of the image, maximum number of pixels, seconds
 REPLY = Struct("<II")  # height and width; or 0 and the length of an error message
-ALARM = -getattr(signal, "SIGALRM", 1)  # how the child ends by itself; Windows has no such signal
+ALARM = -getattr(signal, "SIGALRM", 1)  # exit code of a child that ended itself; Windows has no such signal
 CHILD = "import sys; sys.path[:] = sys.argv[1:]; from rankloom.web.decoder import main; main()"
 
 
@@ -150,7 +150,7 @@ def main() -> None:
         os.nice(10)  # searches come first
     from PIL import Image
 
-    Image.init()  # load all formats now, rather than in the time of the first image
+    Image.init()  # load all formats now, so that the first image does not pay for it
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     with suppress(EOFError, BrokenPipeError):  # the server has ended
         replies.write(READY)
@@ -167,7 +167,7 @@ def main() -> None:
 def _end_after(seconds: float) -> None:
     """End this process after a while, on systems with timers, even if the server was killed; 0 cancels that."""
     if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)  # nothing handles its signal: it ends the process
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # the signal is not handled, so it ends the process
 
 
 def _reply(content: bytes, max_pixels: int) -> bytes:

@@ -142,7 +142,7 @@ class Library:
     def of_index(cls, index: FusionIndex, name: str) -> Library:
         """Return a library of an index on disk, which has ids and graphs but neither lists nor content.
 
-        Its arrays are copied to memory: the system kills a process that reads a mapped file which was cut.
+        Its arrays are copied to memory: the system kills a process that reads a mapped file after it was truncated.
         """
         index = index.in_memory()
         ids = index.item_ids or Ids(map(str, range(index.n_items)))

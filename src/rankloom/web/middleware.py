@@ -86,7 +86,7 @@ class SecurityMiddleware:
             raise RefusedError(400, f"This server does not answer for the host {host[:100]!r}; use its IP address.")
         origin = headers.get(b"origin", b"").decode("latin-1")
         if scope["method"] not in ("GET", "HEAD") and origin and _netloc(origin) != host.lower():
-            raise RefusedError(403, f"Pages of {origin[:100]} may not send anything here.")
+            raise RefusedError(403, f"Pages from {origin[:100]} may not post to this server.")
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._limits.body_bytes:
             raise _too_large(self._limits.body_bytes)
@@ -95,7 +95,7 @@ class SecurityMiddleware:
         """Raise if the headers are too large; the server counts only those that arrive in pieces."""
         request_line = len(scope["path"]) + len(scope["query_string"])
         if request_line + sum(len(n) + len(value) + 4 for n, value in scope["headers"]) > self._limits.header_bytes:
-            raise RefusedError(431, f"The headers of a request may have {self._limits.header_bytes} bytes at most.")
+            raise RefusedError(431, f"The headers of a request may have at most {self._limits.header_bytes} bytes.")
 
     def _is_allowed(self, host: str) -> bool:
         found = HOST.fullmatch(host)
@@ -116,7 +116,7 @@ class _Exchange:
         self._is_head, self._wants_page = scope["method"] == "HEAD", wants_page(scope)
         self._received = 0  # bytes of the body
         self._complete = False  # whether all of the request was received
-        self._started = False  # whether the response was
+        self._started = False  # whether the response was started
 
     async def receive(self) -> Message:
         message = await self._receive()
@@ -150,7 +150,7 @@ class _Exchange:
         return "text/html; charset=utf-8", page.encode()
 
     async def refuse(self, refusal: RefusedError) -> None:
-        """Send an error, unless a response was started: then the server cuts the connection."""
+        """Send an error, unless a response was started: then the server closes the connection."""
         if self._started:
             return
         kind, body = self._body(refusal)
@@ -179,4 +179,4 @@ def _netloc(origin: str) -> str | None:
 
 
 def _too_large(max_bytes: int) -> RefusedError:
-    return RefusedError(413, f"A request may have {max_bytes // 1_000_000 or max_bytes / 1e6:g} megabytes at most.")
+    return RefusedError(413, f"A request may be at most {max_bytes // 1_000_000 or max_bytes / 1e6:g} megabytes.")

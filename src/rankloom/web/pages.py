@@ -60,7 +60,7 @@ def method_summary(name: str) -> str:
     Examples
     --------
     >>> method_summary("fg")
-    "Fusion graphs: items by the similarity of their graph to the query's."
+    "Fusion graphs: ranks items by the similarity of their graph to the query's."
     """
     return _first_line(METHODS[name].function)
 

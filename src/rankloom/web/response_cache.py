@@ -13,7 +13,7 @@ MAX_URL_BYTES = 2_000  # our own links are shorter
 MAX_BYTES = 96_000_000
 MAX_RESPONSE_BYTES = 1_000_000
 OVERHEAD = MAX_URL_BYTES + 1_000  # of a response besides its body: URL and headers
-#: Responses that depend on more than the URL (uploads expire), or that are in memory anyway.
+#: Responses that depend on more than the URL (uploads expire), or that are already in memory.
 UNCACHED = ("/upload", "/health", "/image", "/static")
 
 Response = list[Message]

@@ -77,7 +77,7 @@ UPLOAD_BODY = {
 
 
 async def _check_parameters(request: Request) -> None:
-    """Raise for a query parameter that the route does not have: without it the response would be misleading."""
+    """Raise for a query parameter that the route does not have: ignoring it would be misleading."""
     if not request.query_params:
         return
     known = _parameters(request.scope["route"].dependant)
@@ -105,7 +105,7 @@ async def _choice(
     method: Annotated[str | None, Query(max_length=100, description="Fusion method.")] = None,
     cutoff: Annotated[
         int | None,
-        Query(ge=1, le=MAX_INT, description=f"How much of each list makes up a graph, for fg; {MAX_CUTOFF} at most."),
+        Query(ge=1, le=MAX_INT, description=f"How much of each list makes up a graph, for fg; at most {MAX_CUTOFF}."),
     ] = None,
     comparator: Annotated[Literal["wgu", "mcs"] | None, Query(description="Graph comparator, for fg.")] = None,
     rankers: Annotated[
@@ -118,7 +118,7 @@ async def _choice(
     library = (await _site(request)).library
     max_cutoff = max(MAX_CUTOFF, library.defaults.cutoff)
     if cutoff is not None and cutoff > max_cutoff:
-        raise RefusedError(422, f"cutoff: Must be {max_cutoff} at most; got {cutoff}.")
+        raise RefusedError(422, f"cutoff: Must be at most {max_cutoff}; got {cutoff}.")
     if rankers is not None:
         changes["rankers"] = _names(rankers, set(library.ranks))
     return library.choose(changes)

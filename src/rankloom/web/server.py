@@ -26,10 +26,12 @@ LINGER_SECONDS = 1  # the same when the server stops: a request may be on its wa
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 takes any free one."""
     if not host.strip():
-        raise InputError("An empty host would let everyone in; give 127.0.0.1, or 0.0.0.0 if that is intended.")
+        raise InputError(
+            "An empty host would accept connections from anywhere; give 127.0.0.1, or 0.0.0.0 if intended."
+        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
-    # A server can start again at once; on Windows it can anyway, and SO_REUSEADDR would let others take the port.
+    # A server can restart immediately; on Windows it always can, and SO_REUSEADDR would let others take the port.
     sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
     try:
         sock.bind((host, port))
@@ -166,7 +168,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         self._header_bytes += len(data)
         if self._header_bytes > self.limits.header_bytes:
-            self._refuse(431, f"The headers of a request may have {self.limits.header_bytes} bytes at most.")
+            self._refuse(431, f"The headers of a request may have at most {self.limits.header_bytes} bytes.")
         elif self._header_timer is None:
             self._start_header_timer()
 
@@ -186,7 +188,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Close the connection once its request is answered, or after a while if it has none."""
         if self._is_idle():
             self.loop.call_later(LINGER_SECONDS, self._close_if_idle)
-        elif self.cycle is not None and not self.cycle.response_started:  # else the client was told otherwise
+        elif self.cycle is not None and not self.cycle.response_started:  # otherwise its headers have already been sent
             self.cycle.keep_alive = False
 
     def _is_idle(self) -> bool:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 #: A function to call, and the future of its result.
 Task = tuple[Future[Any], Callable[[], Any]]
 
-WORKERS = 2  # more would not help: kernels are quick, and the rest holds the interpreter's lock
+WORKERS = 2  # more would not help: kernels are quick, and the rest holds the GIL
 MAX_SLOW = 4  # slow searches have their own thread, so that quick ones do not wait for them
 
 

@@ -24,7 +24,7 @@ File = tuple[bytes, str]
 
 
 def encoded(image: Pixels, max_side: int = MAX_SIDE) -> File:
-    """Return an image as a small file: PNG if it is small anyway, else JPEG."""
+    """Return an image as a small file: PNG if it has few pixels, else JPEG."""
     from PIL import Image
 
     small = np.ascontiguousarray(reduced(image, max_side))

@@ -40,7 +40,7 @@ class Views:
         self._titles = library.collection.parts.get("names")
         self._texts = library.collection.parts.get("texts")
         self._labels = library.collection.labels
-        self._version = library.version  # reads all images: better now than in the first request
+        self._version = library.version  # reads all images, so do it before the first request
 
     def url_of(self, query: Query, choice: Choice, *, why: int | None = None) -> str:
         """Return the URL of a search, or of the page that explains one of its results."""

@@ -1,4 +1,4 @@
-"""weft: describes an item by its neighbors' lists, for each ranker and fused."""
+"""weft: describes items by the lists of their neighbors, for each ranker and fused."""
 
 from rankloom.aggregate.weft.index import WeftIndex
 

@@ -1,4 +1,4 @@
-"""WeftIndex: expanded rows of a collection, searched exactly."""
+"""The weft index: expanded rows of a collection, with exact search."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LAYOUT: Layout = {
     "post_rows": ("uint32", ("entries",)),
     "post_least": ("uint32", ("n", "f")),
 }
-FUSED = "all rankers"  # what the fused field is called in an explanation
+FUSED = "all rankers"  # the name of the fused field in an explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class WeftSettings(IndexSettings):
 
 
 class WeftIndex(CollectionIndex):
-    r"""A collection described by what each item's neighbors list, searched exactly.
+    r"""Items described by the lists of their neighbors, with exact search.
 
     With :math:`X_r[q]` the expanded row of q by ranker r, :math:`X_w[q]` the fused one, J the weighted Jaccard
     similarity :math:`\sum \min / \sum \max` and c = 20, the similarity of a query and an item is
@@ -134,14 +134,14 @@ class WeftIndex(CollectionIndex):
         ranks : sequence of Ranks, or {name: Ranks}
             Collection ranks, one for each ranker, as in `FusionIndex.build`.
         cutoff : int
-            L: how many items of each list are used.
+            How many items of each list are used.
         expand : int
-            E: the number of entries, the item itself included, that a row is expanded by.
+            The number of entries that a row is expanded by, including the item itself.
         weights : sequence of float, "agreement" or None
-            The weight of each ranker; equal by default. "agreement" weights a ranker up where it agrees with the
-            fusion, and down where it duplicates others.
+            The weight of each ranker; equal by default. "agreement" gives more weight to rankers that agree with the
+            fusion, and less to those that duplicate others.
         width : int or None
-            How many entries of each row are kept, the largest; all if None.
+            How many of the largest entries of each row to store; all if None.
         depth, reposition, comparable, keep_scores, threads, progress
             As in `FusionIndex.build`.
         """
@@ -154,7 +154,7 @@ class WeftIndex(CollectionIndex):
         names, given = split_names(ranks)
         collection = [r.head(depth) for r in align_collection(given)]
         comparable = checked_comparable(comparable, len(collection))
-        expand = min(expand, len(collection) * cutoff + 1)  # a row has no more entries
+        expand = min(expand, len(collection) * cutoff + 1)  # a row cannot have more entries
         settings = WeftSettings(len(collection), cutoff, int(depth), expand, width, reposition, names, comparable)
         with running(threads, progress):
             order = Order.of(collection[0])
@@ -212,9 +212,9 @@ class WeftIndex(CollectionIndex):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
-        """Fuse the rankers' own lists of external queries with the list that `search` gives.
+        """Fuse the rankers' own lists of external queries with the list that `search` returns.
 
-        CombSUM over the first 100 of each list, in which the list of `search` holds `share` of all votes.
+        This is CombSUM over the first 100 items of each list, where the list from `search` has `share` of all votes.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class WeftIndex(CollectionIndex):
         ), ids
 
     def explain(self, query: Query, item: int | str, *, virtual: bool | None = None) -> Explanation:
-        """Return why an item is similar to a query: shared neighbors, by ranker, whose parts add up to the similarity.
+        """Return the neighbors that an item shares with a query, by ranker; their contributions sum to the similarity.
 
         Examples
         --------
@@ -312,7 +312,7 @@ class WeftIndex(CollectionIndex):
 
 
 def _check(arrays: Mapping[str, Array], settings: WeftSettings, *, thoroughly: bool) -> None:
-    """Raise `DamageError` if the arrays do not fit together; look at every number if asked to."""
+    """Raise `DamageError` if the arrays are inconsistent; if `thoroughly`, check every number."""
     n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
     sizes = {"n": n, "n + 1": n + 1, "entries": entries}
     check_layout(arrays, LAYOUT, sizes | {"m": settings.n_rankers, "f": settings.n_rankers + 1, "L": settings.cutoff})
@@ -325,7 +325,7 @@ def _check(arrays: Mapping[str, Array], settings: WeftSettings, *, thoroughly: b
     check_values(arrays, "shares", 0.0, 1.0)
 
 
-AGREEMENT = WeftSettings(1, 10, 1000, 4, None, True)  # of the fusion that agreement is measured against
+AGREEMENT = WeftSettings(1, 10, 1000, 4, None, True)  # settings of the fusion that agreement is measured against
 
 
 def _expanded(
@@ -359,9 +359,9 @@ def _has_lists(ranks: Ranks) -> bool:
 
 
 def _agreement(normalized: Sequence[Ranks], order: Order) -> NDArray[np.float64]:
-    r"""Return weights by agreement with the fusion: :math:`w_r \propto u_r\, \mathrm{RBO}(r, T)^2`.
+    r"""Return weights that grow with agreement with the fusion: :math:`w_r \propto u_r\, \mathrm{RBO}(r, T)^2`.
 
-    T is the fusion with the weights u, which weight redundant rankers down (`rarity`).
+    T is the fusion with the weights u, which are lower for redundant rankers (`rarity`).
     """
     scratch = Scratch(normalized[0].n_items)
     lists = item_lists(normalized, AGREEMENT.cutoff)

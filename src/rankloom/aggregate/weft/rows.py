@@ -1,12 +1,12 @@
 r"""The rows that weft compares: what an item's neighbors list, ranker by ranker and fused.
 
 With :math:`F_r[q, a] = g(p)`, :math:`g(p) = 1 - \ln p / \ln(L + 1)`, for the item a at position p of q's list by ranker
-r (repositioned by Eq. 1, cut to L, q itself first), a row is expanded by its E largest entries A:
+r (repositioned by Eq. 1, cut to the cutoff L, q itself first), a row is expanded by its E largest entries A:
 
 .. math:: X_r[q] = \sum_{a \in A} F_r[q, a]\, F_r[a] \Big/ \sum_{a \in A} F_r[q, a]
 
-and likewise the fused row, of :math:`F_w = m \sum_r w_r F_r`. The m + 1 fields of an item share one sparsity
-pattern, the fused field first, in whole units of 1 / 32768: sums are exact in any order.
+and so is the fused row, from :math:`F_w = m \sum_r w_r F_r`. The m + 1 fields of an item share a sparsity pattern, the
+fused field first. Weights are stored in units of 1 / 32768, so that sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-ROW_BLOCK = 1024  # rows expanded at a time: each block has room for the widest rows
+ROW_BLOCK = 1024  # rows expanded at a time; a block has room for the widest possible rows
 MAX_BLOCK_ENTRIES = 1 << 21  # entries of such a block
-OVERLAP_DEPTH = 10  # positions that rank-biased overlap looks at
+OVERLAP_DEPTH = 10  # positions that the rank-biased overlap compares
 OVERLAP_PERSISTENCE = 0.9
 
 
 class Expansion(Protocol):
-    """How rows are expanded: by how many entries (E), and how many of each field are kept."""
+    """How rows are expanded: by how many entries (E), and how many entries of each field are stored."""
 
     @property
     def expand(self) -> int:
-        """How many entries a row is expanded by, itself among them."""
+        """How many entries a row is expanded by, including the item itself."""
         ...
 
     @property
     def width(self) -> int | None:
-        """How many entries of each field are kept; None for all."""
+        """How many entries of each field are stored; None for all."""
         ...
 
 
@@ -69,7 +69,7 @@ def stacked(ranks: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
 
 
 def item_lists(normalized: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
-    """Return the lists of a collection's items, each item first in its own, of shape (rankers, items, cutoff)."""
+    """Return the lists of items, each starting with the item itself, as an array of shape (rankers, items, cutoff)."""
     from rankloom._kernels.weft import own_first
 
     lists = stacked(normalized, cutoff)
@@ -110,7 +110,7 @@ def expand(
     m, n_rows, length = own.shape
     neighbors, width = how.expand, how.width
     near = nearness(length)
-    room = m * length * (2 * neighbors - 1) + 1  # entries that one row can have before it is cut
+    room = m * length * (2 * neighbors - 1) + 1  # maximum number of entries of a row before it is cut to `width`
     kept = room if width is None else min(room, (m + 1) * width + 1)
     limit = np.iinfo(np.int64).max if width is None else width
     sizes, ends = np.empty((n_rows, m + 1), np.uint32), np.empty(n_rows, np.int64)
@@ -153,17 +153,17 @@ def _joined(blocks: dict[int, tuple[Array, Array]], ends: Array, sizes: Array) -
 def transpose(rows: Rows) -> Postings:
     """Return the rows that have each item, and the smallest size of those in each field."""
     from rankloom._kernels.lists import transposed
-    from rankloom._kernels.weft import Postings, least_sizes
+    from rankloom._kernels.weft import Postings, min_sizes
 
     n_items = len(rows.ptr) - 1
     ptr, found, _ = transposed(rows.ptr, rows.items, n_items, columns=False)
-    least = np.empty((n_items, rows.sizes.shape[1]), np.uint32)
-    least_sizes(ptr, found, rows.sizes, least)
-    return Postings(ptr, found, frozen(least))
+    smallest = np.empty((n_items, rows.sizes.shape[1]), np.uint32)
+    min_sizes(ptr, found, rows.sizes, smallest)
+    return Postings(ptr, found, frozen(smallest))
 
 
 def field_parts(shares: Floats) -> Floats:
-    """Return how much each field counts in the score: half the fused one, half the rankers by weight."""
+    """Return the weight of each field in the score: one half for the fused field, one half shared by the rankers."""
     parts: Floats = frozen(np.concatenate([[0.5], shares / 2]))
     return parts
 

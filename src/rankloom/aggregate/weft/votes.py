@@ -1,4 +1,4 @@
-"""Vote: the rankers' own lists and weft's, added up."""
+"""Vote: the sum of the rankers' own lists and weft's list."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ VOTE_DEPTH = 100  # items of each list that get votes
 def add_votes(
     voters: Sequence[Ranks], found: Ranks, k: int, share: float, weights: Sequence[float] | None = None
 ) -> Ranks:
-    r"""Return CombSUM of the rankers' lists and of weft's list, which holds `share` of all votes.
+    r"""Return CombSUM of the rankers' lists and weft's list, which has `share` of all votes.
 
     .. math:: V(a) = \sum_r w_r s_r(a) + \frac{m\,\sigma}{1 - \sigma}\, s_{weft}(a)
 
-    over the first 100 of each list, with min-max normalized scores s, m rankers whose weights sum to m, and the share
-    :math:`\sigma`; positions (`rank_norm`) replace all scores if a ranker has none.
+    over the first 100 items of each list, with min-max normalized scores s, m rankers whose weights sum to m, and the
+    share :math:`\sigma`; positions (`rank_norm`) replace all scores if a ranker has none.
     """
     if share == 1:
         return found.head(k)
