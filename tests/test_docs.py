@@ -106,10 +106,11 @@ def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
     assert [name for name in (*MEASURES, *FORMATS) if name not in words] == []
 
 
-def test_the_examples_of_the_page_of_evaluation_print_the_output_shown():
-    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
-    examples = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(examples, {}, "evaluation.md", None, 0)
+@pytest.mark.parametrize("name", ["evaluation.md", "searcher.md"])
+def test_the_examples_of_a_page_print_the_output_shown(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    examples = "\n".join(blocks("python", f"docs/{name}"))
+    test = doctest.DocTestParser().get_doctest(examples, {}, name, None, 0)
     results = doctest.DocTestRunner().run(test)
     assert results.attempted > 15
     assert results.failed == 0
