@@ -44,8 +44,8 @@ class VectorSource(Protocol):
 class FittedVectors:
     """The vectors of a collection, which is `Updatable`; its lists are those of `Ranks.from_vectors`, bit by bit.
 
-    Another engine than numpy is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
-    `rank_items` are always exact. The graph of hnsw is built when it is first needed, anew after each update.
+    An engine other than numpy is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
+    `rank_items` are always exact. The graph of hnsw is built on first use, and rebuilt after each update.
 
     Attributes
     ----------
