@@ -6,7 +6,7 @@ import pytest
 import rankloom as rl
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
-from rankloom.rankers import EncoderRanker, UnreadableItemsError, Updatable, check_ranker, is_comparable
+from rankloom.rankers import EncoderRanker, UnreadableItemsError, check_ranker, is_comparable, is_updatable
 
 TEXTS = ["heat in slabs", "heart disease", "heat", "a flow of heat", "wings"]
 
@@ -30,7 +30,7 @@ def colors(images):
 def test_lists_are_those_of_the_vectors():
     encode = Letters()
     fitted = EncoderRanker("letters", encode).fit(TEXTS)
-    assert isinstance(fitted, Updatable)
+    assert is_updatable(fitted)
     expected = rl.Ranks.from_vectors(Letters()(TEXTS), "cosine")
     assert fitted.rank().scores.tobytes() == expected.scores.tobytes()
     found = fitted.rank(queries=["heat"], depth=1)

@@ -9,7 +9,7 @@ import rankloom as rl
 from rankloom._kernels import faiss_engine
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
-from rankloom.rankers import RANKERS, Updatable, Vectors, rank_collection
+from rankloom.rankers import RANKERS, Vectors, is_updatable, rank_collection
 
 METRICS = ["cosine", "dot", "l1", "l2"]
 
@@ -31,7 +31,7 @@ def same(one, other):
 def test_lists_equal_ranks_from_vectors(metric):
     vectors = np.random.default_rng(1).normal(size=(40, 3))
     fitted = RANKERS["vectors"](part="x", metric=metric).fit(vectors)
-    assert isinstance(fitted, Updatable)
+    assert is_updatable(fitted)
     assert same(fitted.rank(depth=5), rl.Ranks.from_vectors(vectors, metric, 5))
     queries = vectors[:3] + 0.1
     assert same(fitted.rank(queries=queries, depth=5), rl.Ranks.from_vectors(vectors, metric, 5, queries=queries))
