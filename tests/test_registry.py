@@ -94,7 +94,7 @@ def test_an_option_annotated_as_a_path_must_be_the_path_of_a_file():
         "file": ["path", "items", "list_file"],
         "matrix": ["path", "list_file"],
         "wmd": ["vectors"],
-        "vectors": ["path", "list_file"],
+        "vectors": ["path", "list_file", "queries", "queries_list_file"],
     }
     for value in (2024, True, ("a", "b")):
         with pytest.raises(InputError, match="qrels of the collection 'files' must be the path of a file; got"):
