@@ -18,6 +18,7 @@ from rankloom.datasets.table import is_table, read_table
 from rankloom.errors import InputError
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import Ids
+from rankloom.searcher.lru import LRUCache
 
 #: The fields of an item by name; "id" is a string.
 Document = dict[str, Any]
@@ -25,6 +26,7 @@ Document = dict[str, Any]
 Where = Mapping[str, Any] | Callable[[Document], bool]
 TEXT_FIELDS = ("title", "text")  # joined, they are what text rankers see
 IMAGE_FIELD = "image"
+MAX_COLUMNS, MAX_MASKS = 16, 64  # fields, and values of fields, that filters keep in memory
 
 
 class Documents(Sequence[Document]):
@@ -41,7 +43,8 @@ class Documents(Sequence[Document]):
         self.ids = ids
         self._blob = blob
         self._ptr = ptr
-        self._columns: dict[str, list[Any]] = {}
+        self._columns: LRUCache[list[Any]] = LRUCache(MAX_COLUMNS)
+        self._masks: LRUCache[NDArray[np.bool_]] = LRUCache(MAX_MASKS)
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Documents:
@@ -100,17 +103,19 @@ class Documents(Sequence[Document]):
             raise InputError(f"where must be {{field: value}} or a function of a document; got {type(where).__name__}.")
         mask = np.ones(len(self), np.bool_)
         for field, wanted in where.items():
-            mask &= _matches(self.column(field), wanted)
+            key = (field, repr(wanted))
+            mask &= self._masks.get(key, lambda field=field, wanted=wanted: _matches(self.column(field), wanted))  # type: ignore[misc]
         return mask
 
     def column(self, field: str) -> list[Any]:
         """Return a field of all documents, None where it is absent; raise InputError if none has it."""
-        if field not in self._columns:
-            values = [one.get(field) for one in self]
-            if len(self) and not any(field in one for one in self[:1]) and all(value is None for value in values):
-                raise InputError(f"No document has a field {field!r}; the first one has {', '.join(self[0])}.")
-            self._columns[field] = values
-        return self._columns[field]
+        return self._columns.get(field, lambda: self._column(field))
+
+    def _column(self, field: str) -> list[Any]:
+        values = [one.get(field) for one in self]
+        if len(self) and field not in self[0] and all(value is None for value in values):
+            raise InputError(f"No document has a field {field!r}; the first one has {', '.join(self[0])}.")
+        return values
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that `restored` makes the documents from."""
