@@ -14,6 +14,7 @@ from rankloom.datasets.images import Pixels, reduced
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.color import COLOR
+from rankloom.rankers.composite import COMPOSITE
 from rankloom.rankers.distances import COMPARISONS
 from rankloom.rankers.image_features import Describe, FeatureStore, Vector, describe_images, extract
 from rankloom.rankers.ranker import RANKERS, UnreadableItemsError
@@ -185,5 +186,5 @@ def _maker(name: str, descriptor: Describe, default: str) -> Callable[..., Descr
     return make
 
 
-for _name, (_descriptor, _distance) in {**COLOR, **TEXTURE}.items():
+for _name, (_descriptor, _distance) in {**COLOR, **TEXTURE, **COMPOSITE}.items():
     RANKERS.register(_name)(_maker(_name, _descriptor, _distance))
