@@ -145,7 +145,10 @@ def haar(block):
         for j in (0, 2):
             p, q, r, s = means[i, j], means[i, j + 1], means[i + 1, j], means[i + 1, j + 1]
             steps = [-p - q + r + s, p - q + r - s, -p + q + r - s]
-            squares = [one + int(np.array(int(abs(step))).astype(np.int8)) ** 2 for one, step in zip(squares, steps)]
+            squares = [
+                one + int(np.array(int(abs(step))).astype(np.int8)) ** 2
+                for one, step in zip(squares, steps, strict=True)
+            ]
     f1, f2, f3 = (math.sqrt(square / 4) for square in squares)
     low_high = {80: [(0, 0, 20, 80), (20, 80, 255, 255)], 90: [(0, 0, 20, 90), (20, 90, 255, 255)]}
     shares = [[member(f, one) for one in low_high[top]] for f, top in ((f1, 80), (f2, 90), (f3, 90))]

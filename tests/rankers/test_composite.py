@@ -107,7 +107,7 @@ def test_cedd_needs_an_edge_of_14():
 
 
 def test_a_block_may_have_several_textures():
-    # 40, 144 / 144, 180: no direction 2 |40 + 180 - 288| = 136, diagonal sqrt(2) * 140 = 198, axes 140; 136/198 = 0.687.
+    # 40, 144 / 144, 180: no direction 2 * 68 = 136, axes 140, diagonals sqrt(2) * 140 = 198 and 0; 136/198 = 0.687.
     assert plain.edges(tiled([[40, 144], [144, 180]], 2, 2)) == [1, 4]
     features = cedd(tiled([[40, 144], [144, 180]]))
     assert np.flatnonzero(features.reshape(6, 24).sum(1)).tolist() == [1, 4]

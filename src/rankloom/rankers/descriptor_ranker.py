@@ -15,6 +15,7 @@ from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.color import COLOR
 from rankloom.rankers.composite import COMPOSITE
+from rankloom.rankers.deep import DEEP
 from rankloom.rankers.distances import COMPARISONS
 from rankloom.rankers.image_features import Describe, FeatureStore, Vector, describe_images, extract
 from rankloom.rankers.ranker import RANKERS, UnreadableItemsError
@@ -186,5 +187,5 @@ def _maker(name: str, descriptor: Describe, default: str) -> Callable[..., Descr
     return make
 
 
-for _name, (_descriptor, _distance) in {**COLOR, **TEXTURE, **COMPOSITE}.items():
+for _name, (_descriptor, _distance) in {**COLOR, **TEXTURE, **COMPOSITE, **DEEP}.items():
     RANKERS.register(_name)(_maker(_name, _descriptor, _distance))
