@@ -340,7 +340,8 @@ def _cell_means(gray: Ints, sides: tuple[int, ...]) -> tuple[Ints, int]:
 def _quantized(histogram: Reals, levels: Reals) -> Levels:
     """Return the number of the nearest level of each relative frequency."""
     shares = histogram / max(histogram.sum(), np.finfo(float).tiny)
-    return np.abs(shares[:, :, None] - levels[:, None]).argmin(2).ravel().astype(np.uint8)
+    nearest = np.abs(shares[:, :, None] - levels[:, None]).argmin(2)
+    return np.asarray(nearest.ravel(), np.uint8)
 
 
 def _pyramid(image: Image) -> list[Image]:

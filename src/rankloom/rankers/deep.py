@@ -33,12 +33,12 @@ Weights = Mapping[str, NDArray[Any]]
 
 
 def cnn(image: Image) -> Floats:
-    """Deep features: the last layer of EfficientNet-Lite0 before its classes, averaged over the image. Distance: cosine.
+    """Deep features: the last layer of EfficientNet-Lite0 before its classes, averaged over the image.
 
-    The fusion-graph article has CNN-Caffe here, the layer fc7 of an AlexNet-like network. Its weights are in no
-    package; this is a newer and better network, trained on the same 1000 classes of ImageNet. The image is resized to
-    224 x 224, whatever its proportions. Needs the extra ``deep``. A vector does not depend on other images or on the
-    number of threads; another processor may give other last bits.
+    The distance is cosine. The fusion-graph article has CNN-Caffe here, the layer fc7 of an AlexNet-like network. The
+    weights of that one are in no package; this is a newer and better network, trained on the same 1000 classes of
+    ImageNet. The image is resized to 224 x 224, whatever its proportions. Needs the extra ``deep``. A vector does not
+    depend on other images or on the number of threads; another processor may give other last bits.
 
     Returns
     -------
@@ -98,9 +98,7 @@ class _Network:
         x = self.convolution(x, f"{name}_project_conv", f"{name}_bn2", relu=False)
         return self.graph.add("Add", x, before) if stride == 1 and self.channels == channels else x
 
-    def convolution(
-        self, x: str, name: str, norm: str, *, stride: int = 1, group: int = 1, relu: bool = True
-    ) -> str:
+    def convolution(self, x: str, name: str, norm: str, *, stride: int = 1, group: int = 1, relu: bool = True) -> str:
         kernel, bias = _folded(self.weights, name, norm)
         self.channels = len(kernel)
         constants = [self.graph.constant(values) for values in (kernel, bias)]
@@ -122,10 +120,10 @@ def _folded(weights: Weights, name: str, norm: str) -> tuple[Floats, Floats]:
 def _resized(image: Image) -> Floats:
     """Return the input of the network, of shape (1, 3, 224, 224)."""
     try:
-        from PIL import Image as pillow
+        from PIL import Image as Pillow
     except ImportError:
         raise MissingExtraError("The ranker cnn", "Pillow", "deep") from None
-    small = np.asarray(pillow.fromarray(image).resize((SIDE, SIDE), pillow.Resampling.BICUBIC))
+    small = np.asarray(Pillow.fromarray(image).resize((SIDE, SIDE), Pillow.Resampling.BICUBIC))
     pixels = (small.astype(np.float32) - np.float32(MEAN)) / np.float32(DEVIATION)
     return np.ascontiguousarray(pixels.transpose(2, 0, 1)[None])
 

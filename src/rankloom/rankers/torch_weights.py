@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError
 
 MAGIC = 0x1950A86A20F9469CFC6C
-DTYPES = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
+DTYPES: dict[str, np.dtype[Any]] = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
 
 
 def read_torch_weights(path: str | Path) -> dict[str, NDArray[Any]]:
