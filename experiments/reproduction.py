@@ -79,7 +79,7 @@ class Reproduction:
             yield f"FG of {title} above every classic baseline", ahead > 0, f"{ahead:+.4f} over {rival}"
             for method in ("fg", "weft") if self.name in PARTS else ():
                 ahead = values[method] - max(self.alone[ranker] for ranker in rankers)
-                yield f"{NAMES.get(method, method)} of {title} above each of them", ahead > 0, f"{ahead:+.4f}"
+                yield f"{_title(method)} of {title} above each of them", ahead > 0, f"{ahead:+.4f}"
 
     def _level_checks(self):
         for ranker, paper in self.paper_rankers.items():
@@ -174,7 +174,7 @@ class Reproduction:
                 symbol, value = column.get(method, ("", None))
                 cells.append("-" if value is None else f"{symbol} {self._shown(value)}".strip())
                 cells.append(self._paper_cell(method, i))
-            title = "**FG**" if method == "fg" else NAMES.get(method, f"`{method}`")
+            title = "**FG**" if method == "fg" else _title(method)
             yield f"| {title} | " + " | ".join(cells) + " |"
         best = max(self.alone, key=lambda name: self.alone[name])
         yield f"\nThe best single ranker is {best} ({self._shown(self.alone[best])}).\n"
@@ -237,7 +237,7 @@ class Reproduction:
             source = "the same" if row["own"] else "as published"
             yield f"| {row['method']} | {source} | {self._printed(row['value'])} | {shown} |"
         for method in [name for name in ours if name not in NAMES]:
-            yield f"| `{method}` | the same | - | {self._shown(float(ours[method].mean()))} |"
+            yield f"| {_title(method)} | the same | - | {self._shown(float(ours[method].mean()))} |"
         yield ""
 
     def time_row(self):
@@ -250,6 +250,12 @@ class Reproduction:
             f"{paper_query} | {paper_query / (1e3 * query):.0f} | "
             f"{offline:.2f} ± {stdev(record.offline):.2f} | {paper_offline} | {paper_offline / offline:.0f} |"
         )
+
+
+def _title(method):
+    """Return the name of a method: the paper's if it has one."""
+    name, swept, _ = method.partition("(neighbors=sweep)")
+    return NAMES.get(name, name) + (", best of sweep" if swept else "")
 
 
 def page(found):
