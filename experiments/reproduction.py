@@ -5,6 +5,7 @@ Run the experiments first:
     rankloom experiment experiments/soccer.toml -o results/soccer
     rankloom experiment experiments/brodatz.toml -o results/brodatz
     rankloom experiment experiments/ohsumed.toml -o results/ohsumed
+    rankloom experiment experiments/ukbench.toml -o results/ukbench
     python experiments/reproduction.py results
 """
 
@@ -22,11 +23,18 @@ from rankloom.report.findings import mean, outcomes
 
 ROOT = Path(__file__).parents[1]
 PAPER = tomllib.loads((ROOT / "tests" / "golden" / "paper" / "tables.toml").read_text("utf-8"))
-COLLECTIONS = ("soccer", "brodatz", "ohsumed")
+COLLECTIONS = ("soccer", "brodatz", "ohsumed", "ukbench")
 #: Our names of the methods -> the paper's.
 NAMES = {name.lower().removesuffix("count"): name for name in PAPER["fused"]["soccer"]["methods"]}
 CLASSIC = [name for name in NAMES if name.startswith("comb")]
 CLASSIC += ["mra", "rrf", "borda", "condorcet", "kemeny", "rlsim"]
+#: Title, highest value and decimals of each measure, ours and the paper's.
+MEASURES = {"ndcg@10": ("NDCG@10", 1, 4, 4), "ns": ("N-S score", 4, 3, 2)}
+#: Collections of which we have a part only, so that levels cannot be compared with the paper's.
+PARTS = {
+    "ukbench": "The paper has all 10,200 images. A part is easier: an image has fewer others to be confused with. So "
+    "our values cannot be compared with the paper's, only the order of rankers and methods within each."
+}
 RANKER_TOLERANCE, FG_TOLERANCE, FG_TOLERANCE_SOCCER, MIN_GAIN_SHARE = 0.05, 0.05, 0.02, 0.5
 
 
@@ -37,7 +45,9 @@ class Reproduction:
         self.name, self.results = name, results
         self.paper_rankers = PAPER["rankers"][name]["values"]
         self.fused = PAPER["fused"][name]
-        self.alone = {one.ranker: mean(one.values, "ndcg@10") for one in results.of(rec.RankerRecord)}
+        self.measure = PAPER["rankers"][name]["measure"]
+        self.title, self.highest, self.digits, self.paper_digits = MEASURES[self.measure]
+        self.alone = {one.ranker: mean(one.values, self.measure) for one in results.of(rec.RankerRecord)}
         self.selections = self._selections()
 
     def _selections(self):
@@ -48,7 +58,7 @@ class Reproduction:
     def methods(self, selection):
         """Return the values of each method on a selection, query by query."""
         records = self.results.of(rec.MethodRecord)
-        return {one.method: one.values["ndcg@10"] for one in records if one.selection == selection}
+        return {one.method: one.values[self.measure] for one in records if one.selection == selection}
 
     def fg(self, selection):
         """Return the mean of fusion graphs on a selection."""
@@ -56,6 +66,22 @@ class Reproduction:
 
     def checks(self):
         """Yield (check, whether it holds, figures)."""
+        if self.name not in PARTS:
+            yield from self._level_checks()
+        for selection, rankers in zip(self.selections, self.fused["configurations"], strict=True):
+            title = " + ".join(rankers)
+            if selection is None:
+                yield f"{title} is one of our selections", False, "-"
+                continue
+            values = {method: float(value.mean()) for method, value in self.methods(selection).items()}
+            rival = max(CLASSIC, key=values.__getitem__)
+            ahead = values["fg"] - values[rival]
+            yield f"FG of {title} above every classic baseline", ahead > 0, f"{ahead:+.4f} over {rival}"
+            for method in ("fg", "weft") if self.name in PARTS else ():
+                ahead = values[method] - max(self.alone[ranker] for ranker in rankers)
+                yield f"{_title(method)} of {title} above each of them", ahead > 0, f"{ahead:+.4f}"
+
+    def _level_checks(self):
         for ranker, paper in self.paper_rankers.items():
             ours = self.alone[ranker]
             yield (
@@ -66,10 +92,9 @@ class Reproduction:
         tolerance = FG_TOLERANCE_SOCCER if self.name == "soccer" else FG_TOLERANCE
         best, best_paper = max(self.alone.values()), max(self.paper_rankers.values())
         for i, selection in enumerate(self.selections):
-            rankers = " + ".join(self.fused["configurations"][i])
             if selection is None:
-                yield f"{rankers} is one of our selections", False, "-"
                 continue
+            rankers = " + ".join(self.fused["configurations"][i])
             ours, paper = self.fg(selection), self.fused["methods"]["FG"][i][1]
             yield (
                 f"FG of {rankers} within {tolerance} of the paper",
@@ -83,28 +108,29 @@ class Reproduction:
                     share >= MIN_GAIN_SHARE,
                     f"{100 * share:.0f} %",
                 )
-            rival = max(CLASSIC, key=lambda method: self.methods(selection)[method].mean())
-            ahead = ours - float(self.methods(selection)[rival].mean())
-            yield f"FG of {rankers} above every classic baseline", ahead > 0, f"{ahead:+.4f} over {rival}"
 
     def sections(self):
         """Yield the lines of the sections of this collection."""
         yield f"## {self.results.experiment.name}\n"
-        yield f"{self.results.about['collection']}.\n"
+        about = f"{self.results.about['collection']}. {PARTS.get(self.name, '')}".strip()
+        yield textwrap.fill(about, 120, break_on_hyphens=False) + "\n"
         yield from self._rankers()
         yield from self._correlations()
         yield from self._fused()
         yield from self._cutoffs()
         yield from self._comparators()
+        if self.name == "ukbench":
+            yield from self._state_of_the_art()
 
     def _rankers(self):
         seconds = {one.ranker: one.seconds for one in self.results.of(rec.RankerRecord)}
         calls = dict(self.results.experiment.rankers)
-        yield "| ranker | implementation | NDCG@10 | paper | difference | seconds to rank |"
+        yield f"| ranker | implementation | {self.title} | paper | difference | seconds to rank |"
         yield "|---|---|---:|---:|---:|---:|"
         for name, paper in self.paper_rankers.items():
             ours = self.alone[name]
-            yield f"| {name} | `{calls[name]}` | {ours:.4f} | {paper:.4f} | {ours - paper:+.4f} | {seconds[name]:.1f} |"
+            figures = f"{self._shown(ours)} | {self._printed(paper)} | {ours - paper:+.{self.digits}f}"
+            yield f"| {name} | `{calls[name]}` | {figures} | {seconds[name]:.1f} |"
         yield ""
 
     def _correlations(self):
@@ -132,8 +158,8 @@ class Reproduction:
 
     def _fused(self):
         titles = [" + ".join(rankers) if i else "all" for i, rankers in enumerate(self.fused["configurations"])]
-        yield "NDCG@10 of every method. Symbols compare FG with the method: ▲ FG is better, ▼ worse, • no significant"
-        yield "difference (paired t test, 99 %).\n"
+        yield f"{self.title} of every method. Symbols compare FG with the method: ▲ FG is better, ▼ worse, • no"
+        yield "significant difference (paired t test, 99 %).\n"
         yield (
             "| method | "
             + " | ".join(f"{title} | paper" for title in titles)
@@ -142,16 +168,29 @@ class Reproduction:
         )
         columns = [self._column(selection) for selection in self.selections]
         first = columns[0]
-        for method in sorted(NAMES, key=lambda one: -first[one][1]):
+        for method in sorted(first, key=lambda one: -first[one][1]):
             cells = []
             for i, column in enumerate(columns):
                 symbol, value = column.get(method, ("", None))
-                paper_symbol, paper_value = self.fused["methods"][NAMES[method]][i]
-                cells.append("-" if value is None else f"{symbol} {value:.4f}".strip())
-                cells.append(f"{paper_symbol} {paper_value:.4f}".strip())
-            yield f"| {'**FG**' if method == 'fg' else NAMES[method]} | " + " | ".join(cells) + " |"
+                cells.append("-" if value is None else f"{symbol} {self._shown(value)}".strip())
+                cells.append(self._paper_cell(method, i))
+            title = "**FG**" if method == "fg" else _title(method)
+            yield f"| {title} | " + " | ".join(cells) + " |"
         best = max(self.alone, key=lambda name: self.alone[name])
-        yield f"\nThe best single ranker is {best} ({self.alone[best]:.4f}).\n"
+        yield f"\nThe best single ranker is {best} ({self._shown(self.alone[best])}).\n"
+
+    def _paper_cell(self, method, i):
+        """Return the paper's symbol and value of a method on one of its sets of rankers."""
+        if method not in NAMES:
+            return "-"
+        symbol, value = self.fused["methods"][NAMES[method]][i]
+        return f"{symbol} {self._printed(value)}".strip()
+
+    def _shown(self, value):
+        return f"{value:.{self.digits}f}"
+
+    def _printed(self, value):
+        return f"{value:.{self.paper_digits}f}"
 
     def _column(self, selection):
         """Return the symbol and mean of each method on a selection."""
@@ -165,23 +204,41 @@ class Reproduction:
     def _cutoffs(self):
         curve = {}
         for one in self.results.of(rec.CutoffRecord):
-            curve.setdefault(one.cutoff, {})[one.method] = mean(one.values, "ndcg@10")
+            curve.setdefault(one.cutoff, {})[one.method] = mean(one.values, self.measure)
         methods = list(next(iter(curve.values())))
         yield "Effect of the cutoff with all rankers (in the paper only a plot, rising up to L = 10, then flat):"
         yield ""
         yield "| cutoff | " + " | ".join(map(str, curve)) + " |\n|---|" + "---:|" * len(curve)
         for method in methods:
-            yield f"| {method} | " + " | ".join(f"{values[method]:.4f}" for values in curve.values()) + " |"
+            yield f"| {method} | " + " | ".join(self._shown(values[method]) for values in curve.values()) + " |"
         yield ""
 
     def _comparators(self):
-        values = {one.comparator: one.values["ndcg@10"] for one in self.results.of(rec.ComparatorRecord)}
+        values = {one.comparator: one.values[self.measure] for one in self.results.of(rec.ComparatorRecord)}
         symbol = SYMBOLS[outcomes(self.results, values["wgu"], {"mcs": values["mcs"]})["mcs"].verdict]
         wgu, mcs, points, paper_symbol = PAPER["comparators"][self.name]
         ours = [float(values[name].mean()) for name in ("wgu", "mcs")]
         yield "| | WGU | MCS | difference (percentage points) | test |\n|---|---:|---:|---:|---|"
-        yield f"| ours | {ours[0]:.4f} | {ours[1]:.4f} | {100 * (ours[0] - ours[1]):+.4f} | {symbol} |"
-        yield f"| paper | {wgu:.4f} | {mcs:.4f} | {points:+.4f} | {paper_symbol} |\n"
+        difference = 100 * (ours[0] - ours[1]) / self.highest
+        yield f"| ours | {self._shown(ours[0])} | {self._shown(ours[1])} | {difference:+.4f} | {symbol} |"
+        yield f"| paper | {self._printed(wgu)} | {self._printed(mcs)} | {points:+.4f} | {paper_symbol} |\n"
+
+    def _state_of_the_art(self):
+        """Yield the paper's table of published results, and ours with the same three rankers beside it."""
+        names = {paper: ours for ours, paper in NAMES.items()}
+        ours = self.methods(self.selections[2]) if self.selections[2] else {}
+        rankers = " + ".join(self.fused["configurations"][2])
+        yield f"The paper's table of published N-S scores on all of UKBench (its own with {rankers}), and ours with"
+        yield "the same rankers on our part.\n"
+        yield "| method | rankers | paper | ours |\n|---|---|---:|---:|"
+        for row in PAPER["state_of_the_art"]["values"]:
+            value = ours.get(names.get(row["method"], "")) if row["own"] else None
+            shown = "-" if value is None else self._shown(float(value.mean()))
+            source = "the same" if row["own"] else "as published"
+            yield f"| {row['method']} | {source} | {self._printed(row['value'])} | {shown} |"
+        for method in [name for name in ours if name not in NAMES]:
+            yield f"| {_title(method)} | the same | - | {self._shown(float(ours[method].mean()))} |"
+        yield ""
 
     def time_row(self):
         """Return the row of this collection in the table of times."""
@@ -193,6 +250,12 @@ class Reproduction:
             f"{paper_query} | {paper_query / (1e3 * query):.0f} | "
             f"{offline:.2f} ± {stdev(record.offline):.2f} | {paper_offline} | {paper_offline / offline:.0f} |"
         )
+
+
+def _title(method):
+    """Return the name of a method: the paper's if it has one."""
+    name, swept, _ = method.partition("(neighbors=sweep)")
+    return NAMES.get(name, name) + (", best of sweep" if swept else "")
 
 
 def page(found):
@@ -231,7 +294,9 @@ def page(found):
 
 def _winning(found):
     table = {
-        (one.name, selection): {name: float(value.mean()) for name, value in one.methods(selection).items()}
+        (one.name, selection): {
+            name: float(value.mean()) for name, value in one.methods(selection).items() if name in NAMES
+        }
         for one in found
         for selection in one.selections
         if selection
@@ -245,7 +310,7 @@ def _winning(found):
 
 
 def _estimates(found):
-    yield "Rank correlation of the label-free estimates with NDCG@10, over the rankers of each collection:"
+    yield "Rank correlation of the label-free estimates with the measure, over the rankers of each collection:"
     yield "\n| collection | rankers | estimate | Spearman | Kendall |\n|---|---:|---|---:|---:|"
     for one in found:
         records = one.results.of(rec.RankerRecord)

@@ -4,6 +4,7 @@ from rankloom.rankers.contract import check_ranker
 from rankloom.rankers.descriptor_ranker import DescriptorRanker
 from rankloom.rankers.embeddings import embed_minilm, embed_static
 from rankloom.rankers.encoder import EncoderRanker
+from rankloom.rankers.local import VocabularyRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
 from rankloom.rankers.ranker import (
     RANKERS,
@@ -34,6 +35,7 @@ __all__ = [
     "UnreadableItemsError",
     "Updatable",
     "Vectors",
+    "VocabularyRanker",
     "check_ranker",
     "embed_minilm",
     "embed_static",

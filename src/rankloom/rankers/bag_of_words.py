@@ -233,7 +233,7 @@ def weighing(weights: str) -> Weigh:
     def weigh(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
         values = local(counts.data.astype(np.float64))
         if with_idf:
-            values = values * np.log(statistics.n_texts / np.maximum(statistics.frequency, 1))[counts.indices]
+            values = values * np.log(max(statistics.n_texts, 1) / np.maximum(statistics.frequency, 1))[counts.indices]
         return with_data(counts, values)
 
     return weigh

@@ -14,9 +14,11 @@ from rankloom.datasets.images import Pixels, reduced
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.color import COLOR
+from rankloom.rankers.composite import COMPOSITE
+from rankloom.rankers.deep import DEEP
 from rankloom.rankers.distances import COMPARISONS
-from rankloom.rankers.image_features import Describe, FeatureStore, Vector, describe_images, extract
-from rankloom.rankers.ranker import RANKERS, UnreadableItemsError
+from rankloom.rankers.image_features import Describe, FeatureStore, Vector, all_readable, describe_images, extract
+from rankloom.rankers.ranker import RANKERS
 from rankloom.rankers.texture import TEXTURE
 from rankloom.rankers.vectors import FittedVectors
 from rankloom.threads import Progress
@@ -138,10 +140,8 @@ class DescriptorRanker:
         self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> Vectors:
         """Return the vectors of external queries, images too."""
-        try:
+        with all_readable():
             return self.item_vectors(queries, cache=cache, progress=progress)
-        except UnreadableItemsError as error:  # unlike items, queries cannot be skipped
-            raise InputError(f"Cannot read the queries: {' '.join(error.reasons.values())}") from None
 
     def _probe_vectors(self) -> Vectors:
         first, *others = (self.describe(image) for image in probe_images())
@@ -185,5 +185,5 @@ def _maker(name: str, descriptor: Describe, default: str) -> Callable[..., Descr
     return make
 
 
-for _name, (_descriptor, _distance) in {**COLOR, **TEXTURE}.items():
+for _name, (_descriptor, _distance) in {**COLOR, **TEXTURE, **COMPOSITE, **DEEP}.items():
     RANKERS.register(_name)(_maker(_name, _descriptor, _distance))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankloom.datasets import content_digest
 from rankloom.datasets.images import ImageError, ImageFile, Pixels, decode
+from rankloom.errors import InputError
 from rankloom.io.cache import Arrays, Cache, digest_bytes
 from rankloom.rankers.ranker import UnreadableItemsError
 from rankloom.threads import Progress, run_blocks
@@ -49,7 +51,7 @@ def stamp(item: Any) -> tuple[int, ...] | None:
 
 @dataclass(slots=True)
 class FeatureStore:
-    """Cached vectors of one descriptor, keyed by the digest of an item, in files of up to 1024.
+    """Cached vectors of one descriptor, keyed by the digest of an item, in files of up to `segment`.
 
     New vectors fill up the last file, so adding an item adds a row. A damaged file is recomputed; if two
     processes write at once, the vectors of one of them are recomputed later.
@@ -59,13 +61,16 @@ class FeatureStore:
     cache : Cache
     key : str
         Digest of the descriptor.
-    length : int
-        Length of each vector.
+    length : int or None
+        Length of each vector; None if they differ.
+    segment : int
+        Maximum number of vectors in a file; by default 1024.
     """
 
     cache: Cache
     key: str
-    length: int
+    length: int | None
+    segment: int = field(default_factory=lambda: SEGMENT, kw_only=True)
     _last: tuple[int, dict[str, Vector]] = field(default_factory=lambda: (0, {}), init=False)
 
     def find(self, digests: Sequence[str]) -> dict[str, Vector]:
@@ -84,28 +89,44 @@ class FeatureStore:
         new = list(vectors.items())
         while new and self.cache.folder is not None:
             number, rows = self._last
-            if len(rows) >= SEGMENT:
+            if len(rows) >= self.segment:
                 number, rows = number + 1, {}
-            room = SEGMENT - len(rows)
+            room = self.segment - len(rows)
             rows, new = {**rows, **dict(new[:room])}, new[room:]
-            self.cache.save(self._name(number), _packed(rows))
+            self.cache.save(self._name(number), _packed(rows, self.length))
             self._last = number, rows
 
     def _load(self, number: int) -> dict[str, Vector] | None:
         arrays = self.cache.load(self._name(number))
-        if arrays is None or arrays.keys() != {"digests", "vectors"}:
+        vectors = None if arrays is None else _unpacked(arrays, self.length)
+        if arrays is None or vectors is None or arrays["digests"].shape != (len(vectors),):
             return None
-        digests, vectors = arrays["digests"], arrays["vectors"]
-        if digests.dtype != "S32" or vectors.dtype.kind not in "biuf" or vectors.shape != (digests.size, self.length):
-            return None
-        return dict(zip(digests.astype(str).tolist(), vectors, strict=True))
+        return dict(zip(arrays["digests"].astype(str).tolist(), vectors, strict=True))
 
     def _name(self, number: int) -> str:
         return digest_bytes(b"features", self.key.encode(), str(number).encode())
 
 
-def _packed(rows: Mapping[str, Vector]) -> Arrays:
-    return {"digests": np.array(list(rows), "S32"), "vectors": np.stack(list(rows.values()))}
+def _packed(rows: Mapping[str, Vector], length: int | None) -> Arrays:
+    digests, vectors = np.array(list(rows), "S32"), list(rows.values())
+    if length is not None:
+        return {"digests": digests, "vectors": np.stack(vectors)}
+    ends = np.cumsum([len(vector) for vector in vectors])
+    return {"digests": digests, "vectors": np.concatenate(vectors), "ends": ends}
+
+
+def _unpacked(arrays: Arrays, length: int | None) -> list[Vector] | None:
+    """Return the vectors of a cache file; None if it is not as `_packed` writes it."""
+    known = {"digests", "vectors"} | ({"ends"} if length is None else set())
+    if arrays.keys() != known or arrays["digests"].dtype != "S32" or arrays["vectors"].dtype.kind not in "biuf":
+        return None
+    vectors = arrays["vectors"]
+    if length is not None:
+        return list(vectors) if vectors.shape == (len(arrays["digests"]), length) else None
+    ends = arrays["ends"]
+    if ends.dtype.kind != "i" or ends.ndim != 1 or (np.diff(ends, prepend=0) < 0).any() or vectors.shape != (ends[-1],):
+        return None
+    return np.split(vectors, ends[:-1])
 
 
 class ItemKind(NamedTuple):
@@ -120,6 +141,15 @@ TEXTS = ItemKind(lambda text: content_digest([text]), lambda _: None)
 
 #: (items, progress) -> the vector of each, or the reason why it cannot be read
 DescribeAll = Callable[[Sequence[Any], Progress | None], Sequence[Vector | str]]
+
+
+@contextmanager
+def all_readable() -> Iterator[None]:
+    """Turn unreadable images into a plain InputError: unlike items, queries cannot be skipped."""
+    try:
+        yield
+    except UnreadableItemsError as error:
+        raise InputError(f"Cannot read the queries: {' '.join(error.reasons.values())}") from None
 
 
 def extract(
@@ -142,8 +172,8 @@ def extract(
     digests = [_digest(number, item, store, kind, failed) for number, item in enumerate(items)]
     found = store.find(digests)
     new = [index for digest, index in _first_indices(digests).items() if digest not in found and digest not in failed]
-    for start in range(0, len(new), SEGMENT):
-        batch = new[start : start + SEGMENT]
+    for start in range(0, len(new), store.segment):
+        batch = new[start : start + store.segment]
         vectors = describe_all([items[index] for index in batch], _shifted(progress, start, len(new)))
         results = {digests[index]: vector for index, vector in zip(batch, vectors, strict=True)}
         good = {digest: vector for digest, vector in results.items() if not isinstance(vector, str)}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ BLOCK = 256  # queries per block
 #: The overlap of two weights, and the function of both sizes that their sum is divided by; see `_kernels.postings`.
 OVERLAPS = {"product": 0, "minimum": 1}
 SHARES = {"total": 0, "union": 1, "larger": 2, "mean": 3}
+POSTINGS = ("post_ptr", "post_texts", "post_weights", "sizes")  # names of the arrays of the inverted index
 ALL = np.ones(0, np.bool_)  # an empty mask allows every item
 
 Numbers = NDArray[np.integer[Any]]
@@ -80,50 +81,35 @@ class Scheme:
     within: str = "text"
 
 
-@dataclass(frozen=True, eq=False)
-class TermModel:
-    """A collection of texts as weighted terms, ranked by overlap; see `Scheme`.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightModel:
+    """A collection as rows of weights, ranked by overlap; see `Scheme`.
 
-    A list has only texts that share a term of positive weight with the query, and the query itself if it is an item:
-    with score 0 if it has no words. Scores are computed in float64 and rounded to float32; ties are ordered by number,
+    A list has only items that share a term of positive weight with the query, and the query itself if it is an item:
+    with score 0 if it has no terms. Scores are computed in float64 and rounded to float32; ties are ordered by number,
     the query itself first. The bits do not depend on blocks or threads.
 
     Attributes
     ----------
-    space : TermSpace
     scheme : Scheme
     statistics : Statistics
     texts, own : csr_matrix of shape (n_items, n_terms)
         Weights of the items, and of the items as queries (often the same matrix).
     """
 
-    space: TermSpace
     scheme: Scheme
     statistics: Statistics
     texts: csr_matrix
     own: csr_matrix
 
-    @classmethod
-    def fit(cls, texts: Sequence[str], scheme: Scheme, tokenizer: Tokenizer | None = None) -> TermModel:
-        """Return the model of a collection of texts, with the statistics of these texts."""
-        given = check_texts(texts, "texts")
-        space, counts = TermSpace.fit(given, scheme.terms, tokenizer, within=scheme.within)
-        return cls._weighed(space, scheme, Statistics.of(counts, len(space.vocabulary.numbers)), counts)
-
-    @classmethod
-    def _weighed(cls, space: TermSpace, scheme: Scheme, statistics: Statistics, counts: csr_matrix) -> TermModel:
-        texts = scheme.weigh(counts, statistics)
-        own = texts if scheme.weigh_query is None else scheme.weigh_query(counts, statistics)
-        return cls(space, scheme, statistics, texts, own)
-
     @property
     def n_items(self) -> int:
-        """Number of texts."""
+        """Number of items."""
         return int(self.own.shape[0])
 
-    def rank(
+    def rank_rows(
         self,
-        queries: Sequence[str] | None = None,
+        counts: csr_matrix | None,
         *,
         depth: int = 1000,
         threads: int | None = None,
@@ -131,16 +117,11 @@ class TermModel:
         progress: Progress | None = None,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Ranks:
-        """Rank the collection for each of its texts, or for external queries.
-
-        Words of a query that are not in the collection are ignored. A list has at most `depth` texts, fewer if fewer
-        overlap with the query. Queries are ranked in blocks of `block`; `progress` is called with the stage, the
-        queries done and their number. Of the texts, only those that the mask `allowed` has are ranked.
-        """
-        if queries is None:
+        """Rank the collection for each of its items, or for the counts of the terms of external queries."""
+        if counts is None:
             rows, own = self.own, np.arange(self.n_items)
         else:
-            rows = self._describe(check_texts(queries, "queries"))
+            rows = (self.scheme.weigh_query or self.scheme.weigh)(counts, self.statistics)
             own = np.full(rows.shape[0], PAD)
         mask = ALL if allowed is None else allowed
         return self._ranked(rows, own, self._postings, mask, depth, threads, block, progress)
@@ -154,7 +135,7 @@ class TermModel:
         floors: NDArray[np.float32] | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
-        """Return the lists of some texts, by number; of all texts, or only `among` some."""
+        """Return the lists of some items, by number; of all items, or only `among` some."""
         queries = self.own[rows]
         if among is None:
             return self._ranked(queries, rows, self._postings, ALL, depth, None, BLOCK, progress)
@@ -165,54 +146,33 @@ class TermModel:
         numbers = np.append(among, PAD).astype(np.int32)  # the last one maps PAD to itself
         return found.replaced(items=numbers[found.items], n_items=self.n_items)
 
-    def taken(self, numbers: Numbers) -> TermModel:
-        """Return the model of only these texts, in this order, with the same statistics."""
+    def taken(self, numbers: Numbers) -> Self:
+        """Return the model of only these items, in this order, with the same statistics."""
         texts = self.texts[numbers]
-        own = texts if self.own is self.texts else self.own[numbers]
-        return TermModel(self.space, self.scheme, self.statistics, texts, own)
+        return replace(self, texts=texts, own=texts if self.own is self.texts else self.own[numbers])
 
-    def extended(
-        self, items: Sequence[str], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> TermModel:
-        """Return the model with more texts after its own and the same statistics: new words do not count."""
+    def with_counts(self, counts: csr_matrix) -> Self:
+        """Return the model with more items after its own, given their counts, and the same statistics."""
         from scipy.sparse import vstack
 
-        counts = self.space.counts(check_texts(items, "texts"))
-        new = self._weighed(self.space, self.scheme, self.statistics, counts)
-        texts = vstack([self.texts, new.texts], format="csr")
-        own = texts if self.own is self.texts else vstack([self.own, new.own], format="csr")
-        return TermModel(self.space, self.scheme, self.statistics, texts, own)
+        new = weighed(self.scheme, self.statistics, counts)
+        texts = vstack([self.texts, new["texts"]], format="csr")
+        own = texts if self.own is self.texts else vstack([self.own, new["own"]], format="csr")
+        return replace(self, texts=texts, own=own)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that `restored` makes the model from."""
-        words, word_ptr = pack_ids(Ids(self.space.vocabulary.numbers))
-        stored: dict[str, NDArray[Any]] = {"words": words, "word_ptr": word_ptr, "pairs": self.space.pairs}
-        stored |= {"frequency": self.statistics.frequency, "n_texts": np.array([self.statistics.n_texts])}
+    def weight_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that `restored_weights` makes the weights from."""
+        stored = {"frequency": self.statistics.frequency, "n_texts": np.array([self.statistics.n_texts])}
         stored |= {"mean_length": np.array([self.statistics.mean_length])}
         stored |= dict(zip(("text_ptr", "text_terms", "text_weights"), _arrays(self.texts), strict=True))
         if self.own is not self.texts:
             stored |= dict(zip(("own_ptr", "own_terms", "own_weights"), _arrays(self.own), strict=True))
-        return stored | dict(zip(("post_ptr", "post_texts", "post_weights", "sizes"), self._postings, strict=True))
+        return stored | dict(zip(POSTINGS, self._postings, strict=True))
 
-    @classmethod
-    def restored(cls, arrays: Mapping[str, NDArray[Any]], scheme: Scheme) -> TermModel:
-        """Return the model that `arrays` were made from."""
-        words = {word: n for n, word in enumerate(unpack_ids(arrays["words"], arrays["word_ptr"]))}
-        space = TermSpace(Vocabulary(words, Tokenizer()), arrays["pairs"], scheme.terms, scheme.within)
-        n_texts, mean = int(arrays["n_texts"][0]), float(arrays["mean_length"][0])
-        statistics = Statistics(n_texts, mean, len(words), arrays["frequency"])
-        n_terms = len(statistics.frequency)
-        texts = _rows(arrays, "text", n_terms)
-        own = _rows(arrays, "own", n_terms) if "own_ptr" in arrays else texts
-        model = cls(space, scheme, statistics, texts, own)
-        stored = tuple(arrays[name] for name in ("post_ptr", "post_texts", "post_weights", "sizes"))
-        model.__dict__["_postings"] = stored  # what cached_property would compute
-        return model
-
-    def _describe(self, queries: list[str]) -> csr_matrix:
-        """Return the weights of external queries, without terms that are not in the collection."""
-        weigh = self.scheme.weigh_query or self.scheme.weigh
-        return weigh(self.space.counts(queries), self.statistics)
+    def with_postings(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return this model with its posting lists as they were stored."""
+        self.__dict__["_postings"] = tuple(arrays[name] for name in POSTINGS)  # what cached_property would compute
+        return self
 
     @cached_property
     def _postings(self) -> tuple[NDArray[Any], ...]:
@@ -247,6 +207,81 @@ class TermModel:
             progress=progress,
         )  # fmt: skip
         return Ranks.trusted(found.items, found.scores, n)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TermModel(WeightModel):
+    """A collection of texts as weighted terms.
+
+    Attributes
+    ----------
+    space : TermSpace
+    """
+
+    space: TermSpace
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], scheme: Scheme, tokenizer: Tokenizer | None = None) -> TermModel:
+        """Return the model of a collection of texts, with the statistics of these texts."""
+        given = check_texts(texts, "texts")
+        space, counts = TermSpace.fit(given, scheme.terms, tokenizer, within=scheme.within)
+        statistics = Statistics.of(counts, len(space.vocabulary.numbers))
+        return cls(space=space, scheme=scheme, statistics=statistics, **weighed(scheme, statistics, counts))
+
+    def rank(
+        self,
+        queries: Sequence[str] | None = None,
+        *,
+        depth: int = 1000,
+        threads: int | None = None,
+        block: int = BLOCK,
+        progress: Progress | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Ranks:
+        """Rank the collection for each of its texts, or for external queries.
+
+        Words of a query that are not in the collection are ignored. A list has at most `depth` texts, fewer if fewer
+        overlap with the query. Queries are ranked in blocks of `block`; `progress` is called with the stage, the
+        queries done and their number. Of the texts, only those that the mask `allowed` has are ranked.
+        """
+        counts = None if queries is None else self.space.counts(check_texts(queries, "queries"))
+        return self.rank_rows(counts, depth=depth, threads=threads, block=block, progress=progress, allowed=allowed)
+
+    def extended(
+        self, items: Sequence[str], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> TermModel:
+        """Return the model with more texts after its own and the same statistics: new words do not count."""
+        return self.with_counts(self.space.counts(check_texts(items, "texts")))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that `restored` makes the model from."""
+        words, word_ptr = pack_ids(Ids(self.space.vocabulary.numbers))
+        return {"words": words, "word_ptr": word_ptr, "pairs": self.space.pairs, **self.weight_arrays()}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]], scheme: Scheme) -> TermModel:
+        """Return the model that `arrays` were made from."""
+        words = {word: n for n, word in enumerate(unpack_ids(arrays["words"], arrays["word_ptr"]))}
+        space = TermSpace(Vocabulary(words, Tokenizer()), arrays["pairs"], scheme.terms, scheme.within)
+        model = cls(space=space, scheme=scheme, **restored_weights(arrays, len(words)))
+        return model.with_postings(arrays)
+
+
+def weighed(scheme: Scheme, statistics: Statistics, counts: csr_matrix) -> dict[str, csr_matrix]:
+    """Return `texts` and `own` of a `WeightModel`, from counts of terms."""
+    texts = scheme.weigh(counts, statistics)
+    own = texts if scheme.weigh_query is None else scheme.weigh_query(counts, statistics)
+    return {"texts": texts, "own": own}
+
+
+def restored_weights(arrays: Mapping[str, NDArray[Any]], n_words: int) -> dict[str, Any]:
+    """Return statistics and weights of the `WeightModel` whose `weight_arrays` these are."""
+    n_texts, mean = int(arrays["n_texts"][0]), float(arrays["mean_length"][0])
+    statistics = Statistics(n_texts, mean, n_words, arrays["frequency"])
+    n_terms = len(statistics.frequency)
+    texts = _rows(arrays, "text", n_terms)
+    own = _rows(arrays, "own", n_terms) if "own_ptr" in arrays else texts
+    return {"statistics": statistics, "texts": texts, "own": own}
 
 
 #: (texts, options) -> a model of the texts
