@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import plain_weft
 import rankloom as rl
-from brute import assert_documented_order, assert_results, plain, random_collection
+from brute import JIT, assert_documented_order, assert_results, plain, random_collection
 from plain_weft import PlainWeft
 from rankloom import PAD, InputError, Ranks, WeftIndex
 from rankloom.aggregate.weft import rows
@@ -98,7 +98,7 @@ def test_similarity_is_symmetric_between_0_and_1_and_1_with_itself(rankers, cuto
 
 
 def test_the_order_of_rankers_does_not_matter():
-    rankers = random_collection(3, n=80, m=3, depth=10)
+    rankers = random_collection(3, n=80 if JIT else 30, m=3, depth=10)
     one, other = WeftIndex.build(rankers).search(k=10), WeftIndex.build(rankers[::-1]).search(k=10)
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-4)  # weights are stored in units of 1 / 32768
 
@@ -119,10 +119,11 @@ def test_renumbering_does_not_matter_up_to_ties():
 
 @pytest.mark.parametrize("hubs", [0, 2])
 def test_threads_blocks_and_pruning_do_not_change_the_bits(hubs, monkeypatch):
-    rankers = random_collection(7, n=500, m=3, depth=15, hubs=hubs)
+    n = 500 if JIT else 60
+    rankers = random_collection(7, n=n, m=3, depth=15, hubs=hubs)
     one = WeftIndex.build(rankers, threads=1).search(k=9, threads=1)
-    whole = WeftIndex.build(rankers).search(k=500)
-    assert_same(Ranks(whole.items[:, :9], whole.scores[:, :9], 500), Ranks(one.items, one.scores, 500))
+    whole = WeftIndex.build(rankers).search(k=n)
+    assert_same(Ranks(whole.items[:, :9], whole.scores[:, :9], n), Ranks(one.items, one.scores, n))
     monkeypatch.setattr(rows, "ROW_BLOCK", 7)
     assert_same(WeftIndex.build(rankers, threads=2).search(k=9, threads=2), one)
 
@@ -147,8 +148,9 @@ def test_the_parts_of_an_explanation_add_up(external):
 
 
 def test_a_saved_index_answers_as_before(tmp_path):
-    points = np.random.default_rng(4).random((70, 4))
-    ids = rl.Ids(f"d{i}" for i in range(70))
+    n = 70 if JIT else 25
+    points = np.random.default_rng(4).random((n, 4))
+    ids = rl.Ids(f"d{i}" for i in range(n))
     rankers = [Ranks.from_vectors(points[:, c], "l2", 30, item_ids=ids) for c in ([0, 1], [2, 3])]
     index = WeftIndex.build(rankers, weights="agreement", comparable=[True, False])
     index.save(tmp_path / "x.loom")
@@ -192,7 +194,7 @@ def test_the_rule_for_items_without_a_list_is_saved_unless_it_is_the_default(tmp
 
 
 def test_fuse_gives_what_the_index_gives():
-    points = np.random.default_rng(6).random((60, 4))
+    points = np.random.default_rng(6).random((60 if JIT else 25, 4))
     items = [Ranks.from_vectors(points[:, c], "l2") for c in ([0, 1], [2, 3])]
     queries = [r.rows([1, 2]) for r in items]
     index = WeftIndex.build(items)
