@@ -10,10 +10,15 @@ def position(ranked, item):
     return ranked.index(item) + 1 if item in ranked else len(ranked) + 1
 
 
-def repositioned(ranker, cutoff, depth=1000):
-    """Apply Equation 1 and cut the lists."""
+def repositioned(ranker, cutoff, depth=1000, absent="first"):
+    """Apply Equation 1 and cut the lists; `absent`: the position in the list of an item that has none."""
     lists = [ranked[:depth] for ranked in ranker]
-    return [eq1(ranked, [position(lists[j], i) for j in ranked])[:cutoff] for i, ranked in enumerate(lists)]
+    last = max(map(len, lists), default=0) + 1
+
+    def back(i, j):
+        return last if absent == "last" and not lists[j] else position(lists[j], i)
+
+    return [eq1(ranked, [back(i, j) for j in ranked])[:cutoff] for i, ranked in enumerate(lists)]
 
 
 def eq1(ranked, reciprocal):
@@ -78,10 +83,10 @@ def share_a_vertex(a, b):
     return any(key in b for key in a if not isinstance(key, tuple))
 
 
-def search(rankers, cutoff=10, reposition=True, graph_norm="max", comparator="wgu", depth=1000):
+def search(rankers, cutoff=10, reposition=True, graph_norm="max", comparator="wgu", depth=1000, absent="first"):
     """Return, for each item, {other: similarity} of all items whose graphs share a vertex with its own."""
     if reposition:
-        lists = [repositioned(ranker, cutoff, depth) for ranker in rankers]
+        lists = [repositioned(ranker, cutoff, depth, absent) for ranker in rankers]
     else:
         lists = [[ranked[:cutoff] for ranked in ranker] for ranker in rankers]
     n = len(rankers[0])

@@ -21,12 +21,15 @@ def eq1(ranked: list[int], reciprocal: list[int]) -> list[int]:
     return [ranked[x] for x in sorted(range(len(ranked)), key=lambda x: delta[x])]
 
 
-def item_lists(ranker: Lists, cutoff: int, depth: int = 1000) -> Lists:
-    """Step 1: each list repositioned, the item itself first, cut."""
+def item_lists(ranker: Lists, cutoff: int, depth: int = 1000, absent: str = "first") -> Lists:
+    """Step 1: each list repositioned, the item itself first, cut; `absent` as in Equation 1 of fusion graphs."""
     lists = [ranked[:depth] for ranked in ranker]
+    lengths = [len(ranked) for ranked in lists]
+    if absent == "last":
+        lengths = [length or max(lengths) for length in lengths]
     found = []
     for i, ranked in enumerate(lists):
-        back = [lists[j].index(i) + 1 if i in lists[j] else len(lists[j]) + 1 for j in ranked]
+        back = [lists[j].index(i) + 1 if i in lists[j] else lengths[j] + 1 for j in ranked]
         others = [j for j in eq1(ranked, back) if j != i]
         found.append([i, *others][:cutoff])
     return found
@@ -73,11 +76,11 @@ def expanded(row: Row, rows: list[Row], expand: int, self_weight: float, own: in
 class PlainWeft:
     """The m + 1 fields of every item: the fused one first."""
 
-    def __init__(self, rankers, cutoff=20, expand=8, weights=None, width=None, depth=1000):
+    def __init__(self, rankers, cutoff=20, expand=8, weights=None, width=None, depth=1000, absent="first"):
         self.m, self.cutoff, self.expand, self.width = len(rankers), cutoff, expand, width
-        self.lists = [item_lists(ranker, cutoff, depth) for ranker in rankers]
+        self.lists = [item_lists(ranker, cutoff, depth, absent) for ranker in rankers]
         if weights == "agreement":
-            weights = agreement(rankers, depth)
+            weights = agreement(rankers, depth, absent)
         weights = weights or heard(rankers)
         self.weights = [w / sum(weights) for w in weights]
         rows = [[weighed(ranked, cutoff) for ranked in ranker] for ranker in self.lists]
@@ -141,12 +144,12 @@ def ordered(scores: dict[int, float], k: int | None = None, own: int | None = No
     return sorted(scores, key=lambda item: (-scores[item], item != own, item))[:k]
 
 
-def agreement(rankers: list[Lists], depth: int = 1000) -> list[float]:
+def agreement(rankers: list[Lists], depth: int = 1000, absent: str = "first") -> list[float]:
     """Step 5: the weight of each ranker, by its agreement with the fusion and its disagreement with the others."""
-    lists = [item_lists(ranker, 10, depth) for ranker in rankers]
+    lists = [item_lists(ranker, 10, depth, absent) for ranker in rankers]
     u = [1 / sum(1.0 if r is s else mean_rbo(r, s) for s in lists) for r in lists]
     u = [u_r * heard_r for u_r, heard_r in zip(u, heard(rankers), strict=True)]
-    weft = PlainWeft(rankers, cutoff=10, expand=4, weights=u, depth=depth)
+    weft = PlainWeft(rankers, cutoff=10, expand=4, weights=u, depth=depth, absent=absent)
     best = [ordered(weft.search_item(i), 10, own=i) for i in range(len(rankers[0]))]
     w = [u_r * mean_rbo(r, best) ** 2 for u_r, r in zip(u, lists, strict=True)]
     return [w_r / sum(w) for w_r in w]

@@ -1,12 +1,14 @@
 import copy
 import dataclasses
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankloom as rl
 from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
 from rankloom.ranks import checks as ranks_module
 from strategies import collections, ranks
@@ -345,7 +347,8 @@ def test_items_without_ids_cannot_be_renumbered():
 
 def test_as_collection_matches_rows_to_items():
     r = Ranks.from_dict({"b": ["b", "a"], "a": ["a", "b"]})  # numbered b, a
-    wider = Ranks(r.items, None, item_ids=r.item_ids.union(Ids(["c"])), query_ids=Ids(["a", "b"]))
+    ids = {"item_ids": r.item_ids.union(Ids(["c"])), "query_ids": Ids(["a", "b"])}
+    wider = Ranks(r.items, None, kind="collection", **ids)
     collection = wider.as_collection()
     assert [collection.item_id(i) for i in range(3)] == ["a", "b", "c"]  # rows keep their order
     assert list(collection.query_ids) == ["a", "b", "c"]
@@ -439,11 +442,32 @@ def test_lists_of_queries_are_not_taken_for_a_collection():
 def test_queries_whose_ids_are_also_ids_of_items_are_noticed():
     lists = {str(q): [str(d) for d in range(10 * q, 10 * q + 5)] for q in range(1, 5)}
     queries = Ranks.from_dict(lists, item_ids=[str(d) for d in range(60)])
-    with pytest.raises(InputError, match=r"only 0 of 4 list the item of their own id.*kind='collection'"):
+    with pytest.raises(InputError, match=r"only 0 of 4 begin with the item of their own id.*kind='collection'"):
         queries.as_collection()
     assert queries.of_kind("collection").as_collection().n_queries == 60
     own = Ranks.from_dict({query: [query, *items] for query, items in lists.items()})
     assert own.as_collection().n_queries == 24
+
+
+def test_queries_are_noticed_however_deep_their_lists_are():
+    """Each lists every item, the one of its own id last."""
+    queries = Ranks.from_dict({str(q): [str((q + 7 * d) % 60) for d in range(1, 61)] for q in range(12)})
+    with pytest.raises(InputError, match="only 0 of 12 begin with the item of their own id"):
+        queries.as_collection()
+    with pytest.raises(InputError, match="only 0 of 12 begin"):
+        rl.fuse([queries, queries], method="fg")
+
+
+@pytest.mark.parametrize("ids", [None, ["a", "b", "c"]])
+def test_there_is_a_warning_where_every_item_has_a_row_but_is_not_first_in_it(ids):
+    """Either the items' lists without themselves, or as many queries as there are items."""
+    queries = Ranks([[1, 2], [2, 0], [0, 1]], item_ids=ids, query_ids=ids)
+    with pytest.warns(rl.RankloomWarning, match="only 0 of 3 begin with the item of their own id.*kind='collection'"):
+        assert queries.as_collection().kind == "collection"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        queries.of_kind("collection").as_collection()
+        Ranks([[0, 2], [2, 0], [2, 1]], item_ids=ids, query_ids=ids).as_collection()  # two of three
 
 
 @pytest.mark.parametrize(

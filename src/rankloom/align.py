@@ -73,7 +73,10 @@ def checked_ranks(ranks: Sequence[Ranks | Mapping[str, Any]]) -> list[Ranks]:
     given = [Ranks.from_dict(r) if isinstance(r, Mapping) else r for r in ranks]
     odd = next((r for r in given if not isinstance(r, Ranks)), None)
     if odd is not None:
-        raise InputError(f"Give a list of Ranks, one for each ranker; got a {type(odd).__name__} in it.")
+        raise InputError(
+            f"Give a list of Ranks, one for each ranker; got a {type(odd).__name__} in it. Convert a data frame with "
+            "rankloom.io.from_frame, an array with Ranks."
+        )
     if not given:
         raise InputError("There are no ranks to fuse; give one Ranks for each ranker.")
     return given

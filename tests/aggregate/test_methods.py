@@ -1,3 +1,6 @@
+import inspect
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -116,3 +119,35 @@ def test_rankers_may_be_named_and_lists_given_as_dicts():
 def test_a_method_that_is_not_a_name_is_an_error(method):
     with pytest.raises(rl.InputError, match="The method must be a name, or a name with options"):
         rl.fuse([{"q": ["a"]}], method)
+
+
+@pytest.mark.parametrize("normalization", [[], {}, 5, True])
+def test_a_normalization_that_is_not_a_name_is_an_error(normalization):
+    with pytest.raises(rl.InputError, match="normalization of the method 'combsum' must be text; got"):
+        rl.fuse([A], "combsum", normalization=normalization)
+
+
+def test_the_error_for_a_data_frame_says_how_to_convert_it():
+    frame = pytest.importorskip("pandas").DataFrame({"query": ["q"], "item": ["a"], "score": [1.0]})
+    with pytest.raises(rl.InputError, match=r"got a DataFrame in it. Convert a data frame with rankloom.io.from_frame"):
+        rl.fuse([frame], "rrf")
+    assert rl.fuse([rl.io.from_frame(frame)], "rrf").to_dict()["q"].keys() == {"a"}
+
+
+HELP = {
+    "fuse": rl.fuse,
+    **{name: rl.METHODS[name].function for name in ("fg", "weft", "vote")},
+    **{
+        f"{cls.__name__}.{name}": getattr(cls, name)
+        for cls in (rl.FusionIndex, rl.WeftIndex)
+        for name in ("build", "search")
+    },
+    "WeftIndex.vote": rl.WeftIndex.vote,
+}
+
+
+@pytest.mark.parametrize("function", HELP.values(), ids=HELP)
+def test_help_has_every_parameter(function):
+    text = inspect.getdoc(function)
+    parameters = set(inspect.signature(function).parameters) - {"self", "ranks", "k"}
+    assert {name for name in parameters if not re.search(rf"\b{name}\b", text)} == set()

@@ -50,7 +50,10 @@ def test_lists_of_queries_whose_ids_are_also_ids_of_items_are_not_indexed(tmp_pa
     queries = rl.Ranks.from_dict(lists)
     rl.write_run(queries, tmp_path / "q.run")
     rl.write_ranks(queries.of_kind("queries"), tmp_path / "q.npz")
-    for name, why in (("q.run", "only 0 of 4 list the item of their own id"), ("q.npz", "These are lists of queries")):
+    for name, why in (
+        ("q.run", "only 0 of 4 begin with the item of their own id"),
+        ("q.npz", "These are lists of queries"),
+    ):
         for command in ("index", "fuse"):
             how = ["--method", "fg"] if command == "fuse" else []
             assert why in sentence(run(command, tmp_path / name, *how, "-o", tmp_path / "out"))

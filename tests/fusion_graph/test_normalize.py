@@ -32,11 +32,32 @@ def test_the_position_of_an_absent_query_depends_on_the_length_of_the_other_list
     assert reposition(ranks).items[0].tolist() == [2, 1, PAD]
 
 
-@settings(max_examples=150)
-@given(collections(m=1, n_items=st.integers(1, 12)), st.integers(1, 12))
-def test_repositioning_equals_the_oracles(rankers, cutoff):
-    out = reposition(rankers[0], cutoff)
-    assert plain(out) == oracle.repositioned(plain(rankers[0]), cutoff)
+def test_an_item_without_a_list_moves_up_or_down():
+    """d(0,1) = 2+4+4, d(0,3) = 4+2+4; d(0,2) = 3+1+3 by the authors' rule, 3+5+5 by the other."""
+    ranks = Ranks([[0, 1, 2, 3], [1, 2, 3, 0], [PAD] * 4, [3, 0, 1, 2]])
+    assert reposition(ranks).items[0].tolist() == [0, 2, 1, 3]
+    assert reposition(ranks, absent="last").items[0].tolist() == [0, 1, 3, 2]
+
+
+def test_padding_does_not_move_items():
+    """Last is after the longest list, not the last column: d(0,1) = 1+4+4, d(0,2) = 2+3+3, d(0,3) = 3+4+4."""
+    lists = [[1, 2, 3], [PAD, PAD, PAD], [2, 3, 0], [3, 1, 2]]
+    for columns in (0, 5):
+        padded = Ranks([[*row, *[PAD] * columns] for row in lists])
+        assert plain(reposition(padded, absent="last"))[0] == [2, 1, 3]
+
+
+@settings(max_examples=200)
+@given(
+    collections(m=1, n_items=st.integers(1, 12)),
+    st.integers(1, 12),
+    st.sampled_from(["first", "last"]),
+    st.integers(0, 3),
+)
+def test_repositioning_equals_the_oracles(rankers, cutoff, absent, columns):
+    items = np.pad(rankers[0].items, ((0, 0), (0, columns)), constant_values=PAD)
+    out = reposition(Ranks(items, n_items=len(items)), cutoff, absent=absent)
+    assert plain(out) == oracle.repositioned(plain(rankers[0]), cutoff, absent=absent)
     assert out.scores is None
 
 

@@ -82,6 +82,9 @@ def test_weights_that_are_not_finite_or_negative_are_rejected(tmp_path, name, va
         lambda s: {**s, "cutoff": True},
         lambda s: {**s, "reposition": 1},
         lambda s: {**s, "rankers": [1, 2]},
+        lambda s: {**s, "rankers": ["a", "b", "c"]},
+        lambda s: {**s, "comparable": [True]},
+        lambda s: {**s, "absent": "middle"},
         lambda s: {**s, "surprise": 1},
         lambda s: {name: value for name, value in s.items() if name != "depth"},
         lambda s: None,
@@ -93,6 +96,21 @@ def test_settings_that_are_not_valid_are_rejected(tmp_path, cls, settings):
     crafted(tmp_path / "x.loom", cls, {}, settings)
     with pytest.raises(IndexFileError, match="is damaged: it"):
         cls.open(tmp_path / "x.loom")
+
+
+def test_rows_are_expanded_by_no_more_entries_than_they_can_have(tmp_path):
+    """A search with external queries would allocate what this setting says."""
+    crafted(tmp_path / "x.loom", WeftIndex, {}, lambda s: {**s, "expand": 2**31 - 1})
+    with pytest.raises(IndexFileError, match="its settings are not valid"):
+        WeftIndex.open(tmp_path / "x.loom")
+
+
+@pytest.mark.parametrize(("cls", "name"), [(FusionIndex, "norms"), (WeftIndex, "row_sizes"), (WeftIndex, "post_least")])
+@pytest.mark.parametrize("value", [0, 1])
+def test_sizes_that_are_too_small_divide_by_nothing(tmp_path, cls, name, value):
+    crafted(tmp_path / "x.loom", cls, {name: lambda array: np.full_like(array, value)})
+    found = cls.open(tmp_path / "x.loom").search(k=5)
+    assert np.isfinite(found.scores).all()
 
 
 @pytest.mark.parametrize("cls", BUILT)

@@ -362,6 +362,42 @@ def test_modified_metadata_is_an_error(tmp_path):
         opened(tmp_path / "x")
 
 
+ABOUT = {"dtype": "<i4", "shape": [5], "bytes": 148, "sha256": ""}
+WRONG_FILES = {
+    "nothing": None,
+    "a list": ["a"],
+    "no description": {"a": None},
+    "an empty description": {"a": {}},
+    **{f"no {key}": {"a": {name: value for name, value in ABOUT.items() if name != key}} for key in ABOUT},
+    "no such type": {"a": {**ABOUT, "dtype": "x"}},
+    "a number as type": {"a": {**ABOUT, "dtype": 4}},
+    "objects": {"a": {**ABOUT, "dtype": "|O"}},
+    "a type with a shape": {"a": {**ABOUT, "dtype": "(5,)i4", "shape": []}},
+    "a type with fields": {"a": {**ABOUT, "dtype": [["x", "<i4"]]}},
+    "a number as shape": {"a": {**ABOUT, "shape": 5}},
+    "a negative shape": {"a": {**ABOUT, "shape": [-5]}},
+    "a shape of text": {"a": {**ABOUT, "shape": "5"}},
+    "a shape beyond the file": {"a": {**ABOUT, "shape": [2**70]}},
+    "text as size": {"a": {**ABOUT, "bytes": "148"}},
+    "a number as checksum": {"a": {**ABOUT, "sha256": 5}},
+    "a path outside": {"../x/a": ABOUT},
+    "no name": {"": ABOUT},
+}
+
+
+@pytest.mark.parametrize("files", WRONG_FILES.values(), ids=WRONG_FILES)
+@pytest.mark.parametrize("verify", [True, False])
+def test_metadata_made_wrong_with_a_right_checksum_is_an_error(tmp_path, files, verify):
+    save_folder(tmp_path / "x", {"a": np.arange(5, dtype=np.int32)}, METADATA)
+    meta = {**METADATA, "files": files}
+    (tmp_path / "x" / META).write_text(json.dumps({**meta, "checksum": folder._meta_checksum(meta)}))
+    with pytest.raises(IndexFileError, match=r"meta\.json is damaged: it does not describe the files; build the index"):
+        opened(tmp_path / "x", verify=verify)
+    meta["files"] = {"a": ABOUT}
+    (tmp_path / "x" / META).write_text(json.dumps({**meta, "checksum": folder._meta_checksum(meta)}))
+    assert opened(tmp_path / "x", verify=False)[0]["a"].tolist() == [0, 1, 2, 3, 4]
+
+
 def test_unreadable_metadata_is_an_error(tmp_path):
     (tmp_path / "x" / META).mkdir(parents=True)
     with pytest.raises(IndexFileError, match=r"Cannot read .*meta\.json: Is a directory\."):

@@ -20,8 +20,8 @@ def error_of(function, *args):
 
 def same(a, b):
     scores = a.scores is b.scores is None or np.array_equal(a.scores, b.scores)
-    ids = (a.item_ids, a.query_ids) == (b.item_ids, b.query_ids)
-    return np.array_equal(a.items, b.items) and scores and ids and a.n_items == b.n_items
+    others = ("item_ids", "query_ids", "n_items", "kind")
+    return np.array_equal(a.items, b.items) and scores and all(getattr(a, one) == getattr(b, one) for one in others)
 
 
 def test_ids_are_packed_as_bytes_and_starts():
@@ -67,12 +67,14 @@ def any_ranks(draw):
     depth = max(map(len, rows), default=0)
     items = np.array([row + [-1] * (depth - len(row)) for row in rows], np.int32).reshape(len(rows), depth)
     scores = -np.sort(np.arange(items.size, dtype=np.float32).reshape(items.shape), axis=1)
+    kinds = [None, "queries", "collection"] if len(rows) == n else [None, "queries"]
     return Ranks(
         items,
         scores if draw(st.booleans()) else None,
         n,
         item_ids=Ids(f"ü {i}" for i in range(n)) if draw(st.booleans()) else None,
         query_ids=Ids(f"q\n{i}" for i in range(len(rows))) if draw(st.booleans()) else None,
+        kind=draw(st.sampled_from(kinds)),
     )
 
 
@@ -120,7 +122,7 @@ def test_foreign_files_are_errors(tmp_path):
     np.savez(path, x=[1])
     assert error_of(read_npz, path).startswith(f"{path} is not a file of ranks")
     np.savez(path, **(RIGHT | {"items": np.array([[None]])}))  # would need pickle
-    assert "damaged" in error_of(read_npz, path)
+    assert "items has Python objects, which are not read" in error_of(read_npz, path)
     for data in (b"", b"q Q0 a 1 1 t\n", b"\x93NUMPY\x01\x00", b"PK\x03\x04"):
         path.write_bytes(data)
         assert error_of(read_npz, path) == f"{path} is damaged, or not an .npz file; write it again."

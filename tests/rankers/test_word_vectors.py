@@ -82,8 +82,8 @@ def test_damaged_archives_are_rejected(tmp_path):
     for name, content, why in (
         ("cut.txt.gz", gzip.compress(b"hot 1 2\n" * 99)[:-12], "cut.txt.gz is not a valid gzip file"),
         ("plain.txt.gz", b"hot 1 2\n", "plain.txt.gz is not a valid gzip file"),
-        ("cut.npz", (tmp_path / "whole.npz").read_bytes()[:-30], "cut.npz is not a valid .npz file"),
-        ("junk.npz", b"junk", "junk.npz is not a valid .npz file"),
+        ("cut.npz", (tmp_path / "whole.npz").read_bytes()[:-30], "cut.npz is damaged, or not an .npz file"),
+        ("junk.npz", b"junk", "junk.npz is damaged, or not an .npz file"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=why):

@@ -451,6 +451,27 @@ def test_unknown_query_parameter_is_named_with_those_that_there_are(client):
     assert error_of(client.post("/upload.json?k=3", content=b""), 400) == "Unknown query parameter 'k'; there are none."
 
 
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("/item/3.json?k=5&k=6", "k"),
+        ("/item/3?k=5&method=rrf&k=5", "k"),
+        ("/search.json?q=figs&q=pears", "q"),
+        ("/items.json?page=1&page=2", "page"),
+        ("/item/3/why/4.json?graphs=no&graphs=yes", "graphs"),
+        ("/item?id=a&id=b", "id"),
+    ],
+)
+def test_repeated_query_parameters_are_an_error(client, url, name):
+    assert error_of(client.get(url), 400) == f"The query parameter {name!r} is given 2 times; give it once."
+
+
+def test_rankers_may_be_repeated(client):
+    one, other = (client.get(f"/item/3.json?{query}") for query in ("rankers=bic&rankers=gch", "rankers=bic,gch"))
+    assert one.status_code == 200
+    assert one.json()["results"] == other.json()["results"]
+
+
 def test_id_of_an_item_redirects_with_the_choice(client):
     item = client.get("/item/3.json").json()["query"]["id"]
     response = client.get("/item", params={"id": item, "method": "rrf", "k": 5}, follow_redirects=False)

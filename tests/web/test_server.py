@@ -206,11 +206,15 @@ def upload(url, content, statuses):
         statuses.append(error.code)
 
 
-def seconds_of(url):
-    start = time.perf_counter()
-    with urllib.request.urlopen(url, timeout=60) as response:
-        assert response.status == 200
-    return time.perf_counter() - start
+def seconds_of(url, number):
+    """Return the times of a search by text and of one by item that are not cached yet."""
+    times = []
+    for path in (f"search.json?q=figs&k={number % 90 + 1}", f"item/{number % 18}.json?k={number % 90 + 1}"):
+        start = time.perf_counter()
+        with urllib.request.urlopen(f"{url}{path}", timeout=60) as response:
+            assert response.status == 200
+        times.append(time.perf_counter() - start)
+    return times
 
 
 @pytest.mark.parametrize(
@@ -222,21 +226,19 @@ def seconds_of(url):
     ids=["refused", "killed"],
 )
 def test_uploads_that_take_hours_to_decode_hold_up_nobody(contents, expected):
-    with started(BRIEF) as (_, url):
-        assert healthy(url)
-        statuses, times = [], []
+    """Every request takes at most a second longer than at a server without uploads: the machine may be busy."""
+    with started(BRIEF) as (_, url), started(BRIEF) as (_, idle):
+        seconds_of(url, 0), seconds_of(idle, 0)  # the first of each kind loads compiled code
+        statuses, times, usual = [], [], []
         threads = [threading.Thread(target=upload, args=(url, content, statuses)) for content in contents]
         for thread in threads:
             thread.start()
-        while any(thread.is_alive() for thread in threads) or len(times) < 20:
-            times.append(seconds_of(f"{url}search.json?q=figs&k={len(times) % 90 + 1}"))
-            times.append(seconds_of(f"{url}item/{len(times) % 18}.json?k={len(times) % 90 + 1}"))
-        for thread in threads:
-            thread.join()
+        while any(thread.is_alive() for thread in threads) or len(times) < 80:  # and for a while afterwards
+            number = len(times) // 2 + 1
+            times += seconds_of(url, number)
+            usual += seconds_of(idle, number)
         assert statuses == expected
-        times += [seconds_of(f"{url}item/{number}.json?k=91") for number in range(18)]
-        # All but the slowest few: the machine may be busy with other tests.
-        assert sorted(times)[len(times) * 9 // 10] < 1
+        assert max(times) < 1 + max(usual)
 
 
 def test_sigterm_finishes_pending_requests_and_exits_with_0():

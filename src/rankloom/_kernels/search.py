@@ -44,7 +44,8 @@ WGU, MCS, OTHER = range(3)  # kinds of comparators: two are inlined, which saves
 def compare_sizes(kind, compare, common, size, other):
     """Return the similarity of two graphs; `compare` is None for the comparators that are inlined here."""
     if compare is None:
-        return common / (size + other - common if kind == WGU else max(size, other))
+        whole = size + other - common if kind == WGU else max(size, other)
+        return common / whole if whole > 0.0 else 0.0  # sizes come from a file
     return compare(common, size, other)
 
 

@@ -263,7 +263,7 @@ def plan(members, weights, size, parts, post_ptr, min_size, gain, walk, spare, m
             rest[f] += weights[x, f]
             smallest[f] = min(smallest[f], np.int64(min_size[members[x], f]))
             if rest[f] > 0:
-                total += parts[f] * rest[f] / (size[f] + max(smallest[f] - rest[f], 0))
+                total += parts[f] * rest[f] / max(size[f] + max(smallest[f] - rest[f], 0), 1)
         bound[step] = total
 
 
@@ -313,8 +313,9 @@ def jaccards(common, size, other, parts, similar):
     mean = ZERO
     for f in range(common.size):
         similar[f] = 0.0
-        if common[f] > 0:
-            similar[f] = common[f] / np.float64(np.int64(size[f]) + np.int64(other[f]) - np.int64(common[f]))
+        whole = np.int64(size[f]) + np.int64(other[f]) - np.int64(common[f])
+        if common[f] > 0 and whole > 0:  # sizes come from a file
+            similar[f] = common[f] / np.float64(whole)
             mean += parts[f] * similar[f]
     return mean
 

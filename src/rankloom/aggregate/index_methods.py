@@ -83,7 +83,7 @@ def weft(index: WeftIndex, ranks: Sequence[Ranks], k: int, external: bool, *, vi
     ----------
     collection : sequence of Ranks, optional
         Collection ranks of the same rankers, in the same order, if `ranks` are those of external queries.
-    cutoff, expand, weights, width, depth, reposition, comparable, virtual
+    cutoff, expand, weights, width, depth, reposition, absent, comparable, virtual
         As in `WeftIndex.build` and `WeftIndex.search`.
 
     Examples
@@ -117,7 +117,7 @@ def vote(
         Collection ranks of the same rankers, in the same order, if `ranks` are those of external queries.
     share : float
         Weft's share of all votes: 0 is CombSUM of the rankers alone, 1 is weft alone.
-    cutoff, expand, weights, width, depth, reposition, comparable, virtual
+    cutoff, expand, weights, width, depth, reposition, absent, comparable, virtual
         As in `WeftIndex.build` and `WeftIndex.search`.
 
     Examples

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError
-from rankloom.io.npz import Arrays, load_arrays
+from rankloom.io.archive import Arrays, load_arrays
 from rankloom.io.text_file import FilePath
 from rankloom.ranks import Ids
 

@@ -17,7 +17,7 @@ from rankloom.datasets.layout import check_classes, check_count, find_folder
 from rankloom.datasets.table import cell, json_rows
 from rankloom.errors import InputError, whole_number
 from rankloom.io import read_qrels
-from rankloom.io.npz import load_arrays
+from rankloom.io.archive import load_arrays
 from rankloom.io.text_file import FilePath, json_lines, opened, shown
 from rankloom.ranks import Ids
 

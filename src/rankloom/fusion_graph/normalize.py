@@ -132,7 +132,7 @@ def reposition(
         raise InputError(f"cutoff must be at least 1; got {cutoff}.")
     lists = contiguous(ranks.items)
     lengths = frozen(ranks.lengths())
-    unlisted = np.where(lengths == 0, ranks.depth, lengths) + 1 if absent == "last" else lengths + 1
+    unlisted = np.where(lengths == 0, lengths.max(initial=0), lengths) + 1 if absent == "last" else lengths + 1
     back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, columns=True)
     out = np.empty((ranks.n_items, min(cutoff or ranks.depth, ranks.depth)), np.int32)
     scratch = Scratch(ranks.n_items)

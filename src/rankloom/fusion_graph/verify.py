@@ -53,10 +53,16 @@ def read_settings(kind: type[S], given: object, path: object) -> S:
         unknown = next((name for name in given if name not in known), None)
         if unknown is not None:
             raise DamageError(f"its setting {unknown!r} is unknown")
-        if given["n_rankers"] > MAX_RANKERS:
-            raise DamageError("its setting 'n_rankers' is not valid")
+        wrong = [name for name, value in given.items() if not _is_for_each(value, given["n_rankers"])]
+        if given["n_rankers"] > MAX_RANKERS or wrong:
+            raise DamageError(f"its setting {(wrong or ['n_rankers'])[0]!r} is not valid")
         return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
     raise AssertionError  # the block above returns or raises
+
+
+def _is_for_each(value: object, n_rankers: int) -> bool:
+    """Return True unless a setting is a list that has not one value for each ranker; it may have none."""
+    return not isinstance(value, list | tuple) or len(value) in (0, n_rankers)
 
 
 def _fits(value: object, annotation: str) -> bool:

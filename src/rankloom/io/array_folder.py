@@ -128,10 +128,23 @@ def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> t
         )
     if meta.pop("checksum", None) != _meta_checksum(meta):
         raise IndexFileError(f"{path / META} was modified after it was saved; build the index again.")
-    files: dict[str, dict[str, Any]] = meta["files"]
+    files = meta.get("files")
+    if not isinstance(files, dict) or not all(_is_described(name, about) for name, about in files.items()):
+        raise IndexFileError(f"{path / META} is damaged: it does not describe the files; build the index again.")
     with ThreadPoolExecutor() as pool:
         arrays = pool.map(lambda name: _open_array(path / f"{name}.npy", files[name], verify), files)
         return dict(zip(files, arrays, strict=True)), meta
+
+
+def _is_described(name: str, about: Any) -> bool:
+    """Return True if metadata has all that is needed to map a file in the folder; a checksum can be made anew."""
+    try:
+        dtype, shape, size = np.dtype(about["dtype"]), about["shape"], about["bytes"]
+        whole = all(type(number) is int and number >= 0 for number in (*shape, size))
+        plain = name.isidentifier() and dtype.str == about["dtype"] and not dtype.hasobject
+        return plain and whole and isinstance(about["sha256"], str) and dtype.itemsize * math.prod(shape) <= size
+    except (KeyError, TypeError, ValueError, SyntaxError):
+        return False
 
 
 def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
@@ -261,8 +274,6 @@ def _checksum(file: Path) -> str:
 def _open_array(file: Path, about: Mapping[str, Any], verify: bool) -> Array:
     with _reading(file), file.open("rb") as stream:
         if os.fstat(stream.fileno()).st_size != about["bytes"]:
-            raise ValueError
-        if np.dtype(about["dtype"]).hasobject:
             raise ValueError
         if verify and hashlib.file_digest(stream, "sha256").hexdigest() != about["sha256"]:
             raise ValueError

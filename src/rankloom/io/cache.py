@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError, RankloomWarning
+from rankloom.io.archive import Arrays, load_arrays
 from rankloom.io.atomic_file import atomic_write, make_folder
-
-Arrays = dict[str, NDArray[Any]]
 
 
 def _warn(message: str) -> None:
@@ -62,9 +61,8 @@ class Cache:
         if path is None or not path.is_file():
             return None
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return dict(archive)
-        except Exception:  # zipfile, zlib and numpy raise a dozen types for damaged files; treat them all as a miss
+            return load_arrays(path)
+        except InputError:
             return None
 
     def save(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:

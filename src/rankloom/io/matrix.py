@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError, UnknownNameError
+from rankloom.io.archive import load_arrays
 from rankloom.io.labels import read_ids
 from rankloom.io.text_file import FLOAT32_MAX, FilePath, is_float32, numbered_lines, opened, shown
 from rankloom.ranks import Ids
@@ -78,7 +79,7 @@ def _read_npy(path: FilePath) -> Matrix:
 
 
 def _read_npz(path: FilePath, key: str | None) -> tuple[Matrix, Ids | None]:
-    arrays = _read_arrays(path)
+    arrays = load_arrays(path)
     if key is not None:
         if key not in arrays:
             raise UnknownNameError(f"array in {path}", key, arrays)
@@ -92,16 +93,6 @@ def _read_npz(path: FilePath, key: str | None) -> tuple[Matrix, Ids | None]:
             )
         [matrix] = arrays.values()
     return matrix, None if ids is None else _ids(path, ids)
-
-
-def _read_arrays(path: FilePath) -> dict[str, Matrix]:
-    with opened(path) as file:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                return dict(archive)
-        except Exception as error:  # zipfile, zlib and numpy raise a dozen types for damaged files
-            objects = " Write ids as strings: numpy.array(ids, dtype=str)." if "allow_pickle" in str(error) else ""
-            raise InputError(f"{path} is damaged, or not an .npz file of numbers and strings.{objects}") from None
 
 
 def _ids(path: FilePath, ids: NDArray[Any]) -> Ids:

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
+from rankloom.io.archive import Arrays, load_arrays
 from rankloom.io.atomic_file import atomic_write
-from rankloom.io.text_file import FilePath, opened
+from rankloom.io.text_file import FilePath
 from rankloom.ranks import Ids, Ranks
 
 FORMAT = 1
-
-Arrays = dict[str, NDArray[Any]]
 
 
 def pack_ids(ids: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -121,16 +119,6 @@ def read_npz(path: FilePath) -> Ranks:
         return _ranks(arrays)
     except ValueError as error:  # an InputError, or an array where a scalar is expected
         raise InputError(f"{path} contains invalid ranks: {error}") from None
-
-
-def load_arrays(path: FilePath) -> Arrays:
-    """Return the arrays of an .npz file; nothing is unpickled."""
-    with opened(path) as file:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                return dict(archive)
-        except Exception:  # zipfile, zlib and numpy raise a dozen types for damaged files
-            raise InputError(f"{path} is damaged, or not an .npz file; write it again.") from None
 
 
 def _ranks(arrays: Arrays) -> Ranks:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rankloom.datasets import content_digest
 from rankloom.datasets.images import ImageError, ImageFile, Pixels, decode
 from rankloom.errors import InputError
-from rankloom.io.cache import Arrays, Cache, digest_bytes
+from rankloom.io.archive import Arrays
+from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.ranker import UnreadableItemsError
 from rankloom.threads import Progress, run_blocks
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from rankloom.datasets import Collection, Content, content_digest
 from rankloom.errors import InputError, UnknownNameError, whole_number
-from rankloom.io.cache import Arrays, Cache, digest_bytes
+from rankloom.io.archive import Arrays
+from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable

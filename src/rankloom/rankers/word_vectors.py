@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import table
 from rankloom.errors import InputError, whole_number
-from rankloom.io.text_file import FilePath, numbered_lines, opened
+from rankloom.io.archive import load_arrays
+from rankloom.io.text_file import FilePath, numbered_lines
 from rankloom.rankers.terms import Tokens, Vocabulary
 
 if TYPE_CHECKING:
@@ -64,12 +65,7 @@ def read_vectors(path: FilePath, words: Collection[str] | None = None) -> WordVe
 
 
 def _read_arrays(path: FilePath) -> WordVectors:
-    with opened(path) as file:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                arrays = dict(archive)
-        except Exception as error:  # zipfile, zlib and numpy raise many types on bad bytes
-            raise InputError(f"{path} is not a valid .npz file: {str(error).rstrip('.')}.") from None
+    arrays = load_arrays(path)
     if {"words", "vectors"} - arrays.keys():
         raise InputError(f"{path}: expected arrays 'words' and 'vectors'; got {', '.join(arrays)}.")
     return WordVectors([str(word) for word in arrays["words"]], arrays["vectors"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import table
-from rankloom.errors import InputError
+from rankloom.errors import InputError, RankloomWarning
 from rankloom.ranks.ids import Ids
 
 PAD = -1  # fills a row after its last item
 MAX_ITEMS = int(np.iinfo(np.int32).max)
+MIN_OWN_SHARE = 0.5  # of rows that begin with their own item; with fewer, they are probably not the lists of items
 CHECK_CELLS = 1 << 22  # cells checked at a time, to bound the memory of the checks
 NEEDS_COLLECTION = (
     "This needs the lists of the collection's items (fg, weft and vote take them as the collection, along with the "
@@ -32,6 +34,29 @@ def check_no_own_ties(rows: NDArray[Any]) -> None:
                 f"Row {i} of the square matrix has the same value for the items {ties[0]} and {i}, and an item wins "
                 "ties in its own row; pass kind='collection' if row i is item i, or kind='queries' if not."
             )
+
+
+def check_rows_are_items(first: NDArray[np.int32], own: NDArray[np.int32], n_items: int, query: str) -> None:
+    """Raise or warn if rows are probably lists of queries, by the first item of each and the item it is the list of."""
+    if (own == PAD).all():
+        raise InputError(
+            f"No query ({query!r}, ...) is an item: these are lists of external queries. {NEEDS_COLLECTION}"
+        )
+    n_own, n_listed = int(((first == own) & (first != PAD)).sum()), int((first != PAD).sum())
+    if n_own >= MIN_OWN_SHARE * n_listed:
+        return
+    found = f"only {n_own} of {n_listed} begin with the item of their own id"
+    if len(np.unique(own[own != PAD])) < n_items:
+        raise InputError(
+            f"These look like lists of external queries whose ids are also ids of items: {found}. {NEEDS_COLLECTION} "
+            "If they are the items' lists, pass kind='collection' (--as-collection)."
+        )
+    warnings.warn(
+        f"These may be lists of queries rather than of the collection's items: {found}. If they are the items' lists, "
+        "pass kind='collection' (--as-collection).",
+        RankloomWarning,
+        stacklevel=5,
+    )
 
 
 def check_lists(lists: Mapping[str, Any]) -> bool:

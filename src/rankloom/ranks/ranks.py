@@ -20,6 +20,7 @@ from rankloom.ranks.checks import (
     check_lists,
     check_no_own_ties,
     check_rows,
+    check_rows_are_items,
     checked_ids,
     checked_items,
     checked_n_items,
@@ -30,8 +31,6 @@ from rankloom.ranks.ids import Ids
 
 #: What the rows are: the items of the collection, row i the list of item i; or queries.
 Kind = Literal["collection", "queries"]
-
-MIN_OWN_SHARE = 0.5  # of rows that list their own item; with fewer, they are probably not the lists of items
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -339,8 +338,9 @@ class Ranks:
         Raises
         ------
         InputError
-            For ranks of kind "queries", and for ranks of unknown kind that look like lists of queries: their rows are
-            not the items, and fewer than half of them list the item of their own id.
+            For ranks of kind "queries", and for ranks of unknown kind that look like lists of queries: fewer than half
+            of the rows begin with the item of their own id, and some items have no row. If all have one, it is a
+            warning.
         """
         if self.kind == "collection" and (self.query_ids is None or self.query_ids == self.item_ids):
             return self
@@ -352,33 +352,26 @@ class Ranks:
                     f"Collection ranks have a row for each item; got {self.n_queries} rows and {self.n_items} items. "
                     f"{NEEDS_COLLECTION}"
                 )
+            self._check_rows_are_items()
             ids = self.query_ids if self.item_ids is None else self.item_ids
             return self.replaced(item_ids=ids, query_ids=ids, kind="collection")
-        if self.kind is None:
-            self._check_rows_are_items(self.query_ids, self.item_ids)
+        self._check_rows_are_items()
         ids = self.query_ids.union(self.item_ids)  # rows keep their order
         rows = np.full(len(ids), PAD)
         rows[ids.numbers(self.query_ids)] = np.arange(self.n_queries)
         matched = self.renumbered(ids)
         return (matched if ids == self.query_ids else matched.spread(rows, ids)).replaced(kind="collection")
 
-    def _check_rows_are_items(self, query_ids: Ids, item_ids: Ids) -> None:
-        """Raise for lists of queries whose ids happen to be ids of items, as numbers often are."""
-        if len(query_ids) and len(item_ids) and not any(query in item_ids for query in query_ids):
-            raise InputError(
-                f"No query ({query_ids[0]!r}, ...) is an item: these are lists of external queries. {NEEDS_COLLECTION}"
-            )
-        if query_ids == item_ids or set(item_ids) <= set(query_ids):
-            return
-        listed = np.flatnonzero((self.items != PAD).any(axis=1))
-        own = np.array([item_ids.number(query_ids[q]) if query_ids[q] in item_ids else PAD for q in listed.tolist()])
-        n_own = int((self.items[listed] == own[:, None]).any(axis=1, where=(own != PAD)[:, None]).sum())
-        if n_own < MIN_OWN_SHARE * len(listed):
-            raise InputError(
-                f"These look like lists of external queries whose ids are also ids of items: only {n_own} of "
-                f"{len(listed)} list the item of their own id. {NEEDS_COLLECTION} If they are the items' lists, pass "
-                "kind='collection'."
-            )
+    def _check_rows_are_items(self) -> None:
+        if self.kind is None and self.n_queries and self.depth:
+            check_rows_are_items(self.items[:, 0], self._own_items(), self.n_items, self.query_id(0))
+
+    def _own_items(self) -> NDArray[np.int32]:
+        """Return the item that each row is the list of, by id or else by number; PAD if it is none."""
+        if self.query_ids is None or self.item_ids is None or self.query_ids == self.item_ids:
+            return np.arange(self.n_queries, dtype=np.int32)
+        ids = self.item_ids
+        return np.array([ids.number(query) if query in ids else PAD for query in self.query_ids], np.int32)
 
     def spread(self, numbers: NDArray[np.integer], query_ids: Ids | None) -> Ranks:
         """Return rows by number, with an empty list wherever the number is PAD."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlencode
@@ -30,6 +31,7 @@ MAX_INT = 2**31 - 1
 MAX_PAGE_PARTS = 40  # common parts that a page lists
 SLOW_CUTOFF = 50  # beyond it two graphs have tens of thousands of edges, and take long to write out
 MAX_CUTOFF = 100  # unless the library's default is larger
+REPEATABLE = {"rankers"}  # of the query parameters
 FOREVER = "public, max-age=31536000, immutable"
 
 Number = Annotated[int, Path(ge=0, le=MAX_INT, description="Number of an item.")]
@@ -46,7 +48,7 @@ def _error(description: str) -> dict[str, Any]:
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: _error("Invalid request, or an unknown query parameter."),
+    400: _error("Invalid request, or an unknown or repeated query parameter."),
     404: _error("Not found."),
     422: _error("Invalid value of a parameter."),
     503: _error("Too many requests at the moment, or the search takes too long; try again."),
@@ -77,13 +79,15 @@ UPLOAD_BODY = {
 
 
 async def _check_parameters(request: Request) -> None:
-    """Raise for a query parameter that the route does not have: ignoring it would be misleading."""
+    """Raise for a query parameter that would be ignored: one that the route does not have, or a repeated one."""
     if not request.query_params:
         return
     known = _parameters(request.scope["route"].dependant)
-    for name in request.query_params:
+    for name, count in Counter(name for name, _ in request.query_params.multi_items()).items():
         if name not in known:
             raise UnknownNameError("query parameter", name[:100], known)
+        if count > 1 and name not in REPEATABLE:
+            raise InputError(f"The query parameter {name!r} is given {count} times; give it once.")
 
 
 def _parameters(dependant: Dependant) -> set[str]:

@@ -1,5 +1,8 @@
 """weft and vote: against the plain version, their laws, and what they say when given nonsense."""
 
+import json
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 
 import plain_weft
 import rankloom as rl
-from brute import assert_documented_order, assert_results, plain, random_collection
+from brute import JIT, assert_documented_order, assert_results, plain, random_collection
 from plain_weft import PlainWeft
 from rankloom import PAD, InputError, Ranks, WeftIndex
 from rankloom.aggregate.weft import rows
@@ -15,6 +18,7 @@ from rankloom.aggregate.weft.votes import add_votes
 from strategies import collections, ranks
 
 CLOSE = 5e-7  # similarities are float32
+ABSENT = st.sampled_from(["first", "last"])
 WEIGHTS = st.one_of(st.none(), st.just("agreement"), st.lists(st.integers(1, 4), min_size=3, max_size=3))
 
 
@@ -27,13 +31,15 @@ def assert_same(one, other):
 
 
 @settings(max_examples=150)
-@given(collections(), st.integers(1, 12), st.integers(1, 5), st.sampled_from([None, 3, 5, 50]), WEIGHTS)
-def test_items_are_found_as_the_plain_version_finds_them(rankers, cutoff, expand, width, weights):
+@given(collections(), st.integers(1, 12), st.integers(1, 5), st.sampled_from([None, 3, 5, 50]), WEIGHTS, ABSENT)
+def test_items_are_found_as_the_plain_version_finds_them(rankers, cutoff, expand, width, weights, absent):
     given_weights = weights[: len(rankers)] if isinstance(weights, list) else weights
-    expected = PlainWeft([plain(r) for r in rankers], cutoff, expand, given_weights, width)
-    index = WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=width, weights=given_weights)
-    assert index.weights == pytest.approx(expected.weights, abs=1e-6)
-    index = WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=width, weights=expected.weights)
+    expected = PlainWeft([plain(r) for r in rankers], cutoff, expand, given_weights, width, absent=absent)
+    options = {"cutoff": cutoff, "expand": expand, "width": width, "absent": absent}
+    assert WeftIndex.build(rankers, weights=given_weights, **options).weights == pytest.approx(
+        expected.weights, abs=1e-6
+    )
+    index = WeftIndex.build(rankers, weights=expected.weights, **options)
     out = index.search(k=8)
     assert_results(out, [expected.search_item(i) for i in range(len(out))], 8)
     assert_documented_order(out, own=range(len(out)))
@@ -92,7 +98,7 @@ def test_similarity_is_symmetric_between_0_and_1_and_1_with_itself(rankers, cuto
 
 
 def test_the_order_of_rankers_does_not_matter():
-    rankers = random_collection(3, n=80, m=3, depth=10)
+    rankers = random_collection(3, n=80 if JIT else 30, m=3, depth=10)
     one, other = WeftIndex.build(rankers).search(k=10), WeftIndex.build(rankers[::-1]).search(k=10)
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-4)  # weights are stored in units of 1 / 32768
 
@@ -113,10 +119,11 @@ def test_renumbering_does_not_matter_up_to_ties():
 
 @pytest.mark.parametrize("hubs", [0, 2])
 def test_threads_blocks_and_pruning_do_not_change_the_bits(hubs, monkeypatch):
-    rankers = random_collection(7, n=500, m=3, depth=15, hubs=hubs)
+    n = 500 if JIT else 60
+    rankers = random_collection(7, n=n, m=3, depth=15, hubs=hubs)
     one = WeftIndex.build(rankers, threads=1).search(k=9, threads=1)
-    whole = WeftIndex.build(rankers).search(k=500)
-    assert_same(Ranks(whole.items[:, :9], whole.scores[:, :9], 500), Ranks(one.items, one.scores, 500))
+    whole = WeftIndex.build(rankers).search(k=n)
+    assert_same(Ranks(whole.items[:, :9], whole.scores[:, :9], n), Ranks(one.items, one.scores, n))
     monkeypatch.setattr(rows, "ROW_BLOCK", 7)
     assert_same(WeftIndex.build(rankers, threads=2).search(k=9, threads=2), one)
 
@@ -141,8 +148,9 @@ def test_the_parts_of_an_explanation_add_up(external):
 
 
 def test_a_saved_index_answers_as_before(tmp_path):
-    points = np.random.default_rng(4).random((70, 4))
-    ids = rl.Ids(f"d{i}" for i in range(70))
+    n = 70 if JIT else 25
+    points = np.random.default_rng(4).random((n, 4))
+    ids = rl.Ids(f"d{i}" for i in range(n))
     rankers = [Ranks.from_vectors(points[:, c], "l2", 30, item_ids=ids) for c in ([0, 1], [2, 3])]
     index = WeftIndex.build(rankers, weights="agreement", comparable=[True, False])
     index.save(tmp_path / "x.loom")
@@ -156,11 +164,37 @@ def test_a_saved_index_answers_as_before(tmp_path):
         rl.FusionIndex.open(tmp_path / "x.loom")
 
 
+SPARSE = Ranks([[0, 1, 2, 3], [1, 2, 3, 0], [-1, -1, -1, -1], [3, 0, 1, 2]])
+
+
+def test_many_items_without_a_list_are_warned_of():
+    with pytest.warns(rl.RankloomWarning, match="Ranker 1 has no list for 1 of 4 items.*absent='last'"):
+        WeftIndex.build([SPARSE])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        WeftIndex.build([SPARSE], absent="last")
+        WeftIndex.build([SPARSE], reposition=False)
+
+
+def test_the_rule_for_items_without_a_list_is_saved_unless_it_is_the_default(tmp_path):
+    """Item 0's list, repositioned, is [0, 2, 1, 3] by the authors' rule and [0, 1, 3, 2] by the other."""
+    for absent, listed in (("first", [0, 2]), ("last", [0, 1])):
+        index = WeftIndex.build([SPARSE], cutoff=2, expand=1, absent=absent)
+        path = tmp_path / f"{absent}.loom"
+        index.save(path)
+        opened = WeftIndex.open(path)
+        assert opened.settings == index.settings
+        assert opened.settings.absent == absent
+        assert {part.source for part in opened.explain(0, 0).parts} == set(listed)
+        saved = json.loads((path / "meta.json").read_text("utf-8"))["settings"]
+        assert ("absent" in saved) == (absent == "last")
+
+
 # As methods
 
 
 def test_fuse_gives_what_the_index_gives():
-    points = np.random.default_rng(6).random((60, 4))
+    points = np.random.default_rng(6).random((60 if JIT else 25, 4))
     items = [Ranks.from_vectors(points[:, c], "l2") for c in ([0, 1], [2, 3])]
     queries = [r.rows([1, 2]) for r in items]
     index = WeftIndex.build(items)
@@ -182,6 +216,7 @@ def test_fuse_gives_what_the_index_gives():
         ({"weights": [1.0]}, "weights must be 2 numbers"),
         ({"weights": [0, 0]}, "At least one ranker must have a weight above 0"),
         ({"reposition": 1}, "must be True or False"),
+        ({"absent": "middle"}, "Unknown rule for items without a list 'middle'; choose from first, last"),
         ({"comparable": [True]}, "comparable must be True or False for each of the 2 rankers"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,19 @@ from rankloom.aggregate.pool import checked_weights
 from rankloom.aggregate.weft.rows import expand, field_parts, item_lists, mean_overlap, rarity, stacked, transpose
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
 from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
-from rankloom.errors import InputError, check_range, whole_number
-from rankloom.fusion_graph.base import CollectionIndex, IndexSettings, checked_comparable, shared_arrays
+from rankloom.errors import InputError, check_choice, check_range, whole_number
+from rankloom.fusion_graph.base import (
+    CollectionIndex,
+    IndexSettings,
+    checked_comparable,
+    shared_arrays,
+    warn_if_sparse,
+)
 from rankloom.fusion_graph.graph import Explanation, Part
-from rankloom.fusion_graph.normalize import normalize_collection
+from rankloom.fusion_graph.normalize import Absent, normalize_collection
 from rankloom.fusion_graph.verify import (
     SHARED,
+    DamageError,
     Layout,
     check_layout,
     check_order,
@@ -67,6 +74,7 @@ class WeftSettings(IndexSettings):
     expand: int
     width: int | None
     reposition: bool
+    absent: str = "first"
     rankers: tuple[str, ...] = ()
     comparable: tuple[bool, ...] = ()
 
@@ -122,6 +130,7 @@ class WeftIndex(CollectionIndex):
         width: int | None = 80,
         depth: int = 1000,
         reposition: bool = True,
+        absent: Absent = "first",
         comparable: Sequence[bool] | None = None,
         keep_scores: bool = True,
         threads: int | None = None,
@@ -142,7 +151,7 @@ class WeftIndex(CollectionIndex):
             fusion, and less to those that duplicate others.
         width : int or None
             How many of the largest entries of each row to store; all if None.
-        depth, reposition, comparable, keep_scores, threads, progress
+        depth, reposition, absent, comparable, keep_scores, threads, progress
             As in `FusionIndex.build`.
         """
         if not (isinstance(reposition, bool) and isinstance(keep_scores, bool)):
@@ -151,15 +160,21 @@ class WeftIndex(CollectionIndex):
         width = None if width is None else whole_number("width", width)
         if whole_number("depth", depth) < cutoff:
             raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
+        check_choice("rule for items without a list", absent, get_args(Absent))
         names, given = split_names(ranks)
         collection = [r.head(depth) for r in align_collection(given)]
+        if reposition and absent == "first":
+            warn_if_sparse(collection, names)
         comparable = checked_comparable(comparable, len(collection))
         expand = min(expand, len(collection) * cutoff + 1)  # a row cannot have more entries
-        settings = WeftSettings(len(collection), cutoff, int(depth), expand, width, reposition, names, comparable)
+        settings = WeftSettings(
+            len(collection), cutoff, int(depth), expand, width, reposition, absent, names, comparable
+        )
         with running(threads, progress):
             order = Order.of(collection[0])
             inside = (order.inside(r) for r in collection)
-            normalized = normalize_collection(inside, max(cutoff, AGREEMENT.cutoff), repositioned=reposition)
+            longest = max(cutoff, AGREEMENT.cutoff)
+            normalized = normalize_collection(inside, longest, repositioned=reposition, absent=absent)
             arrays = _expanded(settings, normalized, order, _shares(weights, normalized, order))
         return cls(settings, arrays | shared_arrays(collection, keep_scores=reposition and keep_scores))
 
@@ -313,6 +328,8 @@ class WeftIndex(CollectionIndex):
 
 def _check(arrays: Mapping[str, Array], settings: WeftSettings, *, thoroughly: bool) -> None:
     """Raise `DamageError` if the arrays are inconsistent; if `thoroughly`, check every number."""
+    if settings.absent not in get_args(Absent) or settings.expand > settings.n_rankers * settings.cutoff + 1:
+        raise DamageError("its settings are not valid")
     n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
     sizes = {"n": n, "n + 1": n + 1, "entries": entries}
     check_layout(arrays, LAYOUT, sizes | {"m": settings.n_rankers, "f": settings.n_rankers + 1, "L": settings.cutoff})
