@@ -13,7 +13,7 @@ from rankloom._kernels.sorting import sort_ascending
 
 
 class Hyperedges(NamedTuple):
-    """Hyperedges by rows and, as `inverted` returns them, by items; `exact` in float64, `rounded` added in float32."""
+    """Hyperedges by rows and by items (`back_*`); `exact` values in float64, `rounded` ones added up in float32."""
 
     ptr: np.ndarray
     items: np.ndarray
@@ -22,7 +22,8 @@ class Hyperedges(NamedTuple):
     confidence: np.ndarray
     back_ptr: np.ndarray
     back_rows: np.ndarray
-    back_columns: np.ndarray
+    back_exact: np.ndarray
+    back_rounded: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -85,7 +86,7 @@ def add_products(i, edges, product, touched, count):
     """Add the confidence-weighted products of hyperedge values for row i; return the number of items touched."""
     for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
         e = edges.back_rows[entry]
-        weight = edges.confidence[e] * edges.exact[edges.ptr[e] + edges.back_columns[entry]]
+        weight = edges.confidence[e] * edges.back_exact[entry]
         for at in range(edges.ptr[e], edges.ptr[e + 1]):
             item = edges.items[at]
             if product[item] == 0.0:
@@ -100,8 +101,7 @@ def add_products(i, edges, product, touched, count):
 def add_dots(e, weight, edges, dots):
     """Add `weight` times the value of item e in each hyperedge."""
     for entry in range(edges.back_ptr[e], edges.back_ptr[e + 1]):
-        j = edges.back_rows[entry]
-        dots[j] += np.float64(np.float32(weight * edges.rounded[edges.ptr[j] + edges.back_columns[entry]]))
+        dots[edges.back_rows[entry]] += np.float64(np.float32(weight * edges.back_rounded[entry]))
 
 
 @njit(cache=True, nogil=True)
@@ -127,8 +127,7 @@ def similarities(start, stop, lists, edges, values, others, other_values):
         for at in range(edges.ptr[i], edges.ptr[i + 1]):
             add_dots(edges.items[at], edges.rounded[at], edges, near)
         for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
-            e = edges.back_rows[entry]
-            add_dots(e, np.float32(edges.exact[edges.ptr[e] + edges.back_columns[entry]]), edges, far)
+            add_dots(edges.back_rows[entry], np.float32(edges.back_exact[entry]), edges, far)
         for p in range(width):
             j = lists[i, p]
             if j < 0:
@@ -141,12 +140,16 @@ def similarities(start, stop, lists, edges, values, others, other_values):
                 product[j] = -1.0  # listed
         found = 0
         for t in range(count):
-            if product[touched[t]] > 0.0:
-                touched[found] = touched[t]
-                key[found] = -product[touched[t]]
+            item = touched[t]
+            if product[item] > 0.0:
+                touched[found] = item
                 found += 1
-            product[touched[t]] = 0.0 if product[touched[t]] < 0.0 else product[touched[t]]
+            else:
+                product[item] = 0.0
         if others.shape[1]:
+            touched[:found].sort()
+            for t in range(found):
+                key[t] = -product[touched[t]]
             sort_ascending(key, found, order, spare)
             for c in range(others.shape[1]):
                 others[i, c] = touched[order[c]] if c < found else -1

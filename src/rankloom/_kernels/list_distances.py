@@ -7,29 +7,29 @@ from rankloom._kernels.lists import collect_items
 
 
 @njit(cache=True, nogil=True)
-def sift_down(key, item, size, at):
-    """Restore the heap, largest key first, below one element."""
+def sift_down(heap, size, at):
+    """Restore the heap, largest key first, below one element; the key is the upper half of an element."""
+    moved = heap[at]
     child = 2 * at + 1
     while child < size:
-        if child + 1 < size and key[child + 1] > key[child]:
+        if child + 1 < size and heap[child + 1] >> 32 > heap[child] >> 32:
             child += 1
-        if key[at] >= key[child]:
-            return
-        key[at], key[child] = key[child], key[at]
-        item[at], item[child] = item[child], item[at]
+        if moved >> 32 >= heap[child] >> 32:
+            break
+        heap[at] = heap[child]
         at = child
         child = 2 * at + 1
+    heap[at] = moved
 
 
 @njit(cache=True, nogil=True)
-def heap_sort(key, item, size):
+def heap_sort(heap, size):
     """Sort by ascending key with a binary heap, which breaks ties as the reference program does."""
     for at in range(size // 2 - 1, -1, -1):
-        sift_down(key, item, size, at)
+        sift_down(heap, size, at)
     for end in range(size - 1, 0, -1):
-        key[0], key[end] = key[end], key[0]
-        item[0], item[end] = item[end], item[0]
-        sift_down(key, item, end, 0)
+        heap[0], heap[end] = heap[end], heap[0]
+        sift_down(heap, end, 0)
 
 
 @njit(cache=True, nogil=True)
@@ -38,8 +38,10 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
     m, n, width = lists.shape
     found = np.full((m, n), -1, np.int32)
     seen = np.zeros(n, np.bool_)
-    key = np.empty(n, np.float32)
     item = np.empty(n, np.int32)
+    key = np.empty(n, np.float32)
+    bits = key.view(np.int32)
+    heap = np.empty(n, np.int64)
     root = np.float64(np.float32(1) / np.float32(m))
     for i in range(start, stop):
         for r in range(m):
@@ -56,11 +58,13 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
             for r in range(m):
                 one = distances[r, i, found[r, j]] if found[r, j] >= 0 else absent[r, i]
                 product = np.float32(product * np.float32(np.float32(1) + one))
-            key[c] = np.float32(product**root)
-        heap_sort(key, item, size)
+            key[c] = product**root
+            heap[c] = np.int64(bits[c]) << 32 | c  # keys are at least 1: their bits have their order
+        heap_sort(heap, size)
         for p in range(out.shape[1]):
-            out[i, p] = item[p] if p < size else -1
-            fused[i, p] = key[p] if p < size else 0.0
+            at = heap[p] & 0xFFFFFFFF if p < size else 0
+            out[i, p] = item[at] if p < size else -1
+            fused[i, p] = key[at] if p < size else 0.0
         for r in range(m):
             for p in range(width):
                 if lists[r, i, p] < 0:
@@ -184,7 +188,7 @@ def add_image(x, i, o, own, lists, images, light, row):
     """Add the black pixels of one image to row x of the weights; `own` is the line of x in the images of item i."""
     neighbor = lists[i, o]
     side = min(images.shape[2], lists.shape[1])
-    corner = x == i or x == neighbor
+    corner = x in (i, neighbor)
     weight = np.float32(images.shape[1] - o + 1)
     for a in range(0 if corner else own, side if corner else own + 1):
         if lists[i, a] < 0:

@@ -18,7 +18,8 @@ def divide_columns(lists, width, P):
         for p in range(width):
             if lists[i, p] < 0:
                 break
-            P[i, p] = P[i, p] / sums[lists[i, p]]
+            if sums[lists[i, p]] > 0.0:
+                P[i, p] = P[i, p] / sums[lists[i, p]]
 
 
 @njit(cache=True, nogil=True)
@@ -75,33 +76,47 @@ def square(start, stop, lists, P, out):
 
 
 @njit(cache=True, nogil=True)
-def cube_columns(start, stop, lists, P, squared, order, back_ptr, back_rows, back_columns, out):
+def by_position(lists, ptr, rows, columns):
+    """List for each item the rows that have it and its column there, by ascending column; `ptr` ends as it began."""
+    for p in range(lists.shape[1]):
+        for i in range(lists.shape[0]):
+            j = lists[i, p]
+            if j >= 0:
+                rows[ptr[j]] = i
+                columns[ptr[j]] = p
+                ptr[j] += 1
+    for j in range(ptr.size - 1, 0, -1):
+        ptr[j] = ptr[j - 1]
+    ptr[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def cube_columns(start, stop, lists, P, squared, ptr, rows, columns, out):
     """Compute P Q at the listed items, where Q is `squared` until its entries are replaced by the new ones.
 
     Column by column of the matrix: rows that list the item earlier are replaced first; those that list it at the same
-    position, together. `order` sorts the entries of each column by that position.
+    position, together.
     """
-    n = lists.shape[0]
     width = P.shape[1]
-    column = np.zeros(n, np.float32)
+    now = np.zeros(lists.shape[0], np.float32)
     for j in range(start, stop):
-        for entry in range(back_ptr[j], back_ptr[j + 1]):
-            column[back_rows[entry]] = squared[back_rows[entry], back_columns[entry]]
-        begin = back_ptr[j]
-        while begin < back_ptr[j + 1]:
-            position = back_columns[order[begin]]
+        for entry in range(ptr[j], ptr[j + 1]):
+            now[rows[entry]] = squared[rows[entry], columns[entry]]
+        begin = ptr[j]
+        while begin < ptr[j + 1]:
+            position = columns[begin]
             end = begin
-            while end < back_ptr[j + 1] and back_columns[order[end]] == position:
-                i = back_rows[order[end]]
+            while end < ptr[j + 1] and columns[end] == position:
+                i = rows[end]
                 total = np.float32(0)
                 for p in range(width):
                     if lists[i, p] < 0:
                         break
-                    total += P[i, p] * column[lists[i, p]]
+                    total += P[i, p] * now[lists[i, p]]
                 out[i, position] = total
                 end += 1
-            for at in range(begin, end):
-                column[back_rows[order[at]]] = out[back_rows[order[at]], position]
+            for entry in range(begin, end):
+                now[rows[entry]] = out[rows[entry], position]
             begin = end
-        for entry in range(back_ptr[j], back_ptr[j + 1]):
-            column[back_rows[entry]] = 0.0
+        for entry in range(ptr[j], ptr[j + 1]):
+            now[rows[entry]] = 0.0

@@ -3,27 +3,38 @@
 import numpy as np
 from numba import njit
 
-from rankloom._kernels.sorting import sort_smallest
+from rankloom._kernels.sorting import descending_key, sort_keys, sort_smallest
 
 
 @njit(cache=True, nogil=True)
-def rerank(start, stop, lists, values, fixed, aligned, out, scores):
+def rerank(start, stop, lists, values, bits, fixed, aligned, out, scores):
     """Sort each list by descending value, stably, and swap the item itself into the first position.
 
-    The first `fixed` positions stay as they are. `scores` are the sorted values; if `aligned`, the two swapped items
-    keep their own.
+    `bits` are the values as unsigned integers. The first `fixed` positions stay as they are. `scores` are the sorted
+    values; if `aligned`, the two swapped items keep their own.
     """
     width = lists.shape[1]
     wanted = out.shape[1]
-    key = np.empty(width, np.float64)
-    order = np.empty(width, np.int64)
-    spare = np.empty(width, np.int64)
+    few = wanted * 16 <= width
+    value = np.empty(width if few else 0, np.float64)
+    place, spare = np.empty((2, width if few else 0), np.int64)
+    key, spare_key = np.empty(width, np.uint32), np.empty(width, np.uint32)
+    order, spare_order = np.empty(width, np.int32), np.empty(width, np.int32)
+    count = np.empty(256, np.int32)
     for i in range(start, stop):
         size = 0
         while size < width and lists[i, size] >= 0:
-            key[size] = -values[i, size] if size >= fixed else -np.inf
+            if few:
+                value[size] = -values[i, size] if size >= fixed else -np.inf
+            else:
+                key[size] = descending_key(bits[i, size]) if size >= fixed else np.uint32(0)
             size += 1
-        sort_smallest(key, size, wanted, order, spare)
+        if few:
+            sort_smallest(value, size, wanted, place, spare)
+            for p in range(min(wanted, size)):
+                order[p] = place[p]
+        else:
+            sort_keys(key, size, order, spare_key, spare_order, count)
         own = -1
         for p in range(wanted):
             out[i, p] = lists[i, order[p]] if p < size else -1

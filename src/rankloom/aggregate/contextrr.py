@@ -116,16 +116,12 @@ def _add_images(
 
     n = len(lists)
     images = np.empty((n, neighbors, depth, depth), np.uint8)
-    run_rows(
-        lambda start, stop: context_images(start, stop, lists, distances, absent, neighbors, images), n, "Drawing"
-    )
+    run_rows(lambda start, stop: context_images(start, stop, lists, distances, absent, neighbors, images), n, "Drawing")
     frozen(images)
     tops = frozen(np.ascontiguousarray(lists[:, :depth]))
     back = inverted([tops])
     light = _light(depth)
-    run_rows(
-        lambda start, stop: add_images(start, stop, tops, images, light, *back, pool, weights), n, "Adding images"
-    )
+    run_rows(lambda start, stop: add_images(start, stop, tops, images, light, *back, pool, weights), n, "Adding images")
 
 
 def _light(side: int) -> Array:

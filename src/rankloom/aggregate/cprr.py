@@ -16,9 +16,7 @@ FINAL_ROUNDS = 2  # after the fusion, as in the reference program
 
 
 @register_method("cprr", needs="collection")
-def cprr(
-    ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 20, depth: int = 400, iterations: int = 2
-) -> Ranks:
+def cprr(ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 20, depth: int = 400, iterations: int = 2) -> Ranks:
     r"""CPRR: Cartesian products of the first items of each list, and of the lists that refer to one item.
 
     Lists are first sorted by forward plus backward position (one more than `depth` if absent). With
@@ -77,8 +75,8 @@ def cprr(
         rounds = FINAL_ROUNDS
     values = np.empty(one.shape, np.float32)
     for left in range(rounds, 0, -1):
-        values = _products(one, one, neighbors, base)
-        base = None
+        values = _products(one, neighbors, base)
+        base = None  # counts in the first round only
         one, values = reranked(one, values, k if left == 1 else None)
     return answers(ranks[0], one, values)
 
@@ -88,37 +86,35 @@ def _fused(given: Sequence[Array], lists: Sequence[Array], neighbors: int, round
     pool = pool_of(given)
     total = np.zeros(pool.shape, np.float32)
     for start, one in zip(given, lists, strict=True):
-        listed, values = _unlisted(pool, start)
-        for left in range(rounds, 0, -1):
-            values = _products(pool, one, neighbors, values)
-            if left > 1:
-                one, _ = reranked(one, _products(one, one, neighbors))
-                values[listed] = 0.0
-        total += values
-    one, total = reranked(pool, total, given[0].shape[1], aligned=True)
-    return one, total
+        heads = [one[:, :neighbors]]
+        for _ in range(rounds - 1):
+            one, _ = reranked(one, _products(one, neighbors))
+            heads.append(one[:, :neighbors])
+        _add_ranker(pool, start, heads, neighbors, total)
+    return reranked(pool, total, given[0].shape[1], aligned=True)
 
 
-def _products(pool: Array, lists: Array, neighbors: int, base: Array | None = None) -> Array:
-    """Return S of each row and the items of its pool, added to the base."""
+def _add_ranker(pool: Array, lists: Array, heads: Sequence[Array], neighbors: int, total: Array) -> None:
+    """Add the similarities of one ranker, given its first lists and the first items of each round."""
+    from rankloom._kernels.cprr import add_ranker
+
+    whole, back = inverted([lists]), inverted(heads)
+    tops = frozen(np.concatenate(heads))
+    run_rows(
+        lambda start, stop: add_ranker(start, stop, pool, lists, whole, tops, neighbors, back, total),
+        len(pool),
+        "Adding rankers",
+    )
+
+
+def _products(lists: Array, neighbors: int, base: Array | None = None) -> Array:
+    """Return S of each row and the items of its list, added to the base."""
     from rankloom._kernels.cprr import add_products
 
     tops = frozen(np.ascontiguousarray(lists[:, :neighbors]))
     back = inverted([tops])
-    values = np.zeros(pool.shape, np.float32) if base is None else base.copy()
+    values = np.zeros(lists.shape, np.float32) if base is None else base
     run_rows(
-        lambda start, stop: add_products(start, stop, pool, tops, neighbors, *back, values), len(pool), "Multiplying"
+        lambda start, stop: add_products(start, stop, lists, tops, neighbors, *back, values), len(lists), "Multiplying"
     )
     return values
-
-
-def _unlisted(pool: Array, lists: Array) -> tuple[Array, Array]:
-    """Return which items of the pool are listed, and the value of the others: depth + 1 - their backward position."""
-    from rankloom._kernels.cprr import one_sided
-
-    listed, values = np.empty(pool.shape, np.bool_), np.empty(pool.shape, np.float32)
-    back = inverted([lists])
-    run_rows(
-        lambda start, stop: one_sided(start, stop, pool, lists, *back, listed, values), len(pool), "Comparing positions"
-    )
-    return listed, values

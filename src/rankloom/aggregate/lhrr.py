@@ -15,9 +15,7 @@ from rankloom.threads import run_rows
 
 
 @register_method("lhrr", needs="collection")
-def lhrr(
-    ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 18, depth: int = 1400, iterations: int = 2
-) -> Ranks:
+def lhrr(ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 18, depth: int = 1400, iterations: int = 2) -> Ranks:
     r"""LHRR: a hypergraph of ranking references, with logarithmic weights of positions.
 
     Lists are first sorted by forward plus backward position (one more than `depth` if absent). A round then makes a
@@ -109,9 +107,7 @@ def _round(lists: Array, neighbors: int, k: int | None) -> tuple[Array, Array, A
     spare = width if width < n else 0  # with whole lists, there is nothing to insert
     values = np.zeros(lists.shape, np.float32)
     others, other_values = np.empty((n, spare), np.int32), np.empty((n, spare), np.float32)
-    run_rows(
-        lambda start, stop: similarities(start, stop, lists, edges, values, others, other_values), n, "Comparing"
-    )
+    run_rows(lambda start, stop: similarities(start, stop, lists, edges, values, others, other_values), n, "Comparing")
     one, values = reranked(lists, values, fixed=1)
     frozen(values), frozen(others), frozen(other_values)
     wide = width if k is None else min(k, width)
@@ -139,8 +135,10 @@ def _hyperedges(lists: Array, neighbors: int) -> Any:
         n,
         "Making hyperedges",
     )
-    back = transposed(ptr, frozen(items), n, columns=True)
-    return Hyperedges(ptr, items, frozen(exact), frozen(rounded), frozen(confidence), *back)
+    back_ptr, rows, columns = transposed(ptr, frozen(items), n, columns=True)
+    entries = ptr[rows] + columns
+    by_items = frozen(exact[entries]), frozen(rounded[entries])
+    return Hyperedges(ptr, items, frozen(exact), frozen(rounded), frozen(confidence), back_ptr, rows, *by_items)
 
 
 def _fused(runs: Sequence[tuple[Array, Array, Array]]) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, answers, check_collection, check_neighbors, inverted
+from rankloom.aggregate.lists import Array, answers, check_collection, check_neighbors
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.reranking import add_to_pool, mutual_values, own_lists, pool_of, reranked
 from rankloom.errors import check_between, check_choice, check_whole
@@ -29,9 +29,9 @@ def rdpac(
 ) -> Ranks:
     r"""RDPAC: rank-based diffusion with assured convergence.
 
-    Lists of `widening` times L items, L = `depth`, are first sorted by :math:`u^{\rho_i(j)} + u^{\rho_j(i)}`, where u is
-    `list_persistence` and positions beyond L add nothing. W holds :math:`p^{\rho_i(j)}` for the first K items j of i's
-    list, with columns divided by their sums. From P = W, each iteration divides the columns of P by their sums and
+    Lists of `widening` times L items, L = `depth`, are first sorted by :math:`u^{\rho_i(j)} + u^{\rho_j(i)}`, where u
+    is `list_persistence` and positions beyond L add nothing. W holds :math:`p^{\rho_i(j)}` for the first K items j of
+    i's list, with columns divided by their sums. From P = W, each iteration divides the columns of P by their sums and
     computes
 
     .. math:: P \leftarrow \alpha P W^T + (1 - \alpha) I
@@ -103,7 +103,8 @@ def rdpac(
     one, base = given[0], None
     if len(given) > 1:
         sorted_lists = [_sorted(lists, shares, None) for lists in given]
-        values = [np.where(shares > 0, shares, _diffused(lists, powers, depth, iterations, damping)) for lists in sorted_lists]
+        diffused = [_diffused(lists, powers, depth, iterations, damping) for lists in sorted_lists]
+        values = [np.where(shares > 0, shares, value) for value in diffused]
         one, base = _fused(sorted_lists, values, pool)
     one = _sorted(one, shares, base)
     return answers(ranks[0], *reranked(one, _diffused(one, powers, depth, iterations, damping), k))
@@ -116,7 +117,7 @@ def _sorted(lists: Array, shares: Array, base: Array | None) -> Array:
 
 def _diffused(lists: Array, powers: Array, depth: int, iterations: int, damping: float) -> Array:
     """Return the values of all listed items after the diffusion."""
-    from rankloom._kernels.rank_diffusion import divide_columns, step
+    from rankloom._kernels.rank_diffusion import divide_columns
 
     n = len(lists)
     listed = lists != PAD
@@ -127,29 +128,37 @@ def _diffused(lists: Array, powers: Array, depth: int, iterations: int, damping:
     frozen(W)
     for _ in range(iterations):
         divide_columns(lists, P.shape[1], P)
-        P, new = frozen(P), np.zeros(P.shape, np.float32)
-        run_rows(
-            lambda start, stop, P=P, new=new: step(start, stop, lists, W, P, np.float32(damping), new), n, "Diffusing"
-        )
-        P = new
+        P = _stepped(lists, W, frozen(P), np.float32(damping))
     divide_columns(lists, P.shape[1], P)
     return _cubed(lists, frozen(P))
 
 
+def _stepped(lists: Array, W: Array, P: Array, damping: np.float32) -> Array:
+    """Return P after one step of the diffusion."""
+    from rankloom._kernels.rank_diffusion import step
+
+    out = np.zeros(P.shape, np.float32)
+    run_rows(lambda start, stop: step(start, stop, lists, W, P, damping, out), len(lists), "Diffusing")
+    return out
+
+
 def _cubed(lists: Array, P: Array) -> Array:
     """Return the product of P and its square at the listed items, the square replaced as it is computed."""
-    from rankloom._kernels.rank_diffusion import cube_columns, square
+    from rankloom._kernels.rank_diffusion import by_position, cube_columns, square
 
     n = len(lists)
     squared = np.zeros(lists.shape, np.float32)
     run_rows(lambda start, stop: square(start, stop, lists, P, squared), n, "Multiplying")
     frozen(squared)
-    back = inverted([lists])
-    owners = np.repeat(np.arange(n), np.diff(back[0]))
-    order = frozen(np.lexsort((back[2], owners)))
+    listed = lists[lists != PAD]
+    ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(listed, minlength=n))])
+    rows, columns = np.empty((2, listed.size), np.int32)
+    by_position(lists, ptr, rows, columns)
     out = np.zeros(lists.shape, np.float32)
     run_rows(
-        lambda start, stop: cube_columns(start, stop, lists, P, squared, order, *back, out), n, "Multiplying again"
+        lambda start, stop: cube_columns(start, stop, lists, P, squared, ptr, rows, columns, out),
+        n,
+        "Multiplying again",
     )
     return out
 

@@ -5,16 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, inverted, longest, own_first, padded, with_lists
-from rankloom.ranks import Ranks
+from rankloom.aggregate.lists import Array, inverted, own_first, padded, with_lists
+from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
 
 def own_lists(ranks: Sequence[Ranks], depth: int) -> list[Array]:
     """Return the lists of each ranker that has any, the item itself first, cut to `depth` and padded to one width."""
-    ranks = with_lists(ranks)
-    firsts = [own_first(r, depth)[0] for r in ranks]
-    width = max(longest(ranks, depth), *(int((one >= 0).sum(axis=1).max(initial=0)) for one in firsts))
+    firsts = [own_first(r, depth)[0] for r in with_lists(ranks)]
+    width = max(int((one != PAD).sum(axis=1).max(initial=0)) for one in firsts)
     return [padded(one, width) for one in firsts]
 
 
@@ -31,8 +30,8 @@ def reranked(
     n = len(lists)
     width = lists.shape[1] if width is None else min(width, lists.shape[1])
     out, scores = np.empty((n, width), np.int32), np.empty((n, width), np.float32)
-    frozen(values)
-    run_rows(lambda start, stop: rerank(start, stop, lists, values, fixed, aligned, out, scores), n, "Sorting")
+    bits = frozen(values).view(np.uint32)
+    run_rows(lambda start, stop: rerank(start, stop, lists, values, bits, fixed, aligned, out, scores), n, "Sorting")
     return frozen(out), scores
 
 
