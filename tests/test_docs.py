@@ -14,7 +14,7 @@ import pytest
 
 import rankloom as rl
 from rankloom.datasets import COLLECTIONS
-from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, MEASURES, TESTS
+from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, JOINT_TESTS, MEASURES, TESTS
 from rankloom.evaluation.selection import SELECTIONS
 from rankloom.io import FORMATS
 from rankloom.rankers import RANKERS
@@ -102,7 +102,7 @@ def test_every_method_is_on_the_page_of_methods():
 
 def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
     page = (ROOT / "docs" / "command-line.md").read_text()
-    words = set(re.findall(r"\w+", page))
+    words = set(re.findall(r"[\w-]+", page))
     assert [name for name in (*MEASURES, *FORMATS) if name not in words] == []
 
 
@@ -118,8 +118,8 @@ def test_the_examples_of_a_page_print_the_output_shown(name, tmp_path, monkeypat
 
 def test_everything_that_has_a_name_is_on_the_page_of_evaluation():
     page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
-    words = set(re.findall(r"`(\w+)", page))
-    names = (*MEASURES, *CORRELATIONS, *ESTIMATES, *TESTS, *CORRECTIONS, *SELECTIONS)
+    words = set(re.findall(r"`([\w-]+)", page))
+    names = (*MEASURES, *CORRELATIONS, *ESTIMATES, *TESTS, *JOINT_TESTS, *CORRECTIONS, *SELECTIONS)
     assert [name for name in names if name not in words] == []
 
 

@@ -186,7 +186,7 @@ def context_images(start, stop, lists, distances, absent, neighbors, images):
 @njit(cache=True, nogil=True)
 def add_image(x, i, o, own, lists, images, light, row):
     """Add the black pixels of one image to row x of the weights; `own` is the line of x in the images of item i."""
-    neighbor = lists[i, o]
+    neighbor = np.int64(lists[i, o])
     side = min(images.shape[2], lists.shape[1])
     corner = x in (i, neighbor)
     weight = np.float32(images.shape[1] - o + 1)
