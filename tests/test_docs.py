@@ -67,6 +67,17 @@ def test_the_digits_example_prints_the_table_of_the_guide(tmp_path, capsys):
     assert (tmp_path / "fusion-graph.svg").read_text().startswith("<svg")
 
 
+def test_the_example_of_a_sparse_engine_prints_its_loss(capsys, monkeypatch):
+    pytest.importorskip("qdrant_client", reason="the engine is not installed: pip install qdrant-client")
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    runpy.run_path(str(ROOT / "examples" / "sparse_engine.py"))["main"](60)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("60 digits, ")
+    exact, *engine = (float(line.split("NDCG@10 ")[1].split()[0]) for line in lines[1:])
+    assert all(abs(exact - value) < 0.05 for value in engine)
+    assert all(float(line.split("overlap@10 ")[1]) > 0.8 for line in lines[2:])
+
+
 def test_the_code_of_the_page_on_extending_is_that_of_the_example():
     example = (ROOT / "examples" / "plugin.py").read_text()
     shown = blocks("python", "docs/extending.md")[0]
