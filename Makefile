@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize graph golden) \
-  $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context) tests/aggregate/weft \
+  $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context udlf) tests/aggregate/weft \
   $(patsubst %,tests/rankers/test_%.py,bag_of_words word_graph word_movers)
 
 .DEFAULT_GOAL := help

@@ -292,6 +292,12 @@ GRAPH_METHODS = {
     "rkgraph": 4.2,
     "corgraph": 2.5,
     "recknngraphccs": 2.6,
+    "cprr": 0.9,
+    "lhrr": 8.2,
+    "rlsim_udl": 1.7,
+    "rdpac": 69.0,
+    "bfstree": "-",
+    "contextrr": "-",
     "queryrankfusion": "-",
     "sca": "-",
     "crossdiffusion": "-",
@@ -343,7 +349,7 @@ def graphs(quick):
         )
     note = (
         "Targets: half the time of the authors' program (UDLF, one thread, idle machine; for recknngraphccs, its "
-        "RECKNNGRAPH, the older method), 4 GB."
+        "RECKNNGRAPH, the older method; for rdpac, its CPU seconds), for cprr to rdpac a fifth of it; 4 GB."
     )
     title = (
         f"Graph methods (digits: {ranks[0].n_items:,} items, 3 rankers; large: ring, n = {n:,}, m = 3, depth {depth})"

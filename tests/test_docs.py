@@ -14,7 +14,7 @@ import pytest
 
 import rankloom as rl
 from rankloom.datasets import COLLECTIONS
-from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, MEASURES, TESTS
+from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, JOINT_TESTS, MEASURES, TESTS
 from rankloom.evaluation.selection import SELECTIONS
 from rankloom.io import FORMATS
 from rankloom.rankers import RANKERS
@@ -67,6 +67,17 @@ def test_the_digits_example_prints_the_table_of_the_guide(tmp_path, capsys):
     assert (tmp_path / "fusion-graph.svg").read_text().startswith("<svg")
 
 
+def test_the_example_of_a_sparse_engine_prints_its_loss(capsys, monkeypatch):
+    pytest.importorskip("qdrant_client", reason="the engine is not installed: pip install qdrant-client")
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    runpy.run_path(str(ROOT / "examples" / "sparse_engine.py"))["main"](60)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("60 digits, ")
+    exact, *engine = (float(line.split("NDCG@10 ")[1].split()[0]) for line in lines[1:])
+    assert all(abs(exact - value) < 0.05 for value in engine)
+    assert all(float(line.split("overlap@10 ")[1]) > 0.8 for line in lines[2:])
+
+
 def test_the_code_of_the_page_on_extending_is_that_of_the_example():
     example = (ROOT / "examples" / "plugin.py").read_text()
     shown = blocks("python", "docs/extending.md")[0]
@@ -102,7 +113,7 @@ def test_every_method_is_on_the_page_of_methods():
 
 def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
     page = (ROOT / "docs" / "command-line.md").read_text()
-    words = set(re.findall(r"\w+", page))
+    words = set(re.findall(r"[\w-]+", page))
     assert [name for name in (*MEASURES, *FORMATS) if name not in words] == []
 
 
@@ -118,8 +129,8 @@ def test_the_examples_of_a_page_print_the_output_shown(name, tmp_path, monkeypat
 
 def test_everything_that_has_a_name_is_on_the_page_of_evaluation():
     page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
-    words = set(re.findall(r"`(\w+)", page))
-    names = (*MEASURES, *CORRELATIONS, *ESTIMATES, *TESTS, *CORRECTIONS, *SELECTIONS)
+    words = set(re.findall(r"`([\w-]+)", page))
+    names = (*MEASURES, *CORRELATIONS, *ESTIMATES, *TESTS, *JOINT_TESTS, *CORRECTIONS, *SELECTIONS)
     assert [name for name in names if name not in words] == []
 
 

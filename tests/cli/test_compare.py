@@ -38,6 +38,53 @@ def test_p_is_corrected_for_the_number_of_runs(judged):
     assert corrected[name]["p"] == pytest.approx(2 * plain[name]["p"])
 
 
+def test_every_comparison_has_an_effect_size_an_interval_and_wins(judged):
+    done = run("compare", *judged.paths("fair", "good"), "--qrels", judged.qrels, "--json")
+    expected = compare(judged.values("fair"), judged.values("good"))
+    row = json.loads(done.stdout)[str(judged.path("good"))]
+    for name in ("effect", "low", "high", "wins", "losses"):
+        assert row[name] == getattr(expected, name)
+    printed = run("compare", *judged.paths("fair", "good"), "--qrels", judged.qrels).stdout
+    assert f"{expected.wins}/{expected.losses}" in printed
+    assert f"{expected.effect:+.2f}" in printed
+
+
+@pytest.mark.parametrize("truth", ["qrels", "labels"])
+def test_values_and_differences_of_each_query_are_printed(judged, truth):
+    done = run("compare", *judged.paths("fair", "good"), f"--{truth}", getattr(judged, truth), "--per-query")
+    ours, theirs = judged.values("fair")[3], judged.values("good")[3]
+    line = next(line for line in done.stdout.splitlines() if "d03" in line)
+    assert f"{ours:.4f}" in line
+    assert f"{ours - theirs:+.4f}" in line
+    found = json.loads(
+        run(
+            "compare", *judged.paths("fair", "good"), f"--{truth}", getattr(judged, truth), "--per-query", "--json"
+        ).stdout
+    )
+    assert found[str(judged.path("good"))]["queries"]["d03"] == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("test", ["tukey", "tukey_paired"])
+def test_joint_tests(judged, test):
+    done = run("compare", *judged.paths("fair", "good", "poor"), "--qrels", judged.qrels, "--test", test)
+    assert f"{test} test" in done.stdout
+
+
+@pytest.mark.filterwarnings("always::rankloom.errors.RankloomWarning")
+@pytest.mark.parametrize("command", ["compare", "evaluate"])
+def test_unequal_depths_and_missing_queries_are_warned_about(judged, tmp_path, command):
+    short = tmp_path / "short.run"
+    lines = judged.path("good").read_text().splitlines()
+    kept = [line for line in lines if int(line.split()[3]) <= 5 and line.split()[0] not in ("d00", "d01")]
+    short.write_text("\n".join(kept) + "\n")
+    done = run(command, judged.path("fair"), short, "--qrels", judged.qrels)
+    assert done.exit_code == 0
+    assert "Warning: The runs have different depths" in done.stderr
+    assert f"{short} 5" in done.stderr.replace("\n", " ")
+    assert f"Warning: {short} lacks 2 of the 60 judged queries, such as 'd00'; they count as 0." in done.stderr
+    assert "lack" not in run(command, judged.path("fair"), judged.path("good"), "--qrels", judged.qrels).stderr
+
+
 def test_invalid_input_is_one_sentence(judged):
     good, fair = judged.paths("good", "fair")
     assert "Give each run once" in sentence(run("compare", good, good, "--qrels", judged.qrels))

@@ -1,8 +1,10 @@
 import csv
 import gzip
 import re
+import warnings
 from collections import Counter
 from math import log, log2
+from shutil import which
 
 import ir_measures
 import numpy as np
@@ -11,9 +13,10 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import Ids, InputError, Ranks, UnknownNameError
+from rankloom import Ids, InputError, RankloomWarning, Ranks, UnknownNameError
 from rankloom.evaluation import MEASURES, Measure, evaluate, truth
 from rankloom.evaluation.measures import measure_forms
+from rankloom.evaluation.truth import Judged
 from strategies import collections
 
 ALL = ["ndcg", "ndcg@3", "map", "map@3", "p@3", "recall@3", "mrr", "mrr@3", "ns", "bullseye"]
@@ -26,12 +29,19 @@ TREC = {
     "p@5": "P_5",
     "recall@100": "recall_100",
     "mrr": "recip_rank",
+    "bpref": "bpref",
+    "r-precision": "Rprec",
+    "success@5": "success_5",
+    "iprec@0": "iprec_at_recall_0.00",
+    "iprec@0.1": "iprec_at_recall_0.10",
+    "iprec@0.5": "iprec_at_recall_0.50",
+    "iprec@1": "iprec_at_recall_1.00",
 }
 
 # Measures as values
 
 
-@pytest.mark.parametrize("text", [*ALL, "ndcg@1000", "p@1"])
+@pytest.mark.parametrize("text", [*ALL, "ndcg@1000", "p@1", "rbp(p=0.95)", "err(max=3)@20", "iprec@0.1", "iprec@0"])
 def test_a_measure_parses_back(text):
     measure = Measure.parse(text)
     assert str(measure) == text
@@ -44,10 +54,17 @@ def test_a_measure_is_a_name_and_a_cutoff():
     assert Measure.parse("map") == Measure("map")
 
 
+NAMES = "bpref, bullseye, err, f1, hit_rate, hits, iprec, map, mrr, ndcg, ns, p, r-precision, rbp, recall, success"
 WRONG_MEASURES = {
-    "ncdg@10": "Unknown measure 'ncdg'; choose from bullseye, map, mrr, ndcg, ns, p, recall. Did you mean 'ndcg'?",
-    "P@10": "Unknown measure 'P'; choose from bullseye, map, mrr, ndcg, ns, p, recall. Did you mean 'p'?",
-    "": "Unknown measure ''; choose from bullseye, map, mrr, ndcg, ns, p, recall.",
+    "ncdg@10": f"Unknown measure 'ncdg'; choose from {NAMES}. Did you mean 'ndcg'?",
+    "P@10": f"Unknown measure 'P'; choose from {NAMES}. Did you mean 'p'?",
+    "": f"Unknown measure ''; choose from {NAMES}.",
+    "iprec": "The measure iprec needs a cutoff, as in iprec@0.1; got none.",
+    "iprec@ten": "The level of recall of a measure must be a number from 0 to 1; got iprec@ten.",
+    "iprec@2": "The level of recall of the measure iprec must be from 0 to 1; got 2.0.",
+    "rbp(q=0.5)": "The measure 'rbp' has no option 'q'; it has p.",
+    "rbp(p=high)": "p of the measure 'rbp' must be a finite number; got 'high'.",
+    "ndcg(p=0.5)@10": "The measure 'ndcg' has no option 'p'; it has none.",
     "p": "The measure p needs a cutoff, as in p@10; got none.",
     "recall": "The measure recall needs a cutoff, as in recall@10; got none.",
     "ns@4": "The measure ns takes no cutoff; got ns@4. Write ns.",
@@ -71,7 +88,7 @@ def test_a_fractional_cutoff_raises():
 
 
 def test_the_registry_has_every_measure():
-    assert sorted(MEASURES) == ["bullseye", "map", "mrr", "ndcg", "ns", "p", "recall"]
+    assert ", ".join(sorted(MEASURES)) == NAMES
 
 
 # Labels, by hand: items 0, 1, 2 are of class "a", item 3 of class "b"
@@ -95,6 +112,20 @@ BY_HAND = {
     "mrr@1": [1, 0, 0, 1],
     "ns": [3, 1, 0, 1],
     "bullseye": [3 / 3, 1 / 3, 0, 1],
+    # N = 1 item of another class: before two of the relevant items of 0, before the one of 1; N = 3 for item 3
+    "bpref": [(1 + 0 + 0) / 3, 0, 0, 1],
+    "r-precision": [2 / 3, 1 / 3, 0, 1],
+    "f1@2": [2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3), 2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3), 0, 2 / 3],
+    "hits@3": [2, 1, 0, 1],
+    "success@1": [1, 0, 0, 1],
+    "hit_rate@2": [1, 1, 0, 1],
+    "rbp(p=0.5)": [(1 + 1 / 4 + 1 / 8) / 2, 1 / 4, 0, 1 / 2],
+    "rbp(p=0.5)@3": [(1 + 1 / 4) / 2, 1 / 4, 0, 1 / 2],
+    # each relevant item stops half of the readers
+    "err(max=1)": [1 / 2 + 1 / 2 * 1 / 2 / 3 + 1 / 4 * 1 / 2 / 4, 1 / 2 / 2, 0, 1 / 2],
+    "iprec@0.5": [3 / 4, 0, 0, 1],  # the second of three: precision is highest at 4
+    "iprec@1": [3 / 4, 0, 0, 1],
+    "iprec@0": [1, 1 / 2, 0, 1],
 }
 
 
@@ -377,6 +408,10 @@ IR = {
     "p@5": ir_measures.P @ 5,
     "recall@100": ir_measures.R @ 100,
     "mrr": ir_measures.RR,
+    "bpref": ir_measures.Bpref,
+    "r-precision": ir_measures.Rprec,
+    "success@5": ir_measures.Success @ 5,
+    "iprec@0.2": ir_measures.IPrec @ 0.2,
 }
 
 
@@ -494,6 +529,69 @@ def test_no_cutoff_is_advised_for_a_measure_without_one(text):
 
 
 def test_the_form_of_every_measure_is_accepted_with_a_number():
-    assert measure_forms() == ["bullseye", "map[@k]", "mrr[@k]", "ndcg[@k]", "ns", "p@k", "recall@k"]
+    assert set(measure_forms()) >= {"bullseye", "map[@k]", "p@k", "rbp(p=0.8)[@k]", "err(max=4)[@k]", "iprec@recall"}
     for form in measure_forms():
-        assert Measure.parse(form.replace("[@k]", "@10").replace("@k", "@10"))
+        assert Measure.parse(form.replace("[@k]", "@10").replace("@k", "@10").replace("@recall", "@0.1"))
+
+
+@pytest.mark.parametrize("system", ["BM25.2019", "monot5", "splade"])
+def test_graded_passage_runs_match_trec_eval_gdeval_and_ranx(shared, system):
+    """TREC-DL 2019, with grades from 0 to 3; ERR as in gdeval, the rest of ranx's list as ranx has it."""
+    folder = shared / "data" / "trec-dl-2019-runs"
+    run = read_run_as_dict(folder / f"{system}.100.norm.res.gz")
+    qrels = {query: grades for query, grades in read_qrels(folder / "qrels.txt").items() if query in run}
+    run = {query: {item: -float(p) for p, item in enumerate(run[query])} for query in qrels}  # without ties
+    ranks = Ranks.from_dict(run)
+    assert_matches_trec_eval(ranks, run, qrels)
+    if which("perl"):
+        ours = evaluate(ranks, qrels=qrels, measures="err@10", per_query=True)["err@10"]
+        theirs = {one.query_id: one.value for one in ir_measures.iter_calc([ir_measures.ERR @ 10], qrels, run)}
+        np.testing.assert_allclose(ours, [theirs[query] for query in qrels], atol=6e-6)  # gdeval prints 5 digits
+    assert_matches_ranx(ranks, run, qrels)
+
+
+RANX = {
+    "hits@10": "hits@10",
+    "hit_rate@5": "hit_rate@5",
+    "f1@10": "f1@10",
+    "r-precision": "r-precision",
+    "bpref": "bpref",
+    "rbp(p=0.95)": "rbp.95",
+}
+
+
+def assert_matches_ranx(ranks, run, qrels):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its imports
+        ranx = pytest.importorskip("ranx")
+    positive = {query: {item: int(grade > 0) for item, grade in grades.items()} for query, grades in qrels.items()}
+    judged, runs = ranx.Qrels(positive), ranx.Run(run)  # its rbp adds up grades, above 1
+    ours = evaluate(ranks, qrels=positive, measures=list(RANX), per_query=True)
+    for name, theirs in RANX.items():
+        values = ranx.evaluate(judged, runs, theirs, return_mean=False)
+        by_query = dict(zip(sorted(positive), values, strict=True))
+        np.testing.assert_allclose(ours[name], [by_query[q] for q in positive], rtol=1e-6, atol=1e-9, err_msg=name)
+
+
+def test_err_of_a_higher_grade_raises():
+    with pytest.raises(InputError, match=r"err takes grades of at most 4; got 5\. Write err\(max=\.\.\.\)\."):
+        evaluate(RUN, qrels={"q1": {"a": 5}, "q2": {"a": 1}}, measures="err@10")
+
+
+def test_a_probability_of_rbp_outside_0_and_1_raises():
+    with pytest.raises(InputError, match="p of the measure rbp must be above 0 and below 1; got 1"):
+        evaluate(RUN, qrels={"q1": {"a": 1}, "q2": {"a": 1}}, measures="rbp(p=1)")
+
+
+def test_the_best_value_of_hits_is_its_cutoff():
+    assert (Measure("hits", 7).best, Measure("p", 7).best, Measure.parse("iprec@0.5").reach) == (7, 1, None)
+
+
+def test_judged_queries_that_are_missing_are_warned_about():
+    with pytest.warns(RankloomWarning, match="The ranks lack 1 of the 3 judged queries, such as 'q9'; they count as 0"):
+        evaluate(RUN, qrels={"q1": {"a": 1}, "q9": {"a": 1}, "q2": {"a": 1}}, measures="mrr")
+
+
+def test_no_judgments_of_rejected_items_make_all_others_rejected():
+    judged = Judged(np.array([[0.0, 1.0, 0.0, 1.0]]), np.array([2]))
+    assert Measure("bpref")(judged).tolist() == [(1 / 2 + 0) / 2]

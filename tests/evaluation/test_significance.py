@@ -106,7 +106,8 @@ def test_t_and_wilcoxon_match_scipy(seed):
 
 
 def test_equal_differences_give_p_0():
-    assert compare([0.75, 1.0, 0.5], [0.5, 0.75, 0.25]) == Comparison(0.0, 0.25, 0.25)
+    found = compare([0.75, 1.0, 0.5], [0.5, 0.75, 0.25])
+    assert found == Comparison(0.0, 0.25, 0.25, effect=np.inf, low=0.25, high=0.25, wins=3)
 
 
 def test_randomization_approximates_the_exact_p_value():
@@ -189,5 +190,65 @@ def test_bad_input_raises(arrays, options, message):
 
 
 def test_an_unknown_test_raises():
-    with pytest.raises(UnknownNameError, match="Unknown test 'z'; choose from randomization, t, wilcoxon"):
+    with pytest.raises(
+        UnknownNameError, match="Unknown test 'z'; choose from randomization, t, tukey, tukey_paired, wilcoxon"
+    ):
         compare(OURS, THEIRS, test="z")
+
+
+# Effect size, interval, wins; Tukey
+
+
+def test_effect_interval_and_wins_by_hand():
+    """Differences 3, 3, 2, 4, 3 tenths: mean 0.3, standard deviation sqrt(0.005)."""
+    found = compare(OURS, THEIRS, alpha=0.05)
+    assert found.effect == pytest.approx(0.3 / np.sqrt(0.005))
+    margin = stats.t.ppf(0.975, 4) * np.sqrt(0.005 / 5)
+    assert (found.low, found.high) == pytest.approx((0.3 - margin, 0.3 + margin))
+    assert (found.wins, found.losses) == (5, 0)
+    assert (compare(THEIRS, OURS).wins, compare(THEIRS, OURS).losses) == (0, 5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_interval_matches_scipy_and_excludes_0_where_the_t_test_is_significant(seed):
+    ours, theirs = random_pairs(40, shift=0.06, seed=seed)
+    found = compare(ours, theirs, alpha=0.05)
+    expected = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert (found.low > 0 or found.high < 0) == (found.p_value < 0.05)
+
+
+@pytest.mark.parametrize("m", [2, 3, 6])
+def test_tukey_is_that_of_scipy_and_so_of_ranx(m):
+    ours, theirs = random_pairs(30, shift=0.3)
+    others = {f"s{i}": theirs + 0.05 * i for i in range(m - 1)}
+    found = compare_many(ours, others, test="tukey")
+    expected = stats.tukey_hsd(ours, *others.values()).pvalue[0, 1:]
+    assert [one.p_value for one in found.values()] == pytest.approx(expected.tolist(), abs=1e-9)
+
+
+def test_paired_tukey_of_two_systems_is_the_t_test():
+    ours, theirs = random_pairs(30, shift=0.1)
+    assert compare(ours, theirs, test="tukey_paired").p_value == pytest.approx(compare(ours, theirs).p_value, abs=1e-6)
+
+
+def test_paired_tukey_finds_more_than_tukey_where_queries_differ():
+    query = 2 * np.random.default_rng(9).random(50)  # queries differ more than systems
+    ours, *others = (query + random_pairs(50, seed=i)[1] / 4 + 0.1 * (i == 0) for i in range(5))
+    others = {f"s{i}": one for i, one in enumerate(others)}
+    p = {test: compare_many(ours, others, test=test)["s0"].p_value for test in ("tukey", "tukey_paired")}
+    assert p["tukey_paired"] < 1e-6 < 0.1 < p["tukey"]
+
+
+def test_tukey_of_equal_systems_is_a_tie_and_of_constant_differences_p_0():
+    assert compare(OURS, OURS, test="tukey").verdict == "tie"
+    assert compare(OURS, OURS, test="tukey_paired").p_value == 1
+    assert compare([0.75, 1.0, 0.5], [0.5, 0.75, 0.25], test="tukey_paired").p_value == 0
+
+
+def test_tukey_takes_no_correction():
+    with pytest.raises(
+        InputError, match="corrects for the number of systems itself; use correction='none', got 'holm'"
+    ):
+        compare_many(OURS, {"a": THEIRS}, test="tukey", correction="holm")
+    assert compare_many(OURS, {}, test="tukey") == {}

@@ -1,5 +1,6 @@
-"""A stable merge sort for short arrays: fast to compile, and without allocations."""
+"""Stable sorts of short arrays: fast to compile, and without allocations."""
 
+import numpy as np
 from numba import njit
 
 RUN = 8  # length of the runs sorted by insertion
@@ -53,3 +54,39 @@ def sort_smallest(key, size, wanted, order, spare):
             at -= 1
         order[at] = c
         filled += 1
+
+
+@njit(cache=True, nogil=True)
+def descending_key(bits):
+    """Return an unsigned key that sorts float32 values, given as bits, in descending order; both zeros are equal."""
+    if bits >> np.uint32(31):
+        return bits if bits != np.uint32(0x80000000) else np.uint32(0x7FFFFFFF)
+    return bits ^ np.uint32(0x7FFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def sort_keys(key, size, order, spare_key, spare_order, count):
+    """Sort the unsigned 32-bit keys, and fill `order` with their old places: a radix sort by bytes.
+
+    `spare_key` and `spare_order` are scratch of the same size, `count` of 256.
+    """
+    for p in range(size):
+        order[p] = p
+    for shift in (0, 8, 16, 24):
+        count[:] = 0
+        for p in range(size):
+            count[(key[p] >> np.uint32(shift)) & np.uint32(255)] += 1
+        if size == 0 or count[(key[0] >> np.uint32(shift)) & np.uint32(255)] == size:
+            continue  # all the same
+        total = 0
+        for digit in range(256):
+            total += count[digit]
+            count[digit] = total - count[digit]
+        for p in range(size):
+            digit = (key[p] >> np.uint32(shift)) & np.uint32(255)
+            spare_key[count[digit]] = key[p]
+            spare_order[count[digit]] = order[p]
+            count[digit] += 1
+        for p in range(size):
+            key[p] = spare_key[p]
+            order[p] = spare_order[p]

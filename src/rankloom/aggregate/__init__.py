@@ -1,18 +1,24 @@
 """Rank aggregation: `fuse` runs any method of the registry `METHODS`."""
 
 from rankloom.aggregate.adaptive import qalf
+from rankloom.aggregate.bfstree import bfstree
 from rankloom.aggregate.context import crossdiffusion, sca
+from rankloom.aggregate.contextrr import contextrr
 from rankloom.aggregate.contract import check_method
 from rankloom.aggregate.corgraph import corgraph
+from rankloom.aggregate.cprr import cprr
 from rankloom.aggregate.index_methods import fg
 from rankloom.aggregate.kemeny import kemeny, kemeny_cost
+from rankloom.aggregate.lhrr import lhrr
 from rankloom.aggregate.methods import METHODS, Method, fuse, register_method
 from rankloom.aggregate.order import borda, mra, rrf
 from rankloom.aggregate.pairwise import condorcet
 from rankloom.aggregate.query_graph import queryrankfusion
+from rankloom.aggregate.rdpac import rdpac
 from rankloom.aggregate.reciprocal import helloneighbor
 from rankloom.aggregate.recknngraph import recknngraphccs
 from rankloom.aggregate.rkgraph import rkgraph
+from rankloom.aggregate.rlsim_udl import rlsim_udl
 from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
 from rankloom.aggregate.weft import WeftIndex
 
@@ -20,6 +26,7 @@ __all__ = [
     "METHODS",
     "Method",
     "WeftIndex",
+    "bfstree",
     "borda",
     "check_method",
     "combanz",
@@ -29,20 +36,25 @@ __all__ = [
     "combmnz",
     "combsum",
     "condorcet",
+    "contextrr",
     "corgraph",
+    "cprr",
     "crossdiffusion",
     "fg",
     "fuse",
     "helloneighbor",
     "kemeny",
     "kemeny_cost",
+    "lhrr",
     "mra",
     "qalf",
     "queryrankfusion",
+    "rdpac",
     "recknngraphccs",
     "register_method",
     "rkgraph",
     "rlsim",
+    "rlsim_udl",
     "rrf",
     "sca",
 ]

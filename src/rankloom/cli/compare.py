@@ -1,16 +1,18 @@
 """`rankloom compare`: test whether one run is better than others."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, printable, progress_bars, read_all
 from rankloom.cli.judgments import AsJson, Labels, OneMeasure, Qrels, Ties, Truth
 from rankloom.errors import InputError
-from rankloom.evaluation import CORRECTIONS, LEGEND, TESTS, Measure, gain
+from rankloom.evaluation import CORRECTIONS, LEGEND, Comparison, Measure, gain
+from rankloom.evaluation.significance import known_tests
 
 
 @app.command()
@@ -22,12 +24,15 @@ def compare(
     qrels: Qrels = None,
     labels: Labels = None,
     measure: OneMeasure = "ndcg@10",
-    test: Annotated[str, typer.Option(help=f"Paired test over queries: {either(TESTS)}.")] = "t",
+    test: Annotated[str, typer.Option(help=f"Test over queries: {either(known_tests())}.")] = "t",
     alpha: Annotated[float, typer.Option(help="A difference is significant if p is below it.")] = 0.01,
     correction: Annotated[
         str, typer.Option(help=f"Correction for multiple comparisons: {either(CORRECTIONS)}.")
     ] = "none",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the randomization test.")] = 0,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="Print the value and the difference of each query too.")
+    ] = False,
     ties: Ties = "given",
     as_json: AsJson = False,
     format: Format = None,
@@ -35,6 +40,9 @@ def compare(
     plugin: Plugin = None,
 ) -> None:
     """Test whether a run is significantly better than others, with a paired test over the queries.
+
+    Each row has the mean difference with its confidence interval at 1 - alpha, the gain in percent, the effect size
+    (Cohen's d of the paired differences), and the numbers of queries won and lost.
 
     Example:
 
@@ -44,32 +52,58 @@ def compare(
 
     if len({ours, *theirs}) <= len(theirs):
         raise InputError("Give each run once.")
+    runs = [ours, *theirs]
     with progress_bars() as progress:
         truth, measure = Truth(qrels, labels), str(Measure.parse(measure))
-        read = read_all([ours, *theirs], format, duplicates, progress)
-        first, *rest = [one[measure] for one in truth.per_query(read, [measure], ties)]
-    others = dict(zip(map(str, theirs), rest, strict=True))
-    found = compare_many(first, others, test=test, alpha=alpha, correction=correction, seed=seed)
-    rows = {str(ours): {measure: float(first.mean())}}
-    for name, one in found.items():
-        rows[name] = {measure: float(others[name].mean()), "difference": one.difference, "p": one.p_value}
+        read = dict(zip(map(str, runs), read_all(runs, format, duplicates, progress), strict=True))
+        queries, found = truth.per_query(read, [measure], ties)
+    values = {name: one[measure] for name, one in zip(read, found, strict=True)}
+    others = {name: one for name, one in values.items() if name != str(ours)}
+    outcomes = compare_many(values[str(ours)], others, test=test, alpha=alpha, correction=correction, seed=seed)
     if as_json:
-        verdicts = {
-            name: {**row, **({"verdict": found[name].verdict} if name in found else {})} for name, row in rows.items()
-        }
-        typer.echo(json.dumps(verdicts, indent=1))
+        typer.echo(json.dumps(_as_json(values, outcomes, measure, queries if per_query else []), indent=1))
         return
-    _print_comparison(str(ours), rows, measure, {name: one.symbol for name, one in found.items()})
+    if per_query:
+        _print_queries(queries, values)
+    _print_comparison(values, outcomes, measure)
     corrected = "" if correction == "none" else f", p corrected ({correction})"
-    typer.echo(printable(f"{LEGEND}; {len(first)} queries, {test} test, alpha {alpha}{corrected}."))
+    typer.echo(printable(f"{LEGEND}; {len(queries)} queries, {test} test, alpha {alpha}{corrected}."))
 
 
-def _print_comparison(
-    ours: str, rows: Mapping[str, Mapping[str, float]], measure: str, symbols: Mapping[str, str]
-) -> None:
-    table = [[ours, f"{rows[ours][measure]:.4f}", "", "", "", ""]]
-    for name, symbol in symbols.items():
-        row = rows[name]
-        gained = f"{gain(rows[ours][measure], row[measure]):+.2f}" if row[measure] > 0 else "-"
-        table.append([name, f"{row[measure]:.4f}", f"{row['difference']:+.4f}", gained, f"{row['p']:.2g}", symbol])
-    print_table(["run", measure, "difference", "gain %", "p", ""], table)
+def _as_json(
+    values: Mapping[str, Any], outcomes: Mapping[str, Comparison], measure: str, queries: Sequence[str]
+) -> dict[str, Any]:
+    rows: dict[str, Any] = {name: {measure: float(one.mean())} for name, one in values.items()}
+    for name, one in outcomes.items():
+        rows[name] |= {"difference": one.difference, "low": one.low, "high": one.high}
+        rows[name] |= {"effect": one.effect if isfinite(one.effect) else None, "wins": one.wins, "losses": one.losses}
+        rows[name] |= {"p": one.p_value, "verdict": one.verdict}
+    if queries:
+        for name, one in values.items():
+            rows[name]["queries"] = dict(zip(queries, one.tolist(), strict=True))
+    return rows
+
+
+def _print_queries(queries: Sequence[str], values: Mapping[str, Any]) -> None:
+    ours, *others = values
+    head = ["query", ours, *(title for name in others for title in (name, "difference"))]
+    rows = []
+    for number, query in enumerate(queries):
+        first = values[ours][number]
+        cells = ((f"{values[name][number]:.4f}", f"{first - values[name][number]:+.4f}") for name in others)
+        rows.append([query, f"{first:.4f}", *(cell for pair in cells for cell in pair)])
+    print_table(head, rows)
+
+
+def _print_comparison(values: Mapping[str, Any], outcomes: Mapping[str, Comparison], measure: str) -> None:
+    ours, *others = values
+    mean = {name: float(one.mean()) for name, one in values.items()}
+    table = [[ours, f"{mean[ours]:.4f}", *[""] * 7]]
+    for name in others:
+        one = outcomes[name]
+        gained = f"{gain(mean[ours], mean[name]):+.2f}" if mean[name] > 0 else "-"
+        interval = f"{one.low:+.4f} {one.high:+.4f}"
+        counted = f"{one.wins}/{one.losses}"
+        cells = [f"{one.difference:+.4f}", interval, gained, f"{one.effect:+.2f}", counted, f"{one.p_value:.2g}"]
+        table.append([name, f"{mean[name]:.4f}", *cells, one.symbol])
+    print_table(["run", measure, "difference", "interval", "gain %", "effect", "won/lost", "p", ""], table)

@@ -74,10 +74,10 @@ def evaluate(
     with progress_bars() as progress:
         truth = Truth(qrels, labels)
         wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
-        found = truth.per_query(read_all(runs, format, duplicates, progress), wanted, ties)
+        read = dict(zip(map(str, runs), read_all(runs, format, duplicates, progress), strict=True))
+        _, found = truth.per_query(read, wanted, ties)
     values = {
-        str(run): {name: float(value.mean()) for name, value in one.items()}
-        for run, one in zip(runs, found, strict=True)
+        run: {name: float(value.mean()) for name, value in one.items()} for run, one in zip(read, found, strict=True)
     }
     if as_json:
         typer.echo(json.dumps(values, indent=1))

@@ -1,13 +1,14 @@
 """Options and helpers of the commands that evaluate or compare runs."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from rankloom.cli.app import either
-from rankloom.errors import InputError
+from rankloom.errors import InputError, RankloomWarning
 from rankloom.evaluation import CORRELATIONS
 from rankloom.evaluation.measures import measure_forms
 
@@ -42,12 +43,22 @@ class Truth:
         self.qrels = None if qrels is None else read_qrels(qrels)
         self.classes = None if labels is None else read_labels(labels)
 
-    def per_query(self, runs: Sequence[Any], measures: Sequence[str], ties: str) -> list[Any]:
-        """Return the measures of each query for each run, with the same queries in the same order."""
-        from rankloom.evaluation import evaluate
+    def per_query(self, runs: Mapping[str, Any], measures: Sequence[str], ties: str) -> tuple[list[str], list[Any]]:
+        """Return the ids of the queries, and the measures of each query for each run, in the same order.
 
-        pairs = [self._with_truth(one) for one in (runs if self.classes is None else _common(runs))]
-        return [evaluate(r, measures=measures, ties=ties, per_query=True, **truth) for r, truth in pairs]  # type: ignore[call-overload]
+        Runs of different depths and runs that lack judged queries are warned about.
+        """
+        from rankloom.evaluation import check_runs, evaluate
+
+        check_runs(runs, self.qrels)
+        given = list(runs.values())
+        pairs = [self._with_truth(one) for one in (given if self.classes is None else _common(given))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankloomWarning)  # missing queries: once is enough
+            values = [evaluate(r, measures=measures, ties=ties, per_query=True, **truth) for r, truth in pairs]  # type: ignore[call-overload]
+        first = pairs[0][0]
+        queries = list(self.qrels) if self.qrels is not None else map(first.query_id, range(first.n_queries))
+        return list(queries), values
 
     def _with_truth(self, ranks: Any) -> tuple[Any, dict[str, Any]]:
         """Return ranks and the truth to give to `evaluate`."""

@@ -50,7 +50,7 @@ def select(
             good, by = _estimated(names, read, estimate), f"{estimate} estimate"
         else:
             by = str(Measure.parse(measure))
-            values = Truth(qrels, labels).per_query(read, [by], ties)
+            _, values = Truth(qrels, labels).per_query(dict(zip(names, read, strict=True)), [by], ties)
             good = {name: float(one[by].mean()) for name, one in zip(names, values, strict=True)}
         matrix = correlations(read, kind=kind, depth=depth)
     _print_selection(good, by, matrix, kind, as_json)

@@ -1,17 +1,29 @@
 """Effectiveness of ranks, correlation of rankers, and significance of differences."""
 
+from rankloom.evaluation import trec_measures as trec_measures  # registers them
 from rankloom.evaluation.corrections import CORRECTIONS, correct
 from rankloom.evaluation.correlation import CORRELATIONS, correlation, correlations
 from rankloom.evaluation.estimates import ESTIMATES, estimate, estimate_all
 from rankloom.evaluation.measures import MEASURES, Measure, evaluate, register_measure
+from rankloom.evaluation.run_checks import check_runs
 from rankloom.evaluation.selection import SELECTIONS, Selection, balance, balances, select
-from rankloom.evaluation.significance import LEGEND, SYMBOLS, TESTS, Comparison, Tested, compare, compare_many
+from rankloom.evaluation.significance import (
+    JOINT_TESTS,
+    LEGEND,
+    SYMBOLS,
+    TESTS,
+    Comparison,
+    Tested,
+    compare,
+    compare_many,
+)
 from rankloom.evaluation.winning import gain, winning_numbers
 
 __all__ = [
     "CORRECTIONS",
     "CORRELATIONS",
     "ESTIMATES",
+    "JOINT_TESTS",
     "LEGEND",
     "MEASURES",
     "SELECTIONS",
@@ -23,6 +35,7 @@ __all__ = [
     "Tested",
     "balance",
     "balances",
+    "check_runs",
     "compare",
     "compare_many",
     "correct",

@@ -1,29 +1,33 @@
 """Effectiveness measures: `Measure("ndcg", 10)` is written ``ndcg@10``; `evaluate` computes them for ranks.
 
-A measure is a registered function from judged lists and a cutoff to one number for each query.
+A measure is a registered function from judged lists and a cutoff to one number for each query. Options of a measure
+are keyword-only and have defaults: ``rbp(p=0.9)``.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, check_choice, whole_number
-from rankloom.evaluation.truth import Floats, Judged, Qrels, judged_by_labels, judged_by_qrels
+from rankloom.errors import InputError, RankloomWarning, check_choice, check_range, whole_number
+from rankloom.evaluation.run_checks import missing_queries
+from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_labels, judged_by_qrels
 from rankloom.ranks import PAD, Ranks
-from rankloom.registry import Registry
+from rankloom.registry import Call, Registry
 
 #: How to order items of equal score.
 Ties = Literal["given", "trec"]
-#: Whether a measure takes a cutoff.
-Cutoff = Literal["needed", "optional", "none"]
-#: (judged lists, cutoff) -> one number for each list
-Compute = Callable[[Judged, int], Floats]
+#: Whether a measure takes a cutoff: a number of positions, or a level of recall from 0 to 1.
+Cutoff = Literal["needed", "optional", "none", "recall"]
+#: (judged lists, cutoff, options by keyword) -> one number for each list
+Compute = Callable[..., Floats]
 
 NO_CUTOFF = sys.maxsize  # the whole list
 MAX_DIGITS = len(str(NO_CUTOFF))  # of a cutoff
@@ -36,18 +40,28 @@ class Formula:
     Attributes
     ----------
     compute : callable
-    cutoff : {"needed", "optional", "none"}
-        Whether it takes a cutoff.
+    cutoff : {"needed", "optional", "none", "recall"}
+        Whether it takes a cutoff; "recall" if it needs a level of recall instead.
     reach : int or None
         How many positions it uses without a cutoff; None for the whole list.
-    best : float
-        Its largest value.
+    best : float or None
+        Its largest value; None if that is the cutoff.
     """
 
     compute: Compute
     cutoff: Cutoff
     reach: int | None = None
-    best: float = 1.0
+    best: float | None = 1.0
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The options alone: the registry checks a spelling against them."""
+        parameters = inspect.signature(self.compute).parameters.values()
+        return inspect.Signature([one for one in parameters if one.kind is one.KEYWORD_ONLY])
+
+    def __call__(self, **options: Any) -> Compute:
+        """Return the function with its options set."""
+        return lambda judged, cutoff: self.compute(judged, cutoff, **options)
 
 
 #: The measures by name.
@@ -55,7 +69,7 @@ MEASURES: Registry[Formula] = Registry("measure", group="rankloom.measures")
 
 
 def register_measure(
-    name: str, cutoff: Cutoff, *, reach: int | None = None, best: float = 1.0
+    name: str, cutoff: Cutoff, *, reach: int | None = None, best: float | None = 1.0
 ) -> Callable[[Compute], Compute]:
     """Return a decorator that registers a formula in `MEASURES`."""
 
@@ -68,70 +82,108 @@ def register_measure(
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure and its cutoff; `str` of it parses back.
+    """A measure with its cutoff and options; `str` of it parses back.
 
     Attributes
     ----------
     name : str
         A name in `MEASURES`.
     cutoff : int or None
-        How many positions count; None for all.
+        How many positions count; None for all. For iprec, a level of recall from 0 to 1.
+    options : tuple of (str, value)
+        Options other than the defaults, by name.
 
     Examples
     --------
     >>> Measure.parse("ndcg@10")
-    Measure(name='ndcg', cutoff=10)
-    >>> str(Measure("map"))
-    'map'
+    Measure(name='ndcg', cutoff=10, options=())
+    >>> str(Measure("map")), str(Measure.parse("rbp(p=0.9)@20")), str(Measure.parse("iprec@0.1"))
+    ('map', 'rbp(p=0.9)@20', 'iprec@0.1')
     >>> Measure.parse("ncdg@10")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     rankloom.errors.UnknownNameError: Unknown measure 'ncdg'; choose from ... Did you mean 'ndcg'?
     """
 
     name: str
-    cutoff: int | None = None
+    cutoff: int | float | None = None
+    options: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         takes = MEASURES[self.name].cutoff
-        if self.cutoff is None and takes == "needed":
-            raise InputError(f"The measure {self.name} needs a cutoff, as in {self.name}@10; got none.")
+        MEASURES.checked(Call(self.name, self.options))
+        if self.cutoff is None and takes in ("needed", "recall"):
+            raise InputError(f"The measure {self.name} needs a cutoff, as in {self.name}@{EXAMPLES[takes]}; got none.")
         if self.cutoff is not None and takes == "none":
             raise _takes_no_cutoff(self.name, str(self))
-        if self.cutoff is not None:
+        if self.cutoff is not None and takes == "recall":
+            check_range(0, 1, **{f"The level of recall of the measure {self.name}": self.cutoff})
+        elif self.cutoff is not None:
             whole_number(f"The cutoff of the measure {self.name}", self.cutoff)
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """Return the measure written as ``name`` or ``name@cutoff``."""
-        name, at, cutoff = text.partition("@")
-        if at and MEASURES[name].cutoff == "none":
-            raise _takes_no_cutoff(name, text)
-        if at and not (cutoff.isascii() and cutoff.isdigit() and len(cutoff) <= MAX_DIGITS):
-            raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {_short(text)}.")
-        return cls(name, int(cutoff) if at else None)
+        """Return the measure written as ``name``, ``name@cutoff`` or ``name(option=value)@cutoff``."""
+        spelled, at, cutoff = text.partition("@")
+        call = Call.parse(spelled) if "(" in spelled else Call(spelled)
+        takes = MEASURES[call.name].cutoff
+        if not at:
+            return cls(call.name, None, call.options)
+        if takes == "none":
+            raise _takes_no_cutoff(call.name, text)
+        return cls(call.name, _level(text, cutoff) if takes == "recall" else _cutoff(text, cutoff), call.options)
 
     @property
     def reach(self) -> int | None:
         """How many positions it uses; None for the whole list."""
-        return self.cutoff or MEASURES[self.name].reach
+        formula = MEASURES[self.name]
+        return formula.reach if self.cutoff is None or formula.cutoff == "recall" else int(self.cutoff)
 
     @property
     def best(self) -> float:
         """Its largest value."""
-        return MEASURES[self.name].best
+        best = MEASURES[self.name].best
+        return float(self.cutoff or 1) if best is None else best
 
     def __str__(self) -> str:
-        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+        spelled = str(Call(self.name, self.options))
+        return spelled if self.cutoff is None else f"{spelled}@{_shown(self.cutoff)}"
 
     def __call__(self, judged: Judged) -> Floats:
         """Return the measure of each list."""
-        return MEASURES[self.name].compute(judged, self.cutoff or NO_CUTOFF)
+        cutoff = NO_CUTOFF if self.cutoff is None else self.cutoff
+        return MEASURES[self.name](**dict(self.options))(judged, cutoff)
+
+
+#: Cutoffs in messages.
+EXAMPLES: dict[Cutoff, str] = {"needed": "10", "recall": "0.1"}
 
 
 def measure_forms() -> list[str]:
-    """Return how each measure is written, with its cutoff: ``ns``, ``p@k``, ``ndcg[@k]``."""
-    forms = {"needed": "{}@k", "optional": "{}[@k]", "none": "{}"}
-    return [forms[formula.cutoff].format(name) for name, formula in MEASURES.items()]
+    """Return how each measure is written, with its cutoff: ``ns``, ``p@k``, ``ndcg[@k]``, ``rbp(p=0.8)[@k]``."""
+    forms = {"needed": "{}@k", "optional": "{}[@k]", "none": "{}", "recall": "{}@recall"}
+    spelled = {
+        name: Call.of(name, {key: one.default for key, one in formula.__signature__.parameters.items()})
+        for name, formula in MEASURES.items()
+    }
+    return [forms[formula.cutoff].format(spelled[name]) for name, formula in MEASURES.items()]
+
+
+def _cutoff(text: str, cutoff: str) -> int:
+    if not (cutoff.isascii() and cutoff.isdigit() and len(cutoff) <= MAX_DIGITS):
+        raise InputError(f"The cutoff of a measure must be a whole number, at least 1; got {_short(text)}.")
+    return int(cutoff)
+
+
+def _level(text: str, level: str) -> float:
+    try:
+        return float(level)
+    except ValueError:
+        message = f"The level of recall of a measure must be a number from 0 to 1; got {_short(text)}."
+        raise InputError(message) from None
+
+
+def _shown(cutoff: int | float) -> str:
+    return f"{cutoff:g}" if isinstance(cutoff, float) else str(cutoff)
 
 
 def _takes_no_cutoff(name: str, text: str) -> InputError:
@@ -156,7 +208,7 @@ def ndcg(judged: Judged, cutoff: int) -> Floats:
     Järvelin, Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques, doi:10.1145/582415.582418
     """
     gains = judged.gains[:, :cutoff]
-    return _ratio((gains * _discounts(gains.shape[1])).sum(1), _ideal_dcg(judged, cutoff))
+    return ratio((gains * _discounts(gains.shape[1])).sum(1), _ideal_dcg(judged, cutoff))
 
 
 @register_measure("map", "optional")
@@ -168,7 +220,7 @@ def average_precision(judged: Judged, cutoff: int) -> Floats:
     relevant = judged.relevant(cutoff)
     found = np.cumsum(relevant, axis=1, dtype=np.int32)
     precisions = found / np.arange(1, relevant.shape[1] + 1)
-    return _ratio((precisions * relevant).sum(1), judged.n_relevant)
+    return ratio((precisions * relevant).sum(1), judged.n_relevant)
 
 
 @register_measure("p", "needed")
@@ -180,7 +232,7 @@ def precision(judged: Judged, cutoff: int) -> Floats:
 @register_measure("recall", "needed")
 def recall(judged: Judged, cutoff: int) -> Floats:
     """Relevant items among the first k, divided by all relevant items."""
-    return _ratio(np.count_nonzero(judged.relevant(cutoff), axis=1), judged.n_relevant)
+    return ratio(np.count_nonzero(judged.relevant(cutoff), axis=1), judged.n_relevant)
 
 
 @register_measure("mrr", "optional")
@@ -216,7 +268,7 @@ def bullseye(judged: Judged, cutoff: int) -> Floats:
     """
     relevant = judged.relevant(cutoff)
     reached = np.arange(relevant.shape[1]) < 2 * judged.n_relevant[:, None]
-    return _ratio(np.count_nonzero(relevant & reached, axis=1), judged.n_relevant)
+    return ratio(np.count_nonzero(relevant & reached, axis=1), judged.n_relevant)
 
 
 def _discounts(depth: int) -> Floats:
@@ -235,7 +287,7 @@ def _ideal_dcg(judged: Judged, cutoff: int) -> Floats:
     return ideal
 
 
-def _ratio(part: NDArray[np.number], whole: NDArray[np.number]) -> Floats:
+def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
     """Return part / whole; 0 if there is nothing to find, as in trec_eval."""
     result = np.zeros(len(part))
     np.divide(part, whole, out=result, where=whole > 0)
@@ -293,9 +345,11 @@ def evaluate(
     qrels : {query: {item: grade}}, path of a TREC qrels file, or DataFrame, optional
         Grades above 0 are relevant; a pandas or polars frame has the columns query, item and grade. The mean is over
         all judged queries, as with trec_eval's ``-c``: queries missing from the ranks or without relevant items count
-        0; queries without judgments are left out.
+        0, the former with a `RankloomWarning`; queries without judgments are left out.
     measures : str or Measure, or several
-        ``ndcg[@k]``, ``map[@k]``, ``p@k``, ``recall@k``, ``mrr[@k]``, ``ns``, ``bullseye``; see `MEASURES`.
+        ``ndcg[@k]``, ``map[@k]``, ``p@k``, ``recall@k``, ``f1@k``, ``mrr[@k]``, ``hits@k``, ``success@k``,
+        ``hit_rate@k``, ``r-precision``, ``bpref``, ``rbp(p=0.8)[@k]``, ``err(max=4)[@k]``, ``iprec@recall``, ``ns``,
+        ``bullseye``; see `MEASURES`.
     per_query : bool
         Return the value of each query instead of the mean: with labels in the order of the rows, with qrels in the
         order of the qrels, so that the arrays of two systems can be paired.
@@ -312,7 +366,7 @@ def evaluate(
     >>> ranks = Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 0]])
     >>> evaluate(ranks, labels=["cat", "cat", "dog"], measures=["p@2", "mrr"])
     {'p@2': 0.6666666666666666, 'mrr': 1.0}
-    >>> run = Ranks.from_dict({"q1": {"a": 0.9, "b": 0.2}})
+    >>> run = Ranks.from_dict({"q1": {"a": 0.9, "b": 0.2}, "q2": {"b": 0.3}})
     >>> evaluate(run, qrels={"q1": {"b": 1}, "q2": {"a": 1}}, measures="mrr")
     {'mrr': 0.25}
     """
@@ -340,7 +394,11 @@ def _judged(
     if labels is not None and qrels is None:
         return judged_by_labels(ranks, labels, query_labels)
     if qrels is not None and labels is None and query_labels is None:
-        return judged_by_qrels(ranks, qrels)
+        qrels = as_mapping(qrels)
+        blocks = judged_by_qrels(ranks, qrels)
+        if missing := missing_queries(ranks, qrels):
+            warnings.warn(f"The ranks lack {missing}", RankloomWarning, stacklevel=3)
+        return blocks
     truths = {"labels": labels, "query_labels": query_labels, "qrels": qrels}
     got = " and ".join(name for name, value in truths.items() if value is not None)
     raise InputError(f"Give either labels (with query_labels for external queries) or qrels; got {got or 'neither'}.")

@@ -6,14 +6,14 @@ Verdicts are shown with the symbols of the paper: `SYMBOLS` and `LEGEND`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import dataclass, replace
+from math import inf, sqrt
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError, whole_number
+from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.evaluation.corrections import correct
 from rankloom.evaluation.truth import Floats
 from rankloom.registry import Registry
@@ -44,8 +44,17 @@ class PairedTest(Protocol):
         """Return the result; tests without randomness ignore `rounds` and `seed`."""
 
 
-#: The tests by name.
+class JointTest(Protocol):
+    """A test of all pairs of systems at once, which corrects for their number."""
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return a p-value for the first system and each of the others; `values` is (n_systems, n_queries)."""
+
+
+#: The paired tests by name.
 TESTS: Registry[PairedTest] = Registry("test", group="rankloom.tests")
+#: The tests of all systems at once, by name.
+JOINT_TESTS: Registry[JointTest] = Registry("joint test", group="rankloom.joint_tests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +71,24 @@ class Comparison:
         Positive if ours is ahead by the criterion of the test, negative if theirs is; see `TESTS`.
     alpha : float
         The significance level.
+    effect : float
+        Cohen's d of the paired differences: their mean divided by their standard deviation (n - 1); infinite if they
+        are all the same but not 0. About 0.2 is small, 0.5 medium, 0.8 large.
+    low, high : float
+        Confidence interval of the mean difference at 1 - alpha, by Student's t; not corrected for several comparisons.
+    wins, losses : int
+        Number of queries on which ours is better, and on which it is worse.
     """
 
     p_value: float
     difference: float
     statistic: float
     alpha: float = 0.01
+    effect: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    wins: int = 0
+    losses: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -144,6 +165,55 @@ def randomization(differences: Floats, *, rounds: int, seed: int) -> Tested:
     return Tested(beyond / (rounds + 1), float(total))
 
 
+@JOINT_TESTS.register("tukey")
+def tukey(values: Floats) -> Floats:
+    r"""Tukey's honestly significant difference, with queries as independent observations: as in ranx.
+
+    .. math:: q = |\bar x_i - \bar x_j| \,/\, \sqrt{\mathrm{MSE} / n}, \quad
+              \mathrm{MSE} = \sum_i \sum_q (x_{iq} - \bar x_i)^2 / (m (n - 1))
+
+    compared with the studentized range of m systems and m (n - 1) degrees of freedom; `scipy.stats.tukey_hsd`. The
+    differences between queries count as noise, so it finds less than ``tukey_paired``.
+    """
+    m, n = values.shape
+    noise = values - values.mean(axis=1, keepdims=True)
+    return _studentized(values, float((noise**2).sum()), m * (n - 1))
+
+
+@JOINT_TESTS.register("tukey_paired")
+def tukey_paired(values: Floats) -> Floats:
+    r"""Tukey's honestly significant difference on the two-way layout: the mean of each query is taken out first.
+
+    As ``tukey``, with the residuals :math:`x_{iq} - \bar x_i - \bar x_q + \bar x` and (m - 1) (n - 1) degrees of
+    freedom. Of two systems it is the paired t-test.
+
+    References
+    ----------
+    Carterette (2012), Multiple testing in statistical analysis of systems-based information retrieval experiments,
+    doi:10.1145/2094072.2094076
+    """
+    m, n = values.shape
+    noise = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    return _studentized(values, float((noise**2).sum()), (m - 1) * (n - 1))
+
+
+def _studentized(values: Floats, squares: float, freedom: int) -> Floats:
+    """Return the p-values of the first mean against the others, given the sum of squares of the noise."""
+    from scipy.stats import studentized_range
+
+    means = values.mean(axis=1)
+    apart = np.abs(means[1:] - means[0])
+    scale = sqrt(squares / freedom / values.shape[1])
+    if scale <= ROUNDING * float(np.abs(values).max(initial=0)):
+        return np.where(apart > ROUNDING * np.abs(values).max(initial=0), 0.0, 1.0)
+    return np.asarray(studentized_range.sf(apart / scale, len(values), freedom), np.float64)
+
+
+def known_tests() -> list[str]:
+    """Return the names of all tests, paired ones first."""
+    return [*TESTS, *JOINT_TESTS]
+
+
 def compare(
     ours: ArrayLike,
     theirs: ArrayLike,
@@ -160,7 +230,8 @@ def compare(
     ours, theirs : array of shape (n_queries,)
         One value for each query, in the same order, as from `evaluate` with ``per_query=True``; at least 2.
     test : str
-        A name in `TESTS`: ``t``, ``wilcoxon`` or ``randomization``; all two-sided.
+        A name in `TESTS`: ``t``, ``wilcoxon`` or ``randomization``; or in `JOINT_TESTS`: ``tukey`` or
+        ``tukey_paired``; all two-sided.
     alpha : float
         Significance level, between 0 and 1. The paper's 99 % confidence is 0.01.
     rounds, seed : int
@@ -176,13 +247,10 @@ def compare(
     >>> outcome = compare([0.9, 0.8, 0.7, 0.9, 0.8], [0.6, 0.5, 0.5, 0.5, 0.5])
     >>> outcome.symbol, outcome.verdict, round(outcome.p_value, 4), round(outcome.difference, 2)
     ('▲', 'better', 0.0007, 0.3)
+    >>> round(outcome.low, 2), round(outcome.high, 2), round(outcome.effect, 1), outcome.wins, outcome.losses
+    (0.15, 0.45, 4.2, 5, 0)
     """
-    run = TESTS[test]
-    check_alpha(alpha)
-    differences = _differences(ours, theirs)
-    options = {"rounds": whole_number("rounds", rounds), "seed": whole_number("seed", seed, 0)}
-    found = run(differences, **options) if differences.any() else Tested(1.0, 0.0)
-    return Comparison(found.p_value, float(differences.mean()), found.statistic, alpha)
+    return compare_many(ours, {"theirs": theirs}, test=test, alpha=alpha, rounds=rounds, seed=seed)["theirs"]
 
 
 def compare_many(
@@ -202,7 +270,8 @@ def compare_many(
     theirs : {name: array of shape (n_queries,)}
         Values of the other systems; other parameters as in `compare`.
     correction : str
-        A name in `CORRECTIONS`: ``none`` (as in the paper), ``bonferroni``, ``holm`` or ``bh``.
+        A name in `CORRECTIONS`: ``none`` (as in the paper), ``bonferroni``, ``holm`` or ``bh``. A joint test corrects
+        for the number of systems itself.
 
     Examples
     --------
@@ -211,14 +280,38 @@ def compare_many(
     >>> {name: outcome.symbol for name, outcome in outcomes.items()}
     {'rrf': '▲', 'fg': '•'}
     """
-    single = {
-        name: compare(ours, values, test=test, alpha=alpha, rounds=rounds, seed=seed) for name, values in theirs.items()
-    }
-    adjusted = correct([one.p_value for one in single.values()], method=correction)
-    return {
-        name: Comparison(float(p_value), one.difference, one.statistic, alpha)
-        for (name, one), p_value in zip(single.items(), adjusted, strict=True)
-    }
+    check_choice("test", test, known_tests())
+    check_alpha(alpha)
+    options = {"rounds": whole_number("rounds", rounds), "seed": whole_number("seed", seed, 0)}
+    differences = {name: _differences(ours, values) for name, values in theirs.items()}
+    described = {name: _described(one, alpha) for name, one in differences.items()}
+    if test in JOINT_TESTS:
+        p_values = _joint(ours, theirs, test, correction)
+    else:
+        run = TESTS[test]
+        found = {n: run(one, **options) if one.any() else Tested(1.0, 0.0) for n, one in differences.items()}
+        described = {name: replace(one, statistic=found[name].statistic) for name, one in described.items()}
+        p_values = correct([one.p_value for one in found.values()], method=correction)
+    return {name: replace(one, p_value=float(p)) for (name, one), p in zip(described.items(), p_values, strict=True)}
+
+
+def _joint(ours: ArrayLike, theirs: Mapping[str, ArrayLike], test: str, correction: str) -> Floats:
+    if correction != "none":
+        raise InputError(
+            f"The test {test!r} corrects for the number of systems itself; use correction='none', got {correction!r}."
+        )
+    return JOINT_TESTS[test](np.array([ours, *theirs.values()], np.float64)) if theirs else np.empty(0)
+
+
+def _described(differences: Floats, alpha: float) -> Comparison:
+    """Return a comparison without the result of a test: effect size, interval, wins and losses."""
+    from scipy.special import stdtrit
+
+    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
+    effect = mean / spread if spread > 0 else inf * np.sign(mean) if mean else 0.0
+    margin = float(stdtrit(len(differences) - 1, 1 - alpha / 2)) * spread / sqrt(len(differences))
+    wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
+    return Comparison(1.0, mean, mean, alpha, float(effect), mean - margin, mean + margin, wins, losses)
 
 
 def _differences(ours: ArrayLike, theirs: ArrayLike) -> Floats:

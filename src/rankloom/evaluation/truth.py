@@ -24,6 +24,7 @@ Qrels: TypeAlias = Union[  # the frames are named, not imported
 Floats = NDArray[np.float64]
 
 BLOCK_CELLS = 1 << 20  # gains in a block
+UNJUDGED = -1.0  # the grade of an item without one; negative grades count as none
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,17 @@ class Judged:
         Number of relevant items, found or not.
     ideal : float64 array of shape (n_queries, maximum of n_relevant), or None
         Gains of all relevant items of a query, largest first, then 0. None if every gain is 1.
+    rejected : bool array of shape (n_queries, depth), or None
+        Whether the item at each position is judged not relevant. None if that is not known: then all others are.
+    n_rejected : int64 array of shape (n_queries,), or None
+        Number of items judged not relevant, found or not.
     """
 
     gains: Floats
     n_relevant: NDArray[np.int64]
     ideal: Floats | None = None
+    rejected: NDArray[np.bool_] | None = None
+    n_rejected: NDArray[np.int64] | None = None
 
     def relevant(self, cutoff: int) -> NDArray[np.bool_]:
         """Return whether the item at each position up to the cutoff is relevant."""
@@ -57,13 +64,15 @@ def judged_by_labels(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | 
     block = max(1, BLOCK_CELLS // max(ranks.depth, 1))
     for start in range(0, ranks.n_queries, block):
         own = wanted[start : start + block]
-        relevant = classes[ranks.items[start : start + block]] == own[:, None]
-        yield Judged(relevant.astype(np.float64), sizes[own])
+        items = ranks.items[start : start + block]
+        relevant = classes[items] == own[:, None]
+        rejected = ~relevant & (items != PAD)
+        yield Judged(relevant.astype(np.float64), sizes[own], None, rejected, ranks.n_items - sizes[own])
 
 
 def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
     """Yield blocks of judged queries, in the order of the qrels; those missing from the ranks have empty lists."""
-    qrels = _as_mapping(qrels)
+    qrels = as_mapping(qrels)
     rows = {ranks.query_id(row): row for row in range(ranks.n_queries)}
     if not any(query in rows for query in qrels):
         raise InputError(
@@ -76,7 +85,7 @@ def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
         yield _judged(ranks, rows, {query: qrels[query] for query in queries[start : start + block]})
 
 
-def _as_mapping(qrels: Qrels) -> Mapping[str, Mapping[str, int]]:
+def as_mapping(qrels: Qrels) -> Mapping[str, Mapping[str, int]]:
     """Return judgments given as a mapping, a file or a data frame as a mapping."""
     from rankloom.io.frames import is_frame, qrels_from_frame
     from rankloom.io.trec import read_qrels
@@ -94,19 +103,21 @@ def _as_mapping(qrels: Qrels) -> Mapping[str, Mapping[str, int]]:
 
 def _judged(ranks: Ranks, rows: Mapping[str, int], qrels: Mapping[str, Mapping[str, int]]) -> Judged:
     gains = np.zeros((len(qrels), ranks.depth))
-    grade_of = np.zeros(ranks.n_items + 1)  # of each item for the current query; the last entry is for PAD
+    grade_of = np.full(ranks.n_items + 1, UNJUDGED)  # of each item for the current query; the last entry is for PAD
     ideals = []
     for number, (query, grades) in enumerate(qrels.items()):
-        relevant = {item: grade for item, grade in grades.items() if grade > 0}
-        ideals.append(sorted(relevant.values(), reverse=True))
+        ideals.append(sorted((grade for grade in grades.values() if grade > 0), reverse=True))
         if query in rows:
-            known = {_item_number(ranks, item): grade for item, grade in relevant.items()}
+            known = {_item_number(ranks, item): grade for item, grade in grades.items() if grade >= 0}
             known.pop(PAD, None)
             touched = np.fromiter(known, np.intp)
             grade_of[touched] = list(known.values())
             gains[number] = grade_of[ranks.items[rows[query]]]
-            grade_of[touched] = 0
-    return Judged(gains, np.array([len(row) for row in ideals], np.int64), _padded(ideals))
+            grade_of[touched] = UNJUDGED
+    n_relevant = np.array([len(row) for row in ideals], np.int64)
+    n_rejected = np.array([sum(grade == 0 for grade in grades.values()) for grades in qrels.values()], np.int64)
+    found = np.array([query in rows for query in qrels], np.bool_)
+    return Judged(np.maximum(gains, 0.0), n_relevant, _padded(ideals), (gains == 0) & found[:, None], n_rejected)
 
 
 def _item_number(ranks: Ranks, item: str) -> int:

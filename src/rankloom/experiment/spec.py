@@ -12,9 +12,9 @@ from typing import Any
 
 from rankloom.aggregate import METHODS
 from rankloom.errors import InputError, UnknownNameError, whole_number
-from rankloom.evaluation import CORRECTIONS, CORRELATIONS, TESTS, Measure
+from rankloom.evaluation import CORRECTIONS, CORRELATIONS, JOINT_TESTS, Measure
 from rankloom.evaluation.selection import Selection
-from rankloom.evaluation.significance import check_alpha
+from rankloom.evaluation.significance import check_alpha, known_tests
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.registry import Call
 
@@ -318,7 +318,12 @@ def _check_names(experiment: Experiment) -> None:
             raise InputError(f"{name.replace('_', ' ')} must not repeat; got {', '.join(values)}.")
     _check_known("correlation", experiment.correlations, CORRELATIONS)
     _check_known("comparator", experiment.comparators, COMPARATORS)
-    _check_known("test", [experiment.test], TESTS)
+    _check_known("test", [experiment.test], known_tests())
+    if experiment.test in JOINT_TESTS and experiment.correction != "none":
+        raise InputError(
+            f'The test {experiment.test!r} corrects for the number of systems itself; use correction = "none", got '
+            f"{experiment.correction!r}."
+        )
     _check_known("correction", [experiment.correction], CORRECTIONS)
 
 

@@ -28,11 +28,17 @@ PERCENT = Column("%", "signed", 2)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Comparison of two results: gain of the first in percent, p value (corrected if requested), verdict."""
+    """Comparison of two results: gain of the first in percent, p value (corrected if requested), verdict, and more.
+
+    `low` and `high` are the confidence interval of the mean difference, `effect` is Cohen's d of the paired ones.
+    """
 
     gain: float | None
     p: float
     verdict: Verdict
+    low: float
+    high: float
+    effect: float
 
     @property
     def text(self) -> str:
@@ -93,7 +99,10 @@ def outcomes(results: Results, first: Floats, others: Mapping[str, Floats]) -> d
     if len(first) < 2:
         return {}
     found = compare_many(first, others, test=spec.test, alpha=spec.alpha, correction=spec.correction, seed=spec.seed)
-    return {name: Outcome(gain_over(first, others[name]), one.p_value, one.verdict) for name, one in found.items()}
+    return {
+        name: Outcome(gain_over(first, others[name]), one.p_value, one.verdict, one.low, one.high, one.effect)
+        for name, one in found.items()
+    }
 
 
 def gain_over(first: Floats, other: Floats) -> float | None:

@@ -34,6 +34,8 @@ from rankloom.report.findings import (
 from rankloom.report.formats import Cell, Column, Row, Table
 
 SECONDS_DIGITS = 3
+#: The columns of effect size: the confidence interval of the mean difference, and Cohen's d.
+EFFECT = (Column("From", "signed"), Column("To", "signed"), Column("d", "signed", 2))
 
 
 def rankers(results: Results) -> Table | None:
@@ -127,19 +129,20 @@ def comparators(results: Results) -> Table | None:
     against = outcomes(
         results, first.values[results.main], {one.comparator: one.values[results.main] for one in others}
     )
-    rows = [Row((first.comparator, mean(first.values, results.main), None, None, None), "first")]
+    rows = [Row((first.comparator, mean(first.values, results.main), *[None] * 6), "first")]
     for one in others:
         outcome = against.get(one.comparator)
         points = 100 * float((first.values[results.main] - one.values[results.main]).mean())
         points /= results.experiment.measures[0].best  # 4 for ns
-        rows.append(Row((one.comparator, mean(one.values, results.main), points, *_p_and_verdict(outcome))))
+        cells = (*_effect(outcome), *_p_and_verdict(outcome))
+        rows.append(Row((one.comparator, mean(one.values, results.main), points, *cells)))
     columns = [
         Column("Comparator", "text"),
         Column(results.main),
         Column(f"Gain of {first.comparator} (p.p.)", "signed", 2),
     ]
-    columns += [Column("p", "p"), Column("Test", "verdict")]
-    explained = f"{legend(results, first.comparator)} p.p.: percentage points."
+    columns += [*EFFECT, Column("p", "p"), Column("Test", "verdict")]
+    explained = f"{legend(results, first.comparator)} p.p.: percentage points. {_effect_legend(results)}"
     return _table("comparators", "Comparators of fusion graphs", columns, rows, explained)
 
 
@@ -240,14 +243,16 @@ def legend(results: Results, first: str | None = None) -> str:
 def _methods(results: Results, contest: Contest) -> Table:
     first = first_method(results)
     columns = [Column("Method", "text"), Column("Test", "verdict"), *map(Column, _measures(results))]
-    columns += [Column(f"Gain of {first} (%)", "signed", 2), Column("p", "p"), Column("Seconds", digits=SECONDS_DIGITS)]
+    columns += [Column(f"Gain of {first} (%)", "signed", 2), *EFFECT, Column("p", "p")]
+    columns.append(Column("Seconds", digits=SECONDS_DIGITS))
     rows = []
     for one in contest.contenders:
         p, verdict = _p_and_verdict(one.outcome)
         ahead = one.outcome.gain if one.outcome else None
-        rows.append(Row((one.label, verdict, *_means(results, one), ahead, p, one.seconds), one.role))
+        cells = (*_means(results, one), ahead, *_effect(one.outcome), p, one.seconds)
+        rows.append(Row((one.label, verdict, *cells), one.role))
     caption = f"Selection {contest.selection}: {' + '.join(contest.rankers)}"
-    explained = f"{legend(results)} {results.depth_caveat}".rstrip()
+    explained = f"{legend(results)} {_effect_legend(results)} {results.depth_caveat}".rstrip()
     return Table(_slug("methods", contest.selection), caption, tuple(columns), tuple(rows), explained)
 
 
@@ -266,6 +271,16 @@ def _means(results: Results, one: RankerRecord | Contender) -> list[float | None
 
 def _p_and_verdict(outcome: Outcome | None) -> tuple[float | None, str | None]:
     return (outcome.p, outcome.verdict) if outcome else (None, None)
+
+
+def _effect(outcome: Outcome | None) -> tuple[float | None, float | None, float | None]:
+    """Return the cells of the columns `EFFECT`."""
+    return (outcome.low, outcome.high, outcome.effect) if outcome else (None, None, None)
+
+
+def _effect_legend(results: Results) -> str:
+    level = f"{100 * (1 - results.experiment.alpha):g} %"
+    return f"From and to: {level} confidence interval of the mean difference in {results.main}; d: Cohen's, paired."
 
 
 def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:

@@ -1,0 +1,184 @@
+"""The hypergraph of LHRR: hyperedges in CSR form, and rows of their similarity matrix, one at a time.
+
+Similarities are rounded to float32 step by step, as in the reference program, so that ties are the same.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from rankloom._kernels import ZERO
+from rankloom._kernels.sorting import sort_ascending
+
+
+class Hyperedges(NamedTuple):
+    """Hyperedges by rows and by items (`back_*`); `exact` values in float64, `rounded` ones added up in float32."""
+
+    ptr: np.ndarray
+    items: np.ndarray
+    exact: np.ndarray
+    rounded: np.ndarray
+    confidence: np.ndarray
+    back_ptr: np.ndarray
+    back_rows: np.ndarray
+    back_exact: np.ndarray
+    back_rounded: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def count_members(start, stop, tops, size):
+    """Count the distinct items in the lists of the first items of each row."""
+    seen = np.full(tops.shape[0], -1, np.int32)
+    for i in range(start, stop):
+        count = 0
+        for o in range(tops.shape[1]):
+            if tops[i, o] < 0:
+                break
+            for p in range(tops.shape[1]):
+                item = tops[tops[i, o], p]
+                if item < 0:
+                    break
+                count += seen[item] != i
+                seen[item] = i
+        size[i] = count
+
+
+@njit(cache=True, nogil=True)
+def fill_members(start, stop, tops, share, ptr, items, exact, rounded, confidence):
+    """Fill the hyperedge of each row: the item itself with 1, and the products of shares along its neighbors' lists."""
+    k = tops.shape[1]
+    slot = np.full(tops.shape[0], -1, np.int64)
+    key = np.empty(k * k + 1, np.float64)
+    order = np.empty(k * k + 1, np.int64)
+    spare = np.empty(k * k + 1, np.int64)
+    for i in range(start, stop):
+        first = end = ptr[i]
+        for o in range(k):
+            neighbor = tops[i, o]
+            if neighbor < 0:
+                break
+            for p in range(k):
+                item = tops[neighbor, p]
+                if item < 0:
+                    break
+                if slot[item] < 0:
+                    slot[item] = end
+                    items[end] = item
+                    exact[end] = rounded[end] = 1.0 if item == i else 0.0
+                    end += 1
+                at = slot[item]
+                weight = share[o] * share[p]
+                exact[at] += weight
+                rounded[at] += np.float32(weight)
+        for at in range(first, end):
+            slot[items[at]] = -1
+            key[at - first] = -exact[at]
+        sort_ascending(key, end - first, order, spare)
+        total = ZERO
+        for at in range(min(k, end - first)):
+            total -= key[order[at]]
+        confidence[i] = total
+
+
+@njit(cache=True, nogil=True)
+def add_products(i, edges, product, touched, count):
+    """Add the confidence-weighted products of hyperedge values for row i; return the number of items touched."""
+    for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
+        e = edges.back_rows[entry]
+        weight = edges.confidence[e] * edges.back_exact[entry]
+        for at in range(edges.ptr[e], edges.ptr[e + 1]):
+            item = edges.items[at]
+            if product[item] == 0.0:
+                product[item] = 1.0
+                touched[count] = item
+                count += 1
+            product[item] = np.float32(product[item] + weight * edges.exact[at])
+    return count
+
+
+@njit(cache=True, nogil=True)
+def add_dots(e, weight, edges, dots):
+    """Add `weight` times the value of item e in each hyperedge."""
+    for entry in range(edges.back_ptr[e], edges.back_ptr[e + 1]):
+        dots[edges.back_rows[entry]] += np.float64(np.float32(weight * edges.back_rounded[entry]))
+
+
+@njit(cache=True, nogil=True)
+def clear_dots(e, edges, dots):
+    """Reset what `add_dots` has written."""
+    for entry in range(edges.back_ptr[e], edges.back_ptr[e + 1]):
+        dots[edges.back_rows[entry]] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def similarities(start, stop, lists, edges, values, others, other_values):
+    """Compute the values of the listed items, and the best items that are not listed, best first."""
+    n, width = lists.shape
+    product = np.zeros(n, np.float32)
+    touched = np.empty(n, np.int64)
+    near = np.zeros(n, np.float64)
+    far = np.zeros(n, np.float64)
+    key = np.empty(n, np.float64)
+    order = np.empty(n, np.int64)
+    spare = np.empty(n, np.int64)
+    for i in range(start, stop):
+        count = add_products(i, edges, product, touched, 0)
+        for at in range(edges.ptr[i], edges.ptr[i + 1]):
+            add_dots(edges.items[at], edges.rounded[at], edges, near)
+        for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
+            add_dots(edges.back_rows[entry], np.float32(edges.back_exact[entry]), edges, far)
+        for p in range(width):
+            j = lists[i, p]
+            if j < 0:
+                break
+            value = product[j] if product[j] > 0.0 else np.float32(1)
+            if p > 0:
+                value = np.float32(np.float64(np.float32(np.float64(value) * near[j])) * far[j])
+            values[i, p] = value
+            if product[j] > 0.0:
+                product[j] = -1.0  # listed
+        found = 0
+        for t in range(count):
+            item = touched[t]
+            if product[item] > 0.0:
+                touched[found] = item
+                found += 1
+            else:
+                product[item] = 0.0
+        if others.shape[1]:
+            touched[:found].sort()
+            for t in range(found):
+                key[t] = -product[touched[t]]
+            sort_ascending(key, found, order, spare)
+            for c in range(others.shape[1]):
+                others[i, c] = touched[order[c]] if c < found else -1
+                other_values[i, c] = -key[order[c]] if c < found else 0.0
+        for t in range(found):
+            product[touched[t]] = 0.0
+        for at in range(edges.ptr[i], edges.ptr[i + 1]):
+            clear_dots(edges.items[at], edges, near)
+        for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
+            clear_dots(edges.back_rows[entry], edges, far)
+
+
+@njit(cache=True, nogil=True)
+def join(start, stop, lists, values, others, other_values, out, scores):
+    """Insert the best items that are not listed where they exceed the value of the list at that position."""
+    for i in range(start, stop):
+        used = 0
+        size = 0
+        while size < lists.shape[1] and lists[i, size] >= 0:
+            size += 1
+        for p in range(out.shape[1]):
+            more = used < others.shape[1] and others[i, used] >= 0
+            if p > 0 and p < size and more and other_values[i, used] > values[i, p]:
+                out[i, p] = others[i, used]
+                scores[i, p] = other_values[i, used]
+                used += 1
+            elif p < size:
+                out[i, p] = lists[i, p - used]
+                scores[i, p] = values[i, p - used]
+            else:
+                out[i, p] = -1
+                scores[i, p] = 0.0

@@ -1,0 +1,242 @@
+"""Distances stored along lists: fused, symmetric, and updated by the similarity of lists or by context images."""
+
+import numpy as np
+from numba import njit
+
+from rankloom._kernels.lists import collect_items
+
+
+@njit(cache=True, nogil=True)
+def sift_down(heap, size, at):
+    """Restore the heap, largest key first, below one element; the key is the upper half of an element."""
+    moved = heap[at]
+    child = 2 * at + 1
+    while child < size:
+        if child + 1 < size and heap[child + 1] >> 32 > heap[child] >> 32:
+            child += 1
+        if moved >> 32 >= heap[child] >> 32:
+            break
+        heap[at] = heap[child]
+        at = child
+        child = 2 * at + 1
+    heap[at] = moved
+
+
+@njit(cache=True, nogil=True)
+def heap_sort(heap, size):
+    """Sort by ascending key with a binary heap, which breaks ties as the reference program does."""
+    for at in range(size // 2 - 1, -1, -1):
+        sift_down(heap, size, at)
+    for end in range(size - 1, 0, -1):
+        heap[0], heap[end] = heap[end], heap[0]
+        sift_down(heap, end, 0)
+
+
+@njit(cache=True, nogil=True)
+def fuse_distances(start, stop, lists, distances, absent, out, fused):
+    """Sort the items of several lists by the geometric mean of 1 + distance; `absent` has a row for each ranker."""
+    m, n, width = lists.shape
+    found = np.full((m, n), -1, np.int32)
+    seen = np.zeros(n, np.bool_)
+    item = np.empty(n, np.int32)
+    key = np.empty(n, np.float32)
+    bits = key.view(np.int32)
+    heap = np.empty(n, np.int64)
+    root = np.float64(np.float32(1) / np.float32(m))
+    for i in range(start, stop):
+        for r in range(m):
+            for p in range(width):
+                if lists[r, i, p] < 0:
+                    break
+                found[r, lists[r, i, p]] = p
+        size = collect_items(i, lists, seen, item)
+        item[:size].sort()
+        for c in range(size):
+            j = item[c]
+            seen[j] = False
+            product = np.float32(1)
+            for r in range(m):
+                one = distances[r, i, found[r, j]] if found[r, j] >= 0 else absent[r, i]
+                product = np.float32(product * np.float32(np.float32(1) + one))
+            key[c] = product**root
+            heap[c] = np.int64(bits[c]) << 32 | c  # keys are at least 1: their bits have their order
+        heap_sort(heap, size)
+        for p in range(out.shape[1]):
+            at = heap[p] & 0xFFFFFFFF if p < size else 0
+            out[i, p] = item[at] if p < size else -1
+            fused[i, p] = key[at] if p < size else 0.0
+        for r in range(m):
+            for p in range(width):
+                if lists[r, i, p] < 0:
+                    break
+                found[r, lists[r, i, p]] = -1
+
+
+@njit(cache=True, nogil=True)
+def segments(start, stop, lists, shared, most, distances, out):
+    """Compute distances by shared first items: 1 / (1 + share), the old distance + 1 without any, + 2 further down."""
+    compared = shared.shape[1]
+    for i in range(start, stop):
+        for p in range(lists.shape[1]):
+            if lists[i, p] < 0:
+                break
+            if lists[i, p] == i:
+                out[i, p] = 0.0
+            elif p >= compared:
+                out[i, p] = distances[i, p] + np.float32(2)
+            elif shared[i, p] > 0:
+                share = np.float32(shared[i, p]) / most
+                out[i, p] = np.float32(1) / np.float32(np.float32(1) + share)
+            else:
+                out[i, p] = distances[i, p] + np.float32(1)
+
+
+@njit(cache=True, nogil=True)
+def smaller_of_both(start, stop, lists, distances, back_ptr, back_rows, back_columns, out):
+    """Write minus the smaller of the distances of i to j and of j to i; j's list may lack i."""
+    n = lists.shape[0]
+    other = np.full(n, np.inf, np.float32)
+    for i in range(start, stop):
+        for entry in range(back_ptr[i], back_ptr[i + 1]):
+            other[back_rows[entry]] = distances[back_rows[entry], back_columns[entry]]
+        for p in range(lists.shape[1]):
+            if lists[i, p] < 0:
+                break
+            out[i, p] = -min(distances[i, p], other[lists[i, p]])
+        for entry in range(back_ptr[i], back_ptr[i + 1]):
+            other[back_rows[entry]] = np.inf
+
+
+@njit(cache=True, nogil=True)
+def threshold(first, count):
+    """Return the largest of some distances, and the level of their mean in 255 shades of it; first is not counted."""
+    largest = np.float32(0)
+    total = np.float32(0)
+    for b in range(1, count):
+        largest = max(largest, first[b])
+        total = np.float32(total + first[b])
+    if largest == 0.0:
+        return largest, 0
+    mean = np.float32(total / np.float32(count - 1))
+    return largest, int(np.float32(np.float32(mean / largest) * np.float32(255)))
+
+
+@njit(cache=True, nogil=True)
+def median_filter(image, rows, columns):
+    """Smooth a black and white image in place, 3 x 3, line by line; four white pixels make white."""
+    for a in range(1, rows - 1):
+        for b in range(1, columns - 1):
+            white = 0
+            for y in range(a - 1, a + 2):
+                for x in range(b - 1, b + 2):
+                    white += image[y, x]
+            image[a, b] = 1 if white >= 4 else 0
+
+
+@njit(cache=True, nogil=True)
+def context_images(start, stop, lists, distances, absent, neighbors, images):
+    """Draw, for each item and each of its neighbors, the distances between their first items: 0 is black, near."""
+    n, width = lists.shape
+    side = images.shape[2]
+    slot = np.full(n, -1, np.int32)
+    members = np.empty(neighbors * side, np.int32)
+    table = np.empty((side, neighbors * side), np.float32)
+    first = np.empty(side, np.float32)
+    for i in range(start, stop):
+        images[i] = 1
+        rows = 0
+        while rows < min(side, width) and lists[i, rows] >= 0:
+            rows += 1
+        count = 0
+        for o in range(1, min(neighbors + 1, rows)):
+            for b in range(min(side, width)):
+                item = lists[lists[i, o], b]
+                if item < 0:
+                    break
+                if slot[item] < 0:
+                    slot[item] = count
+                    members[count] = item
+                    count += 1
+        for a in range(rows):
+            x = lists[i, a]
+            table[a, :count] = absent[x]
+            for p in range(width):
+                if lists[x, p] < 0:
+                    break
+                if slot[lists[x, p]] >= 0:
+                    table[a, slot[lists[x, p]]] = distances[x, p]
+        for o in range(1, min(neighbors + 1, rows)):
+            columns = 0
+            while columns < min(side, width) and lists[lists[i, o], columns] >= 0:
+                first[columns] = table[1, slot[lists[lists[i, o], columns]]]
+                columns += 1
+            largest, level = threshold(first, columns)
+            if largest == 0.0:
+                continue
+            for a in range(rows):
+                for b in range(columns):
+                    near = table[a, slot[lists[lists[i, o], b]]]
+                    shade = int(np.float32(np.float32(near / largest) * np.float32(255)))
+                    images[i, o - 1, a, b] = 1 if shade > level else 0
+            median_filter(images[i, o - 1], rows, columns)
+        for c in range(count):
+            slot[members[c]] = -1
+
+
+@njit(cache=True, nogil=True)
+def add_image(x, i, o, own, lists, images, light, row):
+    """Add the black pixels of one image to row x of the weights; `own` is the line of x in the images of item i."""
+    neighbor = np.int64(lists[i, o])
+    side = min(images.shape[2], lists.shape[1])
+    corner = x in (i, neighbor)
+    weight = np.float32(images.shape[1] - o + 1)
+    for a in range(0 if corner else own, side if corner else own + 1):
+        if lists[i, a] < 0:
+            break
+        for b in range(side):
+            if lists[neighbor, b] < 0:
+                break
+            if images[i, o - 1, a, b]:
+                continue
+            amount = np.float32(weight * light[a, b])
+            if a == own:
+                row[lists[neighbor, b]] += amount
+            if corner:
+                row[lists[i, a]] += amount / np.float32(4)
+                row[lists[neighbor, b]] += amount / np.float32(4)
+
+
+@njit(cache=True, nogil=True)
+def add_images(start, stop, tops, images, light, back_ptr, back_rows, back_columns, pool, weights):
+    """Add the images of one ranker to the weights of each row and the items of its pool."""
+    row = np.zeros(tops.shape[0], np.float32)
+    for x in range(start, stop):
+        for c in range(pool.shape[1]):
+            if pool[x, c] < 0:
+                break
+            row[pool[x, c]] = weights[x, c]
+        for entry in range(back_ptr[x], back_ptr[x + 1]):
+            i = np.int64(back_rows[entry])
+            for o in range(1, min(images.shape[1] + 1, tops.shape[1])):
+                if tops[i, o] < 0:
+                    break
+                add_image(x, i, o, back_columns[entry], tops, images, light, row)
+        for c in range(pool.shape[1]):
+            if pool[x, c] < 0:
+                break
+            weights[x, c] = row[pool[x, c]]
+
+
+@njit(cache=True, nogil=True)
+def from_weights(start, stop, lists, weights, distances, largest, out):
+    """Compute distances: 2 / weight, or 1 + the old distance divided by the largest where nothing was added."""
+    for i in range(start, stop):
+        for p in range(lists.shape[1]):
+            if lists[i, p] < 0:
+                break
+            if lists[i, p] == i:
+                out[i, p] = 0.0
+            elif weights[i, p] == 1.0:
+                out[i, p] = np.float32(1) + np.float32(distances[i, p] / largest)
+            else:
+                out[i, p] = np.float32(np.float32(1) / weights[i, p]) * np.float32(2)

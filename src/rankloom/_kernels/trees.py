@@ -1,0 +1,200 @@
+"""Breadth-first trees of ranking references: the first items of each list, and theirs; never the matrix they make up.
+
+The matrix is W = sum over q of C_q C_q' + D_q D_q' + C_q D_q', where C_q holds the correlations of q's first items and
+D_q those of their first items, multiplied along the path.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from rankloom._kernels import ZERO
+
+
+class Level(NamedTuple):
+    """One level of all trees, by trees (`ptr`, `items`, `values`) and by items (`back_*`)."""
+
+    ptr: np.ndarray
+    items: np.ndarray
+    values: np.ndarray
+    back_ptr: np.ndarray
+    back_rows: np.ndarray
+    back_columns: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def correlations(start, stop, tops, share, out):
+    """Compute the rank-biased overlap of row i's list and the lists of its first items, in float32 as it adds up."""
+    k = tops.shape[1]
+    position = np.zeros(tops.shape[0], np.int32)
+    count = np.empty(k + 1, np.int32)
+    for i in range(start, stop):
+        for p in range(k):
+            if tops[i, p] < 0:
+                break
+            position[tops[i, p]] = p + 1
+        for column in range(k):
+            j = tops[i, column]
+            out[i, column] = 0.0
+            if j < 0:
+                continue
+            count[:] = 0
+            for p in range(k):
+                if tops[j, p] < 0:
+                    break
+                if position[tops[j, p]] > 0:
+                    count[max(p + 1, position[tops[j, p]])] += 1
+            total = np.float32(0)
+            shared = 0
+            for d in range(1, k + 1):
+                shared += count[d]
+                total = np.float32(total + share[d] * np.float64(np.float32(shared) / np.float32(d)))
+            out[i, column] = np.float32(share[0]) * total
+        for p in range(k):
+            if tops[i, p] < 0:
+                break
+            position[tops[i, p]] = 0
+
+
+@njit(cache=True, nogil=True)
+def second_level(start, stop, tops, near, slot, ptr, items, values):
+    """Fill the second level of each tree, or with no `items` only count it in `ptr`; `slot` is scratch of -1."""
+    k = tops.shape[1]
+    members = np.empty(k * k, np.int32)
+    weight = np.empty(k * k, np.float64)
+    for q in range(start, stop):
+        end = 0
+        for o in range(1, k):
+            neighbor = tops[q, o]
+            if neighbor < 0:
+                break
+            for p in range(1, k):
+                item = tops[neighbor, p]
+                if item < 0:
+                    break
+                if slot[item] < 0:
+                    slot[item] = end
+                    members[end] = item
+                    weight[end] = 0.0
+                    end += 1
+                weight[slot[item]] += np.float64(np.float32(near[q, o] * near[neighbor, p]))
+        for at in range(end):
+            slot[members[at]] = -1
+        if items.size == 0:
+            ptr[q + 1] = end
+            continue
+        for at in range(end):
+            items[ptr[q] + at] = members[at]
+            values[ptr[q] + at] = weight[at]
+
+
+@njit(cache=True, nogil=True)
+def column_sums(first, second, sums):
+    """Add the column sums of W."""
+    for q in range(first.ptr.size - 1):
+        c = d = ZERO
+        for at in range(first.ptr[q], first.ptr[q + 1]):
+            c += first.values[at]
+        for at in range(second.ptr[q], second.ptr[q + 1]):
+            d += second.values[at]
+        for at in range(first.ptr[q], first.ptr[q + 1]):
+            sums[first.items[at]] += c * first.values[at]
+        for at in range(second.ptr[q], second.ptr[q + 1]):
+            sums[second.items[at]] += (c + d) * second.values[at]
+
+
+@njit(cache=True, nogil=True)
+def add_level(level, q, weight, row):
+    """Add `weight` times one level of tree q."""
+    for at in range(level.ptr[q], level.ptr[q + 1]):
+        row[level.items[at]] += weight * level.values[at]
+
+
+@njit(cache=True, nogil=True)
+def clear_level(level, q, row):
+    """Reset what `add_level` has written."""
+    for at in range(level.ptr[q], level.ptr[q + 1]):
+        row[level.items[at]] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def dot_level(level, q, row):
+    """Return the dot product of a row and one level of tree q."""
+    total = ZERO
+    for at in range(level.ptr[q], level.ptr[q + 1]):
+        total += level.values[at] * row[level.items[at]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def mark_trees(level, m, seen, trees, count):
+    """Collect the trees that have an item in a level; return their number."""
+    for entry in range(level.back_ptr[m], level.back_ptr[m + 1]):
+        q = level.back_rows[entry]
+        if not seen[q]:
+            seen[q] = True
+            trees[count] = q
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def matrix_row(i, first, second, row):
+    """Add row i of W."""
+    for entry in range(first.back_ptr[i], first.back_ptr[i + 1]):
+        q = first.back_rows[entry]
+        weight = first.values[first.ptr[q] + first.back_columns[entry]]
+        add_level(first, q, weight, row)
+        add_level(second, q, weight, row)
+    for entry in range(second.back_ptr[i], second.back_ptr[i + 1]):
+        q = second.back_rows[entry]
+        add_level(second, q, second.values[second.ptr[q] + second.back_columns[entry]], row)
+
+
+@njit(cache=True, nogil=True)
+def clear_matrix_row(i, first, second, row):
+    """Reset what `matrix_row` has written."""
+    for entry in range(first.back_ptr[i], first.back_ptr[i + 1]):
+        clear_level(first, first.back_rows[entry], row)
+        clear_level(second, first.back_rows[entry], row)
+    for entry in range(second.back_ptr[i], second.back_ptr[i + 1]):
+        clear_level(second, second.back_rows[entry], row)
+
+
+@njit(cache=True, nogil=True)
+def diffuse(start, stop, lists, first, second, sums, out):
+    """Compute the products of row i and the rows of its list, over the columns of its list, W divided by `sums`."""
+    n, width = lists.shape
+    row = np.zeros(n, np.float64)
+    wanted = np.zeros(n, np.float64)
+    spread = np.zeros(n, np.float64)
+    seen = np.zeros(n, np.bool_)
+    trees = np.empty(n, np.int64)
+    for i in range(start, stop):
+        matrix_row(i, first, second, row)
+        count = 0
+        for p in range(width):
+            m = lists[i, p]
+            if m < 0:
+                break
+            if row[m] > 0.0:
+                wanted[m] = row[m] / sums[m] / sums[m]
+                count = mark_trees(first, m, seen, trees, count)
+                count = mark_trees(second, m, seen, trees, count)
+        clear_matrix_row(i, first, second, row)
+        for t in range(count):
+            q = trees[t]
+            seen[q] = False
+            d = dot_level(second, q, wanted)
+            add_level(first, q, dot_level(first, q, wanted) + d, spread)
+            add_level(second, q, d, spread)
+        for p in range(width):
+            m = lists[i, p]
+            if m < 0:
+                break
+            wanted[m] = 0.0
+            out[i, p] = spread[m]
+        for t in range(count):
+            clear_level(first, trees[t], spread)
+            clear_level(second, trees[t], spread)

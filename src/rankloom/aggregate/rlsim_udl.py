@@ -1,0 +1,111 @@
+"""RL-Sim: items by the similarity of their lists, in rounds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankloom._kernels import frozen
+from rankloom.aggregate.list_distances import list_distances, sorted_by_both
+from rankloom.aggregate.lists import Array, answers, check_collection, check_neighbors
+from rankloom.aggregate.methods import register_method
+from rankloom.errors import check_choice, check_whole
+from rankloom.ranks import Ranks
+from rankloom.threads import run_rows
+
+
+@register_method("rlsim_udl", needs="collection")
+def rlsim_udl(
+    ranks: Sequence[Ranks],
+    k: int = 10,
+    *,
+    neighbors: int = 15,
+    depth: int = 700,
+    iterations: int = 3,
+    distances: str = "positions",
+) -> Ranks:
+    r"""RL-Sim: items by how much their lists overlap, in rounds.
+
+    A round compares the list of i with those of the next `depth` items j after i itself,
+
+    .. math:: s(i, j) = \frac{2}{K (K + 1)} \sum_{d=2}^{K} |\tau_i^d \cap \tau_j^d|
+
+    and sets the distance to :math:`1 / (1 + s)`, to the old distance plus 1 if s is 0, and to the old distance plus 2
+    further down the list. Lists are sorted by the smaller of the distances of i to j and of j to i, and K grows by one
+    with each round. Several rankers are fused first, by :math:`(\prod_r (1 + D_r(i, j)))^{1/m}`.
+
+    Not to be confused with `rlsim`, the product of scores that the fusion-graph article has under this name.
+    A whole-collection method: every item is a query. It cannot answer external queries.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks
+        Collection ranks. All items of a list are candidates, however deep.
+    neighbors : int
+        K of the first round; at most `depth`.
+    depth : int
+        How many lists to compare with.
+    iterations : int
+        Number of rounds.
+    distances : {"positions", "scores"}
+        The first distances: positions from 0 (the longest length if absent), or differences to the best score (the
+        largest of the list if absent), which are the distances if scores are negated distances.
+
+    Returns
+    -------
+    Ranks
+        Scores are negated distances, at most 0.
+
+    Notes
+    -----
+    Lists on digits are identical to those of the authors' UDLF, for one ranker and for three. For that, the fused
+    items are sorted by the same heap sort, which is not stable; other ties keep the earlier order.
+
+    References
+    ----------
+    Pedronette, Torres (2013), Image re-ranking and rank aggregation based on similarity of ranked lists, Pattern
+    Recognition 46(8), doi:10.1016/j.patcog.2013.01.004; Okada, Pedronette, Torres (2015), ICMR
+
+    Examples
+    --------
+    >>> out = rlsim_udl([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2, iterations=1)
+    >>> out.items[0], out.scores[0].round(2)
+    (array([0, 1], dtype=int32), array([-0. , -0.6], dtype=float32))
+    """
+    check_whole(k=k, neighbors=neighbors, depth=depth, iterations=iterations)
+    check_choice("value of distances", distances, ("positions", "scores"))
+    check_neighbors(neighbors, depth)
+    check_collection(ranks, "rlsim_udl")
+    lists, values, absent = list_distances(ranks, distances)
+    one, now = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
+    for turn in range(iterations):
+        updated = _compared(one, now, neighbors + turn, depth)
+        one, now = sorted_by_both(one, updated, k if turn + 1 == iterations else None)
+        now = -now
+    return answers(ranks[0], one, -now)
+
+
+def _fused(lists: Array, distances: Array, absent: Array) -> tuple[Array, Array]:
+    """Return the items of all lists sorted by the mean of the rankers' distances, and the means."""
+    from rankloom._kernels.list_distances import fuse_distances
+
+    m, n, width = lists.shape
+    out = np.empty((n, min(n, m * width)), np.int32)
+    fused = np.empty(out.shape, np.float32)
+    run_rows(lambda start, stop: fuse_distances(start, stop, lists, distances, absent, out, fused), n, "Fusing")
+    return frozen(out), fused
+
+
+def _compared(lists: Array, distances: Array, neighbors: int, depth: int) -> Array:
+    """Return the distances of one round, in one direction."""
+    from rankloom._kernels.list_distances import segments
+    from rankloom._kernels.mutual import overlaps
+
+    n, width = lists.shape
+    tail = frozen(np.arange(neighbors + 1, 0, -1.0))  # an item that both lists have from depth d on
+    shared = np.empty((n, min(depth + 1, width)))
+    run_rows(lambda start, stop: overlaps(start, stop, lists, neighbors, tail, shared), n, "Comparing lists")
+    frozen(shared), frozen(distances)
+    most = np.float32(neighbors * (neighbors + 1)) / np.float32(2)
+    out = np.zeros(lists.shape, np.float32)
+    run_rows(lambda start, stop: segments(start, stop, lists, shared, most, distances, out), n, "Measuring")
+    return out
