@@ -22,7 +22,7 @@ from rankloom.experiment import results as rec
 from rankloom.report.findings import mean, outcomes
 
 ROOT = Path(__file__).parents[1]
-PAPER = tomllib.loads((ROOT / "tests" / "golden" / "paper" / "tables.toml").read_text("utf-8"))
+PAPER = tomllib.loads((ROOT / "src" / "rankloom" / "report" / "dourado2019.toml").read_text("utf-8"))
 COLLECTIONS = ("soccer", "brodatz", "ohsumed", "ukbench")
 #: Our names of the methods -> the paper's.
 NAMES = {name.lower().removesuffix("count"): name for name in PAPER["fused"]["soccer"]["methods"]}

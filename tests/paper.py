@@ -1,9 +1,9 @@
-"""The tables of the paper, as printed: `PAPER` is tests/golden/paper/tables.toml."""
+"""The tables of the paper, as printed: `PAPER` is src/rankloom/report/dourado2019.toml."""
 
 import tomllib
-from pathlib import Path
+from importlib.resources import files
 
-PAPER = tomllib.loads((Path(__file__).parent / "golden" / "paper" / "tables.toml").read_text("utf-8"))
+PAPER = tomllib.loads(files("rankloom.report").joinpath("dourado2019.toml").read_text("utf-8"))
 COLLECTIONS = list(PAPER["rankers"])
 
 

@@ -1,4 +1,4 @@
-"""`rankloom report`: render the report of an experiment again."""
+"""`rankloom report`: render the report of an experiment again, or one over several experiments."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,25 +6,84 @@ from typing import Annotated
 import typer
 
 from rankloom.cli.app import Plugin, app
+from rankloom.errors import InputError
 
 
 @app.command()
 def report(
     results: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            metavar="RESULTS", help="A folder written by 'rankloom experiment'.", show_default=False, readable=False
+            metavar="RESULTS...",
+            help="Folders written by 'rankloom experiment'.",
+            show_default=False,
+            readable=False,
         ),
     ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write one report over all the experiments to this .html file; its tables and plots go to a folder "
+            "beside it. Without it, the report of a single experiment is rendered again in its own folder.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            help="With -o: compare by this measure and leave out experiments without it. By default each experiment "
+            "by its first measure.",
+            show_default=False,
+        ),
+    ] = None,
+    published: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With -o: published numbers to set beside the measured ones, a TOML file. By default the paper's.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
     plugin: Plugin = None,
 ) -> None:
-    """Render the report of an experiment again, from its results alone.
+    """Render the report of an experiment again, from its results alone; or one report over several experiments.
 
-    Example:
+    A folder that has no usable results is reported and left out, and the exit code is 1.
+
+    Examples:
 
     rankloom report results
+
+    rankloom report results/* -o all.html
     """
     from rankloom.experiment import Results
     from rankloom.report import render
 
-    typer.echo(f"The report is {render(Results.read(results), results)}.")
+    if output is not None:
+        _report_all(results, output, measure, published)
+    elif len(results) > 1 or measure is not None or published is not None:
+        raise InputError("A report over several experiments needs a file to write to, such as -o all.html.")
+    else:
+        typer.echo(f"The report is {render(Results.read(results[0]), results[0])}.")
+
+
+def _report_all(folders: list[Path], output: Path, measure: str | None, published: Path | None) -> None:
+    from rankloom.io.atomic_file import resolved
+    from rankloom.report import PAGE, Published, files_folder, join, render_joint
+
+    own = {resolved(output), resolved(files_folder(output))}  # an earlier report among results/*
+    given = [folder for folder in folders if resolved(folder) not in own]
+    if any(resolved(output) == resolved(folder / PAGE) for folder in given):
+        raise InputError(f"{output} is the report of a single experiment; choose another file with -o.")
+    joint = join(given, measure)
+    page = render_joint(joint, output, Published.read(published) if published else None)
+    for kind, notes in (("Error", joint.failed), ("Note", joint.notes)):
+        for note in notes:
+            typer.echo(f"{kind}: {note}", err=True)
+    typer.echo(f"The report is {page}; its tables and plots are in {files_folder(page)}.")
+    if joint.failed:
+        raise typer.Exit(1)

@@ -21,6 +21,7 @@ from rankloom.experiment.results import (
     CorrelationRecord,
     CutoffRecord,
     MethodRecord,
+    PairRecord,
     RankerRecord,
     Record,
     Results,
@@ -28,7 +29,7 @@ from rankloom.experiment.results import (
     TimeRecord,
     Values,
 )
-from rankloom.experiment.selections import apply_selections
+from rankloom.experiment.selections import PAIR, apply_selections, chosen_pair
 from rankloom.experiment.spec import SWEPT_NEIGHBORS, Experiment, variants
 from rankloom.experiment.step_cache import StepCache, StepError, make_steps_folder
 from rankloom.fusion_graph.index import FusionIndex
@@ -140,8 +141,12 @@ class Runner:
         if not selected:
             self.failed.append("Nothing was fused: every selection is left out.")
             return
-        self.steps.start_stage("Fusing", self._n_fusing_steps(len(selected)))
+        pairs = [one for one in correlated if self.methods and len(rankers) > 1]
+        self.steps.start_stage("Fusing", self._n_fusing_steps(len(selected)) + len(pairs))
         yield from self._methods(selected)
+        for correlation in pairs:
+            name = f"The pair by {correlation.correlation}"
+            yield from self._attempt(name, partial(self._pair, singles, correlation))
         yield from self._on_first(selected[0])
         for selection in selected if self.fg and self.experiment.repeats else ():
             yield from self._attempt(f"Timing fg on {selection.selection}", partial(self._time, selection))
@@ -236,6 +241,12 @@ class Runner:
         tried = [str(one) for one in self._variants(call)]
         more = (selection.selection, str(call), tried, self.experiment.cutoff)
         return self.steps.get(self._key("method", selection.rankers, *more), compute)
+
+    def _pair(self, singles: Sequence[RankerRecord], correlation: CorrelationRecord) -> PairRecord:
+        """Measure the first method on the pair of a correlation measure; a pair measured before is not run again."""
+        rankers = chosen_pair(self.experiment, singles, correlation)
+        made = self._method(SelectionRecord(str(PAIR), rankers), self.methods[0])
+        return PairRecord(correlation.correlation, rankers, made.method, made.values)
 
     def _variants(self, call: Call) -> list[Call]:
         """Return the calls of a sweep whose neighborhoods fit into the lists; the call itself if it is not a sweep."""

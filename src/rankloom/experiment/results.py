@@ -80,6 +80,17 @@ class MethodRecord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PairRecord:
+    """Effectiveness of the first method on the pair of rankers that Eq. 6 chooses by one correlation measure."""
+
+    kind: ClassVar[str] = "pair"
+    correlation: str
+    rankers: tuple[str, ...]
+    method: str
+    values: Values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CutoffRecord:
     """Effectiveness of a method on the first selection at one cutoff."""
 
@@ -112,7 +123,14 @@ class TimeRecord:
 
 
 Record = (
-    RankerRecord | CorrelationRecord | SelectionRecord | MethodRecord | CutoffRecord | ComparatorRecord | TimeRecord
+    RankerRecord
+    | CorrelationRecord
+    | SelectionRecord
+    | MethodRecord
+    | PairRecord
+    | CutoffRecord
+    | ComparatorRecord
+    | TimeRecord
 )
 KINDS: dict[str, type[Record]] = {
     kind.kind: kind
@@ -121,6 +139,7 @@ KINDS: dict[str, type[Record]] = {
         CorrelationRecord,
         SelectionRecord,
         MethodRecord,
+        PairRecord,
         CutoffRecord,
         ComparatorRecord,
         TimeRecord,

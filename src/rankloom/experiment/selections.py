@@ -33,6 +33,13 @@ def apply_selections(
     return distinct, notes + more
 
 
+def chosen_pair(
+    experiment: Experiment, rankers: Sequence[RankerRecord], correlation: CorrelationRecord
+) -> tuple[str, ...]:
+    """Return the pair of rankers with the best balance by one correlation measure, Eq. 6."""
+    return _choose(PAIR, experiment, rankers, correlation)
+
+
 def _distinct(choices: Mapping[Selection, tuple[str, ...]]) -> tuple[list[SelectionRecord], list[str]]:
     found: dict[frozenset[str], SelectionRecord] = {}
     notes = []

@@ -1,4 +1,4 @@
-"""The report of an experiment: an HTML page, and its tables and plots as files."""
+"""The report of one experiment or of several: an HTML page, and its tables and plots as files."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
+from rankloom.errors import InputError
 from rankloom.experiment.results import Results
 from rankloom.io.atomic_file import atomic_write, make_folder
 from rankloom.report.formats import FORMATS
-from rankloom.report.page import to_html
+from rankloom.report.joint import Joint, join
+from rankloom.report.joint_sections import joint_sections
+from rankloom.report.page import Section, joint_to_html, to_html
+from rankloom.report.published import Published
 from rankloom.report.sections import sections
 
 PAGE = "report.html"
 FILES = "report-files.json"
 OWN_FILE = re.compile(r"(tables|plots)/[a-z0-9-]+\.(md|tex|csv|svg)")
 
-__all__ = ["PAGE", "render"]
+__all__ = ["PAGE", "Joint", "Published", "files_folder", "join", "render", "render_joint"]
 
 
 def render(results: Results, folder: str | Path) -> Path:
@@ -46,6 +50,52 @@ def render(results: Results, folder: str | Path) -> Path:
     """
     parts, folder = sections(results), Path(folder)
     page = to_html(results, parts)  # first, because it fails without jinja2
+    _write_files(folder, parts)
+    return _write(folder / PAGE, page)
+
+
+def render_joint(joint: Joint, page: str | Path, published: Published | None = None) -> Path:
+    """Write the report over several experiments, and its tables and plots in a folder beside it.
+
+    ``all.html`` has its tables and plots in ``all-files``. The same results give the same bytes.
+
+    Parameters
+    ----------
+    joint : Joint
+        See `join`.
+    page : path
+        An .html file.
+    published : Published, optional
+        Published numbers to set beside ours; by default those of the paper.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+    InputError
+        If the page is not an .html file, or cannot be written.
+    """
+    page = Path(page)
+    if page.suffix.lower() != ".html":
+        raise InputError(f"The report over several experiments is an .html file; got {page}.")
+    parts = joint_sections(joint, published or Published.read())
+    text = joint_to_html(joint, parts, files_folder(page).name)
+    _write_files(files_folder(page), parts)
+    return _write(page, text)
+
+
+def files_folder(page: Path) -> Path:
+    """Return the folder of the tables and plots of a report over several experiments."""
+    return page.with_name(f"{page.stem}-files")
+
+
+def _write_files(folder: Path, parts: list[Section]) -> None:
+    """Write the tables and plots, and remove those of an earlier report that are no longer needed."""
     files = {
         f"tables/{table.name}.{extension}": write(table)
         for part in parts
@@ -60,7 +110,6 @@ def render(results: Results, folder: str | Path) -> Path:
     for name in obsolete:
         (folder / name).unlink(missing_ok=True)
     _list(folder, files.keys())
-    return _write(folder / PAGE, page)
 
 
 def _written_before(folder: Path) -> set[str]:

@@ -10,6 +10,8 @@ from rankloom.errors import MissingExtraError
 from rankloom.experiment.results import MethodRecord, Results, SelectionRecord, distinct
 from rankloom.report.findings import environments, summarize
 from rankloom.report.formats import Table
+from rankloom.report.joint import Joint
+from rankloom.report.joint_summary import summarize_all
 from rankloom.report.plots import Plot
 
 
@@ -47,6 +49,45 @@ def to_html(results: Results, sections: list[Section]) -> str:
     MissingExtraError
         If jinja2 is not installed.
     """
+    return _rendered(
+        "report.html.j2",
+        title=results.experiment.name,
+        collection=results.about.get("collection", ""),
+        summary=summarize(results),
+        facts=_facts(results),
+        sections=sections,
+        provenance=_provenance(results),
+        notes=_notes(results.about.get("notes")),
+        toml=results.experiment.to_toml(),
+    )
+
+
+def joint_to_html(joint: Joint, sections: list[Section], files: str) -> str:
+    """Return the page over several experiments; `files` is the name of the folder of its tables and plots.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+    """
+    return _rendered(
+        "joint.html.j2",
+        title=f"{len(joint.experiments)} experiments" if len(joint.experiments) > 1 else "One experiment",
+        collection=", ".join(joint.experiments),
+        summary=summarize_all(joint),
+        facts=_joint_facts(joint),
+        sections=sections,
+        provenance=[(label, _provenance(results)) for label, results in joint.experiments.items()],
+        notes=[
+            f"{label}: {note}"
+            for label, results in joint.experiments.items()
+            for note in _notes(results.about.get("notes"))
+        ],
+        files=files,
+    )
+
+
+def _rendered(template: str, **content: Any) -> str:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -59,16 +100,18 @@ def to_html(results: Results, sections: list[Section]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("report.html.j2").render(
-        title=results.experiment.name,
-        collection=results.about.get("collection", ""),
-        summary=summarize(results),
-        facts=_facts(results),
-        sections=sections,
-        provenance=_provenance(results),
-        notes=_notes(results.about.get("notes")),
-        toml=results.experiment.to_toml(),
-    )
+    return environment.get_template(template).render(**content)
+
+
+def _joint_facts(joint: Joint) -> list[tuple[str, str]]:
+    every = list(joint.experiments.values())
+    collections = {str(results.experiment.collection) for results in every}
+    methods = {one.method for results in every for one in results.of(MethodRecord)}
+    facts = [("Experiments", len(every)), ("Collections", len(collections)), ("Methods", len(methods))]
+    facts += [("Queries", sum(results.about.get("n_queries") or 0 for results in every))]
+    facts += [("Rankers", sum(len(results.experiment.rankers) for results in every))]
+    facts += [("Selections", sum(len(results.of(SelectionRecord)) for results in every))]
+    return [(name, _grouped(value)) for name, value in facts]
 
 
 def _facts(results: Results) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import ceil, floor, log, log10
 from unicodedata import east_asian_width
@@ -18,8 +18,8 @@ NARROW, WIDE = frozenset("ijlftr.,:;|!'()[] -"), frozenset("mwMW@%—")
 MAX_LABEL = 24  # characters; the tooltip has the full name
 CELL = 42  # side of a heat map cell
 MIN_SCALE = 0.7  # below this the page scrolls a plot instead of shrinking it
-WIDTH = 720  # of line plots and bar charts
-LEFT, RIGHT = 64, 704  # ends of the x axis
+WIDTH, PHONE_WIDTH = 720, 330  # of line plots and bar charts
+LEFT, MARGIN = 64, 16  # of the x axis: its start, and the space after its end
 DASHES = ("", "7 4", "2 3", "9 3 2 3")
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#b07800", "#3a86b8", "#555555")
 
@@ -48,6 +48,8 @@ class Plot:
     width, height : float
     body : str
         SVG elements.
+    phone : Plot, optional
+        The same plot for small screens.
     """
 
     name: str
@@ -56,11 +58,14 @@ class Plot:
     width: float
     height: float
     body: str
+    phone: Plot | None = None
 
     @property
     def inline(self) -> str:
-        """The plot as part of a page, in the colors of the page."""
-        return self._framed("", self.body)
+        """The plot as part of a page, in the colors of the page, which shows either this or the one for phones."""
+        if self.phone is None:
+            return self._framed("", self.body)
+        return self._framed('class="wide" ', self.body) + "\n" + self.phone._framed('class="narrow" ', self.phone.body)
 
     @property
     def min_width(self) -> int:
@@ -113,27 +118,45 @@ def line_plot(
     name: str, title: str, x_label: str, y_label: str, series: Sequence[Series], level: tuple[str, float] | None = None
 ) -> Plot:
     """Draw lines over a logarithmic x axis; `level` is the name and value of a dashed horizontal line."""
-    names = [line.name for line in series] + ([level[0]] if level else [])
-    legend, top = _legend(names, len(series))
-    bottom = top + 270
-    xs = sorted({x for line in series for x, _ in line.points})
-    ys = [y for line in series for _, y in line.points] + ([level[1]] if level else [])
-    steps = _ticks(min(ys), max(ys))
-    across = Scale((log(xs[0]), log(xs[-1])), (LEFT + 16, RIGHT - 16))
-    up = Scale((steps[0], steps[-1]), (bottom, top))
-    body = [*legend, *_y_axis(steps, up, y_label), *_x_axis(xs, across, bottom, x_label)]
-    if level:
-        body.append(f'<path class="level" d="M{LEFT} {up(level[1]):.1f}H{RIGHT}"/>')
-    for number, line in enumerate(series):
-        body += _line(number, line.name, [(across(log(x)), up(y), f"{x:g}: {y:.4f}") for x, y in line.points])
-    description = f"{y_label} by {x_label} for {', '.join(names)}; the table below has the numbers."
-    return Plot(name, title, description, WIDTH, bottom + 46, "\n".join(body))
+    phone = _line_plot(f"{name}-phone", title, x_label, y_label, series, level, PHONE_WIDTH)
+    return replace(_line_plot(name, title, x_label, y_label, series, level, WIDTH), phone=phone)
 
 
 def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str) -> Plot:
     """Draw horizontal bars, each with its number; the one labeled `first` is highlighted."""
+    phone = _bar_chart(f"{name}-phone", title, bars, first, PHONE_WIDTH)
+    return replace(_bar_chart(name, title, bars, first, WIDTH), phone=phone)
+
+
+def _line_plot(
+    name: str,
+    title: str,
+    x_label: str,
+    y_label: str,
+    series: Sequence[Series],
+    level: tuple[str, float] | None,
+    width: int,
+) -> Plot:
+    names = [line.name for line in series] + ([level[0]] if level else [])
+    legend, top = _legend(names, len(series), width)
+    bottom, right = top + 270, width - MARGIN
+    xs = sorted({x for line in series for x, _ in line.points})
+    ys = [y for line in series for _, y in line.points] + ([level[1]] if level else [])
+    steps = _ticks(min(ys), max(ys))
+    across = Scale((log(xs[0]), log(xs[-1])), (LEFT + 16, right - 16))
+    up = Scale((steps[0], steps[-1]), (bottom, top))
+    body = [*legend, *_y_axis(steps, up, right, y_label), *_x_axis(xs, across, right, bottom, x_label)]
+    if level:
+        body.append(f'<path class="level" d="M{LEFT} {up(level[1]):.1f}H{right}"/>')
+    for number, line in enumerate(series):
+        body += _line(number, line.name, [(across(log(x)), up(y), f"{x:g}: {y:.4f}") for x, y in line.points])
+    description = f"{y_label} by {x_label} for {', '.join(names)}; the table below has the numbers."
+    return Plot(name, title, description, width, bottom + 46, "\n".join(body))
+
+
+def _bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str, width: int) -> Plot:
     left = 16 + max(_width(label) for label, _ in bars)
-    room = WIDTH - left - 56
+    room = width - left - 56
     highest = max(max(value for _, value in bars), 1)
     body = []
     for i, (label, value) in enumerate(bars):
@@ -146,7 +169,7 @@ def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: s
         )
         body.append(_text(left + length + 6, y + 15, f"{value:g}", "start", weight))
     description = "; ".join(f"{label}: {value:g}" for label, value in bars)
-    return Plot(name, title, description, WIDTH, 16 + len(bars) * 26, "\n".join(body))
+    return Plot(name, title, description, width, 16 + len(bars) * 26, "\n".join(body))
 
 
 def _cell(x: float, y: float, value: float, tooltip: str) -> str:
@@ -179,11 +202,11 @@ def _marker(number: int, x: float, y: float) -> str:
     return f'<g class="s{number % len(COLORS)}"><g class="mark">{shapes[number % len(shapes)]}</g></g>'
 
 
-def _legend(names: Sequence[str], n_series: int) -> tuple[list[str], float]:
+def _legend(names: Sequence[str], n_series: int, width: int) -> tuple[list[str], float]:
     """Return a legend wrapped to the plot width, and its bottom; names after the series are levels."""
     body, x, y = [], float(LEFT), 18
     for number, name in enumerate(names):
-        if x > LEFT and x + 40 + _width(name) > WIDTH:
+        if x > LEFT and x + 40 + _width(name) > width:
             x, y = float(LEFT), y + 22
         series = number < n_series
         kind = f"line s{number % len(COLORS)}" if series else "level"
@@ -194,20 +217,20 @@ def _legend(names: Sequence[str], n_series: int) -> tuple[list[str], float]:
     return body, y + 24
 
 
-def _y_axis(steps: Sequence[float], up: Scale, label: str) -> list[str]:
+def _y_axis(steps: Sequence[float], up: Scale, right: int, label: str) -> list[str]:
     digits = max(0, -floor(log10(steps[1] - steps[0]) + 1e-9))
     middle = up((steps[0] + steps[-1]) / 2)
     body = [_text(16, middle, label, "middle", f'class="soft" transform="rotate(-90 16 {middle:.1f})"')]
     for step in steps:
-        body.append(f'<path class="grid" d="M{LEFT} {up(step):.1f}H{RIGHT}"/>')
+        body.append(f'<path class="grid" d="M{LEFT} {up(step):.1f}H{right}"/>')
         body.append(_text(LEFT - 8, up(step) + 4.5, f"{step:.{digits}f}".replace("-", "−"), "end", 'class="soft"'))
     return body
 
 
-def _x_axis(xs: Sequence[float], across: Scale, bottom: float, label: str) -> list[str]:
+def _x_axis(xs: Sequence[float], across: Scale, right: int, bottom: float, label: str) -> list[str]:
     """Return the axis with a tick for each value, without labels that would overlap."""
-    body = [f'<path class="axis" d="M{LEFT} {bottom:.1f}H{RIGHT}"/>']
-    body.append(_text((LEFT + RIGHT) / 2, bottom + 38, label, "middle", 'class="soft"'))
+    body = [f'<path class="axis" d="M{LEFT} {bottom:.1f}H{right}"/>']
+    body.append(_text((LEFT + right) / 2, bottom + 38, label, "middle", 'class="soft"'))
     last = float("-inf")
     for value in xs:
         x = across(log(value))

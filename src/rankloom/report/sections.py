@@ -35,8 +35,8 @@ def _rankers(results: Results) -> Section:
     intro = f"Effectiveness of each ranker on its own, sorted by {results.main}; means over all queries."
     if not any(one.estimates for one in ranked_rankers(results)):
         intro += " There are no label-free estimates: these need the lists of all items of the collection."
-    shown = _present(tables.rankers(results), tables.estimates(results), tables.agreements(results))
-    return _section("rankers", "Rankers", intro, shown, missing="No ranker was evaluated.")
+    shown = present(tables.rankers(results), tables.estimates(results), tables.agreements(results))
+    return make_section("rankers", "Rankers", intro, shown, missing="No ranker was evaluated.")
 
 
 def _correlations(results: Results) -> Section:
@@ -58,7 +58,7 @@ def _correlations(results: Results) -> Section:
     ]
     shown = shown if plots else []
     missing = "Correlations need at least two rankers with lists for the same queries."
-    return _section("correlations", "Correlation of rankers", intro, shown, plots, missing, folded=True)
+    return make_section("correlations", "Correlation of rankers", intro, shown, plots, missing, folded=True)
 
 
 def _methods(results: Results) -> Section:
@@ -69,8 +69,8 @@ def _methods(results: Results) -> Section:
     requested = str(results.experiment.methods[0])
     if requested != first_method(results):
         intro += f" {requested}, the first method of the specification, was not run; see the notes at the end."
-    shown = [*_present(tables.overview(results)), *tables.methods(results)]
-    return _section("methods", "Methods", intro, shown, missing="No method was run.")
+    shown = [*present(tables.overview(results)), *tables.methods(results)]
+    return make_section("methods", "Methods", intro, shown, missing="No method was run.")
 
 
 def _cutoffs(results: Results) -> Section:
@@ -88,8 +88,8 @@ def _cutoffs(results: Results) -> Section:
     drawn = [one for one in series if one.points]
     title = f"{results.main} by cutoff"
     plots = [line_plot("cutoffs", title, "cutoff", results.main, drawn, level[0] if level else None)] if drawn else []
-    shown = _present(tables.cutoffs(results))
-    return _section(
+    shown = present(tables.cutoffs(results))
+    return make_section(
         "cutoffs", "Effect of the cutoff", intro, shown, plots, "The effect of the cutoff was not measured."
     )
 
@@ -103,7 +103,7 @@ def _comparators(results: Results) -> Section:
         if not n
         else "There is only one comparator."
     )
-    return _section("comparators", "Comparators", intro, _present(tables.comparators(results)), missing=missing)
+    return make_section("comparators", "Comparators", intro, present(tables.comparators(results)), missing=missing)
 
 
 def _winning(results: Results) -> Section:
@@ -114,13 +114,13 @@ def _winning(results: Results) -> Section:
         bars = [(str(row.cells[0]), float(row.cells[1] or 0)) for row in table.rows]
         plots = [bar_chart("winning", table.caption, bars, first_method(results) or "")]
     missing = "Winning numbers need at least two methods on the same selection."
-    return _section("winning", "Winning numbers", intro, _present(table), plots, missing)
+    return make_section("winning", "Winning numbers", intro, present(table), plots, missing)
 
 
 def _gains(results: Results) -> Section:
     intro = f"Gain of {first_method(results)} over each single ranker in percent; negative where the ranker is better."
     missing = "Gains need a method and the rankers it fuses."
-    return _section("gains", "Gains over the rankers", intro, _present(tables.gains(results)), missing=missing)
+    return make_section("gains", "Gains over the rankers", intro, present(tables.gains(results)), missing=missing)
 
 
 def _times(results: Results) -> Section:
@@ -130,11 +130,11 @@ def _times(results: Results) -> Section:
         intro = "Wall-clock times, measured in the different environments named below."
     if timed is None:
         intro += " Fusion graphs were not timed separately."
-    shown = _present(timed, tables.seconds(results))
-    return _section("times", "Times", intro, shown, missing="Nothing was timed.")
+    shown = present(timed, tables.seconds(results))
+    return make_section("times", "Times", intro, shown, missing="Nothing was timed.")
 
 
-def _section(
+def make_section(
     anchor: str,
     title: str,
     intro: str,
@@ -144,10 +144,12 @@ def _section(
     *,
     folded: bool = False,
 ) -> Section:
+    """Return a section, or one with the reason why there is nothing to show."""
     if not shown and not plots:
         return Section(anchor, title, "", missing=missing)
     return Section(anchor, title, intro, tuple(shown), tuple(plots or ()), folded=folded)
 
 
-def _present(*made: Table | None) -> list[Table]:
+def present(*made: Table | None) -> list[Table]:
+    """Return the tables that are not None."""
     return [table for table in made if table is not None]

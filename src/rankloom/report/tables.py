@@ -44,7 +44,7 @@ def rankers(results: Results) -> Table | None:
     columns = [Column("Ranker", "text"), *map(Column, _measures(results)), Column("Seconds", digits=SECONDS_DIGITS)]
     rows = [Row((one.ranker, *_means(results, one), one.seconds)) for one in found]
     legend = "Seconds are the ranking time; for cached lists, that of the original run."
-    return _table("rankers", f"Single rankers, sorted by {results.main}", columns, rows, legend)
+    return make_table("rankers", f"Single rankers, sorted by {results.main}", columns, rows, legend)
 
 
 def estimates(results: Results) -> Table | None:
@@ -54,7 +54,7 @@ def estimates(results: Results) -> Table | None:
     columns = [Column("Ranker", "text"), Column(results.main), *map(Column, known)]
     rows = [Row((one.ranker, mean(one.values, results.main), *map(one.estimates.get, known))) for one in found]
     legend = "Estimates use only the lists. They tell which ranker is better, not how good it is."
-    return _table("estimates", "Label-free estimates of the rankers", columns, rows, legend) if known else None
+    return make_table("estimates", "Label-free estimates of the rankers", columns, rows, legend) if known else None
 
 
 def agreements(results: Results) -> Table | None:
@@ -71,7 +71,7 @@ def agreements(results: Results) -> Table | None:
     columns = [Column("Estimate", "text"), Column("Spearman", "signed", 2), Column("Kendall", "signed", 2)]
     legend = f"Rank correlation with {results.main}: +1 for the same order, 0 for no relation, −1 for the reverse."
     caption = f"Agreement of the estimates with {results.main}, {len(found)} rankers"
-    return _table("agreement", caption, columns, rows, legend)
+    return make_table("agreement", caption, columns, rows, legend)
 
 
 def correlations(results: Results) -> list[Table]:
@@ -81,8 +81,8 @@ def correlations(results: Results) -> list[Table]:
         columns = [Column("Ranker", "text"), *(Column(name) for name in one.rankers)]
         rows = [Row((name, *map(float, row))) for name, row in zip(one.rankers, one.matrix, strict=True)]
         caption = f"Correlation of the rankers: {one.correlation}, first {one.depth} items of each list"
-        tables.append(Table(_slug("correlation", one.correlation), caption, tuple(columns), tuple(rows)))
-    return _unique_names(tables)
+        tables.append(Table(slug("correlation", one.correlation), caption, tuple(columns), tuple(rows)))
+    return unique_names(tables)
 
 
 def overview(results: Results) -> Table | None:
@@ -98,16 +98,16 @@ def overview(results: Results) -> Table | None:
         cells: list[Cell] = [label]
         for contest in found:
             one = next((c for c in contest.contenders if c.label == label), None)
-            cells += [mean(one.values, results.main), _p_and_verdict(one.outcome)[1]] if one else [None, None]
+            cells += [mean(one.values, results.main), p_and_verdict(one.outcome)[1]] if one else [None, None]
         rows.append(Row(tuple(cells), role))
     rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # missing ones go last
     caption = f"{results.main} on every selection, sorted by the first one"
-    return _table("methods", caption, columns, rows, f"{legend(results)} {caveat(results)}".rstrip())
+    return make_table("methods", caption, columns, rows, f"{legend(results)} {caveat(results)}".rstrip())
 
 
 def methods(results: Results) -> list[Table]:
     """Return a table of methods and rankers for each selection, best first, compared with the first method."""
-    return _unique_names([_methods(results, contest) for contest in contests(results)])
+    return unique_names([_methods(results, contest) for contest in contests(results)])
 
 
 def cutoffs(results: Results) -> Table | None:
@@ -117,7 +117,7 @@ def cutoffs(results: Results) -> Table | None:
     known = distinct(found, "method")
     rows = [Row((cutoff, *(value.get((cutoff, m)) for m in known))) for cutoff in sorted({one.cutoff for one in found})]
     columns = [Column("Cutoff"), *map(Column, known)]
-    return _table("cutoffs", f"{results.main} by cutoff", columns, rows, caveat(results))
+    return make_table("cutoffs", f"{results.main} by cutoff", columns, rows, caveat(results))
 
 
 def comparators(results: Results) -> Table | None:
@@ -134,7 +134,7 @@ def comparators(results: Results) -> Table | None:
         outcome = against.get(one.comparator)
         points = 100 * float((first.values[results.main] - one.values[results.main]).mean())
         points /= results.experiment.measures[0].best  # 4 for ns
-        cells = (*_effect(outcome), *_p_and_verdict(outcome))
+        cells = (*_effect(outcome), *p_and_verdict(outcome))
         rows.append(Row((one.comparator, mean(one.values, results.main), points, *cells)))
     columns = [
         Column("Comparator", "text"),
@@ -143,7 +143,7 @@ def comparators(results: Results) -> Table | None:
     ]
     columns += [*EFFECT, Column("p", "p"), Column("Test", "verdict")]
     explained = f"{legend(results, first.comparator)} p.p.: percentage points. {_effect_legend(results)}"
-    return _table("comparators", "Comparators of fusion graphs", columns, rows, explained)
+    return make_table("comparators", "Comparators of fusion graphs", columns, rows, explained)
 
 
 def winning(results: Results) -> Table | None:
@@ -164,7 +164,7 @@ def winning(results: Results) -> Table | None:
         Row((name, wins, *(part.get(name) for part in parts)), "first" if name == first else "")
         for name, wins in total.items()
     ]
-    return _table("winning", f"Winning numbers by {results.main}", columns, rows, caveat(results))
+    return make_table("winning", f"Winning numbers by {results.main}", columns, rows, caveat(results))
 
 
 def gains(results: Results) -> Table | None:
@@ -188,7 +188,7 @@ def gains(results: Results) -> Table | None:
     own = Row((str(first), mean(ours[0].values, results.main), *(None for _ in ours)), "first")
     caption = f"Gains of {first} over each ranker, in percent of the ranker's {results.main}"
     explained = f"{results.main} of {first} is its value on {ours[0].selection}. {caveat(results)}".rstrip()
-    return _table("gains", caption, columns, [own, *rows], explained)
+    return make_table("gains", caption, columns, [own, *rows], explained)
 
 
 def times(results: Results) -> Table | None:
@@ -214,7 +214,7 @@ def times(results: Results) -> Table | None:
         "Medians of the runs; IQR is the interquartile range, which holds the middle half of them. "
         "Offline: all work before the first query is answered."
     )
-    return _table("times", "Times of fusion graphs", columns, rows, legend)
+    return make_table("times", "Times of fusion graphs", columns, rows, legend)
 
 
 def seconds(results: Results) -> Table | None:
@@ -227,7 +227,7 @@ def seconds(results: Results) -> Table | None:
         Row((name, *(value.get((name, selection)) for selection in selections)), "first" if name == first else "")
         for name in distinct(found, "method")
     ]
-    return _table("seconds", "Seconds of each method for all queries", columns, rows)
+    return make_table("seconds", "Seconds of each method for all queries", columns, rows)
 
 
 def legend(results: Results, first: str | None = None) -> str:
@@ -247,16 +247,19 @@ def _methods(results: Results, contest: Contest) -> Table:
     columns.append(Column("Seconds", digits=SECONDS_DIGITS))
     rows = []
     for one in contest.contenders:
-        p, verdict = _p_and_verdict(one.outcome)
+        p, verdict = p_and_verdict(one.outcome)
         ahead = one.outcome.gain if one.outcome else None
         cells = (*_means(results, one), ahead, *_effect(one.outcome), p, one.seconds)
         rows.append(Row((one.label, verdict, *cells), one.role))
     caption = f"Selection {contest.selection}: {' + '.join(contest.rankers)}"
     explained = f"{legend(results)} {_effect_legend(results)} {results.depth_caveat}".rstrip()
-    return Table(_slug("methods", contest.selection), caption, tuple(columns), tuple(rows), explained)
+    return Table(slug("methods", contest.selection), caption, tuple(columns), tuple(rows), explained)
 
 
-def _table(name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = "") -> Table | None:
+def make_table(
+    name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = ""
+) -> Table | None:
+    """Return a table, or None if it has no rows."""
     table = Table(name, caption, tuple(columns), tuple(rows), legend)
     return table if table.rows else None
 
@@ -269,7 +272,8 @@ def _means(results: Results, one: RankerRecord | Contender) -> list[float | None
     return [mean(one.values, measure) for measure in _measures(results)]
 
 
-def _p_and_verdict(outcome: Outcome | None) -> tuple[float | None, str | None]:
+def p_and_verdict(outcome: Outcome | None) -> tuple[float | None, str | None]:
+    """Return the p value and the verdict of an outcome; None without one."""
     return (outcome.p, outcome.verdict) if outcome else (None, None)
 
 
@@ -292,18 +296,18 @@ def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:
     return median(several), third - first
 
 
-def _slug(kind: str, name: str) -> str:
+def slug(kind: str, name: str) -> str:
     """Return a file name without extension.
 
     Examples
     --------
-    >>> _slug("methods", "best(2)")
+    >>> slug("methods", "best(2)")
     'methods-best-2'
     """
     return f"{kind}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}".strip("-")
 
 
-def _unique_names(tables: list[Table]) -> list[Table]:
+def unique_names(tables: list[Table]) -> list[Table]:
     """Return the tables, with numbers appended to repeated names."""
     taken: set[str] = set()
     named = []
