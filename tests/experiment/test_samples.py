@@ -30,6 +30,13 @@ def brodatz(data, folder):
         (folder / f"D{number}.gif").symlink_to(data / "brodatz" / "images" / f"D{number}.gif")
 
 
+def mpeg7(data, folder):
+    folder.mkdir()
+    for name in ("apple", "bat", "cup"):
+        for number in range(1, 9):
+            (folder / f"{name}-{number}.png").symlink_to(data / "mpeg7" / "images" / f"{name}-{number}.png")
+
+
 def ohsumed(data, folder):
     folder.mkdir()
     name = "ohsumed_single_label_18302.jsonl"
@@ -42,12 +49,12 @@ def ohsumed(data, folder):
                 out.write(line)
 
 
-SAMPLES = {"soccer": soccer, "brodatz": brodatz, "ohsumed": ohsumed}
+SAMPLES = {"soccer": soccer, "brodatz": brodatz, "mpeg7": mpeg7, "ohsumed": ohsumed}
 
 
 @pytest.fixture(scope="module")
 def results(shared, tmp_path_factory):
-    """Return the results of all three, and their folder."""
+    """Return the results of all, and their folder."""
     top = tmp_path_factory.mktemp("samples")
     found = {}
     for name, sample in SAMPLES.items():
@@ -61,7 +68,9 @@ def results(shared, tmp_path_factory):
     return found, top / "results"
 
 
-@pytest.mark.parametrize(("name", "items", "rankers"), [("soccer", 24, 3), ("brodatz", 48, 3), ("ohsumed", 60, 7)])
+@pytest.mark.parametrize(
+    ("name", "items", "rankers"), [("soccer", 24, 3), ("brodatz", 48, 3), ("mpeg7", 24, 6), ("ohsumed", 60, 7)]
+)
 def test_every_ranker_and_every_method_runs(results, name, items, rankers):
     found = results[0][name]
     assert found.about["n_items"] == items
@@ -82,8 +91,8 @@ def test_reproduction_page_is_made_from_results(results):
     script = runpy.run_path(str(EXPERIMENTS / "reproduction.py"))
     made = [script["Reproduction"](name, results[0][name]) for name in SAMPLES]
     page = script["page"](made)
-    for title in ("Checks", "Soccer", "Brodatz", "Ohsumed", "Winning numbers", "Times of fusion graphs"):
+    for title in ("Checks", "Soccer", "Brodatz", "MPEG-7", "Ohsumed", "Winning numbers", "Times of fusion graphs"):
         assert f"## {title}" in page
     checks = list(itertools.chain.from_iterable(one.checks() for one in made))
-    assert len([check for check, _, _ in checks if "within 0.05" in check]) >= 13  # 3 + 3 + 7 rankers
+    assert len([check for check, _, _ in checks if "within 0.05" in check]) >= 19  # 3 + 3 + 6 + 7 rankers
     assert "| BIC | `bic` |" in page
