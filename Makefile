@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize graph golden) \
   $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context udlf) tests/aggregate/weft \
-  $(patsubst %,tests/rankers/test_%.py,bag_of_words word_graph word_movers)
+  $(patsubst %,tests/rankers/test_%.py,alignments bag_of_words contour word_graph word_movers)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test plain fuzz check format lint types imports bench effectiveness docs clean

@@ -4,6 +4,7 @@ Run the experiments first:
 
     rankloom experiment experiments/soccer.toml -o results/soccer
     rankloom experiment experiments/brodatz.toml -o results/brodatz
+    rankloom experiment experiments/mpeg7.toml -o results/mpeg7
     rankloom experiment experiments/ohsumed.toml -o results/ohsumed
     rankloom experiment experiments/ukbench.toml -o results/ukbench
     python experiments/reproduction.py results
@@ -23,7 +24,7 @@ from rankloom.report.findings import mean, outcomes
 
 ROOT = Path(__file__).parents[1]
 PAPER = tomllib.loads((ROOT / "src" / "rankloom" / "report" / "dourado2019.toml").read_text("utf-8"))
-COLLECTIONS = ("soccer", "brodatz", "ohsumed", "ukbench")
+COLLECTIONS = ("soccer", "brodatz", "mpeg7", "ohsumed", "ukbench")
 #: Our names of the methods -> the paper's.
 NAMES = {name.lower().removesuffix("count"): name for name in PAPER["fused"]["soccer"]["methods"]}
 CLASSIC = [name for name in NAMES if name.startswith("comb")]

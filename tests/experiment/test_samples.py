@@ -30,6 +30,13 @@ def brodatz(data, folder):
         (folder / f"D{number}.gif").symlink_to(data / "brodatz" / "images" / f"D{number}.gif")
 
 
+def mpeg7(data, folder):
+    folder.mkdir()
+    for name in ("apple", "bat", "cup"):
+        for number in range(1, 9):
+            (folder / f"{name}-{number}.png").symlink_to(data / "mpeg7" / "images" / f"{name}-{number}.png")
+
+
 def ohsumed(data, folder):
     folder.mkdir()
     name = "ohsumed_single_label_18302.jsonl"
@@ -49,7 +56,7 @@ def ukbench(data, folder):
         (folder / name).symlink_to(data / "ukbench-1000" / "images" / name)
 
 
-SAMPLES = {"soccer": soccer, "brodatz": brodatz, "ohsumed": ohsumed, "ukbench": ukbench}
+SAMPLES = {"soccer": soccer, "brodatz": brodatz, "mpeg7": mpeg7, "ohsumed": ohsumed, "ukbench": ukbench}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +76,8 @@ def results(shared, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("name", "items", "rankers"), [("soccer", 24, 3), ("brodatz", 48, 3), ("ohsumed", 60, 7), ("ukbench", 24, 7)]
+    ("name", "items", "rankers"),
+    [("soccer", 24, 3), ("brodatz", 48, 3), ("mpeg7", 24, 6), ("ohsumed", 60, 7), ("ukbench", 24, 7)],
 )
 def test_every_ranker_and_every_method_runs(results, name, items, rankers):
     found = results[0][name]
@@ -92,10 +100,20 @@ def test_reproduction_page_is_made_from_results(results):
     script = runpy.run_path(str(EXPERIMENTS / "reproduction.py"))
     made = [script["Reproduction"](name, results[0][name]) for name in SAMPLES]
     page = script["page"](made)
-    for title in ("Checks", "Soccer", "Brodatz", "Ohsumed", "UKBench", "Winning numbers", "Times of fusion graphs"):
+    titles = (
+        "Checks",
+        "Soccer",
+        "Brodatz",
+        "MPEG-7",
+        "Ohsumed",
+        "UKBench",
+        "Winning numbers",
+        "Times of fusion graphs",
+    )
+    for title in titles:
         assert f"## {title}" in page
     checks = list(itertools.chain.from_iterable(one.checks() for one in made))
-    assert len([check for check, _, _ in checks if "within 0.05" in check]) >= 13  # 3 + 3 + 7 rankers
+    assert len([check for check, _, _ in checks if "within 0.05" in check]) >= 19  # 3 + 3 + 6 + 7 rankers
     assert "| BIC | `bic` |" in page
     assert "A part is easier" in " ".join(page.split())
     assert "| Xie 2015 | as published | 3.89 | - |" in page

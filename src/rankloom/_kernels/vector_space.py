@@ -44,7 +44,8 @@ class Metric(NamedTuple):
     """
 
     exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> their costs
-    distance: Distance | None = None  # of all pairs, exact, in place of a product
+    distance: Distance | None = None  # of all pairs, exact, in place of a product; takes vectors as they are stored
+    within: Callable[[Any], Singles] | None = None  # distances of all pairs of a matrix, each computed once
     factor: float = -1.0
     squared: bool = False  # costs are distances, approximate costs their squares less that of the query
     unit: bool = False  # vectors are scaled to length 1, and costs rounded to COSINE_DECIMALS
@@ -229,7 +230,10 @@ class VectorSpace:
         return self._by_double(queries, among)
 
     def _by_distance(self, distance: Distance, queries: "VectorSpace", among: Numbers | None) -> "_Search":
-        left, right = queries.prepared(), self.prepared(among)
+        if queries is self and among is None and self.metric.within is not None:
+            table = self.metric.within(self.vectors)
+            return _Search(lambda start, stop, out: np.copyto(out, table[start:stop]))
+        left, right = queries.vectors, self.vectors[_all(among)]
         return _Search(lambda start, stop, out: np.copyto(out, distance(left[start:stop], right)))
 
     def _by_double(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":

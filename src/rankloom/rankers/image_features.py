@@ -209,17 +209,15 @@ def _first_indices(digests: Sequence[str]) -> dict[str, int]:
 def describe_images(
     items: Sequence[Any], describe: Describe, *, stage: str, threads: int | None, progress: Progress | None
 ) -> list[Vector | str]:
-    """Return the vector of each image, or the reason why it cannot be read."""
+    """Return the vector of each image, or the reason why it cannot be read or described."""
     results: list[Vector | str] = [""] * len(items)
 
     def work(start: int, stop: int) -> None:
         for number in range(start, stop):
             try:
-                image = pixels(items[number])
+                results[number] = np.asarray(describe(pixels(items[number])))
             except ImageError as error:
                 results[number] = str(error)
-            else:
-                results[number] = np.asarray(describe(image))
 
     run_blocks(work, len(items), stage=stage, block=BLOCK, threads=threads, progress=progress)
     return results

@@ -18,7 +18,7 @@ from rankloom.io.text_file import FilePath
 from rankloom.rankers.precomputed import read_rows
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Kind, Ranks
-from rankloom.threads import Progress
+from rankloom.threads import Progress, running
 
 #: Implementation of the search: a name in `ENGINES`.
 Engine = Literal["numpy", "faiss", "hnsw"]
@@ -152,7 +152,8 @@ class FittedVectors:
             if progress:
                 progress("comparing vectors", done, len(queries))
 
-        items, cost = neighbors(queries, whole_number("depth", depth), report=report, **options)
+        with running(progress=progress):  # alignments, which are slow, report their own
+            items, cost = neighbors(queries, whole_number("depth", depth), report=report, **options)
         if not np.isfinite(cost).all():
             row = int((~np.isfinite(cost)).any(axis=1).argmax())
             raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
