@@ -7,6 +7,7 @@ Scores are compared item by item; ranx breaks ties differently. Where it differs
 - Borda is Aslam and Montague's: our points "pool". The paper's points are by the length of each list.
 - Condorcet is Condorcet-fuse with Python's sort on the order of a set; the first item compared wins a draw, and
   absent items come last. The order is the same as ours only if majorities are strict and transitive.
+- SegFuse of ranx reads the sizes of the article's segments as their ends: our segments "ends".
 """
 
 import warnings
@@ -44,9 +45,9 @@ def drawn(random, n_items, depth):
     return random.permutation(n_items)[:depth], random.permutation(64)[:depth] / 4
 
 
-def of_ranx(ranx, ranks, method, norm=None):
+def of_ranx(ranx, ranks, method, norm=None, params=None):
     runs = [ranx.Run(r.to_dict()) for r in ranks]
-    fused = ranx.fuse(runs, norm=norm, method=method)
+    fused = ranx.fuse(runs, norm=norm, method=method, params=params)
     return {q: dict(fused[q]) for q in runs[0].keys()}  # noqa: SIM118 - a Run is not a dict
 
 
@@ -81,6 +82,36 @@ def test_other_normalizations_with_combsum(ranx, ours, theirs):
 
 def test_rrf(ranx):
     assert_same_scores(rl.fuse(lists(), "rrf", 40).to_dict(), of_ranx(ranx, lists(), "rrf"))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "params"),
+    [
+        ("isr", "isr", {}),
+        ("log_isr", "log_isr", {}),
+        ("logn_isr", "logn_isr", {}),
+        ("logn_isr(sigma=0.7)", "logn_isr", {"sigma": 0.7}),
+        ("rbc(persistence=0.8)", "rbc", {"phi": 0.8}),
+    ],
+)
+def test_methods_that_use_positions(ranx, ours, theirs, params):
+    assert_same_scores(rl.fuse(lists(), ours, 40).to_dict(), of_ranx(ranx, lists(), theirs, params=params))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "params"),
+    [
+        ("gmnz(gamma=0.3)", "gmnz", {"gamma": 0.3}),
+        ("mixed(weights=[0.5, 0.2, 0.3])", "mixed", {"weights": [0.5, 0.2, 0.3]}),
+        ("wmnz(weights=[0.5, 0.2, 0.3])", "wmnz", {"weights": [0.5, 0.2, 0.3]}),
+        ("wsum(weights=[0.5, 0.2, 0.3])", "wsum", {"weights": [0.5, 0.2, 0.3]}),
+        ("combsum(weights=[0.5, 0.2, 0.3])", "wsum", {"weights": [0.5, 0.2, 0.3]}),
+        ("borda(points=pool, weights=[0.5, 0.2, 0.3])", "w_bordafuse", {"weights": [0.5, 0.2, 0.3]}),
+    ],
+)
+def test_methods_that_weigh(ranx, ours, theirs, params):
+    theirs = of_ranx(ranx, lists(), theirs, "min-max", params)
+    assert_same_scores(rl.fuse(lists(), ours, 40).to_dict(), theirs)
 
 
 def test_borda_with_points_of_the_pool(ranx):

@@ -6,8 +6,9 @@ from rankloom.aggregate.contract import check_method
 from rankloom.aggregate.corgraph import corgraph
 from rankloom.aggregate.index_methods import fg
 from rankloom.aggregate.kemeny import kemeny, kemeny_cost
+from rankloom.aggregate.markov import mc4
 from rankloom.aggregate.methods import METHODS, Method, fuse, register_method
-from rankloom.aggregate.order import borda, mra, rrf
+from rankloom.aggregate.order import borda, isr, log_isr, logn_isr, mra, rbc, rrf
 from rankloom.aggregate.pairwise import condorcet
 from rankloom.aggregate.query_graph import queryrankfusion
 from rankloom.aggregate.reciprocal import helloneighbor
@@ -15,6 +16,7 @@ from rankloom.aggregate.recknngraph import recknngraphccs
 from rankloom.aggregate.rkgraph import rkgraph
 from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
 from rankloom.aggregate.weft import WeftIndex
+from rankloom.aggregate.weighted import dbsf, gmnz, mixed, wmnz, wsum
 
 __all__ = [
     "METHODS",
@@ -31,18 +33,28 @@ __all__ = [
     "condorcet",
     "corgraph",
     "crossdiffusion",
+    "dbsf",
     "fg",
     "fuse",
+    "gmnz",
     "helloneighbor",
+    "isr",
     "kemeny",
     "kemeny_cost",
+    "log_isr",
+    "logn_isr",
+    "mc4",
+    "mixed",
     "mra",
     "qalf",
     "queryrankfusion",
+    "rbc",
     "recknngraphccs",
     "register_method",
     "rkgraph",
     "rlsim",
     "rrf",
     "sca",
+    "wmnz",
+    "wsum",
 ]
