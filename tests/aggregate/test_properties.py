@@ -29,7 +29,7 @@ VARIANTS = [
 ALL = [*((name, {}) for name in PER_QUERY), *VARIANTS]
 
 
-@pytest.mark.parametrize("name", rl.METHODS)
+@pytest.mark.parametrize("name", [*rl.METHODS, *rl.SUPERVISED])
 def test_every_method_keeps_the_contract(name):
     check_method(name)
 

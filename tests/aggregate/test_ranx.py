@@ -130,3 +130,60 @@ def test_condorcet_where_majorities_are_strict_and_transitive(ranx, variant):
     ours = rl.fuse(ranks, "condorcet", variant=variant).to_dict()
     for q in transitive:
         assert list(ours[q]) == sorted(theirs[q], key=lambda item: -theirs[q][item])
+
+
+def judged(ranks, seed=1):
+    """Return judgments of half of the items of each query, one in two relevant, and of one that is not listed."""
+    random = np.random.default_rng(seed)
+    return {
+        query: {f"d{i}": int(random.integers(0, 2)) for i in random.permutation(12)[:6]} | {"unlisted": 1}
+        for query in ranks[0].to_dict()
+    }
+
+
+def deep_lists(seed=0):
+    """Return lists of different lengths, some longer than the first intervals and segments."""
+    random = np.random.default_rng(seed)
+    rows = [{f"q{q}": drawn(random, 60, int(random.integers(12, 60))) for q in range(9)} for _ in range(3)]
+    return [
+        rl.Ranks.from_dict({q: {f"d{i}": float(s) for i, s in zip(*row, strict=True)} for q, row in lists.items()})
+        for lists in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "trained"),
+    [
+        ("probfuse(segments=4)", "probfuse", {"min_n_segments": 4, "max_n_segments": 4}),
+        ("probfuse(segments=7)", "probfuse", {"min_n_segments": 7, "max_n_segments": 7}),
+        ("segfuse(segments=ends)", "segfuse", {}),
+        ("slidefuse(window=2)", "slidefuse", {"min_w": 2, "max_w": 2}),
+        ("bayesfuse", "bayesfuse", {}),
+        ("mapfuse", "mapfuse", {}),
+        ("posfuse", "posfuse", {}),
+    ],
+)
+@pytest.mark.parametrize("make", [lists, deep_lists])
+def test_supervised_methods(ranx, make, ours, theirs, trained):
+    """Trained on some lists, used on others."""
+    train, test = make(seed=5), make(seed=6)
+    qrels = judged(train)
+    runs = [ranx.Run(r.to_dict()) for r in train]
+    shown = {} if not trained else {"show_progress": False}
+    params = ranx.optimize_fusion(ranx.Qrels(qrels), runs, "min-max", theirs, "map", **trained, **shown)
+    fused = rl.fuse(test, rl.train(train, qrels, ours), 200)
+    assert_same_scores(fused.to_dict(), of_ranx(ranx, test, theirs, "min-max", params))
+
+
+def test_tuned_weights_are_as_good(ranx):
+    """ranx compares sums of floats with 1, and so leaves some weights of its grid out; ours is at least as good."""
+    train = lists(n_queries=20)
+    qrels = judged(train)
+    runs = [ranx.Run(r.to_dict()) for r in train]
+    _, report = ranx.optimize_fusion(
+        ranx.Qrels(qrels), runs, "min-max", "wsum", "ndcg@5", True, rounding_digits=6, show_progress=False
+    )
+    ours = rl.optimize(train, qrels, "wsum", "ndcg@5")
+    assert len(ours.trials) == 66
+    assert len(report.results) < 66
+    assert ours.score >= max(report.results) - 1e-9

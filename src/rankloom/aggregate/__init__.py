@@ -7,7 +7,7 @@ from rankloom.aggregate.corgraph import corgraph
 from rankloom.aggregate.index_methods import fg
 from rankloom.aggregate.kemeny import kemeny, kemeny_cost
 from rankloom.aggregate.markov import mc4
-from rankloom.aggregate.methods import METHODS, Method, fuse, register_method
+from rankloom.aggregate.methods import METHODS, SUPERVISED, Method, Supervised, fuse, register_method
 from rankloom.aggregate.order import borda, isr, log_isr, logn_isr, mra, rbc, rrf
 from rankloom.aggregate.pairwise import condorcet
 from rankloom.aggregate.query_graph import queryrankfusion
@@ -15,12 +15,26 @@ from rankloom.aggregate.reciprocal import helloneighbor
 from rankloom.aggregate.recknngraph import recknngraphccs
 from rankloom.aggregate.rkgraph import rkgraph
 from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
+from rankloom.aggregate.supervised import BayesFuse, MapFuse, PosFuse, ProbFuse, SegFuse, SlideFuse
+from rankloom.aggregate.training import Trained, train
+from rankloom.aggregate.tuning import CrossValidation, Tuned, cross_validate, optimize
 from rankloom.aggregate.weft import WeftIndex
 from rankloom.aggregate.weighted import dbsf, gmnz, mixed, wmnz, wsum
 
 __all__ = [
     "METHODS",
+    "SUPERVISED",
+    "BayesFuse",
+    "CrossValidation",
+    "MapFuse",
     "Method",
+    "PosFuse",
+    "ProbFuse",
+    "SegFuse",
+    "SlideFuse",
+    "Supervised",
+    "Trained",
+    "Tuned",
     "WeftIndex",
     "borda",
     "check_method",
@@ -32,6 +46,7 @@ __all__ = [
     "combsum",
     "condorcet",
     "corgraph",
+    "cross_validate",
     "crossdiffusion",
     "dbsf",
     "fg",
@@ -46,6 +61,7 @@ __all__ = [
     "mc4",
     "mixed",
     "mra",
+    "optimize",
     "qalf",
     "queryrankfusion",
     "rbc",
@@ -55,6 +71,7 @@ __all__ = [
     "rlsim",
     "rrf",
     "sca",
+    "train",
     "wmnz",
     "wsum",
 ]

@@ -63,7 +63,7 @@ def judged_by_labels(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | 
 
 def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
     """Yield blocks of judged queries, in the order of the qrels; those missing from the ranks have empty lists."""
-    qrels = _as_mapping(qrels)
+    qrels = as_mapping(qrels)
     rows = {ranks.query_id(row): row for row in range(ranks.n_queries)}
     if not any(query in rows for query in qrels):
         raise InputError(
@@ -76,7 +76,7 @@ def judged_by_qrels(ranks: Ranks, qrels: Qrels) -> Iterator[Judged]:
         yield _judged(ranks, rows, {query: qrels[query] for query in queries[start : start + block]})
 
 
-def _as_mapping(qrels: Qrels) -> Mapping[str, Mapping[str, int]]:
+def as_mapping(qrels: Qrels) -> Mapping[str, Mapping[str, int]]:
     """Return judgments given as a mapping, a file or a data frame as a mapping."""
     from rankloom.io.frames import is_frame, qrels_from_frame
     from rankloom.io.trec import read_qrels
