@@ -119,6 +119,18 @@ def test_borda_with_points_of_the_pool(ranx):
     assert_same_scores(ours, of_ranx(ranx, lists(), "bordafuse"))
 
 
+def test_weighted_condorcet_where_majorities_are_strict_and_transitive(ranx):
+    """Weights that never draw; items in all lists."""
+    ranks, weights = lists(n_queries=40, depth=5, n_items=5), [0.5, 0.3, 0.4]
+    wins = rl.fuse(ranks, "condorcet", weights=weights).to_dict()
+    transitive = [q for q, row in wins.items() if len(set(row.values())) == 5]
+    assert len(transitive) > 20
+    theirs = of_ranx(ranx, ranks, "w_condorcet", params={"weights": weights})
+    ours = rl.fuse(ranks, "condorcet(variant=fuse, absent=last)", weights=weights).to_dict()
+    for q in transitive:
+        assert list(ours[q]) == sorted(theirs[q], key=lambda item: -theirs[q][item])
+
+
 @pytest.mark.parametrize("variant", ["wins", "copeland", "fuse"])
 def test_condorcet_where_majorities_are_strict_and_transitive(ranx, variant):
     """Three rankers that list the same items: no draws. Different numbers of wins: transitive."""
