@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rankloom.aggregate.methods import METHODS, SUPERVISED, Supervised
 from rankloom.aggregate.pool import fuse_pools
-from rankloom.align import Missing, RankerLists, align, split_names
+from rankloom.align import AlignedRanks, Missing, RankerLists, align, split_names
 from rankloom.errors import InputError
 from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_qrels
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import Call
-
-Judgments = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +95,7 @@ def train(
     >>> fuse(new, method=trained).to_dict()
     {'q3': {'y': 1.5, 'x': 0.5}}
     """
-    call = supervised_call(method, **options)
-    names, lists = split_names(ranks)
-    return learned_from(*judged_part(align(lists, missing=missing or "error"), qrels), call, names)
+    return judged_queries(ranks, qrels, missing).train(supervised_call(method, **options))
 
 
 def supervised_call(method: str | Call, **options: Any) -> Call:
@@ -110,23 +107,62 @@ def supervised_call(method: str | Call, **options: Any) -> Call:
     return Call.of(call.name, given)
 
 
-def judged_part(ranks: Sequence[Ranks], qrels: Qrels) -> tuple[list[Ranks], Judgments]:
-    """Return the rows of aligned ranks that are judged, and their judgments in the same order."""
-    known = as_mapping(qrels)
-    rows = [row for row in range(ranks[0].n_queries) if ranks[0].query_id(row) in known]
+@dataclass(frozen=True)
+class JudgedQueries:
+    """The lists of judged queries by several rankers, to learn from.
+
+    Attributes
+    ----------
+    ranks : AlignedRanks
+        With ids of the queries.
+    qrels : {query: {item: grade}}
+        Of these queries, in the order of the rows.
+    rankers : tuple of str
+        The names of the rankers; empty if they have none.
+    """
+
+    ranks: AlignedRanks
+    qrels: Mapping[str, Mapping[str, int]]
+    rankers: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.qrels)
+
+    @cached_property
+    def judged(self) -> list[Judged]:
+        """The judged lists of each ranker."""
+        return [_joined(list(judged_by_qrels(r, self.qrels))) for r in self.ranks]
+
+    def part(self, rows: Sequence[int]) -> JudgedQueries:
+        """Return some of the queries."""
+        queries = [self.ranks[0].query_id(row) for row in rows]
+        cut = AlignedRanks(r.rows(rows) for r in self.ranks)
+        return JudgedQueries(cut, {query: self.qrels[query] for query in queries}, self.rankers)
+
+    def train(self, call: Call) -> Trained:
+        """Return a supervised method trained on these queries."""
+        method: Supervised = SUPERVISED.make(call)
+        lists = zip(self.judged, self.ranks, strict=True)
+        return Trained(str(call), method, tuple(method.learn(one, r.lengths()) for one, r in lists), self.rankers)
+
+
+def judged_queries(ranks: RankerLists, qrels: Qrels, missing: Missing | None) -> JudgedQueries:
+    """Return the queries that are judged and have lists.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    names, lists = split_names(ranks)
+    aligned, known = align(lists, missing=missing or "error"), as_mapping(qrels)
+    ids = Ids(map(aligned[0].query_id, range(aligned[0].n_queries)))
+    rows = [row for row, query in enumerate(ids) if query in known]
     if not rows:
         raise InputError("The qrels judge none of the queries; give the ranks matching query_ids.")
-    ids = Ids(map(ranks[0].query_id, rows))
-    return [r.rows(rows).replaced(query_ids=ids) for r in ranks], {query: known[query] for query in ids}
+    whole = AlignedRanks(r.replaced(query_ids=ids, kind=None) for r in aligned)
+    return JudgedQueries(whole, known, names).part(rows)
 
 
-def learned_from(ranks: Sequence[Ranks], qrels: Judgments, call: Call, names: tuple[str, ...]) -> Trained:
-    """Return a method trained on aligned ranks whose rows are all judged, in the order of the judgments."""
-    method: Supervised = SUPERVISED.make(call)
-    learned = tuple(method.learn(_judged(r, qrels), r.lengths()) for r in ranks)
-    return Trained(str(call), method, learned, names)
-
-
-def _judged(ranks: Ranks, qrels: Judgments) -> Judged:
-    blocks = list(judged_by_qrels(ranks, qrels))
-    return Judged(np.concatenate([b.gains for b in blocks]), np.concatenate([b.n_relevant for b in blocks]))
+def _joined(blocks: list[Judged]) -> Judged:
+    return Judged(np.concatenate([one.gains for one in blocks]), np.concatenate([one.n_relevant for one in blocks]))

@@ -51,7 +51,7 @@ def test_each_fold_is_tuned_on_the_others(data, monkeypatch):
     ranks, qrels = data
     seen = []
     original = cross_validation.tune
-    monkeypatch.setattr(cross_validation, "tune", lambda r, q, *rest: seen.append(set(q)) or original(r, q, *rest))
+    monkeypatch.setattr(cross_validation, "tune", lambda q, *rest: seen.append(set(q.qrels)) or original(q, *rest))
     found = rl.cross_validate(ranks, qrels, "rrf", search="grid", space={"constant": [1, 60]}, folds=4)
     assert len(seen) == 4
     for fold, queries in enumerate(seen):

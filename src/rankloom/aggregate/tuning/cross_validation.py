@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import Fuser
-from rankloom.aggregate.training import Judgments, judged_part
+from rankloom.aggregate.training import JudgedQueries, judged_queries
 from rankloom.aggregate.tuning.optimize import Plan, Search, checked_call, parsed_measure, ready, tune
 from rankloom.aggregate.tuning.space import Values
-from rankloom.align import Missing, RankerLists, align, split_names
+from rankloom.align import Missing, RankerLists
 from rankloom.errors import InputError, whole_number
 from rankloom.evaluation.measures import Measure, evaluate
 from rankloom.evaluation.truth import Floats, Qrels
@@ -108,29 +108,26 @@ def cross_validate(
     """
     plan = None if search is None else Plan(search, space, step, trials, seed)
     call, wanted = checked_call(method), parsed_measure(measure)
-    names, lists = split_names(ranks)
-    judged, truth = judged_part(align(lists, missing=missing or "error"), qrels)
-    split = _split(len(truth), folds, seed)
+    queries = judged_queries(ranks, qrels, missing)
+    split = _split(len(queries), folds, seed)
     depth = max(whole_number("k", k), wanted.reach or 1)
     fused, spellings = [], []
     for fold in range(folds):
-        learner, spelling = _learned(*_part(judged, truth, split != fold), call, wanted, names, plan)
-        fused.append(learner(_part(judged, truth, split == fold)[0], depth, None, None))
+        fuser, spelling = _learned(_part(queries, split != fold), call, wanted, plan)
+        fused.append(fuser(_part(queries, split == fold).ranks, depth, None, None))
         spellings.append(spelling)
         if progress:
             progress("cross-validate", fold + 1, folds)
-    whole = _joined(fused, split, judged[0])
-    scores = evaluate(whole, qrels=truth, measures=wanted, per_query=True)[str(wanted)]
+    whole = _joined(fused, split, queries.ranks[0])
+    scores = evaluate(whole, qrels=queries.qrels, measures=wanted, per_query=True)[str(wanted)]
     return CrossValidation(whole, scores, split, tuple(spellings), str(wanted))
 
 
-def _learned(
-    ranks: list[Ranks], qrels: Judgments, call: Call, measure: Measure, names: tuple[str, ...], plan: Plan | None
-) -> tuple[Fuser, str]:
+def _learned(queries: JudgedQueries, call: Call, measure: Measure, plan: Plan | None) -> tuple[Fuser, str]:
     """Return the method trained or tuned on these queries, and how it is spelled."""
     if plan is None:
-        return ready(ranks, qrels, call, names), str(call)
-    tuned = tune(ranks, qrels, call, measure, names, plan)
+        return ready(queries, call), str(call)
+    tuned = tune(queries, call, measure, plan)
     return tuned.method, tuned.spelling
 
 
@@ -144,10 +141,8 @@ def _split(n_queries: int, folds: int, seed: int) -> NDArray[np.int64]:
     return split
 
 
-def _part(ranks: Sequence[Ranks], qrels: Judgments, which: NDArray[np.bool_]) -> tuple[list[Ranks], Judgments]:
-    rows = np.flatnonzero(which)
-    queries = [ranks[0].query_id(row) for row in rows.tolist()]
-    return [r.rows(rows) for r in ranks], {query: qrels[query] for query in queries}
+def _part(queries: JudgedQueries, which: NDArray[np.bool_]) -> JudgedQueries:
+    return queries.part(np.flatnonzero(which).tolist())
 
 
 def _joined(fused: Sequence[Ranks], split: NDArray[np.int64], like: Ranks) -> Ranks:

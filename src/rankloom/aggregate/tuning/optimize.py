@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Literal, get_args
 
 from rankloom.aggregate.methods import METHODS, SUPERVISED, Fuser, Fusion
-from rankloom.aggregate.training import Judgments, judged_part, learned_from
+from rankloom.aggregate.training import JudgedQueries, judged_queries
 from rankloom.aggregate.tuning.bayes import bayes
 from rankloom.aggregate.tuning.space import Space, Values, make_space
-from rankloom.align import Missing, RankerLists, align, split_names
+from rankloom.align import Missing, RankerLists
 from rankloom.errors import InputError, check_choice, check_whole, whole_number
 from rankloom.evaluation.measures import Measure, evaluate
 from rankloom.evaluation.truth import Qrels
-from rankloom.ranks import Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress
 
@@ -104,6 +103,7 @@ def optimize(
 
     Examples
     --------
+    >>> from rankloom import Ranks
     >>> good = Ranks.from_dict({"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 2.0, "d": 1.0}})
     >>> bad = Ranks.from_dict({"q1": {"b": 2.0, "a": 1.0}, "q2": {"d": 2.0, "c": 1.0}})
     >>> best = optimize([bad, good], {"q1": {"a": 1}, "q2": {"c": 1}}, "combsum", "mrr", step=0.25)
@@ -111,9 +111,7 @@ def optimize(
     Tuned(combsum(weights=[0.0, 1.0]), mrr=1.0000, 5 trials)
     """
     plan, call, wanted = Plan(search, space, step, trials, seed), checked_call(method), parsed_measure(measure)
-    names, lists = split_names(ranks)
-    judged, truth = judged_part(align(lists, missing=missing or "error"), qrels)
-    return tune(judged, truth, call, wanted, names, plan, progress)
+    return tune(judged_queries(ranks, qrels, missing), call, wanted, plan, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,32 +150,23 @@ class Plan:
         return len(space)
 
 
-def tune(
-    ranks: Sequence[Ranks],
-    qrels: Judgments,
-    call: Call,
-    measure: Measure,
-    names: tuple[str, ...],
-    plan: Plan,
-    progress: Progress | None = None,
-) -> Tuned:
-    """Search on aligned ranks whose rows are all judged."""
+def tune(queries: JudgedQueries, call: Call, measure: Measure, plan: Plan, progress: Progress | None = None) -> Tuned:
+    """Search on these queries, as planned."""
     factory: Any = SUPERVISED[call.name] if call.name in SUPERVISED else METHODS[call.name]
-    space = make_space(call.name, list(signature(factory).parameters), plan.space, len(ranks), plan.step)
+    space = make_space(call.name, list(signature(factory).parameters), plan.space, len(queries.ranks), plan.step)
     count = plan.count(space)
     trials: dict[str, float] = {}
 
     def score(point: dict[str, Any]) -> float:
         candidate = Call.of(call.name, {**dict(call.options), **point})
-        trials[str(candidate)] = mean(ready(ranks, qrels, candidate, names), ranks, qrels, measure)
+        trials[str(candidate)] = mean(ready(queries, candidate), queries, measure)
         return trials[str(candidate)]
 
     for done, _ in enumerate(plan.points(space, score), 1):
         if progress:
             progress("optimize", done, count)
     best = max(trials, key=lambda spelling: trials[spelling])
-    method = ready(ranks, qrels, Call.parse(best), names)
-    return Tuned(method, best, trials[best], str(measure), tuple(trials.items()))
+    return Tuned(ready(queries, Call.parse(best)), best, trials[best], str(measure), tuple(trials.items()))
 
 
 def checked_call(method: str | Call) -> Call:
@@ -195,18 +184,18 @@ def checked_call(method: str | Call) -> Call:
     return call
 
 
-def ready(ranks: Sequence[Ranks], qrels: Judgments, call: Call, names: tuple[str, ...]) -> Fuser:
-    """Return the method, trained on these lists if it is supervised."""
+def ready(queries: JudgedQueries, call: Call) -> Fuser:
+    """Return the method, trained on these queries if it is supervised."""
     if call.name in SUPERVISED:
-        return learned_from(ranks, qrels, call, names)
+        return queries.train(call)
     fusion: Fusion = METHODS.make(call)
-    return replace(fusion, rankers=names)
+    return replace(fusion, rankers=queries.rankers)
 
 
-def mean(method: Fuser, ranks: Sequence[Ranks], qrels: Judgments, measure: Measure) -> float:
-    """Return the mean of a measure over the judged queries."""
-    k = measure.reach or max(1, sum(r.depth for r in ranks))
-    return evaluate(method(ranks, k, None, None), qrels=qrels, measures=measure)[str(measure)]
+def mean(method: Fuser, queries: JudgedQueries, measure: Measure) -> float:
+    """Return the mean of a measure over the queries."""
+    k = measure.reach or max(1, sum(r.depth for r in queries.ranks))
+    return evaluate(method(queries.ranks, k, None, None), qrels=queries.qrels, measures=measure)[str(measure)]
 
 
 def parsed_measure(measure: str | Measure) -> Measure:
