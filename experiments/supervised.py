@@ -3,8 +3,9 @@
     RANKLOOM_DATA=data python experiments/supervised.py results/supervised
 
 writes experiments/effectiveness-supervised.md and the same section of docs/effectiveness.md. Names of collections after
-the folder measure only these and print the section; ``--sample N`` takes the first N queries of each. Half an hour
-for all. The train queries of SciFact need the extra ``sentences``.
+the folder measure only these and print the section; ``--sample N`` takes the first N queries of each. An interrupted
+run resumes: measured collections are kept in the folder. Half an hour for all; the train queries of SciFact need the
+extra ``sentences``.
 """
 
 import argparse
@@ -33,7 +34,7 @@ TEXTS = ("med", "cisi", "cacm", "scifact", "npl", "cranfield", "cosqa")
 RUNS = ("trec-dl-2019", "mq2008")
 TITLES = {"med": "MED", "cisi": "CISI", "cacm": "CACM", "scifact": "SciFact", "npl": "NPL", "cranfield": "Cranfield"}
 TITLES |= {"cosqa": "CosQA", "trec-dl-2019": "TREC-DL 2019", "mq2008": "MQ2008-agg"}
-DEPTH, MEASURE, FOLDS, SEED, ALPHA, TRIALS = 100, "ndcg@10", 5, 0, 0.01, 100
+DEPTH, MEASURE, FOLDS, SEED, ALPHA, TRIALS = 100, "ndcg@10", 5, 0, 0.01, 60
 SINGLE = "best single ranker"
 UNSUPERVISED = ("rrf", "combsum", "combmnz", "dbsf", "isr", "borda", "mc4")
 COLLECTION = ("vote", "weft")
@@ -247,26 +248,29 @@ def insert(text, page):
     return f"{head}{text}\n{mark}{tail}"
 
 
-def cases(names, data, cache, sample=None):
-    """Yield the cases by name."""
-    for name in names:
-        print(f"{name} ...", flush=True)
-        if name in TEXTS:
-            yield text_case(name, data, cache, sample)
-        else:
-            yield {"trec-dl-2019": trec_dl_case, "mq2008": mq2008_case}[name](data, sample)
+def measure(name, data, folder, sample):
+    """Return a case, the scores of each method and the best ranker; from the folder if it has them."""
+    print(f"{name} ...", flush=True)
+    made = {"trec-dl-2019": trec_dl_case, "mq2008": mq2008_case}
+    case = made[name](data, sample) if name in made else text_case(name, data, Cache(folder), sample)
+    kept = folder / f"{name}{'' if sample is None else f'-{sample}'}.npz"
+    if not kept.is_file():
+        scores, best = case.measured()
+        folder.mkdir(parents=True, exist_ok=True)
+        np.savez(kept, best=best, **scores)
+    with np.load(kept) as found:
+        return case, {method: found[method] for method in found.files if method != "best"}, str(found["best"])
 
 
 def main():
     """Measure, and write or print the section."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("results", type=Path, help="folder of cached lists")
+    parser.add_argument("results", type=Path, help="folder of cached lists and scores")
     parser.add_argument("names", nargs="*", default=[], help="collections; all by default")
     parser.add_argument("--sample", type=int, help="queries of each collection")
     given = parser.parse_args()
-    names = given.names or [*TEXTS, *RUNS]
     data = Path(os.environ.get("RANKLOOM_DATA", "data"))
-    found = [(case, *case.measured()) for case in cases(names, data, Cache(given.results), given.sample)]
+    found = [measure(name, data, given.results, given.sample) for name in given.names or [*TEXTS, *RUNS]]
     text = section(found, "python experiments/supervised.py results/supervised")
     if given.names or given.sample:
         print(text)
