@@ -34,18 +34,21 @@ TEXTS = ("med", "cisi", "cacm", "scifact", "npl", "cranfield", "cosqa")
 RUNS = ("trec-dl-2019", "mq2008")
 TITLES = {"med": "MED", "cisi": "CISI", "cacm": "CACM", "scifact": "SciFact", "npl": "NPL", "cranfield": "Cranfield"}
 TITLES |= {"cosqa": "CosQA", "trec-dl-2019": "TREC-DL 2019", "mq2008": "MQ2008-agg"}
-DEPTH, MEASURE, FOLDS, SEED, ALPHA, TRIALS = 100, "ndcg@10", 5, 0, 0.01, 60
+DEPTH, MEASURE, FOLDS, SEED, ALPHA = 100, "ndcg@10", 5, 0, 0.01
+STEP, TRIALS = 0.05, 100  # of weights: in the grid for two rankers, in the Bayesian search for more
 SINGLE = "best single ranker"
 UNSUPERVISED = ("rrf", "combsum", "combmnz", "dbsf", "isr", "borda", "mc4")
 COLLECTION = ("vote", "weft")
 LEARNED = ("probfuse", "segfuse", "slidefuse", "bayesfuse", "mapfuse", "posfuse")
-TUNED = {  # method -> how it is tuned
-    "probfuse, tuned": ("probfuse", {"search": "grid"}),
-    "slidefuse, tuned": ("slidefuse", {"search": "grid"}),
-    "rrf, constant tuned": ("rrf", {"search": "grid"}),
-    "gmnz, gamma tuned": ("gmnz", {"search": "grid"}),
-    "rrf, weights tuned": ("rrf", {"search": "bayes", "space": {"weights": "simplex"}}),
-    "wsum, weights tuned": ("wsum", {"search": "bayes"}),
+SEGMENTS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)
+TENTHS = tuple(step / 10 for step in range(11))
+TUNED = {  # title -> method and the options that are tuned
+    "probfuse, tuned": ("probfuse", {"segments": SEGMENTS}),
+    "slidefuse, tuned": ("slidefuse", {"window": SEGMENTS}),
+    "rrf, constant tuned": ("rrf", {"constant": (1, 2, 5, 10, 20, 30, 40, 60, 80, 100)}),
+    "gmnz, gamma tuned": ("gmnz", {"gamma": TENTHS}),
+    "rrf, weights tuned": ("rrf", {"weights": "simplex"}),
+    "wsum, weights tuned": ("wsum", {"weights": "simplex"}),
 }
 
 
@@ -77,16 +80,17 @@ class Case:
     def _by_collection(self, method):
         return rl.fuse(self.ranks, method, DEPTH, collection=self.items)
 
-    def _learned(self, method, tuning):
+    def _learned(self, method, space):
         common = {"missing": "empty"}
-        plan = {} if tuning is None else {**tuning, "trials": TRIALS}
+        search = "bayes" if space and "weights" in space and len(self.ranks) > 2 else "grid"
+        plan = {} if space is None else {"space": space, "search": search, "step": STEP, "trials": TRIALS}
         if self.train is None:
             return self._evaluated(
                 rl.cross_validate(
                     self.ranks, self.qrels, method, MEASURE, folds=FOLDS, k=DEPTH, seed=SEED, **plan, **common
                 ).ranks
             )
-        if tuning is None:
+        if space is None:
             trained = rl.train(*self.train, method, **common)
         else:
             trained = rl.optimize(*self.train, method, MEASURE, seed=SEED, **plan, **common).method
@@ -181,7 +185,8 @@ INTRO = (
     "Fusion that learns from judged queries, measured on others: NDCG@10, the first 100 of each list for every method, "
     "and the paired t-test at 99 %. SciFact has train queries (809), from which the methods learn before they see the "
     f"300 test queries; elsewhere cross-validation with {FOLDS} folds, seed {SEED}. 'tuned': options that are best on "
-    f"the train queries, from a grid, weights by a Bayesian search of {TRIALS} trials (`rl.optimize`). 'Best single "
+    f"the train queries (`rl.optimize`), from a grid, the weights of more than two rankers by a Bayesian search of "
+    f"{TRIALS} trials. 'Best single "
     "ranker' is chosen on the test queries, in its favor. `{command}`; {versions}."
 )
 TEXTS_INTRO = (
