@@ -45,6 +45,7 @@ def test_a_trained_method_can_be_pickled():
     ("call", "message"),
     [
         (lambda: rl.fuse([A, B], "probfuse"), "The method 'probfuse' learns from judged queries: trained ="),
+        (lambda: rl.fuse([A, B], rl.fuse), "The method must be a name, or a name with options; got <function"),
         (lambda: rl.train([A, B], QRELS, "rrf"), "The method 'rrf' learns nothing; fuse runs it"),
         (lambda: rl.train([A, B], QRELS, "probfus"), "Did you mean 'probfuse'?"),
         (lambda: rl.train([A, B], QRELS, "probfuse(parts=3)"), "has no option 'parts'; it has segments."),

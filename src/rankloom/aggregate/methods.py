@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ class Method:
         return Fusion(self, options)
 
 
+@runtime_checkable
 class Fuser(Protocol):
     """A method ready to fuse: with its options set, and trained if it needs that."""
 
@@ -210,7 +211,7 @@ def make_fuser(method: str | Call | Fuser, **options: Any) -> Fuser:
     InputError
         If the name or an option does not exist, or the method needs training.
     """
-    if callable(method):
+    if isinstance(method, Fuser):
         if options:
             raise InputError(f"A trained or tuned method has its options already; leave out {', '.join(options)}.")
         return method
