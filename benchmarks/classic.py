@@ -1,8 +1,8 @@
 """Per-query methods compared with ranx (compiled beforehand), in CPU seconds of one process.
 
-Both return the complete fused lists; the runs of ranx, which use strings, are created beforehand. Borda and Condorcet
-of ranx take minutes for 10,000 queries: they run on 1,000, and their times are multiplied by ten (queries are
-independent).
+Both return the complete fused lists; the runs of ranx, which use strings, are created beforehand, and supervised
+methods are trained beforehand. Borda and Condorcet of ranx take minutes for 10,000 queries: they run on 1,000, and
+their times are multiplied by ten (queries are independent).
 """
 
 import sys
@@ -13,21 +13,41 @@ import numpy as np
 
 DEPTH, RANKERS, CANDIDATES, N_ITEMS = 100, 4, 200, 100_000
 
-#: Our method with its options, the name of the same method in ranx and its normalization, the target ratio.
+WEIGHTS = [0.4, 0.3, 0.2, 0.1]
+#: Our method with its options, the name of the same method in ranx, its normalization and parameters, the target ratio.
 PAIRS = [
-    ("combsum", {}, "sum", "min-max", 10),
-    ("combmin", {}, "min", "min-max", 10),
-    ("combmax", {}, "max", "min-max", 10),
-    ("combmed", {"mode": "median"}, "med", "min-max", 10),
-    ("combanz", {}, "anz", "min-max", 10),
-    ("combmnz", {}, "mnz", "min-max", 10),
-    ("rrf", {}, "rrf", None, 10),
-    ("borda", {"points": "pool"}, "bordafuse", None, 50),
-    ("condorcet", {}, "condorcet", None, 50),
-    ("condorcet", {"variant": "fuse", "absent": "last"}, "condorcet", None, 50),
+    ("combsum", {}, "sum", "min-max", {}, 10),
+    ("combmin", {}, "min", "min-max", {}, 10),
+    ("combmax", {}, "max", "min-max", {}, 10),
+    ("combmed", {"mode": "median"}, "med", "min-max", {}, 10),
+    ("combanz", {}, "anz", "min-max", {}, 10),
+    ("combmnz", {}, "mnz", "min-max", {}, 10),
+    ("gmnz", {"gamma": 0.5}, "gmnz", "min-max", {"gamma": 0.5}, 10),
+    ("mixed", {"weights": WEIGHTS}, "mixed", "min-max", {"weights": WEIGHTS}, 10),
+    ("wmnz", {"weights": WEIGHTS}, "wmnz", "min-max", {"weights": WEIGHTS}, 10),
+    ("wsum", {"weights": WEIGHTS}, "wsum", "min-max", {"weights": WEIGHTS}, 10),
+    ("rrf", {}, "rrf", None, {}, 10),
+    ("isr", {}, "isr", None, {}, 10),
+    ("log_isr", {}, "log_isr", None, {}, 10),
+    ("logn_isr", {}, "logn_isr", None, {}, 10),
+    ("rbc", {"persistence": 0.9}, "rbc", None, {"phi": 0.9}, 10),
+    ("borda", {"points": "pool"}, "bordafuse", None, {}, 50),
+    ("condorcet", {}, "condorcet", None, {}, 50),
+    ("condorcet", {"variant": "fuse", "absent": "last"}, "condorcet", None, {}, 50),
 ]
-ALONE = [("combmed", {}), ("rlsim", {}), ("borda", {}), ("mra", {}), ("kemeny", {"depth": 10})]
+#: Supervised methods: with options, the name in ranx and its options of training.
+TRAINED = [
+    ("probfuse", {"segments": 25}, "probfuse", {"min_n_segments": 25, "max_n_segments": 25, "show_progress": False}),
+    ("segfuse", {"segments": "ends"}, "segfuse", {}),
+    ("slidefuse", {"window": 5}, "slidefuse", {"min_w": 5, "max_w": 5, "show_progress": False}),
+    ("bayesfuse", {}, "bayesfuse", {}),
+    ("mapfuse", {}, "mapfuse", {}),
+    ("posfuse", {}, "posfuse", {}),
+]
+ALONE = [("combmed", {}), ("rlsim", {}), ("borda", {}), ("dbsf", {}), ("mra", {}), ("kemeny", {"depth": 10})]
+ALONE += [("mc4", {"depth": 10})]
 SLOW = ("bordafuse", "condorcet")
+TRAIN_QUERIES, SUPERVISED_TARGET = 20, 10
 
 
 def random_ranks(n_queries, seed=0):
@@ -65,21 +85,39 @@ def side_by_side(quick):
     n, few = (40, 20) if quick else (10_000, 1_000)
     ranks = random_ranks(n)
     k = RANKERS * DEPTH
+    qrels = random_qrels(ranks)
     ours = {}
     for method, options in [*((name, options) for name, options, *_ in PAIRS), *ALONE]:
         times = [cpu(lambda m=method, o=options: rl.fuse(ranks, m, k, **o)) for _ in range(1 if quick else 3)]
         ours[method, str(options)] = min(times)
+    for method, options, *_ in TRAINED:
+        trained = rl.train(ranks, qrels, method, **options)
+        times = [cpu(lambda m=trained: rl.fuse(ranks, m, k)) for _ in range(1 if quick else 3)]
+        ours[method, str(options)] = min(times)
     if "numba" in sys.modules:
         raise RuntimeError("a per-query method loaded numba")
-    theirs = ranx_times(ranks, few)
+    theirs = ranx_times(ranks, few, qrels)
     rows = [
         row(method, options, ours[method, str(options)], theirs[name] * (n / few if name in SLOW else 1), goal)
-        for method, options, name, _, goal in PAIRS
+        for method, options, name, *_, goal in PAIRS
+    ]
+    rows += [
+        row(method, options, ours[method, str(options)], theirs[name], SUPERVISED_TARGET)
+        for method, options, name, _ in TRAINED
     ]
     rows += [row(method, options, ours[method, str(options)], None, None) for method, options in ALONE]
     title = f"Per-query methods compared with ranx ({n:,} queries, {DEPTH} items, {RANKERS} rankers; CPU seconds)"
     note = f"Borda and Condorcet of ranx: measured on {few:,} queries, times {n // few}. Our methods do not load numba."
     return title, rows, note
+
+
+def random_qrels(ranks, seed=1):
+    """Return judgments of the first queries: five items of the first ranker's list are relevant."""
+    random = np.random.default_rng(seed)
+    return {
+        str(q): {str(item): 1 for item in random.choice(ranks[0].items[q], 5, replace=False)}
+        for q in range(TRAIN_QUERIES)
+    }
 
 
 def row(method, options, seconds, other, goal):
@@ -94,17 +132,23 @@ def row(method, options, seconds, other, goal):
     }
 
 
-def ranx_times(ranks, few):
+def ranx_times(ranks, few, qrels):
     """Return the CPU seconds of each method of ranx, compiled beforehand on a few queries."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of ranx itself
-        from ranx import Run, fuse
+        from ranx import Qrels, Run, fuse, optimize_fusion
 
-        runs = {n: [Run(r.rows(slice(0, n)).to_dict()) for r in ranks] for n in (5, few, ranks[0].n_queries)}
+        sizes = (5, len(qrels), few, ranks[0].n_queries)
+        runs = {n: [Run(r.rows(slice(0, n)).to_dict()) for r in ranks] for n in sizes}
+        judged = Qrels(qrels)
+        jobs = [(name, norm, params) for _, _, name, norm, params, _ in PAIRS]
+        for _, _, name, options in TRAINED:
+            params = optimize_fusion(judged, runs[len(qrels)], "min-max", name, "map", **options)
+            jobs.append((name, "min-max" if name == "segfuse" else None, params))
         seconds = {}
-        for _, _, name, norm, _ in PAIRS:
+        for name, norm, params in jobs:
             if name not in seconds:
-                fuse(runs[5], norm=norm, method=name)
+                fuse(runs[5], norm=norm, method=name, params=params)
                 given = runs[few] if name in SLOW else runs[ranks[0].n_queries]
-                seconds[name] = cpu(lambda g=given, m=name, n=norm: fuse(g, norm=n, method=m))
+                seconds[name] = cpu(lambda g=given, m=name, n=norm, p=params: fuse(g, norm=n, method=m, params=p))
     return seconds

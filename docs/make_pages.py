@@ -53,14 +53,84 @@ def methods():
         ),
         "",
     ]
-    rows = [f"| [`{name}`](#{name}) | {summary(name)} | {rl.METHODS[name].needs} |" for name in sorted(rl.METHODS)]
+    rows = [
+        f"| [`{name}`](#{name}) | {first_line(rl.METHODS[name].function)} | {rl.METHODS[name].needs} |"
+        for name in sorted(rl.METHODS)
+    ]
     table = ["| name | method | needs the lists of the |", "|---|---|---|", *rows, ""]
-    return "\n".join([*head, *table, *(method(name) for name in sorted(rl.METHODS))])
+    parts = [*head, *table, *trained_methods(), *from_ranx(), *(method(name) for name in sorted(rl.METHODS))]
+    return "\n".join([*parts, *(supervised(name) for name in sorted(rl.SUPERVISED))])
 
 
-def summary(name):
-    """Return the first line of a method's docstring."""
-    return (inspect.getdoc(rl.METHODS[name].function) or "").splitlines()[0].rstrip(".")
+def trained_methods():
+    """Yield the lines on methods that learn from judged queries."""
+    yield wrapped(
+        "Methods that learn from judged queries: `trained = rl.train(ranks, qrels, method=NAME, OPTION=VALUE)`, then "
+        "`rl.fuse(others, method=trained)`; `rl.cross_validate` does both on parts of the same queries. `rl.optimize` "
+        "finds options and weights of any method that sees one query at a time ([guide](guide.md#judged-queries))."
+    )
+    yield from ("", "| name | method |", "|---|---|")
+    yield from (f"| [`{name}`](#{name}) | {first_line(rl.SUPERVISED[name])} |" for name in sorted(rl.SUPERVISED))
+    yield ""
+
+
+#: Each fusion method of ranx -> the same here.
+RANX = {
+    "anz": "combanz",
+    "bayesfuse": "bayesfuse",
+    "bordafuse": "borda(points=pool)",
+    "condorcet": "condorcet(variant=fuse, absent=last)",
+    "gmnz": "gmnz(gamma=G)",
+    "isr": "isr",
+    "log_isr": "log_isr",
+    "logn_isr": "logn_isr(sigma=S)",
+    "mapfuse": "mapfuse",
+    "max": "combmax",
+    "med": "combmed(mode=median)",
+    "min": "combmin",
+    "mixed": "mixed(weights=W)",
+    "mnz": "combmnz",
+    "posfuse": "posfuse",
+    "probfuse": "probfuse(segments=X)",
+    "rbc": "rbc(persistence=P)",
+    "rrf": "rrf(constant=C)",
+    "segfuse": "segfuse(segments=ends)",
+    "slidefuse": "slidefuse(window=W)",
+    "sum": "combsum",
+    "w_bordafuse": "borda(points=pool, weights=W)",
+    "w_condorcet": "condorcet(variant=fuse, absent=last, weights=W)",
+    "wmnz": "wmnz(weights=W)",
+    "wsum": "wsum(weights=W)",
+}
+
+
+def from_ranx():
+    """Yield the table of the names that ranx gives the methods."""
+    yield wrapped(
+        "The names in ranx, and the same here. ranx breaks ties, draws and constant lists differently, see "
+        "`tests/aggregate/test_ranx.py`; its `optimize_fusion` is `rl.optimize`, its `norm` is `normalization`."
+    )
+    yield from ("", "| ranx | here |", "|---|---|")
+    yield from (f"| {theirs} | `{ours}` |" for theirs, ours in RANX.items())
+    yield ""
+
+
+def supervised(name):
+    """Return the section of a supervised method."""
+    one = rl.SUPERVISED[name]
+    defaults = {option: parameter.default for option, parameter in inspect.signature(one).parameters.items()}
+    options = ", ".join(f"`{option}={default!r}`" for option, default in defaults.items()) or "none"
+    lines = [
+        "Learns from judged queries (`rl.train`), then sees one query at a time.",
+        "",
+        wrapped(f"Options: {options}."),
+    ]
+    return "\n".join([f"## {name}", "", *lines, "", "```", inspect.getdoc(one) or "", "```", ""])
+
+
+def first_line(documented):
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(documented) or "").splitlines()[0].rstrip(".")
 
 
 def method(name):

@@ -21,6 +21,7 @@ from rankloom.experiment.spec import SWEPT_NEIGHBORS
 ROOT = Path(__file__).parents[1]
 SPECIFICATIONS = ROOT / "experiments" / "effectiveness"
 FIGURES = tomllib.loads((ROOT / "experiments" / "effectiveness_figures.toml").read_text("utf-8"))
+SUPERVISED = ROOT / "experiments" / "effectiveness-supervised.md"  #: written by experiments/supervised.py
 BEYOND = ROOT / "experiments" / "effectiveness-beyond.md"
 #: The defaults of weft were chosen on these.
 DEVELOPED_ON = ("soccer", "brodatz", "ukbench", "mpeg7", "emoji", "emoji-uw", "digits", "ohsumed")
@@ -141,8 +142,8 @@ def page(measured):
         lines += [*table(queries, QUERY_COLUMNS, "vote"), "", "Recall@100:", ""]
         lines += [*table(queries, QUERY_COLUMNS, "vote", RECALL), "", *_rankers(queries), ""]
     lines += _reproduction(measured)
-    if BEYOND.is_file():
-        lines += [BEYOND.read_text("utf-8").rstrip(), ""]
+    for part in (SUPERVISED, BEYOND):
+        lines += [part.read_text("utf-8").rstrip(), ""] if part.is_file() else []
     return "\n".join(lines)
 
 

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, JOINT_TEST
 from rankloom.evaluation.selection import SELECTIONS
 from rankloom.io import FORMATS
 from rankloom.rankers import RANKERS
+from rankloom.registry import Call
 
 ROOT = Path(__file__).parents[1]
 
@@ -109,6 +112,21 @@ def test_the_pages_made_from_the_code_are_up_to_date():
 def test_every_method_is_on_the_page_of_methods():
     page = (ROOT / "docs" / "methods.md").read_text()
     assert [name for name in rl.METHODS if f"| [`{name}`](#{name}) |" not in page] == []
+
+
+def test_every_supervised_method_is_on_the_page_of_methods():
+    page = (ROOT / "docs" / "methods.md").read_text()
+    assert [name for name in rl.SUPERVISED if f"| [`{name}`](#{name}) |" not in page] == []
+
+
+def test_every_method_of_ranx_has_a_spelling_here():
+    fusion = (Path(find_spec("ranx").origin).parent / "fusion" / "__init__.py").read_text()
+    table = runpy.run_path(str(ROOT / "docs" / "make_pages.py"))["RANX"]
+    assert sorted(re.findall(r'method == "(\w+)"', fusion)) == sorted(table)
+    for spelling in table.values():
+        call = Call.parse(spelling)
+        known = rl.SUPERVISED if call.name in rl.SUPERVISED else rl.METHODS
+        assert {option for option, _ in call.options} <= set(signature(known[call.name]).parameters)
 
 
 def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():

@@ -2,7 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rankloom.aggregate import METHODS, WeftIndex, fuse, register_method
+from rankloom.aggregate import (
+    METHODS,
+    SUPERVISED,
+    WeftIndex,
+    cross_validate,
+    fuse,
+    optimize,
+    register_method,
+    train,
+)
 from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.align import align
 from rankloom.errors import (
@@ -39,6 +48,7 @@ __all__ = [
     "METHODS",
     "NORMALIZATIONS",
     "PAD",
+    "SUPERVISED",
     "WEIGHTINGS",
     "Answer",
     "Collection",
@@ -61,10 +71,12 @@ __all__ = [
     "align",
     "compare",
     "correlation",
+    "cross_validate",
     "evaluate",
     "fuse",
     "load_plugin",
     "open_collection",
+    "optimize",
     "rank_collection",
     "read_qrels",
     "read_ranks",
@@ -77,6 +89,7 @@ __all__ = [
     "register_ranker",
     "register_weighting",
     "select",
+    "train",
     "write_ranks",
     "write_run",
 ]

@@ -1,5 +1,6 @@
-"""Borda and median rank aggregation, worked by hand."""
+"""Methods that use positions, worked by hand."""
 
+import numpy as np
 import pytest
 
 import rankloom as rl
@@ -76,3 +77,26 @@ def test_bad_options_raise(method, options, message):
     with pytest.raises(rl.InputError) as caught:
         rl.fuse([A, B], method, **options)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "of_both", "of_one"),
+    [
+        ("isr", 2 * (1 / 1 + 1 / 9), 1 / 4),
+        ("log_isr", np.log(2) * (1 / 1 + 1 / 9), 0.0),
+        ("logn_isr(sigma=0.5)", np.log(2.5) * (1 / 1 + 1 / 9), np.log(1.5) / 4),
+        ("rbc(persistence=0.8)", 0.2 + 0.2 * 0.8**2, 0.2 * 0.8),
+    ],
+)
+def test_inverse_squares_and_centroids(method, of_both, of_one):
+    """Item 0 is first and third, item 1 second in one list."""
+    fused = rl.fuse([rl.Ranks([[0, 1]], n_items=5), rl.Ranks([[2, 3, 0]], n_items=5)], method).to_dict()["0"]
+    assert fused["0"] == pytest.approx(of_both)
+    assert fused["1"] == pytest.approx(of_one)
+
+
+@pytest.mark.parametrize("method", ["isr", "log_isr", "logn_isr"])
+def test_a_ranker_of_weight_0_does_not_count(method):
+    ranks = [rl.Ranks([[0, 1]], n_items=3), rl.Ranks([[1, 2]], n_items=3)]
+    alone = rl.fuse(ranks[:1], method, 3).to_dict()["0"]
+    assert rl.fuse(ranks, method, 3, weights=[1, 0]).to_dict()["0"] == {**alone, "2": 0.0}

@@ -10,8 +10,9 @@ from rankloom.aggregate import check_method
 from strategies import ranks as some_ranks
 
 COMB = ["combsum", "combmin", "combmax", "combmed", "combanz", "combmnz", "rlsim"]
-ORDER = ["rrf", "borda", "mra", "condorcet", "kemeny"]
-PER_QUERY = [*COMB, *ORDER]
+WEIGHTED = ["wsum", "wmnz", "mixed", "gmnz", "dbsf"]
+POSITIONS = ["rrf", "borda", "isr", "log_isr", "logn_isr", "rbc"]
+PER_QUERY = [*COMB, *WEIGHTED, *POSITIONS, "mra", "condorcet", "kemeny", "mc4"]
 VARIANTS = [
     ("combmed", {"mode": "median"}),
     ("borda", {"points": "below"}),
@@ -19,13 +20,16 @@ VARIANTS = [
     ("condorcet", {"variant": "copeland"}),
     ("condorcet", {"variant": "fuse"}),
     ("condorcet", {"absent": "last"}),
+    ("dbsf", {"rule": "haystack"}),
+    ("logn_isr", {"sigma": 0}),
     ("kemeny", {"absent": "last"}),
+    ("mc4", {"absent": "last", "teleport": 0.5}),
     ("kemeny", {"exact": 0, "restarts": 2}),
 ]
 ALL = [*((name, {}) for name in PER_QUERY), *VARIANTS]
 
 
-@pytest.mark.parametrize("name", rl.METHODS)
+@pytest.mark.parametrize("name", [*rl.METHODS, *rl.SUPERVISED])
 def test_every_method_keeps_the_contract(name):
     check_method(name)
 
@@ -71,7 +75,7 @@ def test_the_answer_is_the_union_and_deterministic(method, options, data):
         assert set(fused.items[q].tolist()) - {rl.PAD} == union
 
 
-@pytest.mark.parametrize("method", [*COMB, "rrf", "borda", "condorcet"])
+@pytest.mark.parametrize("method", [*COMB, *WEIGHTED, *POSITIONS, "condorcet"])
 @settings(max_examples=25)
 @given(st.data())
 def test_ties_are_broken_by_first_appearance(method, data):
@@ -171,6 +175,11 @@ def test_a_huge_k_needs_no_more_memory(method):
         ("qalf", {"references": 3}, "references must be a list with one array for each of the 2 rankers."),
         ("qalf", {"references": [["a"], ["b"]]}, "references of ranker 1 must be finite"),
         ("combsum", {"weights": "12"}, "numbers of at least 0, one for each ranker"),
+        ("gmnz", {"gamma": -1}, "gamma must be from 0 to 10; got -1."),
+        ("dbsf", {"rule": "weaviate"}, "Unknown rule 'weaviate'; choose from haystack, qdrant."),
+        ("logn_isr", {"sigma": 2}, "sigma must be from 0 to 1; got 2."),
+        ("rbc", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
+        ("mc4", {"teleport": 0}, "teleport must be above 0 and below 1; got 0."),
         ("kemeny", {"seed": 3}, "seed needs restarts"),
         ("kemeny", {"restarts": -1}, "restarts must be a whole number, at least 0; got -1."),
     ],

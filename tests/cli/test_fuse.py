@@ -56,6 +56,7 @@ def test_failure_leaves_the_old_output_intact(item_runs, query_runs, tmp_path):
     ("options", "message"),
     [
         (["--method", "rff"], "Did you mean 'rrf'?"),
+        (["--method", "probfuse"], "The method 'probfuse' learns from judged queries: trained = rankloom.train"),
         (["--method", "rrf", "--set", "cutoff=3"], "has no option 'cutoff'"),
         (["--method", "rrf", "--set", "constant"], "--set takes NAME=VALUE"),
         (["--method", "rrf", "--set", "constant=abc"], "constant of the method 'rrf' must be a finite number"),

@@ -2,10 +2,12 @@
 
 import inspect
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from rankloom.aggregate.methods import METHODS, Method, fuse
+from rankloom.aggregate.methods import METHODS, SUPERVISED, Fuser, fuse
+from rankloom.aggregate.training import train
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ids, Ranks
 
@@ -19,31 +21,35 @@ def check_method(name: str) -> None:
     with a single ranker. The result must be valid ranks with the same query and item ids and at most k answers, the
     same bits each time, and for a smaller k the head of the same lists. A method that needs scores may raise
     `InputError` for ranks without scores. A method that needs "queries" returns listed items only, and the list of a
-    query does not depend on other queries. Every option is keyword-only and has a default.
+    query does not depend on other queries. Every option is keyword-only and has a default. A supervised method is first
+    trained on judgments of the same ranks, and must then meet the same contract.
 
     Examples
     --------
     >>> check_method("rrf")
     """
-    method = METHODS[name]
-    _check_signature(name, method)
+    supervised = name in SUPERVISED
+    _check_signature(name, SUPERVISED[name] if supervised else METHODS[name])
+    if not supervised:
+        first = list(inspect.signature(METHODS[name].function).parameters)[:2]
+        _claim(first == ["ranks", "k"], f"{name} must take ranks and k first")
     for ranks in _samples():
+        method = train(ranks, _judgments(), name) if supervised else name
         try:
-            fused = fuse(ranks, name, N_ITEMS)
+            fused = fuse(ranks, method, N_ITEMS)
         except InputError as error:
             _claim(ranks[0].scores is None, f"{name} rejects ranks with scores: {error}")
             continue
         _check_result(name, ranks, fused, N_ITEMS)
-        _claim(_same(fused, fuse(ranks, name, N_ITEMS)), f"{name} gives different results for the same input")
-        _claim(_same(fused.head(2), fuse(ranks, name, 2)), f"{name} gives different items for a smaller k")
-        if method.needs == "queries":
-            _check_queries_alone(name, ranks, fused)
+        _claim(_same(fused, fuse(ranks, method, N_ITEMS)), f"{name} gives different results for the same input")
+        _claim(_same(fused.head(2), fuse(ranks, method, 2)), f"{name} gives different items for a smaller k")
+        if supervised or METHODS[name].needs == "queries":
+            _check_queries_alone(name, method, ranks, fused)
 
 
-def _check_signature(name: str, method: Method) -> None:
-    parameters = inspect.signature(method.function).parameters
-    _claim(list(parameters)[:2] == ["ranks", "k"], f"{name} must take ranks and k first")
-    for option in method.options():
+def _check_signature(name: str, factory: Any) -> None:
+    parameters = inspect.signature(factory).parameters
+    for option in parameters:
         kind, default = parameters[option].kind, parameters[option].default
         _claim(kind is inspect.Parameter.KEYWORD_ONLY, f"the option {option} of {name} must be keyword-only")
         _claim(default is not inspect.Parameter.empty, f"the option {option} of {name} must have a default")
@@ -60,9 +66,9 @@ def _check_result(name: str, ranks: list[Ranks], fused: Ranks, k: int) -> None:
     _claim(fused.item_ids == ranks[0].item_ids, f"{name} must keep the item ids")
 
 
-def _check_queries_alone(name: str, ranks: list[Ranks], fused: Ranks) -> None:
+def _check_queries_alone(name: str, method: str | Fuser, ranks: list[Ranks], fused: Ranks) -> None:
     for row in range(fused.n_queries):
-        alone = fuse([r.rows([row]) for r in ranks], name, N_ITEMS)
+        alone = fuse([r.rows([row]) for r in ranks], method, N_ITEMS)
         _claim(_same(alone, fused.rows([row])), f"the list of a query by {name} depends on other queries")
         listed = {item for r in ranks for item in r.items[row].tolist()}
         _claim(set(fused.items[row].tolist()) <= {*listed, PAD}, f"{name} returns items that no ranker lists")
@@ -86,6 +92,11 @@ def _samples() -> Iterator[list[Ranks]]:
     for depths in ((N_ITEMS, N_ITEMS, N_ITEMS), (5, 3, 7), (4,)):
         for scored in (True, False):
             yield [_sample(random, depth, scored) for depth in depths]
+
+
+def _judgments() -> dict[str, dict[str, int]]:
+    """Return two relevant items and one that is not for each query of the samples."""
+    return {f"d{q}": {f"d{(q + step) % N_ITEMS}": step % 3 for step in (1, 2, 3)} for q in range(N_ITEMS)}
 
 
 def _sample(random: np.random.Generator, depth: int, scored: bool) -> Ranks:

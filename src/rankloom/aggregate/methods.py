@@ -5,10 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.aggregate.pool import Pool
 from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
 from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry
 from rankloom.threads import Progress, running
@@ -53,12 +58,27 @@ class Method:
         return Fusion(self, options)
 
 
+@runtime_checkable
+class Fuser(Protocol):
+    """A method ready to fuse: with its options set, and trained if it needs that."""
+
+    @property
+    def rankers(self) -> tuple[str, ...]:
+        """The names of the rankers in the order it expects them; empty if it was given none."""
+
+    def __call__(
+        self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
+    ) -> Ranks:
+        """Align the ranks and fuse them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fusion:
     """A method with its options set, as `METHODS.make` returns it."""
 
     method: Method
     options: dict[str, Any]
+    rankers: tuple[str, ...] = ()
 
     def __call__(
         self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
@@ -89,6 +109,21 @@ class Fusion:
 METHODS: Registry[Method] = Registry("method", group="rankloom.methods")
 
 
+class Supervised(Protocol):
+    """A method that learns from judged queries; its options are the parameters of its class."""
+
+    def learn(self, judged: Judged, lengths: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return what is to be known of a ranker, from its judged lists and their lengths."""
+
+    def score(self, pool: Pool, learned: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the scores of the items of each pool, given what was learned of each ranker."""
+
+
+#: The supervised methods by name, for `train`; plug-ins register through the entry-point group
+#: ``rankloom.supervised``.
+SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", group="rankloom.supervised")
+
+
 def register_method(name: str, *, needs: Needs = "queries", answers_external: bool | None = None) -> Callable[[F], F]:
     """Return a decorator that registers a fusion method.
 
@@ -115,7 +150,7 @@ def register_method(name: str, *, needs: Needs = "queries", answers_external: bo
 
 def fuse(
     ranks: RankerLists,
-    method: str | Call,
+    method: str | Call | Fuser,
     k: int = 10,
     *,
     collection: RankerLists | None = None,
@@ -131,8 +166,9 @@ def fuse(
     ranks : sequence of Ranks, or {name: Ranks}
         One for each ranker. Ranks with ids are matched by id; others must have the same numbering of items. Lists may
         be given as dicts, as `Ranks.from_dict` takes them.
-    method : str
-        A name in `METHODS`, optionally with options: ``rrf(constant=20)``.
+    method : str, or what `train` or `optimize` found
+        A name in `METHODS`, optionally with options: ``rrf(constant=20)``; or a trained or tuned method, which takes
+        no further options.
     k : int
         Number of answers to return.
     collection : sequence of Ranks, optional
@@ -158,8 +194,32 @@ def fuse(
     >>> list(fuse([bm25, dense], method="rrf", k=3).to_dict()["q"])
     ['b', 'a', 'd']
     """
-    fusion: Fusion = METHODS.make(method, **options)
+    fusion = make_fuser(method, **options)
     names, lists = split_names(ranks)
+    if names and fusion.rankers:
+        names, lists = fusion.rankers, by_name(ranks, fusion.rankers)
     items = None if collection is None else by_name(collection, names)
     with running(threads, progress):
         return fusion(lists, whole_number("k", k), items, missing)
+
+
+def make_fuser(method: str | Call | Fuser, **options: Any) -> Fuser:
+    """Return the method that a spelling describes; a trained or tuned one is returned as it is.
+
+    Raises
+    ------
+    InputError
+        If the name or an option does not exist, or the method needs training.
+    """
+    if isinstance(method, Fuser):
+        if options:
+            raise InputError(f"A trained or tuned method has its options already; leave out {', '.join(options)}.")
+        return method
+    name = Call.parse(method).name if isinstance(method, str) else getattr(method, "name", None)
+    if name in SUPERVISED and name not in METHODS:
+        raise InputError(
+            f"The method {name!r} learns from judged queries: trained = rankloom.train(ranks, qrels, {name!r}), "
+            "then fuse(..., method=trained)."
+        )
+    fusion: Fuser = METHODS.make(method, **options)
+    return fusion

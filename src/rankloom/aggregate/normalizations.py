@@ -121,6 +121,34 @@ def z_score(ranks: Ranks, *, constant: float = 0.0) -> NDArray[np.float64]:
     return _divided(centered, deviation, best == worst, constant, ranks)
 
 
+@NORMALIZATIONS.register("three_sigma")
+def three_sigma(ranks: Ranks, *, constant: float = 0.5) -> NDArray[np.float64]:
+    r"""Scale each list so that three standard deviations below its mean are 0 and three above are 1.
+
+    .. math:: s' = (s - (\mu - 3 \sigma)) / (6 \sigma)
+
+    with the sample standard deviation (n - 1). Values beyond are not clipped.
+
+    Parameters
+    ----------
+    constant : float
+        As in `min_max`.
+
+    References
+    ----------
+    Mazzeschi (2023), Distribution-based score fusion (DBSF); Qdrant's ``Fusion.DBSF``
+
+    Examples
+    --------
+    >>> three_sigma(Ranks([[7, 3, 5], [4, -1, -1]], [[3.0, 2.0, 1.0], [2.0, 0.0, 0.0]])).round(4).tolist()
+    [[0.6667, 0.5, 0.3333], [0.5, 0.0, 0.0]]
+    """
+    best, worst = _ends(_scores(ranks, "three_sigma"), ranks)
+    length = np.maximum(ranks.lengths(), 2)[:, None]
+    values = 0.5 + z_score(ranks) / 6 * np.sqrt((length - 1) / length)
+    return np.where(ranks.items == PAD, 0.0, np.where(best == worst, constant, values))
+
+
 @NORMALIZATIONS.register("rank_norm")
 def rank_norm(ranks: Ranks) -> NDArray[np.float64]:
     r"""Replace scores by positions: 1 for the first item, 1 / L for the last of a list of L. Needs no scores.

@@ -1,6 +1,6 @@
 """Methods that score each item by its positions alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Literal, get_args
 
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
-from rankloom.aggregate.pool import Pool, checked_weights, falling, fuse_pools
-from rankloom.errors import InputError, check_choice
+from rankloom.aggregate.pool import Pool, checked_weights, counting, falling, fuse_pools
+from rankloom.errors import InputError, check_between, check_choice, check_range
 from rankloom.ranks import PAD, Ranks
 
 Points = Literal["positions", "below", "pool"]
@@ -55,6 +55,143 @@ def rrf(
 
     def score(pool: Pool) -> NDArray[np.float64]:
         parts = [w / (constant + np.arange(1, r.depth + 1)) for w, r in zip(given, pool.ranks, strict=True)]
+        return pool.fold(np.add, parts, 0.0)
+
+    return fuse_pools(ranks, k, score, depth=depth)
+
+
+@register_method("isr")
+def isr(
+    ranks: Sequence[Ranks], k: int = 10, *, depth: int | None = None, weights: Sequence[float] | None = None
+) -> Ranks:
+    r"""Inverse square rank: squares of inverse positions, times the number of rankers that list the item.
+
+    .. math:: \mathrm{ISR}(d) = N(d) \sum_r w_r \,/\, \rho_r(d)^2
+
+    over the rankers r that list d, N(d) of them, not weighted. Ties are broken by first appearance, as in `rrf`.
+
+    Parameters
+    ----------
+    depth, weights
+        As in `rrf`.
+
+    References
+    ----------
+    Mourão, Martins, Magalhães (2015), doi:10.1016/j.compmedimag.2014.05.006
+
+    Examples
+    --------
+    >>> isr([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2).scores  # 2 (1 + 1/4) each
+    array([[2.5, 2.5]], dtype=float32)
+    """
+    return _inverse_squares(ranks, k, lambda count: count, depth, weights)
+
+
+@register_method("log_isr")
+def log_isr(
+    ranks: Sequence[Ranks], k: int = 10, *, depth: int | None = None, weights: Sequence[float] | None = None
+) -> Ranks:
+    r"""Logarithmic inverse square rank: `isr` with the logarithm of the number of rankers.
+
+    .. math:: \mathrm{LogISR}(d) = \ln N(d) \sum_r w_r \,/\, \rho_r(d)^2
+
+    Items that one ranker lists get 0; see `logn_isr`. Options, tie-breaking and reference are those of `isr`.
+
+    Examples
+    --------
+    >>> log_isr([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)]).to_dict()
+    {'0': {'1': 0.8664339780807495, '0': 0.0, '2': 0.0}}
+    """
+    return _inverse_squares(ranks, k, lambda count: np.log(np.maximum(count, 1.0)), depth, weights)
+
+
+@register_method("logn_isr")
+def logn_isr(
+    ranks: Sequence[Ranks],
+    k: int = 10,
+    *,
+    sigma: float = 0.01,
+    depth: int | None = None,
+    weights: Sequence[float] | None = None,
+) -> Ranks:
+    r"""Logarithmic inverse square rank with a constant, so that items of one list do not all get 0.
+
+    .. math:: \mathrm{LogNISR}(d) = \ln(N(d) + \sigma) \sum_r w_r \,/\, \rho_r(d)^2
+
+    Other options, tie-breaking and reference are those of `isr`.
+
+    Parameters
+    ----------
+    sigma : float
+        :math:`\sigma`, from 0 to 1; 0.01 in the article.
+    depth, weights
+        As in `rrf`.
+
+    Examples
+    --------
+    >>> logn_isr([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)], sigma=1, k=1).to_dict()
+    {'0': {'1': 1.3732653856277466}}
+    """
+    check_range(0, 1, sigma=sigma)
+    return _inverse_squares(ranks, k, lambda count: np.log(np.maximum(count, 1.0) + sigma), depth, weights)
+
+
+def _inverse_squares(
+    ranks: Sequence[Ranks],
+    k: int,
+    factor: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    depth: int | None,
+    weights: Sequence[float] | None,
+) -> Ranks:
+    """Fuse by inverse squares of positions, times a factor that depends on the number of rankers."""
+    given = checked_weights(weights, len(ranks))
+
+    def score(pool: Pool) -> NDArray[np.float64]:
+        parts = [w / np.arange(1, r.depth + 1) ** 2 for w, r in zip(given, pool.ranks, strict=True)]
+        return factor(pool.counted(counting(given))) * pool.fold(np.add, parts, 0.0)
+
+    return fuse_pools(ranks, k, score, depth=depth)
+
+
+@register_method("rbc")
+def rbc(
+    ranks: Sequence[Ranks],
+    k: int = 10,
+    *,
+    persistence: float = 0.9,
+    depth: int | None = None,
+    weights: Sequence[float] | None = None,
+) -> Ranks:
+    r"""Rank-biased centroid: every position counts a fixed share of the one before it.
+
+    .. math:: \mathrm{RBC}(d) = \sum_r w_r\, (1 - \phi)\, \phi^{\rho_r(d) - 1}
+
+    over the rankers r that list d. Ties are broken by first appearance, as in `rrf`.
+
+    Parameters
+    ----------
+    persistence : float
+        :math:`\phi`, between 0 and 1: how likely a user is to go on to the next item. 0.9 is our choice.
+    depth, weights
+        As in `rrf`.
+
+    References
+    ----------
+    Bailey, Moffat, Scholer, Thomas (2017), doi:10.1145/3077136.3080839
+
+    Examples
+    --------
+    >>> rbc([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2, persistence=0.5).scores  # 0.5 + 0.25 each
+    array([[0.75, 0.75]], dtype=float32)
+    """
+    check_between(0, 1, persistence=persistence)
+    given = checked_weights(weights, len(ranks))
+
+    def score(pool: Pool) -> NDArray[np.float64]:
+        parts = [
+            w * (1 - persistence) * persistence ** np.arange(r.depth, dtype=np.float64)
+            for w, r in zip(given, pool.ranks, strict=True)
+        ]
         return pool.fold(np.add, parts, 0.0)
 
     return fuse_pools(ranks, k, score, depth=depth)

@@ -186,3 +186,8 @@ def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[flo
     if max(given) > MAX_WEIGHT:
         raise InputError(f"weights must be at most {MAX_WEIGHT:g}; got {max(given):g}.")
     return given
+
+
+def counting(weights: Sequence[float]) -> list[float]:
+    """Return 1 for each ranker of positive weight, 0 for the others."""
+    return [float(weight > 0) for weight in weights]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.normalizations import NORMALIZATIONS
-from rankloom.aggregate.pool import Pool, checked_weights, fuse_pools
+from rankloom.aggregate.pool import Pool, checked_weights, counting, fuse_pools
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import Ranks
 
@@ -37,7 +37,7 @@ class Comb(Protocol):
         """Fuse."""
 
 
-def _comb(score: Score) -> Comb:
+def comb_method(score: Score) -> Comb:
     """Register a method of this family under the name and the docstring of the function that scores the pools."""
 
     def method(
@@ -49,7 +49,7 @@ def _comb(score: Score) -> Comb:
         depth: int | None = None,
         weights: Sequence[float] | None = None,
     ) -> Ranks:
-        normalize = _normalizer(normalization, constant)
+        normalize = normalizer(normalization, constant)
         given = checked_weights(weights, len(ranks))
         return fuse_pools(ranks, k, lambda pool: score(pool, normalize(pool), given), depth=depth)
 
@@ -58,7 +58,7 @@ def _comb(score: Score) -> Comb:
     return register_method(score.__name__)(method)
 
 
-@_comb
+@comb_method
 def combsum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
     r"""CombSUM: the sum of the normalized scores.
 
@@ -89,7 +89,7 @@ def combsum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
     >>> combsum([a, b]).to_dict()
     {'0': {'1': 1.75, '0': 1.0, '2': 0.0, '3': 0.0}}
     """
-    return _sum(pool, values, weights)
+    return weighted_sum(pool, values, weights)
 
 
 @register_method("combmin")
@@ -113,11 +113,11 @@ def combmin(
     >>> combmin([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
     {'0': {'0': 1.0, '1': 0.75, '2': 0.0}}
     """
-    normalize = _normalizer(normalization, constant)
+    normalize = normalizer(normalization, constant)
     return fuse_pools(ranks, k, lambda pool: pool.fold(np.minimum, normalize(pool), np.inf), depth=depth)
 
 
-@_comb
+@comb_method
 def combmax(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
     r"""CombMAX: the largest of the normalized scores.
 
@@ -169,13 +169,13 @@ def combmed(
     check_choice("mode", mode, get_args(Mode))
     if mode == "median" and weights is not None:
         raise InputError("The median takes no weights; use mode='mean', or leave them out.")
-    normalize = _normalizer(normalization, constant)
+    normalize = normalizer(normalization, constant)
     given = checked_weights(weights, len(ranks))
     score = _median if mode == "median" else _mean_of_all
     return fuse_pools(ranks, k, lambda pool: score(pool, normalize(pool), given), depth=depth)
 
 
-@_comb
+@comb_method
 def combanz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
     r"""CombANZ: the mean of the normalized scores over the rankers that list the item.
 
@@ -190,10 +190,10 @@ def combanz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
     {'0': {'0': 1.0, '1': 0.875, '2': 0.0}}
     """
     share = pool.counted(weights)
-    return _sum(pool, values, weights) / np.where(share > 0, share, 1.0)
+    return weighted_sum(pool, values, weights) / np.where(share > 0, share, 1.0)
 
 
-@_comb
+@comb_method
 def combmnz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
     r"""CombMNZ: the sum of the normalized scores times the number of rankers that list the item.
 
@@ -208,10 +208,10 @@ def combmnz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
     >>> combmnz([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
     {'0': {'1': 3.5, '0': 1.0, '2': 0.0}}
     """
-    return pool.counted(_counting(weights)) * _sum(pool, values, weights)
+    return pool.counted(counting(weights)) * weighted_sum(pool, values, weights)
 
 
-@_comb
+@comb_method
 def rlsim(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
     r"""RLSim as defined in the paper: the product of the normalized scores, as in a naive Bayes classifier.
 
@@ -235,15 +235,10 @@ def rlsim(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.fl
     powers = [v if w == 1 else v**w for v, w in zip(values, weights, strict=True)]
     with np.errstate(over="ignore"):  # raw scores; the result is clipped to the range of float32
         product = pool.fold(np.multiply, powers, 1.0)
-    return np.where(pool.counted(_counting(weights)) > 0, product, 0.0)  # the empty product counts as 0
+    return np.where(pool.counted(counting(weights)) > 0, product, 0.0)  # the empty product counts as 0
 
 
-def _counting(weights: Sequence[float]) -> list[float]:
-    """Return 1 for each ranker of positive weight, 0 for the others."""
-    return [float(weight > 0) for weight in weights]
-
-
-def _normalizer(name: str, constant: float | None) -> Callable[[Pool], Normalized]:
+def normalizer(name: str, constant: float | None) -> Callable[[Pool], Normalized]:
     """Return the function that normalizes the lists of a pool; raise InputError for an option it does not have."""
     function = NORMALIZATIONS[name]
     known = inspect.signature(function).parameters
@@ -264,13 +259,14 @@ def _weighted(values: Normalized, weights: list[float]) -> Normalized:
     return [v if w == 1 else w * v for v, w in zip(values, weights, strict=True)]
 
 
-def _sum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+def weighted_sum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    """Return, for each item, the weighted sum of its values."""
     return pool.fold(np.add, _weighted(values, weights), 0.0)
 
 
 def _mean_of_all(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
     share = np.array(weights) @ (pool.lengths() > 0)
-    return _sum(pool, values, weights) / np.where(share > 0, share, 1.0)[:, None]
+    return weighted_sum(pool, values, weights) / np.where(share > 0, share, 1.0)[:, None]
 
 
 def _median(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:

@@ -75,8 +75,10 @@ def fuse(
     rankloom fuse a.run b.run --method fg --collection a-items.run b-items.run -o fused.run
     """
     from rankloom.aggregate import fuse
+    from rankloom.aggregate.methods import make_fuser
     from rankloom.io import check_target
 
+    make_fuser(method, **_parsed(options or []))  # says which methods need training
     call = METHODS.checked(method, **_parsed(options or []))
     chosen = METHODS[call.name]
     check_target(output)

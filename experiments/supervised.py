@@ -1,0 +1,292 @@
+"""Compare fusion that learns from judged queries with fusion that does not, on queries that it did not learn from.
+
+    RANKLOOM_DATA=data python experiments/supervised.py results/supervised
+
+writes experiments/effectiveness-supervised.md and the same section of docs/effectiveness.md. Names of collections after
+the folder measure only these and print the section; ``--sample N`` takes the first N queries of each. An interrupted
+run resumes: measured collections are kept in the folder. Half an hour for all; the train queries of SciFact need the
+extra ``minilm``.
+"""
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import re
+import textwrap
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+import rankloom as rl
+from rankloom.datasets.collection import Queries
+from rankloom.evaluation import SYMBOLS
+from rankloom.io.cache import Cache
+from rankloom.rankers.embeddings import embed_minilm
+
+ROOT = Path(__file__).parents[1]
+SECTION = ROOT / "experiments" / "effectiveness-supervised.md"
+PAGE = ROOT / "docs" / "effectiveness.md"
+TEXTS = ("med", "cisi", "cacm", "scifact", "npl", "cranfield", "cosqa")
+RUNS = ("trec-dl-2019", "mq2008")
+TITLES = {"med": "MED", "cisi": "CISI", "cacm": "CACM", "scifact": "SciFact", "npl": "NPL", "cranfield": "Cranfield"}
+TITLES |= {"cosqa": "CosQA", "trec-dl-2019": "TREC-DL 2019", "mq2008": "MQ2008-agg"}
+DEPTH, MEASURE, FOLDS, SEED, ALPHA = 100, "ndcg@10", 5, 0, 0.01
+STEP, TRIALS = 0.05, 100  # of weights: in the grid for two rankers, in the Bayesian search for more
+SAME_MODEL = 0.98  # cosine of two vectors of a text, by the original model and by the one rounded to 8 bits
+SINGLE = "best single ranker"
+UNSUPERVISED = ("rrf", "combsum", "combmnz", "dbsf", "isr", "borda", "mc4", "mc4(absent=last)")
+COLLECTION = ("vote", "weft")
+LEARNED = ("probfuse", "segfuse", "slidefuse", "bayesfuse", "mapfuse", "posfuse")
+SEGMENTS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)
+TENTHS = tuple(step / 10 for step in range(11))
+TUNED = {  # title -> method and the options that are tuned
+    "probfuse, tuned": ("probfuse", {"segments": SEGMENTS}),
+    "slidefuse, tuned": ("slidefuse", {"window": SEGMENTS}),
+    "rrf, constant tuned": ("rrf", {"constant": (1, 2, 5, 10, 20, 30, 40, 60, 80, 100)}),
+    "gmnz, gamma tuned": ("gmnz", {"gamma": TENTHS}),
+    "rrf, weights tuned": ("rrf", {"weights": "simplex"}),
+    "wsum, weights tuned": ("wsum", {"weights": "simplex"}),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """The lists and judgments of one collection, with train queries of their own or to be cross-validated."""
+
+    name: str
+    ranks: dict
+    qrels: dict
+    train: tuple | None = None  #: (ranks, qrels)
+    items: dict | None = None  #: the lists of the collection
+
+    def measured(self):
+        """Return {method: value of each query}."""
+        found = {name: self._evaluated(r.head(DEPTH)) for name, r in self.ranks.items()}
+        best = max(found, key=lambda name: found[name].mean())
+        scores = {SINGLE: found[best]}
+        scores |= {name: self._evaluated(rl.fuse(self.ranks, name, DEPTH, missing="empty")) for name in UNSUPERVISED}
+        if self.items is not None:
+            scores |= {name: self._evaluated(self._by_collection(name)) for name in COLLECTION}
+        scores |= {name: self._learned(name, None) for name in LEARNED}
+        scores |= {title: self._learned(*how) for title, how in TUNED.items()}
+        return scores, best
+
+    def _evaluated(self, ranks):
+        return rl.evaluate(ranks, qrels=self.qrels, measures=MEASURE, per_query=True)[MEASURE]
+
+    def _by_collection(self, method):
+        return rl.fuse(self.ranks, method, DEPTH, collection=self.items)
+
+    def _learned(self, method, space):
+        common = {"missing": "empty"}
+        search = "bayes" if space and "weights" in space and len(self.ranks) > 2 else "grid"
+        plan = {} if space is None else {"space": space, "search": search, "step": STEP, "trials": TRIALS}
+        if self.train is None:
+            return self._evaluated(
+                rl.cross_validate(
+                    self.ranks, self.qrels, method, MEASURE, folds=FOLDS, k=DEPTH, seed=SEED, **plan, **common
+                ).ranks
+            )
+        if space is None:
+            trained = rl.train(*self.train, method, **common)
+        else:
+            trained = rl.optimize(*self.train, method, MEASURE, seed=SEED, **plan, **common).method
+        return self._evaluated(rl.fuse(self.ranks, trained, DEPTH, **common))
+
+
+def text_case(name, data, cache, sample):
+    """Return a text collection ranked by words and by sentence embeddings."""
+    path = data / ("cranfield" if name == "cranfield" else f"texts/{name}")
+    spelling = f'cranfield(path="{path}", title=yes)' if name == "cranfield" else f'texts(path="{path}")'
+    collection = rl.open_collection(spelling)
+    rankers = {"okapi": "okapi", "minilm": "vectors(comparable=no)"}
+    if "vectors" not in collection.parts:
+        rankers = {"okapi": "okapi", "2grams": "2grams-cosine"}
+    lists = rl.rank_collection(collection, rankers, depth=1000, cache=cache).lists
+    queries = {ranker: one.queries.head(DEPTH) for ranker, one in lists.items()}
+    items = {ranker: one.items for ranker, one in lists.items()}
+    train = train_part(path, collection, rankers, cache, sample) if name == "scifact" else None
+    return cut(Case(TITLES[name], queries, collection.queries.qrels, train, items), sample)
+
+
+def train_part(path, collection, rankers, cache, sample):
+    """Return the lists and the judgments of SciFact's train queries."""
+    with gzip.open(path / "queries.train.jsonl.gz", "rt", encoding="utf-8") as lines:
+        texts = {row["id"]: row["text"] for row in map(json.loads, lines)}
+    vectors = embed_minilm(list(texts.values()))
+    known = embed_minilm(collection.queries.parts["texts"][:5])
+    if (known * collection.queries.parts["vectors"][:5]).sum(axis=1).min() < SAME_MODEL:
+        raise SystemExit("The sentence embeddings here are not those of minilm.npz.")
+    queries = Queries(
+        rl.Ids(texts), rl.read_qrels(path / "qrels.train.txt"), {"texts": list(texts.values()), "vectors": vectors}
+    )
+    lists = rl.rank_collection(replace(collection, queries=queries), rankers, depth=1000, cache=cache).lists
+    ranks = {ranker: one.queries.head(DEPTH) for ranker, one in lists.items()}
+    return cut(Case("", ranks, queries.qrels), sample).ranks, queries.qrels
+
+
+def trec_dl_case(data, sample):
+    """Return the runs of TREC's deep-learning track."""
+    folder = data / "trec-dl-2019-runs"
+    ranks = {path.name.split(".")[0]: rl.read_run(path).head(DEPTH) for path in sorted(folder.glob("*.res.gz"))}
+    return cut(Case(TITLES["trec-dl-2019"], ranks, rl.read_qrels(folder / "qrels.txt")), sample)
+
+
+def mq2008_case(data, sample):
+    """Return the lists of LETOR's MQ2008-agg; a large value means top."""
+    lists = {}
+    with gzip.open(data / "mq2008-agg" / "ranks.csv.gz", "rt", newline="") as file:
+        for query, ranker, item, value in csv.reader(file):
+            lists.setdefault(f"r{ranker}", {}).setdefault(query, {})[item] = float(value)
+    ranks = {
+        ranker: rl.Ranks.from_dict(lists[ranker]).head(DEPTH) for ranker in sorted(lists, key=lambda r: int(r[1:]))
+    }
+    return cut(Case(TITLES["mq2008"], ranks, rl.read_qrels(data / "mq2008-agg" / "qrels.txt")), sample)
+
+
+def cut(case, sample):
+    """Return the case with judged queries that some ranker lists, and at most `sample` of them."""
+    listed = dict.fromkeys(query for r in case.ranks.values() for query in r.query_ids)
+    queries = [query for query in case.qrels if query in listed][:sample]
+    kept = set(queries)
+    ranks = {
+        name: r.rows([row for row, query in enumerate(r.query_ids) if query in kept])
+        for name, r in case.ranks.items()
+        if kept & set(r.query_ids)
+    }
+    return replace(case, ranks=ranks, qrels={query: case.qrels[query] for query in queries})
+
+
+def section(measured, command):
+    """Return the section: a table for the text collections, and one for the runs."""
+    lines = ["## Against supervised fusion", "", filled(INTRO.format(command=command, versions=versions())), ""]
+    texts = [one for one in measured if one[0].items is not None]
+    runs = [one for one in measured if one[0].items is None]
+    if texts:
+        lines += [filled(TEXTS_INTRO), "", *table(texts, "vote"), "", *rankers(texts), "", *finding(texts, "vote"), ""]
+    if runs:
+        lines += [
+            filled(RUNS_INTRO),
+            "",
+            *table(runs, "combsum"),
+            "",
+            *rankers(runs),
+            "",
+            *finding(runs, "combsum"),
+            "",
+        ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+INTRO = (
+    "Fusion that learns from judged queries, measured on others: NDCG@10, the first 100 of each list for every method, "
+    "and the paired t-test at 99 %. SciFact has train queries (809), from which the methods learn before they see the "
+    f"300 test queries; elsewhere cross-validation with {FOLDS} folds, seed {SEED}. 'tuned': options that are best on "
+    f"the train queries (`rl.optimize`), from a grid, the weights of more than two rankers by a Bayesian search of "
+    f"{TRIALS} trials. 'Best single "
+    "ranker' is chosen on the test queries, in its favor. `{command}`; {versions}."
+)
+TEXTS_INTRO = (
+    "Text queries; the symbols compare vote with the row: ▲ vote is better, ▼ worse, • no significant difference. The "
+    "share of weft's vote was chosen with these collections in view, except CosQA."
+)
+RUNS_INTRO = (
+    "Runs alone: weft, vote and FG need the lists of the collection's items, which these data do not have, so the "
+    "symbols compare CombSUM with the row."
+)
+
+
+def table(measured, ours):
+    """Yield the lines of a table: a row for each method, a column for each collection."""
+    columns = [case.name for case, *_ in measured]
+    yield f"| | learns | {' | '.join([*columns, 'mean'])} |"
+    yield f"|---|---|{'---:|' * (len(columns) + 1)}"
+    for name in measured[0][1]:
+        cells = [_cell(scores, name, ours) for _, scores, _ in measured]
+        cells.append(f"{np.mean([scores[name].mean() for _, scores, _ in measured]):.4f}")
+        title = f"**{name}**" if name == ours else name
+        yield f"| {title} | {'yes' if name in (*LEARNED, *TUNED) else ''} | {' | '.join(cells)} |"
+
+
+def _cell(scores, name, ours):
+    value = f"{scores[name].mean():.4f}"
+    if name == ours:
+        return f"**{value}**"
+    return f"{value} {SYMBOLS[rl.compare(scores[ours], scores[name], alpha=ALPHA).verdict]}"
+
+
+def rankers(measured):
+    """Yield the lines on what was fused."""
+    yield "| | queries | rankers | best |"
+    yield "|---|---:|---|---|"
+    for case, _, best in measured:
+        shown = ", ".join(case.ranks) if len(case.ranks) <= 8 else f"{len(case.ranks)}"
+        yield f"| {case.name} | {len(case.qrels)} | {shown} | {best} |"
+
+
+def finding(measured, ours):
+    """Yield a paragraph: how far ours is from the best method that learns, collection by collection."""
+    parts = []
+    for case, scores, _ in measured:
+        best = max((*LEARNED, *TUNED), key=lambda name: scores[name].mean())
+        outcome = rl.compare(scores[ours], scores[best], alpha=ALPHA)
+        p = f"p = {outcome.p_value:.3f}" if outcome.p_value >= 0.001 else "p < 0.001"
+        parts.append(f"{case.name} {outcome.difference:+.4f} ({best}; {p})")
+    against = "the best method that learns, which is chosen on the test queries, in its favor"
+    yield filled(f"{ours} minus {against}: {'; '.join(parts)}.")
+
+
+def versions():
+    """Return what was used."""
+    return ", ".join(f"{name} {version(name)}" for name in ("rankloom", "numpy", "scipy"))
+
+
+def filled(text):
+    """Return a paragraph in lines of the length of the docs."""
+    return textwrap.fill(text, 120, break_on_hyphens=False, break_long_words=False)
+
+
+def insert(text, page):
+    """Return the page with this section replaced, or put before the last one."""
+    rest = re.sub(r"## Against supervised fusion\n.*?(?=^## |\Z)", "", page, flags=re.DOTALL | re.MULTILINE)
+    head, mark, tail = rest.partition("## What else was tried")
+    return f"{head}{text}\n{mark}{tail}"
+
+
+def measure(name, data, folder, sample):
+    """Return a case, the scores of each method and the best ranker; from the folder if it has them."""
+    print(f"{name} ...", flush=True)
+    made = {"trec-dl-2019": trec_dl_case, "mq2008": mq2008_case}
+    case = made[name](data, sample) if name in made else text_case(name, data, Cache(folder), sample)
+    kept = folder / f"{name}{'' if sample is None else f'-{sample}'}.npz"
+    if not kept.is_file():
+        scores, best = case.measured()
+        folder.mkdir(parents=True, exist_ok=True)
+        np.savez(kept, best=best, **scores)
+    with np.load(kept) as found:
+        return case, {method: found[method] for method in found.files if method != "best"}, str(found["best"])
+
+
+def main():
+    """Measure, and write or print the section."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("results", type=Path, help="folder of cached lists and scores")
+    parser.add_argument("names", nargs="*", default=[], help="collections; all by default")
+    parser.add_argument("--sample", type=int, help="queries of each collection")
+    given = parser.parse_args()
+    data = Path(os.environ.get("RANKLOOM_DATA", "data"))
+    found = [measure(name, data, given.results, given.sample) for name in given.names or [*TEXTS, *RUNS]]
+    text = section(found, "python experiments/supervised.py results/supervised")
+    if given.names or given.sample:
+        print(text)
+        return
+    SECTION.write_text(text, "utf-8")
+    PAGE.write_text(insert(text, PAGE.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
