@@ -40,7 +40,7 @@ def test_classes_come_from_the_documents(pets):
     assert pets.browse()["labels"] == ["cat", "dog"]
     assert [one["id"] for one in pets.browse(label="cat")["items"]] == ["a"]
     hits = pets.search(pets.item_query(0), pets.defaults)["results"]
-    assert [(hit["id"], hit["relevant"]) for hit in hits][0] == ("a", True)
+    assert next((hit["id"], hit["relevant"]) for hit in hits) == ("a", True)
 
 
 def test_documents_without_classes_have_no_measures():

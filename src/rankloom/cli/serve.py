@@ -86,23 +86,23 @@ def serve(
         cli.refuse_options(context, reason, "ranker", "cutoff", "depth", "path", "strict")
     if not cli.is_searcher(folder):
         cli.refuse_options(context, "it needs a folder written by rankloom build", "watch", "workers")
-    sock = listen(host, port)  # before the work, so that a port in use is reported at once
     options: dict[str, Any] = {
         "limits": Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit),
         "allowed_hosts": [host, *(name or [])],
         "ready": print_url,
     }
-    if cli.is_searcher(folder):
-        serve_folder(folder, sock, watch=watch, workers=workers, plugins=plugin or (), **options)
-        return
-    with cli.progress_bars() as progress:
-        if kind is not None:
-            searcher, read = _open_index(folder), None
-        else:
-            settings = {"cutoff": cutoff, "depth": depth, "strict": strict, "progress": progress}
-            searcher, read = _build(collection, path, ranker, cli.open_cache(cache, no_cache), settings)
-    _print_skipped(searcher)
-    serve_searcher(searcher, sock, collection=read, **options)
+    with listen(host, port) as sock:  # before the work, so that a port in use is reported at once
+        if cli.is_searcher(folder):
+            serve_folder(folder, sock, watch=watch, workers=workers, plugins=plugin or (), **options)
+            return
+        with cli.progress_bars() as progress:
+            if kind is not None:
+                searcher, read = _open_index(folder), None
+            else:
+                settings = {"cutoff": cutoff, "depth": depth, "strict": strict, "progress": progress}
+                searcher, read = _build(collection, path, ranker, cli.open_cache(cache, no_cache), settings)
+        _print_skipped(searcher)
+        serve_searcher(searcher, sock, collection=read, **options)
 
 
 def _open_index(path: Path) -> "Searcher":
