@@ -420,10 +420,10 @@ class Views:
 
 def _load_graph_kernels() -> None:
     """Compile or load the kernels of fusion graphs, on three items: the graphs of all are built when first used."""
-    ranks = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], [[3, 2, 1]] * 3, kind="collection")
+    ranks = Ranks.from_distances(np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]))
     index = FusionIndex.build([ranks], cutoff=2)
     index.search(items=[0])
-    index.search([Ranks([[1, 0]], [[2, 1]], n_items=3, kind="queries")], k=1)
+    index.search([ranks.rows([0]).replaced(kind="queries")], k=1)
 
 
 def _defaults(searcher: Searcher) -> Choice:
