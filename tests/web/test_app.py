@@ -394,7 +394,7 @@ def test_openapi_schema_and_api_page_are_complete(client):
     paths = client.get("/openapi.json").json()["paths"]
     assert {"/items.json", "/item/{number}.json", "/search.json", "/upload.json", "/upload/{digest}.json"} <= set(paths)
     assert {"/search", "/documents/{item_id}", "/health", "/version"} <= set(paths)
-    assert paths["/search"].keys() == {"post"}
+    assert paths["/search"].keys() == {"get", "post"}
     shown = client.get("/api").text
     assert all(path in shown for path in paths)
     assert client.get("/docs").status_code == 404

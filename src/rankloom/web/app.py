@@ -56,12 +56,24 @@ def _complete_schema(generated: dict[str, Any], site: Site) -> dict[str, Any]:
     """Return the OpenAPI schema with what FastAPI cannot know: errors, POST /search, names of methods and rankers."""
     schema = deepcopy(generated)
     schema.setdefault("components", {})["schemas"] = {"Error": ERROR, "Answer": ANSWER, "Answers": ANSWERS}
-    schema["paths"].setdefault("/search", {})["post"] = _search_operation(site)
+    page = schema["paths"]["/search.json"]["get"]
+    schema["paths"]["/search"] = {"get": _as_page_operation(page), "post": _search_operation(site)}
     for methods in schema["paths"].values():
         for operation in methods.values():
             for parameter in operation.get("parameters", ()):
                 _set_choices(parameter, site.views)
     return schema
+
+
+def _as_page_operation(operation: dict[str, Any]) -> dict[str, Any]:
+    """Return the operation of a page from that of its JSON: it shares its path with POST /search."""
+    found = {"description": "A page.", "content": {"text/html": {}}}
+    return {
+        **deepcopy(operation),
+        "summary": f"{operation['summary']} As a page.",
+        "operationId": f"{operation['operationId']}_page",
+        "responses": {**operation["responses"], "200": found},
+    }
 
 
 def _search_operation(site: Site) -> dict[str, Any]:

@@ -102,6 +102,7 @@ class Views:
             queries = [self.item_query(0), *([self.text_query("words")] if "texts" in self.accepts else [])]
             for query in queries:
                 self.search(query, self.defaults)
+                self.answer(query, self.defaults).explain(self.documents.ids[0])
                 self.seen[self.key(query.kind, self.defaults.call(), self.defaults.rankers)] = True
 
     def key(self, kind: str, method: str | Call, rankers: Sequence[str], *more: Hashable) -> Hashable:
