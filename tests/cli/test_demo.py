@@ -18,7 +18,7 @@ PathFinder.find_spec = lambda name, *rest: None if name.partition(".")[0] in {pa
 from rankloom.cli import main
 main()
 """
-SERVING = {"fastapi", "starlette", "uvicorn", "httptools", "cachetools", "jinja2", "python_multipart"}
+SERVING = {"fastapi", "starlette", "uvicorn", "httptools", "jinja2", "python_multipart"}
 
 
 def stamps(folder):

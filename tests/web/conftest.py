@@ -1,25 +1,28 @@
-"""A small library, and an in-process client for it."""
+"""A small searcher, and an in-process client for it."""
 
 import pytest
 from web_collection import baskets
 
-from rankloom.web import Library, Limits, make_app
+from rankloom import Searcher
+from rankloom.web import Limits, make_app
+
+RANKERS = ["bic", "gch", "okapi", "jaccard"]
 
 
 @pytest.fixture(scope="session")
-def library():
-    return Library.open(baskets(), ["bic", "gch", "okapi", "jaccard"], cutoff=4)
+def searcher():
+    return Searcher.build(baskets(), RANKERS, cutoff=4)
 
 
 @pytest.fixture(scope="session")
 def limits():
-    return Limits(body_bytes=200_000, pixels=500_000, seconds=20)
+    return Limits(body_bytes=200_000, pixels=500_000, seconds=20, json_bytes=50_000)
 
 
 @pytest.fixture(scope="session")
-def client(library, limits):
+def client(searcher, limits):
     from starlette.testclient import TestClient
 
-    app = make_app(library, limits=limits, allowed_hosts=["baskets.example"])
+    app = make_app(searcher, collection=baskets(), limits=limits, allowed_hosts=["baskets.example"])
     with TestClient(app, base_url="http://127.0.0.1:8000", follow_redirects=False) as opened:
         yield opened

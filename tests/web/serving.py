@@ -24,26 +24,30 @@ IMPATIENT = """
 import sys
 sys.path.insert(0, {folder!r})
 from web_collection import baskets
-from rankloom.web import Library, Limits, listen, serve
+from rankloom import Searcher
+from rankloom.web import Limits, listen, serve
 limits = Limits(header_seconds=1, answer_seconds=1, connections=20)
-serve(Library.open(baskets(), ["bic"]), listen(), limits=limits, ready=lambda url: print(url, flush=True))
+serve(Searcher.build(baskets(), ["bic"]), listen(), limits=limits, ready=lambda url: print(url, flush=True))
 """
 BRIEF = """
 import sys
 sys.path.insert(0, {folder!r})
 from web_collection import baskets
-from rankloom.web import Library, Limits, listen, serve
-library = Library.open(baskets(), ["bic", "okapi"])
-serve(library, listen(), limits=Limits(decode_seconds=0.5, seconds=60), ready=lambda url: print(url, flush=True))
+from rankloom import Searcher
+from rankloom.web import Limits, listen, serve
+searcher = Searcher.build(baskets(), ["bic", "okapi"])
+serve(searcher, listen(), limits=Limits(decode_seconds=0.5, seconds=60), ready=lambda url: print(url, flush=True))
 """
 SLOW = """
 import sys, time
 sys.path.insert(0, {folder!r})
 from web_collection import baskets
-from rankloom.web import Library, Limits, listen, serve
-library = Library.open(baskets(), ["bic"])
-Library.compare = lambda *_: time.sleep(600)
-serve(library, listen(), limits=Limits(seconds=1), ready=lambda url: print(url, flush=True))
+from rankloom import Searcher
+from rankloom.web import Limits, listen, serve
+from rankloom.web.views import Views
+Views.compare = lambda *_: time.sleep(600)
+searcher = Searcher.build(baskets(), ["bic"])
+serve(searcher, listen(), limits=Limits(seconds=1), ready=lambda url: print(url, flush=True))
 """
 
 

@@ -8,11 +8,13 @@ import zlib
 
 import pytest
 from starlette.testclient import TestClient
-from web_collection import encoded, image
+from web_collection import baskets, encoded, image
 
 import rankloom as rl
 from rankloom.datasets import open_collection
-from rankloom.web import Library, Limits, make_app
+from rankloom.web import Limits, make_app
+from rankloom.web.index_searcher import IndexSearcher
+from rankloom.web.views import Views
 
 HTML = {"Accept": "text/html"}
 FIELD = b'--b\r\nContent-Disposition: form-data; name="image"\r\n\r\nx\r\n--b--\r\n'  # of a form, not a file
@@ -58,20 +60,27 @@ def test_page_shows_the_data_of_its_json(client, url):
     assert f'data-url="{data["url"]}"'.replace("&", "&amp;") in page
 
 
-def test_json_has_the_results_of_the_library(client, library):
+def test_json_has_the_results_of_the_searcher(client, searcher):
     data = client.get("/item/3.json").json()
-    index = rl.FusionIndex.build(list(library.ranks.values()), cutoff=4)
+    answer = searcher.search(item=searcher.documents.ids[3], k=20)
+    assert [(hit["id"], hit["score"]) for hit in data["results"]] == [(hit.id, hit.score) for hit in answer]
+    assert data["method"] == answer.method == "weft"
+    assert [one["ranker"] for one in data["lists"]] == list(searcher.rankers)
+
+
+def test_fusion_graphs_are_those_of_an_index(client, searcher):
+    data = client.get("/item/3.json?method=fg&cutoff=4").json()
+    index = rl.FusionIndex.build(searcher.state.lists, cutoff=4)
     found = index.search(items=[3], k=20)
     assert [hit["number"] for hit in data["results"]] == [n for n in found.items[0].tolist() if n >= 0]
     assert data["results"][0]["score"] == pytest.approx(float(found.scores[0, 0]))
-    assert [one["ranker"] for one in data["lists"]] == list(library.ranks)
 
 
-def test_relevance_and_measures_agree_with_evaluate(client, library):
+def test_relevance_and_measures_agree_with_evaluate(client, searcher):
     data = client.get("/item/3.json?method=rrf&k=10").json()
-    labels = library.collection.labels
+    labels = baskets().labels
     assert [hit["relevant"] for hit in data["results"]] == [labels[h["number"]] == labels[3] for h in data["results"]]
-    fused = rl.fuse(list(library.ranks.values()), method="rrf", k=10).rows([3])
+    fused = rl.fuse(list(searcher.state.lists.values()), method="rrf", k=10).rows([3])
     expected = rl.evaluate(fused, labels=labels, query_labels=[labels[3]], measures=["ndcg@10", "p@10"])
     assert data["measures"] == {name: pytest.approx(value, abs=1e-4) for name, value in expected.items()}
 
@@ -84,15 +93,15 @@ def test_positions_of_a_result_agree_with_the_lists(client):
 
 
 def test_options_change_the_results_and_stay_in_the_links(client):
-    data = client.get("/item/3.json?rankers=bic&rankers=okapi&cutoff=3&comparator=mcs&k=4").json()
+    data = client.get("/item/3.json?method=fg&rankers=bic&rankers=okapi&cutoff=3&comparator=mcs&k=4").json()
     assert data["choice"] == {"method": "fg", "cutoff": 3, "comparator": "mcs", "rankers": ["bic", "okapi"], "k": 4}
-    assert data["url"] == "/item/3?cutoff=3&comparator=mcs&rankers=bic%2Cokapi&k=4"
-    assert client.get("/item/3.json?rankers=bic,okapi&cutoff=3&comparator=mcs&k=4").json() == data
+    assert data["url"] == "/item/3?method=fg&cutoff=3&comparator=mcs&rankers=bic%2Cokapi&k=4"
+    assert client.get("/item/3.json?method=fg&rankers=bic,okapi&cutoff=3&comparator=mcs&k=4").json() == data
     assert len(data["results"]) == 4
 
 
 def test_default_options_are_left_out_of_the_url(client):
-    assert client.get("/item/3.json?method=fg&cutoff=4&k=20").json()["url"] == "/item/3"
+    assert client.get("/item/3.json?method=auto&cutoff=10&k=20").json()["url"] == "/item/3"
 
 
 def test_matching_words_are_marked(client):
@@ -102,9 +111,10 @@ def test_matching_words_are_marked(client):
 
 
 def test_contributions_add_up_and_common_parts_are_highlighted(client):
-    hit = client.get("/item/3.json").json()["results"][1]
+    hit = client.get("/item/3.json?method=fg&cutoff=4").json()["results"][1]
     path = hit["why"]
-    data = client.get(f"{path}.json").json()
+    data = client.get(path.replace("?", ".json?")).json()
+    assert data["explanation"] is None
     assert sum(part["contribution"] for part in data["parts"]) == pytest.approx(hit["score"], abs=1e-5)
     assert {part["kind"] for part in data["parts"]} == {"vertex", "edge"}
     page = client.get(path).text
@@ -114,6 +124,26 @@ def test_contributions_add_up_and_common_parts_are_highlighted(client):
         common = set(re.findall(r'<g class="vertex common" data-item="(\d+)"', drawing))
         assert common == shared
         assert drawing.count("<circle") == len(data["graphs"][side]["vertices"])
+
+
+@pytest.mark.parametrize("url", ["/item/3.json", "/search.json?q=blue+figs", "/search.json?q=figs&method=weft"])
+def test_parts_of_the_score_add_up_and_are_in_a_table(client, url):
+    data = client.get(url).json()
+    hit = data["results"][0]
+    path, _, parameters = hit["why"].partition("?")
+    why = client.get(f"{path}.json?graphs=false&{parameters}").json()["explanation"]
+    assert why["score"] == pytest.approx(hit["score"], rel=1e-4)
+    assert sum(part["contribution"] for part in why["parts"]) == pytest.approx(hit["score"], rel=1e-4)
+    assert any(part["kind"] == "vote" for part in why["parts"]) == (data["method"] == "vote")
+    shown = text_of(client.get(hit["why"]).text)
+    assert "Parts of the score" in shown
+    assert why["parts"][0]["label"] in shown
+
+
+def test_a_method_without_parts_is_explained_by_the_graphs_alone(client):
+    data = client.get("/item/3/why/4.json?method=rrf&graphs=false").json()
+    assert data["explanation"] is None
+    assert data["parts"]
 
 
 def test_items_are_at_the_same_point_in_both_graphs_and_when_redrawn(client):
@@ -129,12 +159,12 @@ def test_items_are_at_the_same_point_in_both_graphs_and_when_redrawn(client):
     assert places(again[0]) == first
 
 
-def test_image_is_uploaded_as_a_body_or_in_a_form(client, library):
-    content = encoded(library.collection.part("images")[7])
+def test_image_is_uploaded_as_a_body_or_in_a_form(client):
+    content = encoded(baskets().part("images")[7])
     response = upload(client, content)
     assert response.status_code == 201
     url = response.json()["url"]
-    assert client.get(f"{url}.json").json()["results"][0]["label"] == library.collection.labels[7]
+    assert client.get(f"{url}.json").json()["results"][0]["label"] == baskets().labels[7]
     form = client.post("/upload", files={"image": ("a.png", content, "image/png")})
     assert form.status_code == 303
     assert form.headers["location"] == url
@@ -251,10 +281,10 @@ def test_common_parts_can_be_limited(client):
     assert some["parts"] == whole["parts"][:2]
 
 
-def test_cutoff_may_be_as_large_as_the_default(library):
+def test_cutoff_may_be_as_large_as_the_default():
     ranks = rl.Ranks([[(i + j) % 150 for j in range(150)] for i in range(150)])
     index = rl.FusionIndex.build([ranks], cutoff=120)
-    with TestClient(make_app(Library.of_index(index, "x.loom")), base_url="http://localhost") as client:
+    with TestClient(make_app(IndexSearcher(index, "x.loom")), base_url="http://localhost") as client:
         assert 'max="120"' in client.get("/item/0").text
         assert client.get("/item/0.json?cutoff=120").status_code == 200
         error_of(client.get("/item/0.json?cutoff=121"), 422)
@@ -272,8 +302,8 @@ def test_browser_gets_errors_as_a_page(client):
     assert "<h1>404</h1>" in response.text
 
 
-def test_id_redirects_to_number(client, library):
-    name = library.collection.ids[5]
+def test_id_redirects_to_number(client, searcher):
+    name = searcher.documents.ids[5]
     response = client.get("/item", params={"id": name, "k": "3"})
     assert response.status_code == 303
     assert response.headers["location"] == "/item/5?k=3"
@@ -330,9 +360,9 @@ def test_versioned_images_are_cacheable_forever(client):
 def test_missing_image_is_404_without_its_path(tmp_path):
     for color in ("red", "blue"):
         (tmp_path / f"{color}.png").write_bytes(encoded(image(color)))
-    library = Library.open(open_collection(str(tmp_path)), ["bic"])
+    searcher = rl.Searcher.build(open_collection(str(tmp_path)), ["bic"])
     (tmp_path / "red.png").unlink()
-    with TestClient(make_app(library), base_url="http://localhost") as client:
+    with TestClient(make_app(searcher), base_url="http://localhost") as client:
         assert client.get("/image/0").status_code == 200
         assert str(tmp_path) not in error_of(client.get("/image/1"), 404)
 
@@ -363,24 +393,26 @@ def test_other_sites_cannot_upload(client):
 def test_openapi_schema_and_api_page_are_complete(client):
     paths = client.get("/openapi.json").json()["paths"]
     assert {"/items.json", "/item/{number}.json", "/search.json", "/upload.json", "/upload/{digest}.json"} <= set(paths)
+    assert {"/search", "/documents/{item_id}", "/health", "/version"} <= set(paths)
+    assert paths["/search"].keys() == {"get", "post"}
     shown = client.get("/api").text
     assert all(path in shown for path in paths)
     assert client.get("/docs").status_code == 404
 
 
-def test_slow_search_gets_503_with_retry_after(library, monkeypatch):
+def test_slow_search_gets_503_with_retry_after(searcher, monkeypatch):
     import time
 
-    app = make_app(library, limits=Limits(seconds=0.2))
+    app = make_app(searcher, limits=Limits(seconds=0.2))
     with TestClient(app, base_url="http://localhost") as client:
-        monkeypatch.setattr(Library, "compare", lambda *_: time.sleep(1))
+        monkeypatch.setattr(Views, "compare", lambda *_: time.sleep(1))
         response = client.get("/item/1/why/2.json")
         assert "longer than 0.2 seconds" in error_of(response, 503)
         assert response.headers["retry-after"] == "5"
 
 
-def test_too_many_searches_get_503_with_retry_after(library):
-    app = make_app(library, limits=Limits(searches=0))
+def test_too_many_searches_get_503_with_retry_after(searcher):
+    app = make_app(searcher, limits=Limits(searches=0))
     with TestClient(app, base_url="http://localhost") as client:
         response = client.get("/search.json?q=fig")
         assert "Too many searches" in error_of(response, 503)
@@ -388,12 +420,12 @@ def test_too_many_searches_get_503_with_retry_after(library):
         assert client.get("/health").status_code == 200
 
 
-def test_internal_error_is_500_without_details(library, monkeypatch):
+def test_internal_error_is_500_without_details(searcher, monkeypatch):
     def fail(*_):
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(Library, "compare", fail)
-    with TestClient(make_app(library), base_url="http://localhost", raise_server_exceptions=False) as client:
+    monkeypatch.setattr(Views, "compare", fail)
+    with TestClient(make_app(searcher), base_url="http://localhost", raise_server_exceptions=False) as client:
         assert "secret" not in error_of(client.get("/item/1/why/2.json"), 500)
 
 
@@ -401,7 +433,7 @@ def test_index_on_disk_has_pages(tmp_path):
     names = ["a/1", "b", "c"]
     ranks = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], item_ids=names, query_ids=names)
     index = rl.FusionIndex.build([ranks, ranks], cutoff=2)
-    with TestClient(make_app(Library.of_index(index, "x.loom")), base_url="http://localhost") as client:
+    with TestClient(make_app(IndexSearcher(index, "x.loom")), base_url="http://localhost") as client:
         assert "a/1" in client.get("/").text
         assert [hit["id"] for hit in client.get("/item/0.json").json()["results"]][:2] == ["a/1", "b"]
         assert client.get("/item/0").status_code == 200

@@ -36,7 +36,7 @@ def responses(app, *requests):
 def requests_passed(path, query=b"", body=b"x", method="GET"):
     """Return how often the application behind the cache gets a request that is sent twice."""
     app = Counting(body)
-    sent = responses(ResponseCache(app), *[(method, path, query)] * 2)
+    sent = responses(ResponseCache(app, lambda: 1), *[(method, path, query)] * 2)
     assert sent[:2] == sent[2:]
     return app.n_requests
 
@@ -45,7 +45,7 @@ def test_response_is_cached():
     assert requests_passed("/item/3", b"k=5") == 1
 
 
-@pytest.mark.parametrize("path", ["/upload/0", "/health", "/image/3", "/static/page.css"])
+@pytest.mark.parametrize("path", ["/upload/0", "/health", "/version", "/image/3", "/static/page.css"])
 def test_responses_that_change_or_are_in_memory_are_not_cached(path):
     assert requests_passed(path) == 2
 
@@ -57,6 +57,20 @@ def test_long_urls_and_large_responses_are_not_cached():
 
 
 def test_urls_count_toward_the_size():
-    cache = ResponseCache(Counting())
+    cache = ResponseCache(Counting(), lambda: 1)
     responses(cache, *[("GET", "/", b"%d" % number) for number in range(50)])
     assert cache._responses.currsize >= 50 * MAX_URL_BYTES
+
+
+def test_another_version_forgets_the_responses():
+    versions = iter([1, 1, 1, 1, 2, 2, 2])  # two lookups for a response that is made, one for one that is cached
+    app = Counting()
+    responses(ResponseCache(app, lambda: next(versions)), *[("GET", "/item/3", b"")] * 3)
+    assert app.n_requests == 2
+
+
+def test_response_begun_with_an_old_version_is_not_cached():
+    versions = iter([1, 1, 2, 2, 2])
+    app = Counting()
+    responses(ResponseCache(app, lambda: next(versions)), *[("GET", "/item/3", b"")] * 2)
+    assert app.n_requests == 2

@@ -89,11 +89,13 @@ def test_options_take_effect_at_once_and_are_in_the_url(browser, base_url):
         seen.page.go_back()
         seen.page.wait_for_url("**/item/3?method=rrf")
         seen.page.wait_for_function("document.querySelectorAll('.list').length === 4")
-        seen.page.select_option("[name=method]", "fg")
+        seen.page.select_option("[name=method]", "auto")
         seen.page.wait_for_url("**/item/3")
+        seen.page.select_option("[name=method]", "fg")
+        seen.page.wait_for_url("**/item/3?method=fg")
         seen.page.fill("[name=cutoff]", "6")
         seen.page.locator("[name=cutoff]").press("Enter")
-        seen.page.wait_for_url("**/item/3?cutoff=6")
+        seen.page.wait_for_url("**/item/3?method=fg&cutoff=6")
         clean(seen, base_url)
 
 
@@ -121,7 +123,7 @@ def test_hover_explains_a_result_and_click_draws_both_graphs(browser, base_url):
     with visit(browser, f"{base_url}/item/3") as seen:
         seen.page.locator(".fused .tile").nth(1).hover()
         seen.page.locator("#hint").wait_for()
-        assert "WGU similarity" in seen.page.locator("#hint").inner_text()
+        assert "weft score" in seen.page.locator("#hint").inner_text()
         assert 1 < seen.page.locator("#hint li").count() <= 7
         assert seen.page.locator("[aria-describedby=hint]").count() == 1
         seen.page.locator(".fused .tile a.why").nth(1).click()

@@ -10,8 +10,9 @@ from rankloom.cli.serve import Host, Port, print_url
 from rankloom.errors import InputError
 
 if TYPE_CHECKING:
+    from rankloom.datasets import Collection
     from rankloom.io.cache import Cache
-    from rankloom.rankers.ranking import Ranking
+    from rankloom.searcher import Searcher
 
 #: From experiments/emoji.toml: the two best rankers of color, of texture and of text.
 RANKERS = ("bic", "gch", "las", "qcch", "jaccard", "bow")
@@ -27,6 +28,7 @@ METHODS = {
 }
 OURS = "weft"  # the method that the others are compared with
 MEASURE = "ndcg@10"
+DEPTH = 1000  # of the lists
 CUTOFF = 10  # of fusion graphs; methods that see one query at a time get as much of each list
 Columns = dict[str, dict[str, Any]]  # selection -> ranker or method -> value of each query
 
@@ -54,28 +56,27 @@ def demo(
     rankloom demo --no-serve
     """
     from rankloom.datasets import emoji
-    from rankloom.rankers import rank_collection
+    from rankloom.searcher import Searcher
 
     if serving:
         from rankloom.web import check_extra
 
         check_extra()
-    opened = open_cache(cache, no_cache)
+    opened, collection = open_cache(cache, no_cache), emoji(first)
     with progress_bars() as progress:
-        ranking = rank_collection(emoji(first), RANKERS, cache=opened, progress=progress)
-        columns = _columns(ranking, opened, progress)
-    typer.echo(f"{ranking.collection.about}; each one a query, {MEASURE.upper()}:\n")
+        searcher = Searcher.build(collection, RANKERS, depth=DEPTH, cache=opened, progress=progress)
+        columns = _columns(_Measured(searcher, collection, opened), progress)
+    typer.echo(f"{collection.about}; each one a query, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], list(_rows(columns)))
     typer.echo(f"▲ {OURS} is better than this, ▼ worse, • no difference (paired t-test, 99 %); FG at cutoff {CUTOFF}.")
     typer.echo(_verdict(columns) + "\n")
     if serving:
-        _serve(ranking, opened, host, port)
+        _serve(searcher, collection, host, port)
 
 
-def _columns(ranking: "Ranking", cache: "Cache", progress: Any) -> Columns:
+def _columns(table: "_Measured", progress: Any) -> Columns:
     """Return the values of rankers and methods on each selection."""
     names = [*RANKERS, *METHODS]
-    table = _Measured(ranking, cache)
     columns: Columns = {}
     for number, (selection, rankers) in enumerate(SELECTIONS.items()):
         columns[selection] = {}
@@ -116,11 +117,11 @@ def _verdict(columns: Columns) -> str:
 class _Measured:
     """The measure of each query by rankers and methods; cached, because some methods take a while."""
 
-    def __init__(self, ranking: "Ranking", cache: "Cache") -> None:
+    def __init__(self, searcher: "Searcher", collection: "Collection", cache: "Cache") -> None:
         from rankloom.io.cache import digest_bytes
 
-        self._cache, self._labels = cache, ranking.collection.labels or ()
-        self._ranks: dict[str, Any] = {name: lists.items for name, lists in ranking.lists.items()}
+        self._cache, self._labels = cache, collection.labels or ()
+        self._ranks: dict[str, Any] = dict(searcher.state.lists)
         self._digest = digest_bytes(*(ranks.items.tobytes() for ranks in self._ranks.values()))
 
     def values(self, name: str, rankers: Sequence[str]) -> Any:
@@ -149,14 +150,12 @@ class _Measured:
         return evaluate(ranks, labels=self._labels, measures=[MEASURE], per_query=True)[MEASURE]
 
 
-def _serve(ranking: "Ranking", cache: "Cache", host: str, port: int) -> None:
-    from rankloom.web import Library, listen, serve
+def _serve(searcher: "Searcher", collection: "Collection", host: str, port: int) -> None:
+    from rankloom.web import listen, serve
 
-    with progress_bars() as progress:
-        library = Library.of_ranking(ranking, cache=cache, progress=progress)
     try:
         sock = listen(host, port)
     except InputError as error:  # most likely another demo
         typer.echo(f"{error} Using another port instead.", err=True)
         sock = listen(host, 0)
-    serve(library, sock, allowed_hosts=[host], ready=print_url)
+    serve(searcher, sock, collection=collection, allowed_hosts=[host], ready=print_url)

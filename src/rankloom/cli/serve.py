@@ -1,15 +1,16 @@
-"""`rankloom serve`: serve a collection or an index as a web page."""
+"""`rankloom serve`: serve a searcher, a collection or an index as a web page with a JSON API."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankloom.cli import app as cli
-from rankloom.errors import InputError
 
 if TYPE_CHECKING:
-    from rankloom.web import Library
+    from rankloom.datasets import Collection
+    from rankloom.io.cache import Cache
+    from rankloom.searcher import Searcher
 
 Host = Annotated[
     str,
@@ -25,23 +26,28 @@ def serve(
         str,
         typer.Argument(
             metavar="COLLECTION",
-            help="A collection, as for rank: a folder of images or texts, a CSV, TSV or JSON Lines file of texts, a "
-            "known name such as emoji; or a folder written by rankloom index, whose items have ids but no content.",
+            help="A folder written by rankloom build; a collection, as for rank: a folder of images or texts, a CSV, "
+            "TSV or JSON Lines file of texts, a known name such as emoji; or a folder written by rankloom index, whose "
+            "items have ids but no content.",
             show_default=False,
         ),
     ],
     ranker: Annotated[
         list[str] | None,
         typer.Option(
-            help="A ranker, with options as in vectors(metric=l2). Repeatable. By default bic, gch, las and qcch "
-            "for images, and okapi, jaccard and bow for texts.",
+            help="A ranker, with options as in vectors(metric=l2). Repeatable. By default bm25 and static for texts, "
+            "and bic, gch, las and qcch for images.",
             show_default=False,
         ),
     ] = None,
-    cutoff: Annotated[
-        int, typer.Option(min=1, max=100, help="How much of each list makes up a graph; the page can change it.")
-    ] = 10,
-    depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
+    cutoff: Annotated[int, typer.Option(min=1, help="How much of each list weft uses.")] = 20,
+    depth: Annotated[int, typer.Option(min=1, help="Length of the lists of items.")] = 200,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look for a new version of the folder every second, and serve it.")
+    ] = False,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="Number of processes, which share the port and the mapped files.")
+    ] = 1,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     name: Annotated[
@@ -56,63 +62,72 @@ def serve(
     no_cache: cli.NoCache = False,
     plugin: cli.Plugin = None,
 ) -> None:
-    """Serve a web page over a collection: search by item, text or image, compare methods, explain results.
+    """Serve a web page and a JSON API: search by item, text or image, compare methods, explain results.
 
-    The first start ranks the collection and caches the lists; the next start is quick.
+    A folder written by rankloom build is opened at once, and a new version of it on SIGHUP, or with --watch. A
+    collection is ranked first, and its lists are cached; the next start is quick.
 
     Examples:
+
+    rankloom serve shop.loom --watch --workers 2
 
     rankloom serve emoji
 
     rankloom serve images --ranker bic --ranker lbp --port 8080
     """
-    from rankloom.web import Library, Limits, check_extra, listen
-    from rankloom.web import serve as serve_library
+    from rankloom.web import Limits, check_extra, listen, serve_folder
+    from rankloom.web import serve as serve_searcher
 
     check_extra()
-    index = Path(collection).expanduser()
-    is_index = (index / "meta.json").is_file()
-    if is_index:
-        _refuse_options(context, "ranker", "cutoff", "depth", "path", "strict")
-    sock = listen(host, port)  # before ranking, so that a port in use is reported immediately
-    with cli.progress_bars() as progress:
-        if is_index:
-            library = _open_index(index)
-        else:
-            library = Library.open(
-                cli.read_collection(collection, path),
-                ranker or (),
-                cutoff=cutoff,
-                depth=depth,
-                cache=cli.open_cache(cache, no_cache),
-                strict=strict,
-                progress=progress,
-            )
-    _print_skipped(library)
-    limits = Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit)
-    serve_library(library, sock, limits=limits, allowed_hosts=[host, *(name or [])], ready=print_url)
+    folder = Path(collection).expanduser()
+    kind = cli.kind_of_folder(folder)
+    if kind is not None:
+        reason = "the folder determines it; leave it out, or serve the collection"
+        cli.refuse_options(context, reason, "ranker", "cutoff", "depth", "path", "strict")
+    if not cli.is_searcher(folder):
+        cli.refuse_options(context, "it needs a folder written by rankloom build", "watch", "workers")
+    options: dict[str, Any] = {
+        "limits": Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit),
+        "allowed_hosts": [host, *(name or [])],
+        "ready": print_url,
+    }
+    with listen(host, port) as sock:  # before the work, so that a port in use is reported at once
+        if cli.is_searcher(folder):
+            serve_folder(folder, sock, watch=watch, workers=workers, plugins=plugin or (), **options)
+            return
+        with cli.progress_bars() as progress:
+            if kind is not None:
+                searcher, read = _open_index(folder), None
+            else:
+                settings = {"cutoff": cutoff, "depth": depth, "strict": strict, "progress": progress}
+                searcher, read = _build(collection, path, ranker, cli.open_cache(cache, no_cache), settings)
+        _print_skipped(searcher)
+        serve_searcher(searcher, sock, collection=read, **options)
 
 
-def _refuse_options(context: typer.Context, *names: str) -> None:
-    """Raise InputError if an option is given that the index on disk determines."""
-    for name in names:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise InputError(f"--{name} cannot be set for an index on disk; leave it out, or serve the collection.")
-
-
-def _open_index(path: Path) -> "Library":
+def _open_index(path: Path) -> "Searcher":
     from rankloom.fusion_graph.index import FusionIndex
-    from rankloom.web import Library
+    from rankloom.web.index_searcher import IndexSearcher
 
-    return Library.of_index(FusionIndex.open(path), path.name)
+    return IndexSearcher(FusionIndex.open(path), path.name)
 
 
-def _print_skipped(library: "Library") -> None:
+def _build(
+    spelling: str, path: str | None, rankers: list[str] | None, cache: "Cache", settings: dict[str, Any]
+) -> "tuple[Searcher, Collection | None]":
+    """Return a searcher, and the collection it is built from unless that is a table of documents."""
+    from rankloom.datasets.table import is_table
+    from rankloom.searcher import Searcher
+
+    read = None if path is None and is_table(spelling) else cli.read_collection(spelling, path)
+    return Searcher.build(spelling if read is None else read, rankers, cache=cache, **settings), read
+
+
+def _print_skipped(searcher: "Searcher") -> None:
     """Print which items could not be read."""
-    if library.skipped:
-        reasons = "".join(f"\n  {item_id}: {reason}" for item_id, reason in list(library.skipped.items())[:20])
-        typer.echo(f"Skipped {len(library.skipped)} items that cannot be read:{reasons}", err=True)
+    if searcher.skipped:
+        reasons = "".join(f"\n  {item_id}: {reason}" for item_id, reason in list(searcher.skipped.items())[:20])
+        typer.echo(f"Skipped {len(searcher.skipped)} items that cannot be read:{reasons}", err=True)
 
 
 def print_url(url: str) -> None:

@@ -223,10 +223,12 @@ class _Work:
 
     def fg(self) -> Found:
         options = self._options()
-        virtual = options.pop("virtual", None)
+        virtual, comparator = options.pop("virtual", None), options.pop("comparator", None)
         index: FusionIndex = self.state.fusion_graphs(self.request.names, tuple(options.items()))
-        found = self._search(index, self.request.n, virtual)
-        return Found(found, self.lists, lambda query, item: index.explain(self._asked(query), item))
+        found = self._search(index, self.request.n, virtual, comparator=comparator)
+        return Found(
+            found, self.lists, lambda query, item: index.explain(self._asked(query), item, comparator=comparator)
+        )
 
     def other(self) -> Found:
         method, n = self.request.method, self.request.n
@@ -255,12 +257,14 @@ class _Work:
         index = self.state.weft(self.request.names, tuple({**options, **weights}.items()))
         return index, self._search(index, n, virtual)
 
-    def _search(self, index: Any, n: int, virtual: bool | None) -> Ranks:
+    def _search(self, index: Any, n: int, virtual: bool | None, **options: Any) -> Ranks:
         found: Ranks
+        options |= {"k": n, "allowed": self.request.allowed}
         if self.queries.items is not None:
-            found = index.search(items=self.queries.items.tolist(), k=n, allowed=self.request.allowed)
+            different, rows = np.unique(self.queries.items, return_inverse=True)
+            found = found_rows(index.search(items=different.tolist(), **options), rows)
         else:
-            found = index.search(list(self.plain.values()), k=n, virtual=virtual, allowed=self.request.allowed)
+            found = index.search(list(self.plain.values()), virtual=virtual, **options)
         return Ranks.trusted(found.items, found.scores, found.n_items, kind="queries")
 
     def _options(self) -> dict[str, Any]:
@@ -307,6 +311,12 @@ def _explained_vote(shares: Mapping[str, float], query: str, state: State, item:
     parts = sorted([*votes, *through], key=lambda part: -part.contribution)
     total = sum(part.contribution for part in parts)
     return Explanation(query, state.documents.ids[item], "vote", total, tuple(parts))
+
+
+def found_rows(ranks: Ranks, rows: NDArray[np.intp]) -> Ranks:
+    """Return the lists of some queries, in this order; a query may be repeated."""
+    scores = None if ranks.scores is None else ranks.scores[rows]
+    return Ranks.trusted(ranks.items[rows], scores, ranks.n_items)
 
 
 def found_items(ranks: Ranks, query: int) -> Ranks:

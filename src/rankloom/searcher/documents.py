@@ -255,8 +255,10 @@ def _json(value: Any) -> Any:
         return None  # the missing values of data frames
     if value is None or isinstance(value, str | int | float):
         return value
-    if isinstance(value, Path | ImageFile):
-        return str(value if isinstance(value, Path) else value.path)
+    if isinstance(value, ImageFile):
+        return str(value.path) if value.box is None else _NOT_PLAIN  # a block of a sheet has no file of its own
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, list | tuple):
         items = [_json(one) for one in value]
         return _NOT_PLAIN if any(one is _NOT_PLAIN for one in items) else items
@@ -304,7 +306,7 @@ def _matrix(name: str, values: list[Any]) -> NDArray[Any]:
 def _of_collection(collection: Collection, fields: tuple[str, ...]) -> Batch:
     documents: list[Document] = [{"id": one} for one in collection.ids]
     for number, one in enumerate(documents):
-        for part, name in (("texts", "text"), ("images", IMAGE_FIELD)):
+        for part, name in (("names", "name"), ("texts", "text"), ("images", IMAGE_FIELD)):
             value = _json(collection.parts[part][number]) if part in collection.parts else _NOT_PLAIN
             if value is not _NOT_PLAIN:
                 one[name] = value

@@ -12,8 +12,10 @@ from typing import Any, TypedDict, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloom.aggregate import METHODS
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, whole_number
+from rankloom.fusion_graph import FusionGraph
 from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
 from rankloom.io.file_lock import locked
@@ -24,11 +26,11 @@ from rankloom.rankers.vectors import FittedVectors
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import Call
 from rankloom.searcher.answer import Answer
-from rankloom.searcher.answering import AUTO, answer, found_items, query_lists, request
+from rankloom.searcher.answering import AUTO, LIST_DEPTH, accepting, answer, found_items, query_lists, request
 from rankloom.searcher.documents import TEXT_FIELDS, Batch, Document, Documents, Where, batch_of
 from rankloom.searcher.evaluation import MEASURES, Evaluation, evaluated
 from rankloom.searcher.queries import QueryBatch, external_queries, item_queries
-from rankloom.searcher.state import Model, Settings, State, by_number
+from rankloom.searcher.state import GRAPH_CUTOFF, Model, Settings, State, by_number
 from rankloom.searcher.storage import Encode, open_state, save_state
 from rankloom.searcher.updates import added, rebuilt_lists, removed
 from rankloom.threads import Progress, running
@@ -212,6 +214,36 @@ class Searcher:
         if any(one is not None for one in (query, image, vectors, ids)):
             raise InputError("Search with an item, or with a text, image or vectors; not both.")
         return item_queries(item, state.documents.ids)
+
+    def methods(self, *, external: bool = True) -> list[str]:
+        """Return the names of the methods that answer external queries, or items."""
+        return [AUTO, *(name for name in METHODS if METHODS[name].answers_external or not external)]
+
+    def graph(
+        self,
+        query: str | None = None,
+        *,
+        image: Any = None,
+        item: str | None = None,
+        rankers: Sequence[str] | None = None,
+        cutoff: int = GRAPH_CUTOFF,
+    ) -> FusionGraph:
+        """Return the fusion graph of a query or of an item, which the method fg compares.
+
+        Parameters
+        ----------
+        query, image, item, rankers
+            As in `search`, one query.
+        cutoff : int
+            How much of each list makes up the graph.
+        """
+        state = self._state
+        queries = self._queries(state, query, image, item, None, None)
+        names = accepting(state, queries, rankers)
+        index = state.fusion_graphs(names, (("cutoff", whole_number("cutoff", cutoff)),))
+        if queries.items is not None:
+            return index.graph(int(queries.items[0]))
+        return index.graph(list(query_lists(state, queries, names, LIST_DEPTH).values()))
 
     def rank(
         self,

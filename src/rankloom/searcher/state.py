@@ -16,6 +16,7 @@ from rankloom.registry import Call
 from rankloom.searcher.documents import TEXT_FIELDS, Documents
 from rankloom.searcher.lru import LRUCache
 
+GRAPH_CUTOFF = 10  # how much of each list makes up a fusion graph, unless an option says otherwise
 MAX_INDEXES = 16  # cached indexes, one for each choice of rankers and options
 Options = tuple[tuple[str, Any], ...]
 
@@ -89,7 +90,8 @@ class State:
 
     def fusion_graphs(self, names: Sequence[str], options: Options = ()) -> FusionIndex:
         """Return the fusion graphs of some rankers, built when they are first used."""
-        index: FusionIndex = self._index(FusionIndex, names, {"depth": self.settings.depth, **dict(options)})
+        defaults = {"cutoff": GRAPH_CUTOFF, "depth": self.settings.depth}
+        index: FusionIndex = self._index(FusionIndex, names, {**defaults, **dict(options)})
         return index
 
     def _index(self, kind: Any, names: Sequence[str], options: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A web page over a collection: search it by item, text or image, and see why an item was found.
+"""A web service over a searcher: a page to search, compare and explain, and a JSON API.
 
 Importing this package is cheap; serving needs the extra ``serve``.
 """
@@ -6,21 +6,23 @@ Importing this package is cheap; serving needs the extra ``serve``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankloom.errors import MissingExtraError
-from rankloom.web.library import Library
 from rankloom.web.limits import Limits
 
 if TYPE_CHECKING:
     import socket
 
+    from rankloom.datasets import Collection as Items
+    from rankloom.searcher import Searcher
     from rankloom.web.middleware import App
 
-__all__ = ["Library", "Limits", "listen", "make_app", "serve"]
+__all__ = ["Limits", "listen", "make_app", "serve", "serve_folder"]
 
-#: Modules that the extra needs, and the packages that provide them.
-REQUIRED = {"cachetools": "cachetools", "fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"}
+#: Modules of the extra, and the packages that bring them.
+REQUIRED = {"fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"}
 REQUIRED |= {"jinja2": "jinja2", "python_multipart": "python-multipart", "PIL": "Pillow"}
 
 
@@ -33,20 +35,32 @@ def check_extra() -> None:
             raise MissingExtraError("The page", package, "serve")
 
 
-def make_app(library: Library, *, limits: Limits | None = None, allowed_hosts: Collection[str] = ()) -> App:
-    """Return the ASGI application of a library.
+def make_app(
+    searcher: Searcher,
+    *,
+    collection: Items | None = None,
+    name: str | None = None,
+    limits: Limits | None = None,
+    allowed_hosts: Collection[str] = (),
+) -> App:
+    """Return the ASGI application of a searcher; updates of the searcher take effect with the next request.
 
     Parameters
     ----------
-    library : Library
+    searcher : Searcher
+    collection : Collection, optional
+        What the searcher was built from: has the images that are not files, and a description.
+    name : str, optional
+        The name on the page; by default that of the collection.
     limits : Limits, optional
     allowed_hosts : collection of str
         Host names to answer for, besides IP addresses and ``localhost``.
     """
     check_extra()
     from rankloom.web.app import make_app as make
+    from rankloom.web.site import Site
 
-    return make(library, limits=limits, allowed_hosts=allowed_hosts)
+    return make(Site(searcher, limits or Limits(), collection=collection, name=name), allowed_hosts)
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -58,20 +72,22 @@ def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
 
 
 def serve(
-    library: Library,
+    searcher: Searcher,
     sock: socket.socket,
     *,
+    collection: Items | None = None,
+    name: str | None = None,
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serve a library until SIGTERM or SIGINT; pending requests are finished first.
+    """Serve a searcher until SIGTERM or SIGINT; pending requests are finished first.
 
     Parameters
     ----------
     sock : socket
         From `listen`.
-    limits, allowed_hosts
+    searcher, collection, name, limits, allowed_hosts
         As in `make_app`.
     ready : callable
         Called with the URL once the server answers requests.
@@ -79,5 +95,44 @@ def serve(
     from rankloom.web.server import run, url_of
 
     limits = limits or Limits()
-    app = make_app(library, limits=limits, allowed_hosts=allowed_hosts)
+    app = make_app(searcher, collection=collection, name=name, limits=limits, allowed_hosts=allowed_hosts)
     run(app, sock, limits=limits, ready=lambda: ready(url_of(sock)))
+
+
+def serve_folder(
+    path: str | Path,
+    sock: socket.socket,
+    *,
+    watch: bool = False,
+    workers: int = 1,
+    plugins: Collection[str | Path] = (),
+    limits: Limits | None = None,
+    allowed_hosts: Collection[str] = (),
+    ready: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Serve a folder written by `Searcher.save` until SIGTERM or SIGINT, and take up new versions of it.
+
+    A new version is opened on SIGHUP; pending requests finish on the old one. If it cannot be opened, the old one is
+    served on.
+
+    Parameters
+    ----------
+    path : str or Path
+    watch : bool
+        Look for a new version every second.
+    workers : int
+        Number of processes, which share the port and the mapped files.
+    plugins : collection of paths
+        Plug-in files that each process loads, for rankers that are not built in.
+    sock, limits, allowed_hosts, ready
+        As in `serve`.
+    """
+    check_extra()
+    from rankloom.web.server import url_of
+    from rankloom.web.workers import Job, serve_job, supervise
+
+    job = Job(Path(path), limits or Limits(), tuple(allowed_hosts), watch, tuple(map(str, plugins)))
+    if workers > 1:
+        supervise(job, sock, workers, ready=lambda: ready(url_of(sock)))
+    else:
+        serve_job(job, sock, ready=lambda: ready(url_of(sock)))

@@ -34,6 +34,12 @@ class Limits:
         Images being received or decoded; beyond it, requests get 503 with Retry-After.
     connections : int
         Open connections.
+    json_bytes : int
+        Size of the JSON of a search.
+    batch : int
+        Queries in a request.
+    results : int
+        Hits for a query, counting those that an offset skips.
     """
 
     body_bytes: int = 10_000_000
@@ -46,6 +52,9 @@ class Limits:
     searches: int = 64
     uploads: int = 8
     connections: int = 512
+    json_bytes: int = 1_000_000
+    batch: int = 100
+    results: int = 1000
 
 
 class RefusedError(Exception):

@@ -13,9 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rankloom.aggregate import METHODS
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
+from rankloom.searcher.answering import AUTO
 from rankloom.version import __version__
 from rankloom.web.tiles import marked, rows, tiles
 
+AUTO_SUMMARY = "The method that suits the query: weft for an item or an image, vote for words."
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
@@ -54,7 +56,7 @@ def _files() -> Iterator[tuple[str, tuple[bytes, str]]]:
             yield f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{kind}", (content, TYPES[kind])
 
 
-def method_summary(name: str) -> str:
+def method_summary(spelled: str) -> str:
     """Return the first line of a method's docstring.
 
     Examples
@@ -62,7 +64,8 @@ def method_summary(name: str) -> str:
     >>> method_summary("fg")
     "Fusion graphs: ranks items by the similarity of their graph to the query's."
     """
-    return _first_line(METHODS[name].function)
+    name = Call.parse(spelled).name
+    return AUTO_SUMMARY if name == AUTO else _first_line(METHODS[name].function)
 
 
 def ranker_summary(name: str) -> str:

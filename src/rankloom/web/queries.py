@@ -1,53 +1,43 @@
-"""Queries, and the options of a search."""
+"""Queries of the page, and the options of a search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from rankloom.datasets.images import Pixels
-
-
-@dataclass(frozen=True, slots=True)
-class ItemQuery:
-    """An item of the collection as a query."""
-
-    number: int
-    kind: ClassVar[str] = "item"
-    part: ClassVar[str | None] = None  # every ranker has a list for it
-
-
-@dataclass(frozen=True, slots=True)
-class TextQuery:
-    """Text as an external query, for rankers of texts."""
-
-    text: str
-    kind: ClassVar[str] = "text"
-    part: ClassVar[str | None] = "texts"
-
-    @property
-    def content(self) -> str:
-        """The query as rankers take it."""
-        return self.text
+from rankloom.registry import Call
+from rankloom.searcher.state import GRAPH_CUTOFF
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ImageQuery:
-    """An image as an external query, for rankers of images; equal if the digests are."""
+class Query:
+    """An item, a text or an image to search by.
 
-    digest: str
-    content: Pixels
-    kind: ClassVar[str] = "image"
-    part: ClassVar[str | None] = "images"
+    Attributes
+    ----------
+    kind : {"item", "text", "image"}
+    path : str
+        The path of its results.
+    asked : mapping
+        The query as `Searcher.search` takes it.
+    shown : mapping
+        The query as a page shows it: at least title and image.
+    parameters : mapping
+        Parameters of its URL.
+    words : str
+        Text whose words are marked in the results.
+    number : int or None
+        The number of an item.
+    """
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ImageQuery) and other.digest == self.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-
-Query = ItemQuery | TextQuery | ImageQuery
+    kind: str
+    path: str
+    asked: Mapping[str, Any]
+    shown: Mapping[str, Any]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    words: str = ""
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +47,34 @@ class Choice:
     Attributes
     ----------
     rankers : tuple of str
-        The rankers to fuse, in the order of the library.
+        The rankers to fuse, in the order of the searcher.
     method : str
-        A name in `rankloom.METHODS`.
+        "auto" or a name in `rankloom.METHODS`.
     cutoff : int
-        How much of each list makes up a graph; for `fg` only.
+        How much of each list makes up a fusion graph: for `fg`, and for the graphs that explain a result.
     comparator : str
-        For `fg` only.
+        How fusion graphs are compared.
     k : int
         Number of results.
     """
 
     rankers: tuple[str, ...]
-    method: str = "fg"
-    cutoff: int = 10
+    method: str = "auto"
+    cutoff: int = GRAPH_CUTOFF
     comparator: str = "wgu"
     k: int = 20
+
+    def call(self) -> str | Call:
+        """Return the method with its options, as `Searcher.search` takes it.
+
+        Examples
+        --------
+        >>> str(Choice(("bic",), method="fg", comparator="mcs").call())
+        'fg(comparator=mcs, cutoff=10)'
+        """
+        if self.method != "fg":
+            return self.method
+        return Call.of("fg", {"cutoff": self.cutoff, "comparator": self.comparator})
 
     def changes(self, defaults: Choice) -> dict[str, Any]:
         """Return what differs from the defaults, as URL parameters.

@@ -1,8 +1,8 @@
-"""A cache of whole responses: what the server answers does not change while it runs."""
+"""A cache of whole responses: what the server answers changes only with its documents."""
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from cachetools import LRUCache
@@ -13,8 +13,8 @@ MAX_URL_BYTES = 2_000  # our own links are shorter
 MAX_BYTES = 96_000_000
 MAX_RESPONSE_BYTES = 1_000_000
 OVERHEAD = MAX_URL_BYTES + 1_000  # of a response besides its body: URL and headers
-#: Responses that depend on more than the URL (uploads expire), or that are already in memory.
-UNCACHED = ("/upload", "/health", "/image", "/static")
+#: Responses that depend on more than the URL (uploads expire), or that are in memory anyway.
+UNCACHED = ("/upload", "/health", "/version", "/image", "/static")
 
 Response = list[Message]
 
@@ -25,11 +25,14 @@ class ResponseCache:
     Parameters
     ----------
     app : ASGI application
-        Its responses to GET must depend on the URL alone.
+        Its responses to GET must depend on the URL and the version alone.
+    version : callable
+        Returns a number that changes when responses may change.
     """
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, app: App, version: Callable[[], int]) -> None:
+        self._app, self._version = app, version
+        self._cached_version = version()
         # Used on the event loop only, so it needs no lock.
         self._responses: LRUCache[tuple[str, bytes], Response] = LRUCache(MAX_BYTES, getsizeof=_size)
 
@@ -38,16 +41,25 @@ class ResponseCache:
         if not _is_cacheable(scope):
             await self._app(scope, receive, send)
             return
+        version = self._current()
         key = (scope["path"], scope["query_string"])
         response = self._responses.get(key)
         if response is None:
             response = []
             await self._app(scope, receive, _recording(send, response))
-            if response and response[0]["status"] == 200 and _size(response) <= MAX_RESPONSE_BYTES:
+            if _is_complete(response) and self._current() == version:
                 self._responses[key] = response
             return
         for message in response:
             await send(message)
+
+    def _current(self) -> int:
+        """Return the version; if it changed, forget all responses."""
+        version = self._version()
+        if version != self._cached_version:
+            self._responses.clear()
+            self._cached_version = version
+        return version
 
 
 def _is_cacheable(scope: MutableMapping[str, Any]) -> bool:
@@ -55,6 +67,11 @@ def _is_cacheable(scope: MutableMapping[str, Any]) -> bool:
     if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(UNCACHED):
         return False
     return len(scope["path"]) + len(scope["query_string"]) <= MAX_URL_BYTES
+
+
+def _is_complete(response: Response) -> bool:
+    """Return True if a response is a success, and not too large."""
+    return bool(response) and response[0]["status"] == 200 and _size(response) <= MAX_RESPONSE_BYTES
 
 
 def _recording(send: Send, response: Response) -> Send:

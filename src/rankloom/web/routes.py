@@ -19,15 +19,15 @@ from rankloom.datasets.images import ImageError
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.registry import split
 from rankloom.version import __version__
-from rankloom.web.library import MAX_RESULTS
 from rankloom.web.limits import RefusedError
-from rankloom.web.queries import Choice, ItemQuery, TextQuery
-from rankloom.web.queries import Query as AnyQuery
+from rankloom.web.queries import Choice
+from rankloom.web.queries import Query as PageQuery
 from rankloom.web.site import Site, as_json, as_page
-from rankloom.web.views import Values
+from rankloom.web.views import Values, Views
 
 log = logging.getLogger("rankloom.web")
 MAX_INT = 2**31 - 1
+MAX_RESULTS = 100  # of a page
 MAX_PAGE_PARTS = 40  # common parts that a page lists
 SLOW_CUTOFF = 50  # beyond it two graphs have tens of thousands of edges, and take long to write out
 MAX_CUTOFF = 100  # unless the library's default is larger
@@ -60,6 +60,12 @@ UPLOAD_ERRORS: dict[int | str, dict[str, Any]] = {
     408: _error("Received too slowly."),
     413: _error("Too many bytes or pixels."),
     415: _error("Neither an image nor a form."),
+}
+SEARCH_ERRORS: dict[int | str, dict[str, Any]] = {
+    **ERRORS,
+    403: UPLOAD_ERRORS[403],
+    408: UPLOAD_ERRORS[408],
+    413: _error("Too many bytes."),
 }
 UPLOAD_BODY = {
     "requestBody": {
@@ -104,14 +110,18 @@ async def _site(request: Request) -> Site:
     return site
 
 
+async def _views(site: Annotated[Site, Depends(_site)]) -> Views:
+    return site.views
+
+
 async def _choice(
-    request: Request,
+    views: Annotated[Views, Depends(_views)],
     method: Annotated[str | None, Query(max_length=100, description="Fusion method.")] = None,
     cutoff: Annotated[
         int | None,
-        Query(ge=1, le=MAX_INT, description=f"How much of each list makes up a graph, for fg; at most {MAX_CUTOFF}."),
+        Query(ge=1, le=MAX_INT, description=f"How much of each list makes up a fusion graph; {MAX_CUTOFF} at most."),
     ] = None,
-    comparator: Annotated[Literal["wgu", "mcs"] | None, Query(description="Graph comparator, for fg.")] = None,
+    comparator: Annotated[Literal["wgu", "mcs"] | None, Query(description="How fusion graphs are compared.")] = None,
     rankers: Annotated[
         list[str] | None, Query(max_length=100, description="Rankers to fuse; repeated, or separated by commas.")
     ] = None,
@@ -119,13 +129,12 @@ async def _choice(
 ) -> Choice:
     given: dict[str, Any] = {"method": method, "cutoff": cutoff, "comparator": comparator, "k": k}
     changes = {name: value for name, value in given.items() if value is not None}
-    library = (await _site(request)).library
-    max_cutoff = max(MAX_CUTOFF, library.defaults.cutoff)
+    max_cutoff = max(MAX_CUTOFF, views.defaults.cutoff)
     if cutoff is not None and cutoff > max_cutoff:
         raise RefusedError(422, f"cutoff: Must be at most {max_cutoff}; got {cutoff}.")
     if rankers is not None:
-        changes["rankers"] = _names(rankers, set(library.ranks))
-    return library.choose(changes)
+        changes["rankers"] = _names(rankers, set(views.searcher.rankers))
+    return views.choose(changes)
 
 
 def _names(given: list[str], known: set[str]) -> tuple[str, ...]:
@@ -150,6 +159,7 @@ async def _detail(
 
 
 SiteOf = Annotated[Site, Depends(_site)]
+ViewsOf = Annotated[Views, Depends(_views)]
 ChoiceOf = Annotated[Choice, Depends(_choice)]
 DetailOf = Annotated[Detail, Depends(_detail)]
 
@@ -169,24 +179,26 @@ def _is_json(request: Request) -> bool:
     return str(request.scope["path"]).endswith(".json")
 
 
-def _respond(request: Request, site: Site, template: str, values: Values, **extra: Any) -> Response:
+def _respond(request: Request, views: Views, template: str, values: Values, **extra: Any) -> Response:
     values = {"ok": True, **values}
     if _is_json(request):
         return as_json(values)
-    return as_page(site.pages.render(template, data=values, defaults=site.library.defaults, **extra))
+    pages = request.app.state.site.pages
+    return as_page(pages.render(template, data=values, defaults=views.defaults, **extra))
 
 
 @_page_and_json("/items", "items")
 async def items(
     request: Request,
     site: SiteOf,
+    views: ViewsOf,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     label: Annotated[str | None, Query(max_length=300, description="Only items of this class.")] = None,
     find: Annotated[str | None, Query(max_length=300, description="Only items whose title contains this.")] = None,
 ) -> Response:
     """List the items, a page at a time."""
-    values = await site.run(lambda: site.views.browse(page=page, label=label or None, find=find or None))
-    return _respond(request, site, "browse.html", values)
+    values = await site.run(lambda: views.browse(page=page, label=label or None, find=find or None))
+    return _respond(request, views, "browse.html", values)
 
 
 router.add_api_route("/", items, include_in_schema=False)
@@ -194,74 +206,80 @@ router.add_api_route("/", items, include_in_schema=False)
 
 @router.get("/item", include_in_schema=False)
 async def item_by_id(
-    request: Request, site: SiteOf, item_id: Annotated[str, Query(alias="id", max_length=1000)], choice: ChoiceOf
+    request: Request, views: ViewsOf, item_id: Annotated[str, Query(alias="id", max_length=1000)], choice: ChoiceOf
 ) -> Response:
     """Redirect from the id of an item to its page, with the same choice."""
-    ids = site.library.collection.ids
+    ids = views.documents.ids
     if item_id not in ids:
         raise RefusedError(404, f"There is no item with the id {item_id[:200]!r}.")
     rest = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "id"])
     return RedirectResponse(f"/item/{ids.number(item_id)}" + (f"?{rest}" if rest else ""), 303)
 
 
-async def _search(request: Request, site: Site, query: AnyQuery, choice: Choice) -> Response:
-    def search() -> Response:
-        return _respond(request, site, "results.html", site.views.search(query, choice))
+async def _search(request: Request, views: Views, query: PageQuery, choice: Choice) -> Response:
+    site: Site = request.app.state.site
 
-    if isinstance(query, ItemQuery) and choice.method == "fg" and site.library.ready(choice):
+    def search() -> Response:
+        return _respond(request, views, "results.html", views.search(query, choice))
+
+    key = views.key(query.kind, choice.call(), choice.rankers)
+    if query.kind == "item" and key in views.seen:
         return search()  # quicker than handing it to a thread
-    return await site.run(search, choice)
+    return await site.search(search, views, key)
 
 
 async def _explain(
-    request: Request, site: Site, query: AnyQuery, number: int, choice: Choice, detail: Detail
+    request: Request, views: Views, query: PageQuery, number: int, choice: Choice, detail: Detail
 ) -> Response:
-    site.check_item(number)
+    views.check_item(number)
+    site: Site = request.app.state.site
     is_json = _is_json(request)
 
     def explain() -> Response:
-        compared = site.library.compare(query, number, choice)
-        values = site.views.why(query, number, choice, compared, detail.parts if is_json else MAX_PAGE_PARTS)
+        answer = views.answer(query, choice)
+        compared = views.compare(query, number, choice, answer)
+        values = views.why(query, number, choice, answer, compared, detail.parts if is_json else MAX_PAGE_PARTS)
         if detail.graphs and is_json:
             values["graphs"] = {"query": compared.query.to_dict(), "item": compared.item.to_dict()}
-        drawings = () if is_json else site.views.drawings(query, number, compared)
-        return _respond(request, site, "why.html", values, drawings=drawings)
+        drawings = () if is_json else views.drawings(query, number, compared)
+        return _respond(request, views, "why.html", values, drawings=drawings)
 
-    return await site.run(explain, Choice(choice.rankers, cutoff=choice.cutoff), slow=choice.cutoff > SLOW_CUTOFF)
+    key = views.key(query.kind, choice.call(), choice.rankers, "why", choice.cutoff)
+    return await site.search(explain, views, key, slow=choice.cutoff > SLOW_CUTOFF)
 
 
 @_page_and_json("/item/{number}", "search_by_item")
-async def item(request: Request, site: SiteOf, number: Number, choice: ChoiceOf) -> Response:
+async def item(request: Request, views: ViewsOf, number: Number, choice: ChoiceOf) -> Response:
     """Search by an item: the fused list, and the list of each ranker."""
-    return await _search(request, site, ItemQuery(site.check_item(number)), choice)
+    return await _search(request, views, views.item_query(views.check_item(number)), choice)
 
 
 @_page_and_json("/item/{number}/why/{found}", "explain_by_item")
 async def item_why(
-    request: Request, site: SiteOf, number: Number, found: Result, choice: ChoiceOf, detail: DetailOf
+    request: Request, views: ViewsOf, number: Number, found: Result, choice: ChoiceOf, detail: DetailOf
 ) -> Response:
-    """Explain a result of a search by item: what the fusion graphs of both have in common."""
-    return await _explain(request, site, ItemQuery(site.check_item(number)), found, choice, detail)
+    """Explain a result of a search by item: parts of its score, and the common part of both fusion graphs."""
+    return await _explain(request, views, views.item_query(views.check_item(number)), found, choice, detail)
 
 
-def _text_query(q: str) -> TextQuery:
+def _text_query(views: Views, q: str) -> PageQuery:
     if not q.strip():
         raise RefusedError(422, "q: Enter some text to search for.")
-    return TextQuery(" ".join(q.split()))
+    return views.text_query(" ".join(q.split()))
 
 
 @_page_and_json("/search/why/{found}", "explain_by_text")
 async def text_why(
-    request: Request, site: SiteOf, found: Result, choice: ChoiceOf, q: Text, detail: DetailOf
+    request: Request, views: ViewsOf, found: Result, choice: ChoiceOf, q: Text, detail: DetailOf
 ) -> Response:
-    """Explain a result of a search by text: what the fusion graphs of both have in common."""
-    return await _explain(request, site, _text_query(q), found, choice, detail)
+    """Explain a result of a search by text: parts of its score, and the common part of both fusion graphs."""
+    return await _explain(request, views, _text_query(views, q), found, choice, detail)
 
 
 @_page_and_json("/search", "search_by_text")
-async def text(request: Request, site: SiteOf, choice: ChoiceOf, q: Text) -> Response:
+async def text(request: Request, views: ViewsOf, choice: ChoiceOf, q: Text) -> Response:
     """Search by text."""
-    return await _search(request, site, _text_query(q), choice)
+    return await _search(request, views, _text_query(views, q), choice)
 
 
 @router.post(
@@ -270,7 +288,7 @@ async def text(request: Request, site: SiteOf, choice: ChoiceOf, q: Text) -> Res
 @router.post("/upload", include_in_schema=False)
 async def upload(request: Request, site: SiteOf) -> Response:
     """Upload an image to search by; the response has the URL of the results."""
-    if "images" not in site.library.accepts:
+    if "images" not in site.views.accepts:
         raise InputError("This collection has no ranker that accepts images.")
     try:
         with site.uploading():
@@ -315,37 +333,43 @@ async def uploaded_image(site: SiteOf, digest: Digest) -> Response:
     return Response(content, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
 
 
+async def _image_query(site: Site, views: Views, digest: str) -> PageQuery:
+    image = site.find_upload(digest)[0]
+    return await site.run(lambda: views.image_query(digest, image))  # the first one looks at some images
+
+
 @_page_and_json("/upload/{digest}", "search_by_image")
-async def uploaded(request: Request, site: SiteOf, digest: Digest, choice: ChoiceOf) -> Response:
+async def uploaded(request: Request, site: SiteOf, views: ViewsOf, digest: Digest, choice: ChoiceOf) -> Response:
     """Search by an uploaded image."""
-    return await _search(request, site, site.find_upload(digest)[0], choice)
+    return await _search(request, views, await _image_query(site, views, digest), choice)
 
 
 @_page_and_json("/upload/{digest}/why/{found}", "explain_by_image")
 async def uploaded_why(
-    request: Request, site: SiteOf, digest: Digest, found: Result, choice: ChoiceOf, detail: DetailOf
+    request: Request, site: SiteOf, views: ViewsOf, digest: Digest, found: Result, choice: ChoiceOf, detail: DetailOf
 ) -> Response:
-    """Explain a result of a search by image: what the fusion graphs of both have in common."""
-    return await _explain(request, site, site.find_upload(digest)[0], found, choice, detail)
+    """Explain a result of a search by image: parts of its score, and the common part of both fusion graphs."""
+    return await _explain(request, views, await _image_query(site, views, digest), found, choice, detail)
 
 
 @router.get("/image/{number}", operation_id="image", responses=IMAGES, response_class=Response)
 async def image(
     site: SiteOf,
+    views: ViewsOf,
     number: Number,
-    v: Annotated[str | None, Query(max_length=40, description="Version of the collection.")] = None,
+    v: Annotated[str | None, Query(max_length=40, description="Version of the image.")] = None,
 ) -> Response:
     """Return the image of an item, reduced in size."""
-    site.check_item(number)
-    if not site.gallery:
-        raise RefusedError(404, "The items of this collection have no images.")
+    views.check_item(number)
+    version = views.gallery.version(number)
+    if version is None:
+        raise RefusedError(404, f"Item {number} has no image.")
     try:
-        content, kind = await site.run(lambda: site.gallery.file(number))
+        content, kind = await site.run(lambda: views.gallery.file(number))
     except ImageError as error:
         log.warning("The image of item %d: %s", number, error)  # clients must not see its path
         raise RefusedError(404, f"The image of item {number} can no longer be read.") from None
-    caching = FOREVER if v == site.library.version else "no-cache"
-    return Response(content, media_type=kind, headers={"Cache-Control": caching})
+    return Response(content, media_type=kind, headers={"Cache-Control": FOREVER if v == version else "no-cache"})
 
 
 @router.get("/static/{name}", include_in_schema=False)
@@ -357,19 +381,37 @@ async def static(site: SiteOf, name: str) -> Response:
     return Response(content, media_type=kind, headers={"Cache-Control": FOREVER})
 
 
+@router.get("/documents/{item_id:path}", operation_id="document", responses=ERRORS)
+async def document(
+    views: ViewsOf, item_id: Annotated[str, Path(max_length=1000, description="Id of a document.")]
+) -> Response:
+    """Return a document with all its fields, and its number."""
+    ids = views.documents.ids
+    if item_id not in ids:
+        raise RefusedError(404, f"There is no document with the id {item_id[:200]!r}.")
+    number = ids.number(item_id)
+    return as_json({"ok": True, "number": number, "document": views.document(number)})
+
+
 @router.get("/api", include_in_schema=False)
-async def api(request: Request, site: SiteOf) -> Response:
+async def api(request: Request, site: SiteOf, views: ViewsOf) -> Response:
     """Document the JSON API."""
     operations = [
         {"method": method.upper(), "path": path, **about}
         for path, methods in request.app.openapi()["paths"].items()
         for method, about in methods.items()
     ]
-    values = {**site.views.about(), "url": "/api", "operations": operations, "limits": site.limits}
-    return as_page(site.pages.render("api.html", data=values, defaults=site.library.defaults))
+    values = {**views.about(), "url": "/api", "operations": operations, "limits": site.limits}
+    return as_page(site.pages.render("api.html", data=values, defaults=views.defaults))
 
 
 @router.get("/health", operation_id="health", responses={400: ERRORS[400]})
-async def health(site: SiteOf) -> Response:
+async def health(views: ViewsOf) -> Response:
     """Return whether the server is up, and what it serves."""
-    return as_json({"ok": True, "version": __version__, **site.views.about()})
+    return as_json({"ok": True, "version": __version__, **views.about()})
+
+
+@router.get("/version", operation_id="version", responses={400: ERRORS[400]})
+async def version(views: ViewsOf) -> Response:
+    """Return the version of the program, and which version of the folder it serves: a digest of its meta.json."""
+    return as_json({"ok": True, "version": __version__, "serving": views.digest, "n_items": len(views)})

@@ -20,6 +20,7 @@ from rankloom.web.middleware import App
 
 GRACE_SECONDS = 20  # for pending requests when the server stops
 IDLE_SECONDS = 15  # a connection without a request is then closed
+BACKLOG = 1024  # connections that wait to be accepted
 LINGER_SECONDS = 1  # the same when the server stops: a request may be on its way
 
 
@@ -35,7 +36,7 @@ def listen(host: str, port: int) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
     try:
         sock.bind((host, port))
-        sock.listen(1024)
+        sock.listen(BACKLOG)
     except (OSError, OverflowError, TypeError, ValueError) as error:
         sock.close()
         reason = getattr(error, "strerror", None) or error
@@ -53,13 +54,22 @@ def url_of(sock: socket.socket) -> str:
     return f"http://{shown}:{port}/"
 
 
-def run(app: App, sock: socket.socket, *, limits: Limits, ready: Callable[[], None] = lambda: None) -> None:
+def run(
+    app: App,
+    sock: socket.socket,
+    *,
+    limits: Limits,
+    ready: Callable[[], None] = lambda: None,
+    on_hangup: Callable[[], None] | None = None,
+) -> None:
     """Serve until SIGTERM or SIGINT; pending requests are finished first.
 
     Parameters
     ----------
     ready : callable
         Called once the server answers requests.
+    on_hangup : callable, optional
+        Called on SIGHUP.
     """
     limited = protocol(limits)
     config = uvicorn.Config(
@@ -72,11 +82,12 @@ def run(app: App, sock: socket.socket, *, limits: Limits, ready: Callable[[], No
         server_header=False,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        backlog=1,  # accept one connection at a time, and leave the next one to a worker that is less busy
     )
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is the client's fault
     gc.collect()
     gc.freeze()  # long-lived objects: scanning them in every collection would hold up requests
-    Server(config, limited, ready).run(sockets=[sock])
+    Server(config, limited, ready, on_hangup).run(sockets=[sock])
 
 
 class Server(uvicorn.Server):
@@ -86,13 +97,21 @@ class Server(uvicorn.Server):
     again.
     """
 
-    def __init__(self, config: uvicorn.Config, limited: type[LimitedProtocol], ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        limited: type[LimitedProtocol],
+        ready: Callable[[], None],
+        on_hangup: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__(config)
-        self._limited, self._ready = limited, ready
+        self._limited, self._ready, self._on_hangup = limited, ready, on_hangup
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to accept requests."""
         await super().startup(sockets)
+        for sock in sockets or ():
+            sock.listen(BACKLOG)  # asyncio has set it to its own
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -112,9 +131,12 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle SIGINT and SIGTERM while the server runs."""
+        """Handle SIGINT and SIGTERM, and SIGHUP if something is to be done then, while the server runs."""
+        handlers: dict[int, Callable[..., None]] = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self.handle_exit)
+        if self._on_hangup is not None and hasattr(signal, "SIGHUP"):
+            handlers[signal.SIGHUP] = self._hang_up
         try:
-            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+            before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         except ValueError:  # only the main thread can handle signals
             before = {}
         try:
@@ -122,6 +144,10 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _hang_up(self, *_: object) -> None:
+        if self._on_hangup is not None:
+            self._on_hangup()
 
 
 def _accepted(sock: socket.socket) -> Iterator[socket.socket]:

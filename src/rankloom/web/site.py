@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
@@ -13,12 +13,13 @@ from typing import Any, TypeVar
 
 from starlette.responses import HTMLResponse, Response
 
+from rankloom.datasets import Collection
+from rankloom.datasets.images import Pixels
+from rankloom.searcher import Searcher
 from rankloom.web.decoder import Decoder
-from rankloom.web.library import Library
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.pages import Pages
-from rankloom.web.queries import Choice, ImageQuery
-from rankloom.web.uploads import File, Gallery, Uploads
+from rankloom.web.uploads import File, Uploads
 from rankloom.web.views import Views
 
 T = TypeVar("T")
@@ -30,18 +31,29 @@ MAX_SLOW = 4  # slow searches have their own thread, so that quick ones do not w
 
 
 class Site:
-    """A library on the web.
+    """A searcher on the web, which may be updated, or replaced by another one.
 
     Parameters
     ----------
-    library : Library
+    searcher : Searcher
     limits : Limits
+    collection, name, digest
+        As in `Views`.
     """
 
-    def __init__(self, library: Library, limits: Limits) -> None:
-        self.library, self.limits = library, limits
-        self.views, self.pages = Views(library), Pages()
-        self.gallery = Gallery(library.collection)
+    def __init__(
+        self,
+        searcher: Searcher,
+        limits: Limits,
+        *,
+        collection: Collection | None = None,
+        name: str | None = None,
+        digest: str | None = None,
+    ) -> None:
+        self.limits, self.pages = limits, Pages()
+        self._collection, self._name = collection, name
+        self._served: tuple[Searcher, Views]
+        self.replace(searcher, digest)
         self.decoder = Decoder(limits.pixels, min(limits.decode_seconds, limits.seconds))
         self.uploads = Uploads(self.decoder)
         self._quick = WorkerPool(WORKERS, limits.searches)
@@ -49,10 +61,30 @@ class Site:
         self._decoding = WorkerPool(1, limits.uploads)
         self._n_uploading = 0
 
-    async def run(self, task: Callable[[], T], choice: Choice | None = None, *, slow: bool = False) -> T:
-        """Run a task on a thread; slow ones, and those that first need a new index, have their own."""
-        pool = self._slow if slow or not (choice is None or self.library.ready(choice)) else self._quick
-        return await pool.run(task)
+    @property
+    def views(self) -> Views:
+        """The views of the documents as they are now; a request uses the same ones from start to end."""
+        searcher, views = self._served
+        if views.state is not searcher.state:  # it was updated
+            views = Views(searcher, self._collection, self._name, views.digest)
+            self._served = (searcher, views)
+        return views
+
+    def replace(self, searcher: Searcher, digest: str | None = None) -> None:
+        """Serve another searcher from the next request on; pending requests finish on the old one."""
+        views = Views(searcher, self._collection, self._name, digest)
+        views.warm_up()
+        self._served = (searcher, views)
+
+    async def run(self, task: Callable[[], T], *, slow: bool = False) -> T:
+        """Run a task on a thread; slow ones have their own, so that quick ones do not wait for them."""
+        return await (self._slow if slow else self._quick).run(task)
+
+    async def search(self, task: Callable[[], T], views: Views, key: Hashable, *, slow: bool = False) -> T:
+        """Run a search on a thread; it is slow if it may first have to build an index, as none had its key yet."""
+        result = await self.run(task, slow=slow or key not in views.seen)
+        views.seen[key] = True
+        return result
 
     async def store(self, content: bytes) -> str:
         """Decode and store an uploaded image; return its digest. Searches do not wait for it."""
@@ -69,14 +101,8 @@ class Site:
         finally:
             self._n_uploading -= 1
 
-    def check_item(self, number: int) -> int:
-        """Return the number of an item; raise if there is none."""
-        if number >= len(self.library):
-            raise RefusedError(404, f"There is no item {number}; they are numbered 0 to {len(self.library) - 1}.")
-        return number
-
-    def find_upload(self, digest: str) -> tuple[ImageQuery, File]:
-        """Return an uploaded image, and its file."""
+    def find_upload(self, digest: str) -> tuple[Pixels, File]:
+        """Return the pixels of an uploaded image, and its file."""
         found = self.uploads.find(digest)
         if found is None:
             raise RefusedError(404, "This upload is no longer stored; send the image again.")

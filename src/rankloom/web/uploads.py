@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import io
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rankloom.datasets import Collection
-from rankloom.datasets.images import Pixels, reduced
-from rankloom.rankers.image_features import pixels
+from rankloom.datasets.images import ImageError, ImageFile, Pixels, reduced
+from rankloom.io.cache import digest_bytes
+from rankloom.rankers.image_features import image_digest, pixels, stamp
+from rankloom.searcher.documents import IMAGE_FIELD, Documents
 from rankloom.searcher.lru import LRUCache
+from rankloom.version import __version__
 from rankloom.web.decoder import Decoder
-from rankloom.web.queries import ImageQuery
 
 MAX_SIDE = 320  # pixels, of the images served
 MAX_LOSSLESS_SIDE = 128  # larger images are served as JPEG
 MAX_GALLERY_BYTES = 64_000_000
+MAX_SAMPLES = 50  # images to estimate the image size from
 OVERHEAD = 500  # of a cached file besides its bytes
 
 #: The bytes of a file, and its media type.
@@ -35,25 +41,58 @@ def encoded(image: Pixels, max_side: int = MAX_SIDE) -> File:
 
 
 class Gallery:
-    """The images of a collection as files to serve; falsy if it has none.
+    """The images of documents as files to serve: those of a collection, else the files that documents name.
 
     Parameters
     ----------
-    collection : Collection
+    documents : Documents
+    collection : Collection, optional
+        Has the images that are not files of their own.
     """
 
-    def __init__(self, collection: Collection) -> None:
-        self._images = collection.parts.get("images")
+    def __init__(self, documents: Documents, collection: Collection | None = None) -> None:
+        self._documents = documents
+        self._collection = collection if collection is not None and "images" in collection.parts else None
         self._files: LRUCache[File] = LRUCache(MAX_GALLERY_BYTES, size=lambda file: len(file[0]) + OVERHEAD)
 
-    def __bool__(self) -> bool:
-        return self._images is not None
+    def image(self, number: int) -> Any:
+        """Return the image of an item, to load; None if it has none."""
+        item = self._documents.ids[number]
+        if self._collection is not None and item in self._collection.ids:
+            return self._collection.parts["images"][self._collection.ids.number(item)]
+        path = self._documents[number].get(IMAGE_FIELD)
+        return ImageFile(Path(path)) if isinstance(path, str) and path else None
+
+    def version(self, number: int) -> str | None:
+        """Return a digest that changes with the image of an item; None if it has none."""
+        image = self.image(number)
+        if image is None:
+            return None
+        content = repr((stamp(image), image.box)) if isinstance(image, ImageFile) else image_digest(image)
+        # Another version of the program may reduce images differently.
+        item = self._documents.ids[number].encode("utf-8", "surrogatepass")
+        return digest_bytes(__version__.encode(), item, content.encode())[:12]
 
     def file(self, number: int) -> File:
-        """Return the image of an item."""
-        assert self._images is not None
-        item = self._images[number]
-        return self._files.get(number, lambda: encoded(pixels(item)))
+        """Return the image of an item as a file; raise `ImageError` if it cannot be read."""
+        image = self.image(number)
+        if image is None:
+            raise ImageError(f"Item {number} has no image.")
+        return self._files.get((number, self.version(number)), lambda: encoded(pixels(image)))
+
+    @cached_property
+    def side(self) -> int:
+        """The longer side of the images: the median of a sample; 0 if there are none.
+
+        Uploads are reduced to it, because texture descriptors depend on the scale.
+        """
+        sample = range(0, len(self._documents), max(1, len(self._documents) // MAX_SAMPLES))
+        images = [image for number in sample if (image := self.image(number)) is not None]
+        return int(np.median([max(pixels(image).shape[:2]) for image in images])) if images else 0
+
+    def reduced(self, image: Pixels) -> Pixels:
+        """Return an uploaded image in the size of the others."""
+        return reduced(image, self.side) if self.side else image
 
 
 class Uploads:
@@ -67,15 +106,15 @@ class Uploads:
 
     def __init__(self, decoder: Decoder, *, max_items: int = 200) -> None:
         self._decoder = decoder
-        self._items: LRUCache[tuple[ImageQuery, File]] = LRUCache(max_items)
+        self._items: LRUCache[tuple[Pixels, File]] = LRUCache(max_items)
 
     def add(self, content: bytes) -> str:
         """Decode and store an image; return its digest, or raise `ImageError`."""
         image = self._decoder.decode(content)
         digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
-        self._items.get(digest, lambda: (ImageQuery(digest, image), encoded(image)))
+        self._items.get(digest, lambda: (image, encoded(image)))
         return digest
 
-    def find(self, digest: str) -> tuple[ImageQuery, File] | None:
-        """Return an image that is still stored, and its file to serve."""
+    def find(self, digest: str) -> tuple[Pixels, File] | None:
+        """Return the pixels of an image that is still stored, and its file to serve."""
         return self._items.find(digest)

@@ -159,11 +159,14 @@ function showHint(tile, data) {
   hint = document.createElement("div");
   hint.id = "hint";
   hint.setAttribute("role", "tooltip");
-  addLine(hint, "b", `${data.choice.comparator.toUpperCase()} similarity ${data.similarity.toFixed(4)}`);
+  // Parts of the score, if the method has any; else what the fusion graphs have in common.
+  const { parts, n_parts } = data.explanation || data;
+  if (data.explanation) addLine(hint, "b", `${data.method} score ${data.explanation.score.toFixed(4)}`);
+  else addLine(hint, "b", `${data.choice.comparator.toUpperCase()} similarity ${data.similarity.toFixed(4)}`);
   const list = document.createElement("ul");
-  for (const part of data.parts) addLine(list, "li", `${part.kind} ${part.label}`, part.contribution.toFixed(4));
-  if (data.n_parts > data.parts.length) addLine(list, "li", `and ${data.n_parts - data.parts.length} smaller ones`, "");
-  if (!data.parts.length) addLine(list, "li", "The graphs share no vertex.", "");
+  for (const part of parts) addLine(list, "li", `${part.kind} ${part.label}`, part.contribution.toFixed(4));
+  if (n_parts > parts.length) addLine(list, "li", `and ${n_parts - parts.length} smaller ones`, "");
+  if (!parts.length) addLine(list, "li", data.explanation ? "Nothing in common." : "The graphs share no vertex.", "");
   hint.append(list);
   document.body.append(hint);
   tile.querySelector("a.hit").setAttribute("aria-describedby", "hint");

@@ -1,0 +1,97 @@
+"""The part of JSON Schema that request bodies use: one description serves to document and to check them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from rankloom.errors import UnknownNameError
+from rankloom.web.limits import RefusedError
+
+Schema = dict[str, Any]
+
+#: Whether a value is of a type; True and False are no numbers.
+TYPES: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
+}
+NAMES = {"string": "text", "boolean": "true or false", "integer": "a whole number", "number": "a number"}
+NAMES |= {"array": "a list", "object": "an object", "null": "null"}
+#: For a type, the measured value and the limits on it.
+LENGTHS = {
+    "string": ("characters", "minLength", "maxLength"),
+    "array": ("entries", "minItems", "maxItems"),
+    "object": ("entries", "minProperties", "maxProperties"),
+}
+
+
+def check(value: Any, schema: Schema, name: str) -> None:
+    """Raise `RefusedError` with status 422 if a value is not as its schema says.
+
+    Examples
+    --------
+    >>> check({"k": 0}, {"type": "object", "properties": {"k": {"type": "integer", "minimum": 1}}}, "body")
+    Traceback (most recent call last):
+    rankloom.web.limits.RefusedError: k: must be at least 1; got 0.
+    """
+    options = schema.get("oneOf") or schema.get("anyOf")
+    if options:
+        _check_one_of(value, options, name)
+        return
+    kind: str = schema["type"]
+    if not TYPES[kind](value):
+        raise _invalid(name, NAMES[kind], value)
+    if kind in LENGTHS:
+        _check_length(value, schema, name, *LENGTHS[kind])
+    else:
+        _check_limits(value, schema, name)
+    if kind == "array":
+        for one in value:
+            check(one, schema["items"], name)
+    if kind == "object":
+        _check_members(value, schema, name)
+
+
+def _check_one_of(value: Any, options: list[Schema], name: str) -> None:
+    fitting = next((one for one in options if TYPES[one["type"]](value)), None)
+    if fitting is None:
+        raise _invalid(name, " or ".join(NAMES[one["type"]] for one in options), value)
+    check(value, fitting, name)
+
+
+def _check_length(value: Any, schema: Schema, name: str, unit: str, low: str, high: str) -> None:
+    if not schema.get(low, 0) <= len(value) <= schema.get(high, len(value)):
+        allowed = f"{schema.get(low, 0)} to {schema[high]}" if high in schema else f"at least {schema[low]}"
+        raise RefusedError(422, f"{name}: must have {allowed} {unit}; got {len(value)}.")
+
+
+def _check_limits(value: Any, schema: Schema, name: str) -> None:
+    if "minimum" in schema and value < schema["minimum"]:
+        raise RefusedError(422, f"{name}: must be at least {schema['minimum']}; got {_shown(value)}.")
+    if "maximum" in schema and value > schema["maximum"]:
+        raise RefusedError(422, f"{name}: must be at most {schema['maximum']}; got {_shown(value)}.")
+
+
+def _check_members(value: dict[str, Any], schema: Schema, name: str) -> None:
+    known: dict[str, Schema] = schema.get("properties", {})
+    other: Schema | Literal[False] = schema.get("additionalProperties", False)
+    for member, one in value.items():
+        if member in known:
+            check(one, known[member], member)
+        elif other:
+            check(one, other, name)
+        else:
+            raise RefusedError(422, str(UnknownNameError("key", member[:100], known)))
+
+
+def _invalid(name: str, expected: str, value: Any) -> RefusedError:
+    return RefusedError(422, f"{name}: must be {expected}; got {_shown(value)}.")
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:100]

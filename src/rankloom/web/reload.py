@@ -1,0 +1,114 @@
+"""Taking up a new version of a served folder without dropping a request."""
+
+from __future__ import annotations
+
+import json
+import logging
+from hashlib import sha256
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+from rankloom.errors import IndexFileError, InputError, RankloomError
+from rankloom.io.array_folder import META
+from rankloom.searcher import Searcher
+from rankloom.web.site import Site
+
+log = logging.getLogger("rankloom.web")
+POLL_SECONDS = 1.0
+
+#: What changes when the folder is replaced: device, inode, time and size of its meta.json.
+Identity = tuple[int, int, int, int]
+
+
+def open_version(path: Path) -> tuple[Searcher, str]:
+    """Return the searcher in a folder, and a digest of this version of it."""
+    while True:  # repeat if another version took its place in the meantime
+        meta = _meta(path)
+        _check_encoders(path, meta)
+        searcher = Searcher.open(path)
+        if _meta(path) == meta:
+            return searcher, sha256(meta).hexdigest()[:16]
+
+
+def _meta(path: Path) -> bytes:
+    try:
+        return (path / META).read_bytes()
+    except (OSError, ValueError) as error:
+        raise IndexFileError(f"Cannot read {path / META}: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def _check_encoders(path: Path, meta: bytes) -> None:
+    """Raise InputError if a ranker was given as a function, which a server cannot know."""
+    try:
+        functions = [one["name"] for one in json.loads(meta)["rankers"] if one["spelling"] is None]
+    except (ValueError, KeyError, TypeError):  # opening it says what is wrong
+        return
+    if functions:
+        raise InputError(
+            f"The ranker {functions[0]!r} of {path} was given as a function, which is not stored. Serve the searcher "
+            "from Python with rankloom.web.serve, or register the ranker in a plug-in and build again by its name."
+        )
+
+
+class Reloader:
+    """A thread that opens new versions of a folder, warms them up and gives them to a site.
+
+    Parameters
+    ----------
+    path : Path
+    site : Site
+    identity : tuple of int
+        That of the folder before the version that is served now was opened.
+    watch : bool
+        Whether to look for a new version every second; otherwise only `wake` makes it look.
+    """
+
+    def __init__(self, path: Path, site: Site, identity: Identity | None, *, watch: bool) -> None:
+        self._path, self._site, self._watch = path, site, watch
+        self._identity = identity
+        self._calls: SimpleQueue[None] = SimpleQueue()
+
+    def start(self) -> None:
+        """Start the thread; it does not keep the process from exiting."""
+        Thread(target=self._run, name="rankloom-reload", daemon=True).start()
+
+    def wake(self) -> None:
+        """Open the folder again now, whether it changed or not; may be called in a signal handler."""
+        self._calls.put(None)
+
+    def _run(self) -> None:
+        while True:
+            called = self._wait()
+            identity = identity_of(self._path)
+            if called or identity not in (None, self._identity):
+                self._identity = identity
+                self._reload()
+
+    def _wait(self) -> bool:
+        """Return True if it was woken up, False if the time has passed."""
+        try:
+            self._calls.get(timeout=POLL_SECONDS if self._watch else None)
+        except Empty:
+            return False
+        return True
+
+    def _reload(self) -> None:
+        try:
+            searcher, digest = open_version(self._path)
+            self._site.replace(searcher, digest)
+        except RankloomError as error:
+            log.error("Cannot open the new version of %s, still serving the old one: %s", self._path, error)
+        except Exception:  # whatever it is, the old version is still good
+            log.exception("Cannot open the new version of %s, still serving the old one", self._path)
+        else:
+            log.info("Serving version %s of %s: %d documents.", digest, self._path, len(searcher))
+
+
+def identity_of(path: Path) -> Identity | None:
+    """Return the identity of the folder; None while there is none."""
+    try:
+        stat = (path / META).stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size

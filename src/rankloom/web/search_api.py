@@ -1,0 +1,295 @@
+"""`POST /search`: searches as JSON, one or many in a request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rankloom.aggregate import METHODS
+from rankloom.errors import UnknownNameError
+from rankloom.registry import Call, file_options
+from rankloom.searcher import Answer, Hit
+from rankloom.searcher.answering import AUTO
+from rankloom.web.json_schema import Schema, check
+from rankloom.web.limits import Limits, RefusedError
+from rankloom.web.site import Site, as_json
+from rankloom.web.views import Values, Views
+
+DEFAULT_K = 10
+MAX_TEXT = 10_000  # characters of a query
+MAX_NAME = 1000  # characters of an id, a field or a method
+MAX_PARTS = 20  # of the explanation of a hit
+MAX_EXPLAINED = 100  # hits of a request
+MAX_BATCH_RESULTS = 10_000  # hits of a request, counting those that an offset skips
+MAX_OPTION = 1000  # whole numbers in the options of a method: they may be rounds or sizes
+MAX_CUTOFF = 100  # of a method: indexes grow with it
+SMALL_BODY = 16_384  # bytes; larger ones are parsed on a thread
+#: How a query can be given; vectors may also come with a text or texts.
+QUERIES = ("query", "queries", "item", "items")
+
+
+def body_schema(limits: Limits) -> Schema:
+    """Return the JSON Schema of the body."""
+    text: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
+    name: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
+    number: Schema = {"type": "number"}
+    vector: Schema = {"type": "array", "minItems": 1, "items": number}
+    scalars = [{"type": one} for one in ("string", "number", "boolean", "null")]
+    properties: dict[str, Schema] = {
+        "query": text | {"description": "A text to search for."},
+        "queries": _list(text, limits.batch, 1) | {"description": "Several texts, answered in one batch."},
+        "item": name | {"description": "The id of a document to search by."},
+        "items": _list(name, limits.batch, 1) | {"description": "Several ids, answered in one batch."},
+        "vectors": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"anyOf": [vector, _list(vector, limits.batch, 1)]},
+            "description": "For rankers that compare vectors, by name: a vector for each query. "
+            "With query or queries, the other rankers use the text.",
+        },
+        "k": {"type": "integer", "minimum": 1, "maximum": limits.results}
+        | {"default": DEFAULT_K, "description": "Number of hits."},
+        "offset": {"type": "integer", "minimum": 0, "maximum": limits.results}
+        | {"default": 0, "description": "How many of the best hits to skip."},
+        "method": name | {"default": AUTO, "description": "A method, with options as in vote(share=0.3)."},
+        "rankers": _list(name, 100, 1) | {"description": "Fuse only these rankers."},
+        "weights": {"type": "object", "minProperties": 1, "additionalProperties": number}
+        | {"description": "How much each ranker counts, by name, where the method can honor it."},
+        "where": {
+            "type": "object",
+            "maxProperties": 20,
+            "additionalProperties": {"anyOf": [*scalars, _list({"anyOf": scalars}, 1000)]},
+            "description": "Only documents that have this value, or one of these, in each of these fields.",
+        },
+        "fields": _list(name, 100) | {"description": "Fields of the documents to return; none by default."},
+        "explain": {"type": "boolean", "default": False}
+        | {"description": "Whether to return the position by each ranker and the parts of the score of each hit."},
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _list(one: Schema, most: int, least: int = 0) -> Schema:
+    return {"type": "array", "minItems": least, "maxItems": most, "items": one}
+
+
+HIT: Schema = {
+    "type": "object",
+    "required": ["id", "score", "position"],
+    "properties": {
+        "id": {"type": "string"},
+        "score": {"type": "number"},
+        "position": {"type": "integer", "minimum": 1},
+        "document": {"type": "object"},
+        "ranks": {"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
+        "parts": {"type": "array", "items": {"type": "object"}},
+    },
+    "additionalProperties": False,
+}
+ANSWER: Schema = {
+    "type": "object",
+    "required": ["method", "hits"],
+    "properties": {"ok": {"const": True}, "method": {"type": "string"}, "hits": {"type": "array", "items": HIT}},
+    "additionalProperties": False,
+}
+ANSWERS: Schema = {
+    "type": "object",
+    "required": ["ok", "answers"],
+    "properties": {"ok": {"const": True}, "answers": {"type": "array", "items": ANSWER}},
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """A checked request.
+
+    Attributes
+    ----------
+    arguments : mapping
+        Of `Searcher.search`.
+    fields : sequence of str
+        Fields of the documents to return.
+    explain : bool
+    """
+
+    arguments: Values
+    fields: Sequence[str] = ()
+    explain: bool = False
+
+    def key(self, views: Views) -> Hashable:
+        """Return what decides which index, and which fields of all documents, the search needs."""
+        asked = self.arguments
+        kind = "item" if "item" in asked else "vectors" if "query" not in asked else "text"
+        rankers = asked.get("rankers") or views.searcher.rankers
+        more = (tuple(sorted(asked.get("weights", {}).items())), *sorted(asked.get("where", ())))
+        return views.key(kind, asked["method"], rankers, *(more if any(more) else ()))
+
+
+def search_route(site: Site) -> Route:
+    """Return the route, a plain one: FastAPI's own handling of a body takes longer than the search."""
+    schema = body_schema(site.limits)
+
+    async def search(request: Request) -> Response:
+        if request.scope["query_string"]:
+            raise UnknownNameError("query parameter", next(iter(request.query_params), "")[:100], ())
+        try:
+            content = await _content(request, site.limits.json_bytes)
+        except ClientDisconnect:
+            return Response(status_code=400)  # which the client does not receive
+        if len(content) <= SMALL_BODY:
+            asked = parse(content, schema, site.limits)
+        else:
+            asked = await site.run(lambda: parse(content, schema, site.limits))
+        views = site.views
+        return await site.search(lambda: as_json(respond(views, asked)), views, asked.key(views))
+
+    return Route("/search", search, methods=["POST"])
+
+
+async def _content(request: Request, max_bytes: int) -> bytes:
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > max_bytes:
+            raise RefusedError(413, f"The body of a search may have {max_bytes} bytes at most.")
+    return b"".join(chunks)
+
+
+def parse(content: bytes, schema: Schema, limits: Limits) -> Search:
+    """Return the search that a body asks for.
+
+    Examples
+    --------
+    >>> limits = Limits()
+    >>> parse(b'{"query": "cat", "k": 3}', body_schema(limits), limits).arguments
+    {'query': 'cat', 'k': 3, 'offset': 0, 'method': 'auto'}
+    """
+    body = _json(content)
+    vectors = body.pop("vectors", None)
+    check(body, schema, "body")
+    asked: Values = {**_query(body, vectors), "k": body.get("k", DEFAULT_K), "offset": body.get("offset", 0)}
+    asked["method"] = _method(body.get("method", AUTO))
+    asked |= {name: body[name] for name in ("rankers", "weights", "where") if name in body}
+    fields, explain = body.get("fields", ()), body.get("explain", False)
+    _check_size(asked, explain, limits)
+    return Search(asked, fields, explain)
+
+
+def _json(content: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+        raise RefusedError(400, f"The body must be JSON: {str(error)[:200] or 'it is nested too deeply'}.") from None
+    if not isinstance(body, dict):
+        raise RefusedError(422, f"The body must be a JSON object; got {repr(body)[:100]}.")
+    return body
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _query(body: dict[str, Any], vectors: Any) -> Values:
+    """Return the query as `Searcher.search` takes it."""
+    given = [name for name in QUERIES if name in body]
+    if len(given) > 1 or (vectors is not None and given and given[0].startswith("item")):
+        raise RefusedError(422, "Give one of query, queries, item and items; vectors alone, or with query or queries.")
+    if not given and vectors is None:
+        raise RefusedError(422, f"Give something to search for: {', '.join(QUERIES)} or vectors.")
+    asked: Values = {}
+    if given:
+        asked["item" if given[0].startswith("item") else "query"] = _encodable(given[0], body[given[0]])
+    return asked if vectors is None else {**asked, "vectors": _vectors(vectors)}
+
+
+def _encodable(name: str, value: Any) -> Any:
+    """Return texts; raise for a lone surrogate, which is no character."""
+    try:
+        "".join(value).encode()
+    except UnicodeEncodeError:
+        raise RefusedError(422, f"{name}: must be text; got a surrogate without its pair.") from None
+    return value
+
+
+def _vectors(given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict) or not given:
+        raise RefusedError(422, f"vectors: must be an object of vectors by ranker; got {repr(given)[:100]}.")
+    return {name: _array(name, value) for name, value in given.items()}
+
+
+def _array(name: str, value: Any) -> Any:
+    try:
+        array = np.array(value)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0)
+    if array.dtype.kind not in "iuf" or array.ndim not in (1, 2) or not array.size or not np.isfinite(array).all():
+        raise RefusedError(422, f"vectors: {name[:100]} must be a list of numbers, or such lists of equal length.")
+    return array
+
+
+def _method(spelled: str) -> str | Call:
+    """Return a method whose options are harmless: no paths, and no huge numbers."""
+    if spelled == AUTO:
+        return AUTO
+    call: Call = METHODS.checked(spelled)
+    files = file_options(METHODS[call.name].function)
+    for name, value in call.options:
+        most = MAX_CUTOFF if name == "cutoff" else MAX_OPTION
+        if name in files or (isinstance(value, int) and abs(value) > most):
+            raise RefusedError(422, f"method: {name} must be a number up to {most}; got {str(value)[:100]}.")
+    return call
+
+
+def _check_size(asked: Values, explain: bool, limits: Limits) -> None:
+    k, deepest = asked["k"], asked["k"] + asked["offset"]
+    if deepest > limits.results:
+        raise RefusedError(422, f"k + offset: must be at most {limits.results}; got {deepest}.")
+    n = _n_queries(asked)
+    if n > limits.batch:
+        raise RefusedError(422, f"vectors: must be of at most {limits.batch} queries; got {n}.")
+    if n * deepest > MAX_BATCH_RESULTS or (explain and n * k > MAX_EXPLAINED):
+        most = MAX_EXPLAINED if explain else MAX_BATCH_RESULTS
+        raise RefusedError(422, f"A request may ask for {most} hits in all{' to explain' if explain else ''}.")
+
+
+def _n_queries(asked: Values) -> int:
+    given = asked.get("item", asked.get("query"))
+    if given is None:
+        given = next(iter(asked["vectors"].values()))
+        return len(given) if given.ndim == 2 else 1
+    return len(given) if isinstance(given, list) else 1
+
+
+def respond(views: Views, search: Search) -> Values:
+    """Return the answer to a search, or the answers to a batch."""
+    item = search.arguments.get("item", ())
+    for one in [item] if isinstance(item, str) else item:
+        if one not in views.searcher:
+            raise RefusedError(404, f"There is no document with the id {one[:200]!r}.")
+    found = views.searcher.search(**search.arguments)
+    if isinstance(found, Answer):
+        return {"ok": True, **_answer(views, search, found)}
+    return {"ok": True, "answers": [_answer(views, search, one) for one in found]}
+
+
+def _answer(views: Views, search: Search, answer: Answer) -> Values:
+    return {"method": answer.method, "hits": [_hit(views, search, answer, hit) for hit in answer]}
+
+
+def _hit(views: Views, search: Search, answer: Answer, hit: Hit) -> Values:
+    values: Values = {"id": hit.id, "score": hit.score, "position": hit.position}
+    if search.fields:
+        values["document"] = views.document(views.documents.ids.number(hit.id), search.fields)
+    if search.explain:
+        values["ranks"] = dict(hit.ranks)
+        parts = answer.explain(hit.id).parts[:MAX_PARTS]
+        values["parts"] = [{name: getattr(one, name) for name in ("kind", "label", "contribution")} for one in parts]
+    return values

@@ -1,0 +1,197 @@
+"""The views of a searcher: titles, classes and images come from its documents or a collection."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from web_collection import baskets, encoded, image
+
+import rankloom as rl
+from rankloom.datasets import Collection, emoji
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.io.cache import Cache
+from rankloom.web.index_searcher import IndexSearcher
+from rankloom.web.views import Views
+
+PETS = [
+    {"id": "a", "title": "Tom", "text": "a cat sat on the mat", "label": "cat"},
+    {"id": "b", "name": "Rex", "text": "the dog chased the cat", "label": "dog"},
+    {"id": "c", "text": "a dog and a bone", "label": None},
+]
+
+
+@pytest.fixture(scope="module")
+def views(searcher):
+    return Views(searcher, baskets())
+
+
+@pytest.fixture(scope="module")
+def pets():
+    return Views(rl.Searcher.build(PETS, ["okapi", "jaccard"]))
+
+
+def test_titles_are_fields_or_else_ids(pets):
+    assert [pets.title(number) for number in range(3)] == ["Tom", "Rex", "c"]
+    assert pets.browse(find="re")["items"][0]["id"] == "b"
+
+
+def test_classes_come_from_the_documents(pets):
+    assert pets.browse()["labels"] == ["cat", "dog"]
+    assert [one["id"] for one in pets.browse(label="cat")["items"]] == ["a"]
+    hits = pets.search(pets.item_query(0), pets.defaults)["results"]
+    assert next((hit["id"], hit["relevant"]) for hit in hits) == ("a", True)
+
+
+def test_documents_without_classes_have_no_measures():
+    views = Views(rl.Searcher.build(["a cat", "a dog", "cat and dog"], ["okapi"]))
+    found = views.search(views.item_query(0), views.defaults)
+    assert found["measures"] is None
+    assert {hit["relevant"] for hit in found["results"]} == {None}
+
+
+def test_views_do_not_see_later_updates():
+    searcher = rl.Searcher.build(PETS, ["okapi", "jaccard"])
+    before = Views(searcher)
+    searcher.add([{"id": "d", "text": "a cat and a cat"}])
+    assert (len(before), len(Views(searcher))) == (3, 4)
+    assert "d" not in [hit["id"] for hit in before.search(before.text_query("cat"), before.defaults)["results"]]
+
+
+def test_images_are_those_of_the_collection_or_files_named_by_documents(tmp_path, searcher):
+    path = tmp_path / "red.png"
+    path.write_bytes(encoded(image("red")))
+    documents = [{"id": "a", "text": "red", "image": str(path)}, {"id": "b", "text": "blue"}]
+    views = Views(rl.Searcher.build(documents, ["okapi"]))
+    assert views.image_url(0).startswith("/image/0?v=")
+    assert views.image_url(1) is None
+    assert views.gallery.file(0)[1] == "image/png"
+    assert Views(searcher).image_url(0) is None
+    assert Views(searcher, baskets()).image_url(0) is not None
+
+
+def test_documents_name_images_by_url_not_by_path(tmp_path):
+    path = tmp_path / "red.png"
+    path.write_bytes(encoded(image("red")))
+    views = Views(rl.Searcher.build([{"id": "a", "text": "red", "image": str(path)}], ["okapi"]))
+    assert views.document(0) == {"id": "a", "text": "red", "image": views.image_url(0)}
+    assert views.document(0, ["text", "nothing"]) == {"text": "red"}
+
+
+def test_version_of_an_image_changes_with_its_content(searcher):
+    items = baskets()
+    other = Collection(items.name, items.ids, {**items.parts, "images": items.parts["images"][::-1]})
+    one, same, changed = (Views(searcher, collection) for collection in (items, baskets(), other))
+    assert one.image_url(0) == same.image_url(0) != changed.image_url(0)
+
+
+def test_blocks_of_a_sheet_are_not_named_as_files():
+    searcher = rl.Searcher.build(emoji(first=20), ["jaccard"])
+    assert "image" not in searcher.documents[0]
+    assert Views(searcher).title(0) == "grinning face"
+    assert Views(searcher, emoji(first=20)).image_url(0) is not None
+
+
+def test_external_queries_go_to_the_rankers_that_accept_them(views):
+    for query, names in (
+        (views.text_query("blue figs"), ["okapi", "jaccard"]),
+        (views.image_query("x", image("green", 30)), ["bic", "gch"]),
+    ):
+        found = views.search(query, views.defaults)
+        assert [one["ranker"] for one in found["lists"] if one["accepts"]] == names
+        assert [one["items"] for one in found["lists"] if not one["accepts"]] == [[], []]
+        assert all(hit["positions"].keys() == set(views.searcher.rankers) for hit in found["results"])
+    assert {hit["label"] for hit in found["results"][:6]} == {"green"}
+
+
+def test_error_names_the_rankers_that_accept_the_query(views):
+    with pytest.raises(InputError, match=r"accepts texts; choose from okapi, jaccard"):
+        views.search(views.text_query("fig"), views.choose({"rankers": ("bic",)}))
+
+
+def test_methods_that_can_answer_are_offered(views):
+    items = views.search(views.item_query(0), views.defaults)["methods"]
+    words = views.search(views.text_query("fig"), views.defaults)["methods"]
+    assert {"auto", "fg", "rkgraph"} <= set(items)
+    assert {"auto", "fg", "vote"} <= set(words)
+    assert "rkgraph" not in words
+
+
+def test_rankers_are_in_the_order_of_the_searcher(views):
+    assert views.choose({"rankers": ("jaccard", "bic")}).rankers == ("bic", "jaccard")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"method": "rff"}, "Did you mean 'rrf'"),
+        ({"rankers": ("bik",)}, "Did you mean 'bic'"),
+        ({"rankers": ()}, "at least one ranker"),
+    ],
+)
+def test_invalid_choice_is_an_error(views, changes, message):
+    with pytest.raises(InputError, match=message):
+        views.choose(changes)
+
+
+@pytest.mark.parametrize("kind", ["item", "text", "image"])
+def test_contributions_add_up_to_the_similarity(views, kind):
+    query = {
+        "item": views.item_query(4),
+        "text": views.text_query("blue figs"),
+        "image": views.image_query("x", image("green", 24, 6)),
+    }[kind]
+    choice = views.choose({"method": "fg", "cutoff": 4})
+    hit = views.search(query, choice)["results"][0]
+    compared = views.compare(query, hit["number"], choice, views.answer(query, choice))
+    assert sum(part.contribution for part in compared.why.parts) == pytest.approx(hit["score"], abs=1e-6)
+
+
+def test_query_images_are_neither_cached_on_disk_nor_kept(tmp_path):
+    searcher = rl.Searcher.build(baskets(), ["bic"], cache=Cache(tmp_path))
+    views = Views(searcher, baskets())
+    before = sorted(tmp_path.rglob("*"))
+    content = image("red", 40)
+    gone = weakref.ref(content)
+    views.search(views.image_query("new", content), views.defaults)
+    assert sorted(tmp_path.rglob("*")) == before != []
+    del content
+    gc.collect()
+    assert gone() is None
+
+
+def test_query_image_is_reduced_to_the_size_of_the_collection():
+    items = emoji(first=60)
+    views = Views(rl.Searcher.build(items, ["bic", "las"]), items)
+    assert views.gallery.side == 64
+    large = items.part("images")[10].load().repeat(5, axis=0).repeat(5, axis=1)
+    assert views.search(views.image_query("large", large), views.defaults)["results"][0]["number"] == 10
+
+
+def test_index_on_disk_is_searched_by_its_ids(tmp_path):
+    names = ["a", "b", "c"]
+    ranks = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], item_ids=names, query_ids=names)
+    rl.FusionIndex.build([ranks, ranks], cutoff=2).save(tmp_path / "x.loom")
+    searcher = IndexSearcher(rl.FusionIndex.open(tmp_path / "x.loom"), "x.loom")
+    assert list(searcher.documents.ids) == names
+    views = Views(searcher)
+    assert views.defaults.method == "fg"
+    assert [hit["id"] for hit in views.search(views.item_query(0), views.defaults)["results"]][:2] == ["a", "b"]
+    batch = searcher.search(item=["a", "b"], k=1, offset=1)
+    assert [[(hit.id, hit.position) for hit in answer] for answer in batch] == [[("b", 2)], [("a", 2)]]
+    with pytest.raises(UnknownNameError, match="Unknown method"):
+        views.choose({"method": "rrf"})
+    with pytest.raises(InputError, match="cannot be changed"):
+        views.search(views.item_query(0), views.choose({"cutoff": 3}))
+    with pytest.raises(InputError, match="graphs only"):
+        searcher.search("words")
+
+
+def test_index_on_disk_agrees_with_the_index():
+    random = np.random.default_rng(3)
+    ranks = rl.Ranks.from_vectors(random.normal(size=(40, 4)), "l2", depth=20)
+    index = rl.FusionIndex.build([ranks], cutoff=5)
+    expected = index.search(items=[7], k=10, comparator="mcs")
+    answer = IndexSearcher(index, "x").search(item="7", method="fg(comparator=mcs)")
+    assert [int(hit.id) for hit in answer] == expected.items[0].tolist()
+    assert [hit.score for hit in answer] == expected.scores[0].tolist()
