@@ -92,7 +92,7 @@ def test_documents_are_added_and_deleted(folder, tmp_path):
     new = write_table(tmp_path / "new.jsonl", [{"id": "new", "text": "a heart with blood pressure"}])
     assert "Added 1 documents" in run("add", path, new).stderr
     assert "new" in rl.Searcher.open(path)
-    assert "'new' is already there" in sentence(run("add", path, new))
+    assert "'new' already exists" in sentence(run("add", path, new))
     assert "Deleted 2 documents" in run("delete", path, "new", "d3").stderr
     assert "new" not in rl.Searcher.open(path)
     assert "Unknown document 'd3'" in sentence(run("delete", path, "d3"))

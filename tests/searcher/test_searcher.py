@@ -8,7 +8,6 @@ from sample_texts import documents, encode
 
 import rankloom as rl
 from rankloom.aggregate.weft.votes import add_votes
-from rankloom.rankers.contract import only
 from rankloom.ranks import PAD, Ids
 
 RANKERS = {"bm25": "okapi", "dense": encode}
@@ -78,6 +77,9 @@ def test_rankers_that_are_objects_can_be_given():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ([{"id": b"k1", "text": "x"}], "must be a string or a whole number; document 0 has b'k1'"),
+        ([{"id": "\ud800", "text": "x"}], "must be a string or a whole number"),
+        ([{"id": "a", "text": "x", "odd": object()}], "field 'odd' of document 0 is of type object"),
         ([], "There are no documents"),
         ({"a": 1}, "documents must be a list of texts or mappings, a data frame"),
         ([1, 2], "number 0 is of type int"),
@@ -202,7 +204,7 @@ def test_images_are_searched_by_images():
 # Explanations
 
 
-@pytest.mark.parametrize("method", ["vote", "weft", "fg"])
+@pytest.mark.parametrize("method", ["vote", "weft", "fg", "vote(share=0.5)", "weft(cutoff=5)", "fg(comparator=mcs)"])
 def test_the_parts_of_an_explanation_add_up_to_the_score(searcher, method):
     answer = searcher.search("thermal layer", k=6, method=method)
     for hit in answer:
@@ -256,17 +258,16 @@ def brute(searcher, query, method, allowed, k):
     state = searcher.state
     n, numbers = len(state), np.flatnonzero(allowed)
     lists = {name: ranks.replaced(item_ids=None) for name, ranks in searcher.lists({"q": query}, n).items()}
-    kept = [only(ranks, numbers).head(100) for ranks in lists.values()]
-    weft = only(
-        state.weft(tuple(lists)).search([r.head(100) for r in lists.values()], n).replaced(item_ids=None), numbers
-    )
+    kept = [ranks.among(numbers).head(100) for ranks in lists.values()]
+    asked = [ranks.head(100) for ranks in lists.values()]
+    weft = state.weft(tuple(lists)).search(asked, n).replaced(item_ids=None).among(numbers)
     if method == "weft":
         return weft.head(k)
     if method == "vote":
         return add_votes(kept, weft.head(100), k, 0.2)
     if method == "fg":
         graphs = state.fusion_graphs(tuple(lists))
-        return only(graphs.search([r.head(100) for r in lists.values()], n).replaced(item_ids=None), numbers).head(k)
+        return graphs.search(asked, n).replaced(item_ids=None).among(numbers).head(k)
     return rl.fuse(kept, method=method, k=k)
 
 
@@ -301,3 +302,121 @@ def test_items_are_filtered_too(searcher):
     answer = searcher.search(item="d3", k=10, where={"year": 2002}, method="rrf")
     assert all(hit.document["year"] == 2002 for hit in answer)
     assert len(searcher.search(item="d3", k=10, where={"year": 2002})) > 0
+
+
+@pytest.mark.parametrize("method", ["rrf", "combsum", "borda", "vote", "weft", "fg"])
+def test_pages_joined_are_one_long_answer(method):
+    searcher = rl.Searcher.build(documents(250), {"bm25": "bm25", "dense": encode})
+    pages = [hit.id for page in range(12) for hit in searcher.search("heart flow", 10, offset=10 * page, method=method)]
+    assert len(pages) == len(set(pages)) > 90
+    assert pages[:100] == ids(searcher.search("heart flow", 100, method=method))
+
+
+def test_long_answers_have_as_many_hits_as_requested():
+    searcher = rl.Searcher.build(documents(300), {"bm25": "bm25", "dense": encode}, depth=50)
+    assert len(searcher.search("heart flow", k=280)) == 280
+
+
+@pytest.mark.parametrize("options", [{"query": []}, {"image": []}, {"item": []}])
+def test_an_empty_batch_has_no_answers(searcher, options):
+    assert searcher.search(**options) == []
+
+
+def test_an_item_may_be_asked_twice(searcher):
+    first, second = searcher.search(item=["d1", "d1"], k=3)
+    assert ids(first) == ids(second)
+
+
+def test_one_answer_comes_back_for_one_query_of_any_kind(searcher):
+    assert searcher.search("heart", vectors={"dense": encode(["heart"])[0]}).query == "heart"
+    assert len(searcher.search(["heart"], ids=["q"])) == 1
+
+
+def test_weights_may_name_rankers_that_do_not_accept_the_query():
+    points = [{**one, "place": [float(n), 1]} for n, one in enumerate(documents(12))]
+    searcher = rl.Searcher.build(points, {"bm25": "bm25", "near": "vectors(part=place, metric=l2)"})
+    assert ids(searcher.search("heart", weights={"near": 2, "bm25": 1})) == ids(searcher.search("heart"))
+    with pytest.raises(rl.InputError, match="Unknown ranker 'far'"):
+        searcher.search("heart", weights={"far": 2})
+
+
+def test_a_list_of_numbers_is_data_unless_a_ranker_uses_it():
+    rated = [{"id": "a", "text": "cat", "ratings": [4.0, 5.0]}, {"id": "b", "text": "dog", "ratings": [3.0]}]
+    searcher = rl.Searcher.build(rated, ["bm25", "bow"])
+    assert searcher.document("a")["ratings"] == [4.0, 5.0]
+    with pytest.raises(rl.InputError, match="vector of one length in every document; document 1 has"):
+        rl.Searcher.build(rated, ["vectors(part=ratings)"])
+
+
+def test_documents_without_an_id_get_numbers_that_are_free():
+    searcher = rl.Searcher.build([{"id": "0", "text": "a cat"}, {"text": "a dog"}], ["bm25", "bow"])
+    assert list(searcher.documents.ids) == ["0", "1"]
+    searcher.add([{"id": "2", "text": "a bird"}])
+    searcher.add(["a fish"])
+    assert list(searcher.documents.ids)[-1] == "3"
+
+
+def test_values_of_documents_become_plain_data():
+    from datetime import date
+    from decimal import Decimal
+    from uuid import UUID
+
+    one = {"id": UUID(int=7), "text": "half a \ud800", "price": Decimal("1.5"), "day": date(2020, 1, 2), "tags": {"x"}}
+    stored = rl.Searcher.build([one, {"id": 2, "text": "y"}], ["bm25", "bow"]).documents[0]
+    assert stored == {
+        "id": str(UUID(int=7)), "text": "half a \ufffd", "price": 1.5, "day": "2020-01-02", "tags": ["x"],
+    }  # fmt: skip
+
+
+def test_filters_look_into_lists_and_take_any_sequence_of_values():
+    tagged = [{"id": "a", "text": "cat", "tags": ["x", "y"], "n": 1}, {"id": "b", "text": "cat", "ok": True, "n": None}]
+    searcher = rl.Searcher.build(tagged, ["bm25", "bow"])
+    assert ids(searcher.search("cat", where={"tags": "y"})) == ["a"]
+    assert ids(searcher.search("cat", where={"n": range(3)})) == ["a"]
+    assert ids(searcher.search("cat", where={"ok": True})) == ["b"]
+    assert ids(searcher.search("cat", where={"ok": 1})) == []
+    assert ids(searcher.search("cat", where={"n": np.array([1, 2])})) == ["a"]
+
+
+def test_the_last_method_is_the_reference_of_an_evaluation(searcher):
+    queries, qrels = {"q1": "heat", "q2": "heart"}, {"q1": {"d1": 1}, "q2": {"d2": 1}}
+    outcome = searcher.evaluate(queries, qrels, methods=("vote", "rrf", "auto"))
+    assert (list(outcome.means()), outcome.reference) == (["bm25", "dense", "rrf", "vote"], "vote")
+    named = rl.Searcher.build(documents(5), {"rrf": "bm25", "b": "bow"})
+    with pytest.raises(rl.InputError, match="'rrf' has the name of a method"):
+        named.evaluate(queries, qrels)
+
+
+def test_a_ranker_may_be_named_weft():
+    searcher = rl.Searcher.build(documents(20), {"weft": "bm25", "dense": encode})
+    answer = searcher.search("heart", k=3)
+    assert sum(part.contribution for part in answer.explain(answer[0].id).parts) == pytest.approx(
+        answer[0].score, abs=1e-5
+    )
+
+
+def test_columns_of_the_result_win_over_fields_of_documents():
+    pytest.importorskip("pandas")
+    searcher = rl.Searcher.build([{"id": "a", "text": "cat", "score": 99, "bm25": "x"}], ["bm25", "bow"])
+    row = searcher.search("cat").to_frame().iloc[0]
+    assert row["score"] != 99
+    assert row["bm25"] == 1
+
+
+@pytest.mark.parametrize("options", [{"vectors": [0.0]}, {"where": {"year": object()}}])
+def test_odd_options_are_errors_or_match_nothing(searcher, options):
+    if "where" in options:
+        assert len(searcher.search("heart", **options)) == 0
+    else:
+        with pytest.raises(rl.InputError, match="vectors must be"):
+            searcher.search("heart", **options)
+
+
+def test_odd_arguments_are_errors(searcher):
+    with pytest.raises(rl.InputError, match="Give rankers by name"):
+        rl.Searcher.build(["a"], encode)
+    with pytest.raises(rl.InputError, match="Give a list of ids"):
+        searcher.delete(None)
+    with pytest.raises(rl.InputError, match="Ids are strings"):
+        searcher.delete([["d1"]])
+    assert ids(searcher.search("heart", rankers="bm25", method="rrf", k=2))

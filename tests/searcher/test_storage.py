@@ -70,9 +70,39 @@ def test_without_its_encoder_items_can_still_be_searched(saved):
     searcher, path = saved
     opened = rl.Searcher.open(path, encoders={"dense": None})
     assert [hit.id for hit in opened.search(item="d4")] == [hit.id for hit in searcher.search(item="d4")]
-    assert len(opened.search("heart", rankers=["bm25"])) > 0
-    with pytest.raises(rl.InputError, match="has no encoder for new texts"):
-        opened.search("heart")
+    assert list(opened.search("heart").lists) == ["bm25", "pairs", "graph"]
+
+
+def test_the_settings_of_an_encoder_are_saved(tmp_path):
+    from rankloom.rankers import EncoderRanker
+
+    searcher = rl.Searcher.build(documents(30), {"d": EncoderRanker("d", encode, metric="l2", comparable=True)})
+    searcher.save(tmp_path / "s.loom")
+    opened = rl.Searcher.open(tmp_path / "s.loom", encoders={"d": encode})
+    assert opened.search("heart", k=5).method == searcher.search("heart", k=5).method == "weft"
+    assert [hit.id for hit in opened.search("heart", k=5)] == [hit.id for hit in searcher.search("heart", k=5)]
+
+
+def test_errors_of_an_encoder_are_its_own(saved):
+    def fails(texts):
+        raise KeyError("no such word")
+
+    with pytest.raises(KeyError, match="no such word"):
+        rl.Searcher.open(saved[1], encoders={"dense": fails})
+    with pytest.raises(rl.InputError, match="must be a function; got str"):
+        rl.Searcher.open(saved[1], encoders={"dense": "static"})
+
+
+def test_an_update_refuses_a_damaged_searcher(tmp_path):
+    from rankloom.searcher.searcher import updating
+
+    path = tmp_path / "s.loom"
+    rl.Searcher.build(documents(20), ["bm25", "bow"]).save(path)
+    content = bytearray((path / "documents.npy").read_bytes())
+    content[-5] ^= 1
+    (path / "documents.npy").write_bytes(content)
+    with pytest.raises(rl.IndexFileError, match="damaged"), updating(path) as opened:
+        opened.delete(["d1"])
 
 
 def test_a_ranker_that_is_an_object_cannot_be_saved(tmp_path):

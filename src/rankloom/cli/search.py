@@ -179,11 +179,12 @@ def _search_documents(
         progress("Opening", 1, 1)
         answers = asked.answers(searcher, options)
     if explain is not None:
-        if len(answers) != 1:
-            raise InputError(f"--explain needs exactly one query; got {len(answers)}.")
+        if len(answers) != 1 or output is not None or as_json:
+            raise InputError(f"--explain needs exactly one query, no -o and no --json; got {len(answers)} queries.")
         typer.echo(str(next(iter(answers.values())).explain(explain)))
     elif output is not None:
-        cli.write(_as_ranks(answers), output, tag)
+        named = answers if asked.queries or asked.items else {"q1": next(iter(answers.values()))}
+        cli.write(_as_ranks(named), output, tag)
     elif as_json:
         for name, answer in answers.items():
             typer.echo(json.dumps(_plain(name, answer, fields), ensure_ascii=False))
@@ -202,7 +203,7 @@ def _plain(name: str, answer: "Answer", fields: Sequence[str]) -> dict[str, Any]
     hits = []
     for hit in answer:
         row: dict[str, Any] = {"position": hit.position, "id": hit.id, "score": hit.score, "ranks": dict(hit.ranks)}
-        hits.append({**row, **{field: hit.document.get(field) for field in fields}})
+        hits.append({**{field: hit.document.get(field) for field in fields}, **row})
     return {"query": name, "method": answer.method, "hits": hits}
 
 

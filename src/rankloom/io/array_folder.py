@@ -239,7 +239,9 @@ def _opened_meta(path: Path) -> BinaryIO:
     try:
         return (path / META).open("rb")
     except (FileNotFoundError, NotADirectoryError):
-        raise IndexFileError(f"There is no index at {path}; build one with 'rankloom index'.") from None
+        raise IndexFileError(
+            f"There is no index at {path}; make one with 'rankloom index', or a searcher with 'rankloom build'."
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise IndexFileError(f"Cannot read {path / META}: {getattr(error, 'strerror', None) or error}.") from None
 

@@ -166,7 +166,7 @@ def _check_updates(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     rows, some = np.arange(1, n, 2), np.arange(0, n, 3)
     _require(_same(fitted.rank_items(rows), ranks.rows(rows)), "lists some items differently from all of them")
     among = fitted.rank_items(rows, among=some)
-    _require(_same(among, only(ranks.rows(rows), some)), "lists items differently among some items")
+    _require(_same(among, ranks.rows(rows).among(some)), "lists items differently among some items")
     _check_filter(fitted, items, some)
     rebuilt = fitted.taken(some).extended([items[number] for number in np.setdiff1d(np.arange(n), some)])
     order = np.concatenate([some, np.setdiff1d(np.arange(n), some)])
@@ -182,17 +182,7 @@ def _check_filter(fitted: Updatable, items: Sequence[Any], some: NDArray[np.intp
         whole, found = fitted.rank(queries=items[1:3]), fitted.rank(queries=items[1:3], allowed=allowed)
     except InputError:
         return  # it does not support external queries
-    _require(_same(found, only(whole, some)), "ranks the allowed items differently")
-
-
-def only(ranks: Ranks, numbers: NDArray[np.intp]) -> Ranks:
-    """Return lists without the items that are not in `numbers`, no deeper than that."""
-    kept = np.isin(ranks.items, numbers)
-    order = np.argsort(~kept, axis=1, kind="stable")[:, : len(numbers)]
-    there = np.take_along_axis(kept, order, axis=1)
-    items = np.where(there, np.take_along_axis(ranks.items, order, axis=1), PAD)
-    scores = None if ranks.scores is None else np.where(there, np.take_along_axis(ranks.scores, order, axis=1), 0)
-    return Ranks.trusted(items.astype(np.int32), scores, ranks.n_items)
+    _require(_same(found, whole.among(some)), "ranks the allowed items differently")
 
 
 def _scores(ranks: Ranks, row: int) -> dict[int, float]:

@@ -65,6 +65,11 @@ class RankFile:
         """The part of the collection it ranks by: the ids alone."""
         return "ids"
 
+    @property
+    def has_queries(self) -> bool:
+        """Whether it knows external queries by id."""
+        return self.items is not None
+
     def fit(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> FittedFile:
         """Read the file."""
         own = None if self.items is None else self._read(self.items)

@@ -250,6 +250,11 @@ class Vectors:
         """Return the fitted ranker that `FittedVectors.arrays` describes."""
         return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]), engine=self.engine)
 
+    @property
+    def has_queries(self) -> bool:
+        """Whether it knows external queries by id."""
+        return self.queries is not None
+
     def item_vectors(
         self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> NDArray[Any]:

@@ -307,6 +307,24 @@ class Ranks:
         ids = None if self.query_ids is None else Ids(self.query_ids[q] for q in picked.tolist())
         return self.replaced(items=self.items[picked], scores=scores, query_ids=ids, kind="queries")
 
+    def among(self, numbers: NDArray[np.integer[Any]]) -> Ranks:
+        """Return the lists without the items that are not in `numbers`, no deeper than that.
+
+        Examples
+        --------
+        >>> Ranks([[2, 0, 1], [1, 2, 0]]).among(np.array([0, 1])).items
+        array([[0, 1],
+               [1, 0]], dtype=int32)
+        """
+        kept = np.isin(self.items, numbers)
+        order = np.argsort(~kept, axis=1, kind="stable")[:, : len(numbers)]
+        there = np.take_along_axis(kept, order, axis=1)
+        items = np.where(there, np.take_along_axis(self.items, order, axis=1), PAD).astype(np.int32)
+        scores = self.scores
+        if scores is not None:
+            scores = np.where(there, np.take_along_axis(scores, order, axis=1), np.float32(0))
+        return self.replaced(items=items, scores=scores)
+
     def item_id(self, number: int) -> str:
         """Return the id of an item, or its number as a string if the items have no ids."""
         return str(number) if self.item_ids is None else self.item_ids[number]

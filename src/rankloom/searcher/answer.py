@@ -87,15 +87,15 @@ class Answer(Sequence[Hit]):
         self._hits = self._made(found, offset)
 
     def _made(self, found: Ranks, offset: int) -> list[Hit]:
-        places = {
+        positions = {
             name: {number: (position, score) for position, (number, score) in enumerate(entries, 1)}
             for name, entries in self._lists.items()
         }
         absent = (None, None)
         hits = []
         for position, (number, score) in enumerate(_entries(found)[offset:], offset + 1):
-            ranks = {name: known.get(number, absent)[0] for name, known in places.items()}
-            scores = {name: known.get(number, absent)[1] for name, known in places.items()}
+            ranks = {name: known.get(number, absent)[0] for name, known in positions.items()}
+            scores = {name: known.get(number, absent)[1] for name, known in positions.items()}
             hits.append(
                 Hit(self._documents.ids[number], score or 0.0, position, ranks, scores, self._documents, number)
             )
@@ -120,7 +120,7 @@ class Answer(Sequence[Hit]):
         except ImportError:
             raise MissingExtraError("to_frame()", "pandas", "frames") from None
         rows = [
-            {"position": hit.position, "id": hit.id, "score": hit.score, **hit.ranks, **_fields(hit.document)}
+            {**(own := {"position": hit.position, "id": hit.id, "score": hit.score, **hit.ranks}), **_fields(hit, own)}
             for hit in self
         ]
         columns = None if rows else ["position", "id", "score", *self._lists]
@@ -160,8 +160,9 @@ def _any_text(document: Document) -> str:
     return " ".join(value for name, value in document.items() if name != "id" and isinstance(value, str))
 
 
-def _fields(document: Document) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if name != "id"}
+def _fields(hit: Hit, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a document that are not named like a column of the result."""
+    return {name: value for name, value in hit.document.items() if name not in own}
 
 
 def _row(hit: Hit, names: Sequence[str]) -> str:

@@ -1,14 +1,14 @@
 """How a searcher answers: lists of the query by each ranker, fused by a method.
 
-Every method gets its lists by one rule: the first 100 items of each ranker that accepts the query, or as many as
-requested, among the items that the filter allows. The description of a query (the rows of weft, the graphs of fg) does
-not depend on the filter; only the result does.
+Every method gets its lists by one rule: the first 100 items of each ranker that accepts the query (the first k if more
+are requested), among the items that the filter allows. The description of a query (the rows of weft, the graphs of fg)
+does not depend on the filter; only the result does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.fusion_graph import Explanation, FusionIndex
 from rankloom.fusion_graph.graph import Part
 from rankloom.rankers import is_comparable, is_updatable
-from rankloom.rankers.contract import only
 from rankloom.ranks import Ranks
 from rankloom.registry import Call
 from rankloom.searcher.queries import QueryBatch
@@ -30,6 +29,7 @@ from rankloom.searcher.state import Model, State
 LIST_DEPTH = VOTE_DEPTH  # items of each ranker's list that a method gets, at least
 AUTO = "auto"
 SHARE = 0.2  # weft's share of the votes
+DESCRIBED = ("weft", "fg")  # methods that use lists only to describe the query
 VOTERS = ("weft", "vote")  # methods whose weights are those of the index and of the votes
 
 Mask = NDArray[np.bool_]
@@ -44,6 +44,8 @@ class Request:
     ----------
     n : int
         Number of answers, counting those that an offset skips.
+    depth : int
+        How much of each ranker's list is fused: it does not depend on the offset, so pages fit together.
     method : Call
     names : tuple of str
         The rankers to fuse: those that accept the queries.
@@ -54,6 +56,7 @@ class Request:
     """
 
     n: int
+    depth: int
     method: Call
     names: tuple[str, ...]
     weights: tuple[float, ...] | None = None
@@ -86,7 +89,13 @@ def accepting(state: State, queries: QueryBatch, chosen: Sequence[str] | None) -
 
 
 def _accepts(name: str, model: Model, queries: QueryBatch) -> bool:
-    return queries.items is not None or model.part in queries.parts or name in queries.vectors
+    if queries.items is not None or name in queries.vectors:
+        return True
+    if getattr(model.ranker, "encode", True) is None:  # opened without its encoder
+        return False
+    if model.part == "ids" and not getattr(model.ranker, "has_queries", False):
+        return False
+    return model.part in queries.parts
 
 
 def resolved(state: State, queries: QueryBatch, names: Sequence[str], method: str | Call) -> Call:
@@ -105,7 +114,8 @@ def resolved(state: State, queries: QueryBatch, names: Sequence[str], method: st
 def request(
     state: State,
     queries: QueryBatch,
-    n: int,
+    k: int,
+    offset: int = 0,
     *,
     method: str | Call = AUTO,
     rankers: Sequence[str] | None = None,
@@ -115,18 +125,20 @@ def request(
     """Return a checked request."""
     names = accepting(state, queries, rankers)
     call = resolved(state, queries, names, method)
-    checked = _weights(call, names, rankers or names, weights)
+    checked = _weights(call, names, rankers or tuple(state.models), weights)
     if checked is not None and call.name not in VOTERS:
         call = Call.of(call.name, {**dict(call.options), "weights": checked})
-    return Request(min(n, len(state)), call, names, checked, allowed)
+    return Request(min(k + offset, len(state)), max(LIST_DEPTH, k), call, names, checked, allowed)
 
 
 def _weights(
     call: Call, names: Sequence[str], given_for: Sequence[str], weights: Mapping[str, float] | Sequence[float] | None
 ) -> tuple[float, ...] | None:
-    """Return a weight for each ranker that accepts the query, from those of the chosen rankers."""
+    """Return a weight for each ranker that accepts the query, from those of all or of the chosen rankers."""
     if weights is None:
         return None
+    if len(set(given_for)) < len(given_for):
+        raise InputError(f"Name each ranker once; got {', '.join(given_for)}.")
     if call.name not in VOTERS and "weights" not in METHODS[call.name].options():
         raise InputError(f"The method {call.name} does not use weights; leave them out, or choose vote or combsum.")
     if isinstance(weights, Mapping):
@@ -134,18 +146,33 @@ def _weights(
         if unknown is not None:
             raise UnknownNameError("ranker", unknown, given_for)
         weights = [weights.get(name, 1.0) for name in given_for]
+    elif len(weights) == len(names):  # one for each ranker that accepts the query
+        given_for = names
     by_name = dict(zip(given_for, checked_weights(weights, len(given_for)), strict=True))
     return tuple(by_name[name] for name in names)
 
 
 def answer(state: State, queries: QueryBatch, request: Request) -> Found:
     """Return the answers to a batch of queries."""
-    depth = max(LIST_DEPTH, request.n)
-    plain = query_lists(state, queries, request.names, depth)
-    lists = plain if request.allowed is None else query_lists(state, queries, request.names, depth, request.allowed)
+    queries = encoded(state, queries, request.names)
+    plain = query_lists(state, queries, request.names, request.depth)
+    lists = plain
+    if request.allowed is not None and request.method.name not in DESCRIBED:
+        lists = query_lists(state, queries, request.names, request.depth, request.allowed)
     work = _Work(state, queries, request, plain, lists)
     by_index = {"weft": work.weft, "vote": work.vote, "fg": work.fg}
     return by_index.get(request.method.name, work.other)()
+
+
+def encoded(state: State, queries: QueryBatch, names: Sequence[str]) -> QueryBatch:
+    """Return queries with their vectors for rankers that compare vectors, so that each is encoded only once."""
+    vectors = dict(queries.vectors)
+    for name in names:
+        model = state.models[name]
+        fitted: Any = model.fitted
+        if queries.items is None and name not in vectors and hasattr(fitted, "rank_vectors"):
+            vectors[name] = fitted.source.query_vectors(queries.parts[model.part], cache=fitted.cache)
+    return replace(queries, vectors=vectors)
 
 
 def query_lists(
@@ -169,7 +196,7 @@ def _ranked(state: State, name: str, queries: QueryBatch, depth: int, allowed: M
         masked = {} if allowed is None else {"allowed": allowed}
         found = fitted.rank(queries=queries.parts[model.part], depth=depth, **masked)
     else:
-        found = only(fitted.rank(queries=queries.parts[model.part], depth=len(state)), np.flatnonzero(allowed))
+        found = fitted.rank(queries=queries.parts[model.part], depth=len(state)).among(np.flatnonzero(allowed))
     return Ranks.trusted(found.items[:, :depth], _cut(found.scores, depth), len(state), kind="queries")
 
 
@@ -201,22 +228,23 @@ class _Work:
 
     def weft(self) -> Found:
         index, found = self._weft(self.request.n)
-        return Found(found, self.lists, lambda query, item: index.explain(self._asked(query), item))
+        return Found(found, self.lists, lambda query, item: self._explained(index, query, item))
 
     def vote(self) -> Found:
-        index, found = self._weft(max(self.request.n, VOTE_DEPTH))
+        depth = max(self.request.depth, VOTE_DEPTH)
+        index, found = self._weft(max(self.request.n, depth))
         share = self._options().get("share", SHARE)
         voters = list(self.lists.values())
-        fused = add_votes(voters, found, self.request.n, share, self.request.weights)
+        fused = add_votes(voters, found, self.request.n, share, self.request.weights, depth=depth)
         if share == 1:
-            return Found(fused, self.lists, lambda query, item: index.explain(self._asked(query), item))
+            return Found(fused, self.lists, lambda query, item: self._explained(index, query, item))
         weights = vote_weights(len(voters), share, self.request.weights)
 
         def explain(query: int, item: int) -> Explanation:
-            ballots = [*voters, found]
-            shares = {name: _vote(ballots, weights, at, query, item) for at, name in enumerate((*self.lists, "weft"))}
+            votes = [_vote([*voters, found], weights, at, query, item, depth) for at in range(len(weights))]
+            by_ranker = dict(zip(self.lists, votes, strict=False))
             return _explained_vote(
-                shares, self._label(query), self.state, item, index.explain(self._asked(query), item)
+                by_ranker, votes[-1], self._label(query), self.state, item, self._explained(index, query, item)
             )
 
         return Found(fused, self.lists, explain)
@@ -226,9 +254,12 @@ class _Work:
         virtual, comparator = options.pop("virtual", None), options.pop("comparator", None)
         index: FusionIndex = self.state.fusion_graphs(self.request.names, tuple(options.items()))
         found = self._search(index, self.request.n, virtual, comparator=comparator)
-        return Found(
-            found, self.lists, lambda query, item: index.explain(self._asked(query), item, comparator=comparator)
-        )
+        return Found(found, self.lists, lambda query, item: self._explained(index, query, item, comparator=comparator))
+
+    def _explained(self, index: Any, query: int, item: int, **options: Any) -> Explanation:
+        virtual = None if self.queries.items is not None else self._options().get("virtual")
+        why: Explanation = index.explain(self._asked(query), item, virtual=virtual, **options)
+        return why
 
     def other(self) -> Found:
         method, n = self.request.method, self.request.n
@@ -242,7 +273,7 @@ class _Work:
             whole = n if self.request.allowed is None else len(self.state)
             fused = fuse(list(self.plain.values()), method, whole, collection=collection)
         if entry.needs != "queries" and self.request.allowed is not None:
-            fused = only(fused, np.flatnonzero(self.request.allowed))
+            fused = fused.among(np.flatnonzero(self.request.allowed))
         return Found(fused.head(n), self.lists, self._no_explanation)
 
     def _of_collection(self, method: Call, n: int) -> Ranks:
@@ -285,24 +316,24 @@ class _Work:
         )
 
 
-def _vote(ballots: Sequence[Ranks], weights: Sequence[float], at: int, query: int, item: int) -> float:
+def _vote(ballots: Sequence[Ranks], weights: Sequence[float], at: int, query: int, item: int, depth: int) -> float:
     """Return what one voter adds to the score of an item: its votes, counted alone."""
     rows = [ranks.rows([query]) for ranks in ballots]
     alone = count_votes(
-        rows, [weight if n == at else 0.0 for n, weight in enumerate(weights)], len(ballots) * VOTE_DEPTH
+        rows, [weight if n == at else 0.0 for n, weight in enumerate(weights)], len(ballots) * depth, depth=depth
     )
-    place = np.flatnonzero(alone.items[0] == item)
-    return float(alone.scores[0, place[0]]) if len(place) and alone.scores is not None else 0.0
+    column = np.flatnonzero(alone.items[0] == item)
+    return float(alone.scores[0, column[0]]) if len(column) and alone.scores is not None else 0.0
 
 
-def _explained_vote(shares: Mapping[str, float], query: str, state: State, item: int, weft: Explanation) -> Explanation:
+def _explained_vote(
+    by_ranker: Mapping[str, float], by_weft: float, query: str, state: State, item: int, weft: Explanation
+) -> Explanation:
     """Return the votes for an item, one part for each ranker, and weft's vote by the neighbors it comes from."""
     votes = [
-        Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote)
-        for name, vote in shares.items()
-        if name != "weft" and vote > 0
+        Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote) for name, vote in by_ranker.items() if vote > 0
     ]
-    scale = shares["weft"] / weft.similarity if weft.similarity > 0 else 0.0
+    scale = by_weft / weft.similarity if weft.similarity > 0 else 0.0
     through = [
         Part(part.kind, part.source, part.target, part.label, part.query_weight, part.item_weight, scaled)
         for part in weft.parts

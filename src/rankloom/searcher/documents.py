@@ -6,8 +6,11 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import Any, overload
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,9 +106,16 @@ class Documents(Sequence[Document]):
             raise InputError(f"where must be {{field: value}} or a function of a document; got {type(where).__name__}.")
         mask = np.ones(len(self), np.bool_)
         for field, wanted in where.items():
-            key = (field, repr(wanted))
-            mask &= self._masks.get(key, lambda field=field, wanted=wanted: _matches(self.column(field), wanted))  # type: ignore[misc]
+            mask &= self._mask(field, wanted)
         return mask
+
+    def _mask(self, field: str, wanted: Any) -> NDArray[np.bool_]:
+        """Return which documents have a value in a field; plain values are remembered."""
+        several = wanted if isinstance(wanted, list | tuple) else [wanted]
+        if not all(isinstance(one, str | int | float | None) for one in several):
+            return _matches(self.column(field), wanted)
+        key = (field, tuple((type(one), one) for one in several))
+        return self._masks.get(key, lambda: _matches(self.column(field), wanted))
 
     def column(self, field: str) -> list[Any]:
         """Return a field of all documents, None where it is absent; raise InputError if none has it."""
@@ -113,7 +123,7 @@ class Documents(Sequence[Document]):
 
     def _column(self, field: str) -> list[Any]:
         values = [one.get(field) for one in self]
-        if len(self) and field not in self[0] and all(value is None for value in values):
+        if all(value is None for value in values) and not any(field in one for one in self):
             raise InputError(f"No document has a field {field!r}; the first one has {', '.join(self[0])}.")
         return values
 
@@ -134,41 +144,67 @@ class Documents(Sequence[Document]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Documents to index: their stored form, and their content by part, as rankers take it.
+    """Documents to index, and their content by part, as rankers take it.
 
     Attributes
     ----------
     name : str
+    rows : list of mappings
+        The documents as given, with images and vectors.
     documents : list of Document
-        Plain data, each with an "id".
+        The same as plain data, each with an "id".
     fields : tuple of str
         The fields that make up the part ``texts``.
     parts : mapping
-        Content that is not in the documents, such as images in memory.
+        Parts of a collection, which need not be in the documents.
     """
 
     name: str
+    rows: list[Mapping[str, Any]]
     documents: list[Document]
     fields: tuple[str, ...]
     parts: Mapping[str, Any]
 
-    def collection(self) -> Collection:
-        """Return the documents as a collection for rankers."""
-        parts = {**self.parts, **({"texts": self._texts()} if "texts" not in self.parts and self._has_text() else {})}
-        return Collection(self.name, Ids(one["id"] for one in self.documents), parts)
+    def kinds(self) -> set[str]:
+        """Return which of texts and images the documents have."""
+        found = {part for part in ("texts", "images") if part in self.parts}
+        if any(isinstance(one.get(field), str) for one in self.documents for field in self.fields):
+            found.add("texts")
+        if self.rows and all(row.get(IMAGE_FIELD) is not None for row in self.rows):
+            found.add("images")
+        return found
+
+    def collection(self, wanted: Iterable[str]) -> Collection:
+        """Return the documents as a collection with the parts that rankers want, as far as there are any."""
+        parts = {name: self._part(name) for name in wanted if name != "ids" and self._has(name)}
+        return Collection(self.name, Ids(one["id"] for one in self.documents), {**self.parts, **parts})
+
+    def stored(self, wanted: Iterable[str]) -> list[Document]:
+        """Return the documents without the vectors that rankers have."""
+        dropped = set(wanted) - {"texts", "images", "ids"}
+        return [{name: value for name, value in one.items() if name not in dropped} for one in self.documents]
 
     def without(self, numbers: Iterable[int]) -> Batch:
         """Return the batch without some documents."""
         dropped = set(numbers)
         kept = [number for number in range(len(self.documents)) if number not in dropped]
+        rows, documents = [self.rows[number] for number in kept], [self.documents[number] for number in kept]
         parts = {name: [part[number] for number in kept] for name, part in self.parts.items()}
-        return Batch(self.name, [self.documents[number] for number in kept], self.fields, parts)
+        return Batch(self.name, rows, documents, self.fields, parts)
 
-    def _has_text(self) -> bool:
-        return any(isinstance(one.get(field), str) for one in self.documents for field in self.fields)
+    def _has(self, part: str) -> bool:
+        if part in self.parts:
+            return True
+        return part in self.kinds() if part in ("texts", "images") else any(part in row for row in self.rows)
 
-    def _texts(self) -> list[str]:
-        return [text_of(one, self.fields) for one in self.documents]
+    def _part(self, part: str) -> Any:
+        if part in self.parts:
+            return self.parts[part]
+        if part == "texts":
+            return [text_of(one, self.fields) for one in self.documents]
+        if part == "images":
+            return [row[IMAGE_FIELD] for row in self.rows]
+        return _matrix(part, [row.get(part) for row in self.rows])
 
 
 def text_of(document: Document, fields: Sequence[str]) -> str:
@@ -182,7 +218,9 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
     return "\n".join(document[field] for field in fields if isinstance(document.get(field), str) and document[field])
 
 
-def batch_of(documents: Any, fields: Sequence[str] = TEXT_FIELDS, next_number: int = 0) -> Batch:
+def batch_of(
+    documents: Any, fields: Sequence[str] = TEXT_FIELDS, next_number: int = 0, taken: Iterable[str] = ()
+) -> Batch:
     """Return the documents of anything that `Searcher.build` accepts, ready to rank.
 
     Parameters
@@ -192,24 +230,29 @@ def batch_of(documents: Any, fields: Sequence[str] = TEXT_FIELDS, next_number: i
         The fields of mappings that make up their text.
     next_number : int
         The id of the first document without one; the following ones continue from it.
+    taken : iterable of str
+        Ids that documents without one must not get.
     """
-    if isinstance(documents, str | Path) and is_table(str(documents)):
-        return batch_of([row for _, row in read_table(str(documents))], fields, next_number)
+    if isinstance(documents, str | Path) and is_table(str(documents)):  # rows are numbered from 1, as `table` does
+        return batch_of([row for _, row in read_table(str(documents))], fields, next_number or 1, taken)
     if isinstance(documents, str | Path):
         documents = open_collection(str(documents))
     if isinstance(documents, Collection):
-        return _of_collection(documents, tuple(fields))
+        return _of_collection(documents)
     rows = _rows(documents)
-    parts = _parts(rows)
-    known = [_plain(row, number, parts) for number, row in enumerate(rows)]
-    for number, one in enumerate(known):
-        one["id"] = _id(one.get("id"), number, next_number)
-    Ids(one["id"] for one in known)  # must be unique
-    batch = Batch("documents", [{"id": one.pop("id"), **one} for one in known], tuple(fields), parts)
-    if len(rows) and not batch.parts and not batch._has_text():
+    given = [_id(row.get("id"), number) for number, row in enumerate(rows)]
+    used = {*taken, *(one for one in given if one is not None)}
+    numbers = (str(number) for number in count(next_number) if str(number) not in used)
+    ids = Ids(next(numbers) if one is None else one for one in given)  # must be unique
+    known: list[Document] = [
+        {"id": ids[number], **_plain({name: row[name] for name in row if name != "id"}, number)}
+        for number, row in enumerate(rows)
+    ]
+    batch = Batch("documents", rows, known, tuple(fields), {})
+    if len(rows) and not batch.kinds() and not any(_is_vector(value) for value in rows[0].values()):
         raise InputError(
             f"The documents have no text: none has a field {' or '.join(map(repr, fields))}, but the first one has "
-            f"{', '.join(batch.documents[0])}. Name the fields with text=[...]."
+            f"{', '.join(batch.documents[0])}. Tell which fields are text."
         )
     return batch
 
@@ -232,89 +275,100 @@ def _rows(documents: Any) -> list[Mapping[str, Any]]:
     return [{"text": row} if isinstance(row, str) else row for row in rows]
 
 
-def _plain(row: Mapping[str, Any], number: int, parts: Mapping[str, Any]) -> Document:
-    """Return the fields of a document that are stored as JSON: not its vectors, nor images in memory."""
+def _plain(row: Mapping[str, Any], number: int) -> Document:
+    """Return the fields of a document that are stored as JSON: not images and vectors in memory."""
     fields: Document = {}
     for name, value in row.items():
         if not isinstance(name, str):
             raise InputError(f"The fields of a document must be named by strings; document {number} has {name!r}.")
         stored = _json(value)
-        if stored is not _NOT_PLAIN and name not in parts:
+        if stored is UNSTORABLE:
+            kind = type(value).__name__
+            raise InputError(f"The field {name!r} of document {number} is of type {kind}, which cannot be stored.")
+        if stored is not IN_MEMORY:
             fields[name] = stored
     return fields
 
 
-_NOT_PLAIN = object()
+IN_MEMORY, UNSTORABLE = object(), object()  # content for rankers, and what is neither content nor plain data
 
 
 def _json(value: Any) -> Any:
-    """Return a value as JSON stores it; `_NOT_PLAIN` if it cannot."""
+    """Return a value as JSON stores it; `IN_MEMORY` for images and vectors, `UNSTORABLE` for what JSON cannot hold."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None  # the missing values of data frames
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a character is none
+    if value is None or isinstance(value, int):
         return value
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None  # the missing values of data frames
     if isinstance(value, ImageFile):
-        return str(value.path) if value.box is None else _NOT_PLAIN  # a block of a sheet has no file of its own
+        return str(value.path) if value.box is None else IN_MEMORY  # a block of a sheet has no file of its own
     if isinstance(value, Path):
         return str(value)
-    if isinstance(value, list | tuple):
-        items = [_json(one) for one in value]
-        return _NOT_PLAIN if any(one is _NOT_PLAIN for one in items) else items
+    if isinstance(value, list | tuple | set | frozenset):
+        return _all_or_none([_json(one) for one in value])
     if isinstance(value, Mapping):
-        inner = {str(name): _json(one) for name, one in value.items()}
-        return {name: one for name, one in inner.items() if one is not _NOT_PLAIN}
-    return str(value) if hasattr(value, "isoformat") else _NOT_PLAIN  # dates
+        inner = [_json(one) for one in value.values()]
+        return dict(zip(map(str, value), inner, strict=True)) if _all_or_none(inner) is inner else UNSTORABLE
+    if hasattr(value, "isoformat"):
+        return None if value != value else str(value)  # dates; NaT differs from itself
+    return IN_MEMORY if isinstance(value, np.ndarray | bytes) or hasattr(value, "__array__") else UNSTORABLE
 
 
-def _id(given: Any, number: int, next_number: int) -> str:
+def _all_or_none(values: list[Any]) -> Any:
+    return UNSTORABLE if any(one is UNSTORABLE or one is IN_MEMORY for one in values) else values
+
+
+def _id(given: Any, number: int) -> str | None:
     if given is None:
-        return str(next_number + number)
-    if isinstance(given, bool) or not isinstance(given, str | int) or given == "":
+        return None
+    text = str(given) if isinstance(given, str | int | np.integer | UUID) and not isinstance(given, bool) else ""
+    if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InputError(f"The id of a document must be a string or a whole number; document {number} has {given!r}.")
-    return str(given)
-
-
-def _parts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the content other than text: images, and fields that are vectors, where every document has them."""
-    parts: dict[str, Any] = {}
-    if not rows:
-        return parts
-    for name, value in rows[0].items():
-        if name == IMAGE_FIELD and all(row.get(name) is not None for row in rows):
-            parts["images"] = [row[name] for row in rows]
-        elif _is_vector(value):
-            parts[name] = _matrix(name, [row.get(name) for row in rows])
-    return parts
+    return text
 
 
 def _is_vector(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim == 1 and value.dtype.kind in "iuf"
-    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, float) for one in value)
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, float | int) for one in value)
 
 
 def _matrix(name: str, values: list[Any]) -> NDArray[Any]:
-    odd = next((n for n, one in enumerate(values) if one is None or len(one) != len(values[0])), None)
+    odd = next((n for n, one in enumerate(values) if not _is_vector(one) or len(one) != len(values[0])), None)
     if odd is not None:
-        got = "none" if values[odd] is None else f"{len(values[odd])} numbers"
-        raise InputError(f"The field {name!r} has {len(values[0])} numbers in document 0, but {got} in document {odd}.")
+        raise InputError(
+            f"The field {name!r} must be a vector of one length in every document; document {odd} has "
+            f"{str(values[odd])[:80]}."
+        )
     return np.array(values)
 
 
-def _of_collection(collection: Collection, fields: tuple[str, ...]) -> Batch:
+def _of_collection(collection: Collection) -> Batch:
     documents: list[Document] = [{"id": one} for one in collection.ids]
     for number, one in enumerate(documents):
         for part, name in (("names", "name"), ("texts", "text"), ("images", IMAGE_FIELD)):
-            value = _json(collection.parts[part][number]) if part in collection.parts else _NOT_PLAIN
-            if value is not _NOT_PLAIN:
+            value = _json(collection.parts[part][number]) if part in collection.parts else IN_MEMORY
+            if value not in (IN_MEMORY, UNSTORABLE):
                 one[name] = value
         if collection.labels is not None:
             one["label"] = collection.labels[number]
-    return Batch(collection.name, documents, fields, dict(collection.parts))
+    return Batch(collection.name, [{} for _ in documents], documents, ("text",), dict(collection.parts))
 
 
 def _matches(values: list[Any], wanted: Any) -> NDArray[np.bool_]:
-    several = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-    return np.fromiter((any(value == one for one in several) for value in values), np.bool_, len(values))
+    """Return which values are one of those wanted, or have one of them in a list."""
+    several = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | Mapping) else [wanted]
+
+    def is_wanted(value: Any) -> bool:
+        held = value if isinstance(value, list) else [value]
+        return any(_equal(one, two) for one in held for two in several)
+
+    return np.fromiter(map(is_wanted, values), np.bool_, len(values))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Return True for equal values; True is not 1."""
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)

@@ -49,17 +49,14 @@ def external_queries(
     ids: str | Sequence[str] | None = None,
 ) -> QueryBatch:
     """Return external queries, each by text, image, vectors, or several of them."""
-    parts: dict[str, Sequence[Any]] = {}
-    single = True
-    if text is not None:
-        parts["texts"], single = _texts(text)
-    if image is not None:
-        single = text is None and not isinstance(image, list | tuple)
-        parts["images"] = list(image) if isinstance(image, list | tuple) else [image]
-    if ids is not None:
-        parts["ids"], single = _texts(ids)
-    single = single and (bool(parts) or not _several(vectors))
-    matrices = {name: _matrix(name, given, single) for name, given in (vectors or {}).items()}
+    if not isinstance(vectors, Mapping | None):
+        raise InputError(f"vectors must be {{name of a ranker: vector}}; got {type(vectors).__name__}.")
+    given = {"texts": text, "images": image, "ids": ids}
+    parts = {name: _listed(name, one) for name, one in given.items() if one is not None}
+    several = [isinstance(one, list | tuple) for one in given.values() if one is not None]
+    several += [np.ndim(one) == 2 for one in (vectors or {}).values()]
+    single = not any(several)
+    matrices = {name: _matrix(name, one, single) for name, one in (vectors or {}).items()}
     counts = {name: len(rows) for name, rows in parts.items()} | {name: len(rows) for name, rows in matrices.items()}
     if not counts:
         raise InputError("Give something to search for: a text, image=, item= or vectors=.")
@@ -79,16 +76,13 @@ def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
     return QueryBatch(tuple(given), items=numbers, single=isinstance(item, str))
 
 
-def _texts(text: str | Sequence[str]) -> tuple[list[str], bool]:
-    given: list[Any] = list(text) if isinstance(text, list | tuple) else [text]
-    odd = next((one for one in given if not isinstance(one, str)), None)
+def _listed(part: str, given: Any) -> list[Any]:
+    """Return one or several contents as a list; texts and ids must be strings."""
+    contents: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+    odd = next((one for one in contents if part != "images" and not isinstance(one, str)), None)
     if odd is not None:
         raise InputError(f"A query must be a text or a list of texts; got {odd!r} of type {type(odd).__name__}.")
-    return given, isinstance(text, str)
-
-
-def _several(vectors: Mapping[str, ArrayLike] | None) -> bool:
-    return bool(vectors) and np.ndim(next(iter(vectors.values()))) == 2  # type: ignore[union-attr]
+    return contents
 
 
 def _matrix(name: str, given: ArrayLike, single: bool) -> NDArray[Any]:

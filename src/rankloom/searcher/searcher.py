@@ -13,25 +13,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.aggregate import METHODS
-from rankloom.datasets import Collection
 from rankloom.errors import InputError, whole_number
 from rankloom.fusion_graph import FusionGraph
 from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
 from rankloom.io.file_lock import locked
 from rankloom.rankers import RANKERS, Ranker, rank_collection
-from rankloom.rankers.encoder import EncoderRanker
+from rankloom.rankers.encoder import Encode, EncoderRanker
 from rankloom.rankers.ranking import Ranking
 from rankloom.rankers.vectors import FittedVectors
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import Call
 from rankloom.searcher.answer import Answer
-from rankloom.searcher.answering import AUTO, LIST_DEPTH, accepting, answer, found_items, query_lists, request
-from rankloom.searcher.documents import TEXT_FIELDS, Batch, Document, Documents, Where, batch_of
+from rankloom.searcher.answering import AUTO, LIST_DEPTH, accepting, answer, encoded, found_items, query_lists, request
+from rankloom.searcher.documents import TEXT_FIELDS, Batch, Document, Documents, Where, batch_of, text_of
 from rankloom.searcher.evaluation import MEASURES, Evaluation, evaluated
 from rankloom.searcher.queries import QueryBatch, external_queries, item_queries
 from rankloom.searcher.state import GRAPH_CUTOFF, Model, Settings, State, by_number
-from rankloom.searcher.storage import Encode, open_state, save_state
+from rankloom.searcher.storage import open_state, save_state
 from rankloom.searcher.updates import added, rebuilt_lists, removed
 from rankloom.threads import Progress, running
 
@@ -118,19 +117,20 @@ class Searcher:
         batch = batch_of(documents, [text] if isinstance(text, str) else text)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
-        collection = batch.collection()
-        named = _named(rankers, collection)
+        named = _named(rankers, batch)
+        made = {name: _ranker(name, given, batch.kinds()) for name, given in named.items()}
+        parts = {_part(one) for one in made.values()}
         with running(progress=progress):
             ranking = rank_collection(
-                collection,
-                {name: _ranker(name, given, collection) for name, given in named.items()},
+                batch.collection(parts),
+                made,
                 depth=depth,
                 cache=cache,
                 strict=strict,
                 progress=progress,
             )
             settings = Settings(cutoff, depth, batch.fields, len(batch.documents), batch.name)
-            state = _state(_left(batch, ranking), ranking, named, settings)
+            state = _state(_left(batch, ranking).stored(parts), ranking, named, settings)
             state.weft(tuple(state.models))
         return cls(state, ranking.skipped)
 
@@ -190,8 +190,11 @@ class Searcher:
         state = self._state
         k, offset = whole_number("k", k), whole_number("offset", offset, 0)
         queries = self._queries(state, query, image, item, vectors, ids)
+        if not len(queries):
+            return []
         allowed = None if where is None else state.documents.mask(where)
-        asked = request(state, queries, k + offset, method=method, rankers=rankers, weights=weights, allowed=allowed)
+        rankers = [rankers] if isinstance(rankers, str) else rankers
+        asked = request(state, queries, k, offset, method=method, rankers=rankers, weights=weights, allowed=allowed)
         found = answer(state, queries, asked)
         answers = [
             Answer(
@@ -301,12 +304,19 @@ class Searcher:
         alpha : float
             Significance level of the paired t-test.
         """
-        state, batch = self._state, _by_id(queries)
-        systems = self.lists(queries, k)
-        for method in methods:
-            call = request(state, batch, 1, method=method).method
-            systems[str(call)] = self.rank(queries, k, method=call)
-        return evaluated(systems, qrels, measures, list(systems)[-1], k, alpha)
+        state = self._state
+        asked = [request(state, _by_id(queries), whole_number("k", k), method=method) for method in methods]
+        if not asked:
+            raise InputError("Give at least one method to evaluate.")
+        batch = encoded(state, _by_id(queries), asked[0].names)
+        systems = query_lists(state, batch, asked[0].names, k)
+        for one in asked:
+            if str(one.method) in asked[0].names:
+                raise InputError(f"The ranker {str(one.method)!r} has the name of a method; name it otherwise.")
+            systems.pop(str(one.method), None)  # "vote" and "auto" may be the same: the last one counts
+            systems[str(one.method)] = answer(state, batch, one).fused
+        ranked = {name: _with_ids(ranks, state, queries) for name, ranks in systems.items()}
+        return evaluated(ranked, qrels, measures, str(asked[-1].method), k, alpha)
 
     def add(self, documents: Any) -> None:
         """Add documents, in any form that `build` accepts.
@@ -317,14 +327,17 @@ class Searcher:
         """
         with self._lock:
             settings = self._state.settings
-            batch = batch_of(documents, settings.fields, settings.next_number)
+            batch = batch_of(documents, settings.fields, settings.next_number, self._state.documents.ids)
             if batch.documents:
                 self._state = _indexed(added(self._state, batch))
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete documents by id; they are removed from all lists."""
-        if isinstance(ids, str):
-            raise InputError(f"Give a list of ids; got the string {ids!r}. Put it in a list.")
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise InputError(f"Give a list of ids; got {ids!r}. Put it in a list.")
+        ids = list(ids)
+        if not all(isinstance(one, str) for one in ids):
+            raise InputError(f"Ids are strings; got {next(one for one in ids if not isinstance(one, str))!r}.")
         with self._lock:
             state = self._state
             numbers = np.unique(state.documents.ids.numbers(ids, "document")).astype(np.intp)
@@ -337,9 +350,9 @@ class Searcher:
         """Refit the text rankers to the current documents: a new vocabulary and new statistics."""
         with self._lock, running(progress=progress):
             state = self._state
-            texts = Batch(state.settings.name, list(state.documents), state.settings.fields, {}).collection()
+            texts = [text_of(one, state.settings.fields) for one in state.documents]
             models = {
-                name: replace(model, fitted=model.ranker.fit(texts.part("texts"), progress=progress))  # type: ignore[arg-type]
+                name: replace(model, fitted=model.ranker.fit(texts, progress=progress))
                 if model.part == "texts" and not isinstance(model.fitted, FittedVectors)
                 else model
                 for name, model in state.models.items()
@@ -437,20 +450,20 @@ def updating(path: str | Path) -> Iterator[Searcher]:
     """
     target = Path(path)
     with locked(resolved(target).parent):
-        searcher = Searcher.open(target)
+        searcher = Searcher.open(target, verify=True)  # a save would sign what is damaged
         before = searcher.state
         yield searcher
         if searcher.state is not before:
             searcher.save(target)
 
 
-def _named(
-    rankers: Mapping[str, RankerLike] | Sequence[str] | str | None, collection: Collection
-) -> dict[str, RankerLike]:
+def _named(rankers: Mapping[str, RankerLike] | Sequence[str] | str | None, batch: Batch) -> dict[str, RankerLike]:
     if rankers is None:
-        rankers = default_rankers(collection)
+        rankers = default_rankers(batch)
     if isinstance(rankers, str):
         rankers = [rankers]
+    if not isinstance(rankers, Mapping | Sequence):
+        raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {rankers!r}.")
     named: dict[str, RankerLike] = {}
     named |= rankers if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
     if not named:
@@ -458,16 +471,15 @@ def _named(
     return named
 
 
-def default_rankers(collection: Collection) -> list[str]:
-    """Return the rankers of a collection for which none were chosen."""
-    names = [name for part, rankers in DEFAULT_RANKERS.items() if part in collection.parts for name in rankers]
+def default_rankers(batch: Batch) -> list[str]:
+    """Return the rankers of documents for which none were chosen."""
+    names = [name for part, rankers in DEFAULT_RANKERS.items() if part in batch.kinds() for name in rankers]
     if not names:
-        parts = ", ".join(collection.parts) or "neither images nor texts"
-        raise InputError(f"{collection.name} has {parts}; name a ranker, such as vectors(part=...).")
+        raise InputError(f"{batch.name} has neither images nor texts; name a ranker, such as vectors(part=...).")
     return names
 
 
-def _ranker(name: str, given: RankerLike, collection: Collection) -> str | Call | Ranker:
+def _ranker(name: str, given: RankerLike, kinds: set[str]) -> str | Call | Ranker:
     """Return a ranker as `rank_collection` takes it; a function becomes an encoder of texts or else of images."""
     if isinstance(given, str | Call) or hasattr(given, "fit"):
         return given  # type: ignore[return-value]
@@ -475,7 +487,12 @@ def _ranker(name: str, given: RankerLike, collection: Collection) -> str | Call 
         raise InputError(
             f"The ranker {name!r} must be a spelling, a Ranker, or a function from contents to a matrix; got {given!r}."
         )
-    return EncoderRanker(name, given, part="texts" if "texts" in collection.parts else "images")
+    return EncoderRanker(name, given, part="texts" if "texts" in kinds else "images")
+
+
+def _part(ranker: str | Call | Ranker) -> str:
+    made: Ranker = RANKERS.make(ranker) if isinstance(ranker, str | Call) else ranker
+    return made.part
 
 
 def _left(batch: Batch, ranking: Ranking) -> Batch:
@@ -486,7 +503,7 @@ def _left(batch: Batch, ranking: Ranking) -> Batch:
     return batch.without(dropped)
 
 
-def _state(batch: Batch, ranking: Ranking, named: Mapping[str, RankerLike], settings: Settings) -> State:
+def _state(documents: list[Document], ranking: Ranking, named: Mapping[str, RankerLike], settings: Settings) -> State:
     models, lists = {}, {}
     for name, one in ranking.lists.items():
         if one.items is None or one.fit is None or one.ranker is None:
@@ -494,8 +511,8 @@ def _state(batch: Batch, ranking: Ranking, named: Mapping[str, RankerLike], sett
         given = named[name]
         spelling = str(RANKERS.checked(given)) if isinstance(given, str | Call) else None
         models[name] = Model(one.ranker, one.fit(), spelling)
-        lists[name] = by_number(_over(one.items, ranking.collection.ids), len(batch.documents))
-    return State(Documents.of(batch.documents), models, lists, settings)
+        lists[name] = by_number(_over(one.items, ranking.collection.ids), len(documents))
+    return State(Documents.of(documents), models, lists, settings)
 
 
 def _over(ranks: Ranks, ids: Ids) -> Ranks:

@@ -1,14 +1,14 @@
 """A searcher on disk: one folder with documents, fitted rankers, lists and indexes, opened memory-mapped.
 
-The arrays of each part have a prefix: ``ranker0.``, ``lists0.``, ``index0.``; `meta.json` says which is which.
+The arrays of each part have a prefix: ``ranker0_``, ``lists0_``, ``index0_``; `meta.json` says which is which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from rankloom.fusion_graph import FusionIndex
 from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.rankers import RANKERS, is_updatable
-from rankloom.rankers.encoder import EncoderRanker
+from rankloom.rankers.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ranks
 from rankloom.searcher.documents import Documents, text_of
 from rankloom.searcher.state import Model, Settings, State
@@ -28,10 +28,10 @@ from rankloom.version import __version__
 KIND = "rankloom searcher"
 FORMATS = range(1, 2)
 KINDS: Mapping[str, type[CollectionIndex]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
+ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
 ID_ARRAYS = ("id_bytes", "id_ptr")  # stored once, with the documents
 
 Arrays = dict[str, NDArray[Any]]
-Encode = Callable[[list[Any]], Any]
 
 
 def save_state(state: State, path: Path) -> None:
@@ -61,11 +61,14 @@ def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, 
     """
     arrays, meta = open_folder(path, kind=KIND, formats=FORMATS, verify=verify)
     try:
-        return _restored(arrays, meta, encoders or {}, path, verify)
+        state = _restored(arrays, meta, encoders or {}, path, verify)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         if isinstance(error, RankloomError):
             raise
         raise IndexFileError(f"{path} is damaged: {error}; build the searcher again.") from error
+    for model in state.models.values():
+        _check_encoder(model, state)
+    return state
 
 
 def _restored(
@@ -74,12 +77,14 @@ def _restored(
     documents = Documents.restored(arrays)
     settings = Settings(**{**meta["settings"], "fields": tuple(meta["settings"]["fields"])})
     for name in encoders:
+        if encoders[name] is not None and not callable(encoders[name]):
+            raise InputError(f"The encoder of {name!r} must be a function; got {type(encoders[name]).__name__}.")
         if name not in {one["name"] for one in meta["rankers"] if one["spelling"] is None}:
             raise InputError(f"{path} has no ranker {name!r} that needs an encoder; leave it out.")
     models, lists = {}, {}
     for number, about in enumerate(meta["rankers"]):
         own = _under(arrays, f"ranker{number}")
-        models[about["name"]] = _model(about, own, encoders, documents, settings)
+        models[about["name"]] = _model(about, own, encoders)
         lists[about["name"]] = _lists(_under(arrays, f"lists{number}"), len(documents), verify)
         if models[about["name"]].fitted.n_items != len(documents):  # type: ignore[attr-defined]
             raise IndexFileError(
@@ -98,13 +103,7 @@ def _restore_index(state: State, about: Mapping[str, Any], arrays: Arrays, path:
     state.indexes.get(state.key(kind, about["rankers"], options), lambda: index)
 
 
-def _model(
-    about: Mapping[str, Any],
-    arrays: Arrays,
-    encoders: Mapping[str, Encode | None],
-    documents: Documents,
-    settings: Settings,
-) -> Model:
+def _model(about: Mapping[str, Any], arrays: Arrays, encoders: Mapping[str, Encode | None]) -> Model:
     name, spelling = about["name"], about["spelling"]
     if spelling is not None:
         ranker = RANKERS.make(spelling)
@@ -114,11 +113,17 @@ def _model(
             f"The ranker {name!r} was given as a function, which is not stored; give it again with "
             f"encoders={{{name!r}: function}}, or None to search without it."
         )
-    encoder = EncoderRanker(name, encoders[name], part=about["part"])
-    fitted = encoder.restored(arrays)
-    if encoders[name] is not None and len(documents) and about["part"] == "texts":
-        encoder.check_probe(text_of(documents[0], settings.fields), fitted.vectors[0])
-    return Model(encoder, fitted)
+    settings = {key: about[key] for key in ENCODER_SETTINGS}
+    encoder = EncoderRanker(name, encoders[name], part=about["part"], **settings)
+    return Model(encoder, encoder.restored(arrays))
+
+
+def _check_encoder(model: Model, state: State) -> None:
+    """Raise InputError if an encoder gives other vectors than the stored ones."""
+    own = isinstance(model.ranker, EncoderRanker) and model.spelling is None and model.ranker.encode is not None
+    if own and model.part == "texts" and len(state):
+        ranker, fitted = cast(EncoderRanker, model.ranker), cast(Any, model.fitted)
+        ranker.check_probe(text_of(state.documents[0], state.settings.fields), fitted.vectors[0])
 
 
 def _check_storable(name: str, model: Model) -> None:
@@ -137,7 +142,7 @@ def _stored_indexes(state: State) -> list[Any]:
 
 
 def _meta(state: State, indexes: list[Any]) -> dict[str, Any]:
-    rankers = [{"name": name, "spelling": model.spelling, "part": model.part} for name, model in state.models.items()]
+    rankers = [_about_ranker(name, model) for name, model in state.models.items()]
     described = [
         {
             "kind": type(index).__name__,
@@ -158,6 +163,13 @@ def _meta(state: State, indexes: list[Any]) -> dict[str, Any]:
     }
 
 
+def _about_ranker(name: str, model: Model) -> dict[str, Any]:
+    about = {"name": name, "spelling": model.spelling, "part": model.part}
+    if model.spelling is None:
+        about |= {key: getattr(model.ranker, key) for key in ENCODER_SETTINGS}
+    return about
+
+
 def _list_arrays(ranks: Ranks) -> Arrays:
     assert ranks.scores is not None
     return {"items": ranks.items, "scores": ranks.scores}
@@ -173,9 +185,9 @@ def _lists(arrays: Arrays, n_items: int, verify: bool) -> Ranks:
 
 
 def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+    return {f"{prefix}_{name}": array for name, array in arrays.items()}
 
 
 def _under(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
-    start = f"{prefix}."
+    start = f"{prefix}_"
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

@@ -20,7 +20,8 @@ Numbers = NDArray[np.intp]
 
 def added(state: State, batch: Batch) -> State:
     """Return the state with more documents after its own."""
-    collection = batch.collection()
+    parts = {model.part for model in state.models.values()}
+    collection = batch.collection(parts)
     known = next((one for one in collection.ids if one in state.documents.ids), None)
     if known is not None:
         raise InputError(f"The document {known!r} already exists; delete it first, or give the new one another id.")
@@ -33,7 +34,7 @@ def added(state: State, batch: Batch) -> State:
             raise InputError(f"Nothing was added. {error}") from None
         models[name] = replace(model, fitted=extended)
         lists[name] = _lists_with_new(state.lists[name], extended, state.settings.depth)
-    documents = state.documents.extended(Documents.of(batch.documents))
+    documents = state.documents.extended(Documents.of(batch.stored(parts)))
     numbered = state.settings.next_number + len(batch.documents)
     return State(documents, models, lists, replace(state.settings, next_number=numbered))
 

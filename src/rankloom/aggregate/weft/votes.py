@@ -11,7 +11,13 @@ VOTE_DEPTH = 100  # items of each list that get votes
 
 
 def add_votes(
-    voters: Sequence[Ranks], found: Ranks, k: int, share: float, weights: Sequence[float] | None = None
+    voters: Sequence[Ranks],
+    found: Ranks,
+    k: int,
+    share: float,
+    weights: Sequence[float] | None = None,
+    *,
+    depth: int = VOTE_DEPTH,
 ) -> Ranks:
     r"""Return CombSUM of the rankers' lists and weft's list, which has `share` of all votes.
 
@@ -22,7 +28,7 @@ def add_votes(
     """
     if share == 1:
         return found.head(k)
-    return count_votes([*voters, found], vote_weights(len(voters), share, weights), k)
+    return count_votes([*voters, found], vote_weights(len(voters), share, weights), k, depth=depth)
 
 
 def vote_weights(n_rankers: int, share: float, weights: Sequence[float] | None = None) -> list[float]:
@@ -41,10 +47,8 @@ def vote_weights(n_rankers: int, share: float, weights: Sequence[float] | None =
     return [*own, n_rankers * share / (1 - share) if share < 1 else 1.0]
 
 
-def count_votes(voters: Sequence[Ranks], weights: Sequence[float], k: int) -> Ranks:
+def count_votes(voters: Sequence[Ranks], weights: Sequence[float], k: int, *, depth: int = VOTE_DEPTH) -> Ranks:
     """Return CombSUM of lists with these weights, by positions if a list has no scores."""
     scored = all(r.scores is not None for r in voters)
     normalization = "min_max" if scored else "rank_norm"
-    return combsum(
-        voters, min(k, voters[-1].n_items), normalization=normalization, depth=VOTE_DEPTH, weights=list(weights)
-    )
+    return combsum(voters, min(k, voters[-1].n_items), normalization=normalization, depth=depth, weights=list(weights))
