@@ -64,6 +64,7 @@ def test_failure_leaves_the_old_output_intact(item_runs, query_runs, tmp_path):
         (["--method", "fg", "--set", "cutoff=true"], "cutoff of the method 'fg' must be a whole number; got True."),
         (["--method", "fg", "--set", "virtual=maybe"], "virtual of the method 'fg' must be yes or no or none"),
         (["--method", "fg", "--set", "k=5"], "--set cannot set 'k'; use -k"),
+        (["--method", "fg", "--set", "cutoff=5", "--set", "cutoff=6"], "--set cutoff is given twice; give it once."),
         (["--method", "fg", "--set", "reposition=maybe"], "reposition of the method 'fg' must be yes or no"),
     ],
 )  # fmt: skip

@@ -1,11 +1,15 @@
-"""What the fuzz tests share."""
+"""What makes thousands of cases quick."""
+
+from functools import cache
 
 import pytest
+import typer.testing
 
 
 @pytest.fixture(autouse=True, scope="session")
-def without_waiting_for_the_disk():
-    """Thousands of small files are written; that they are synced is tested elsewhere."""
+def quick():
+    """Neither wait for the disk nor make all commands anew for each; both are tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda descriptor: None)
+        patch.setattr(typer.testing, "_get_command", cache(typer.testing._get_command))
         yield

@@ -49,6 +49,12 @@ def test_saved_arrays_are_opened(tmp_path):
     assert names(tmp_path / "x") == ["a.npy", "b.npy", META, "none.npy"]
 
 
+def test_names_may_have_dots(tmp_path):
+    arrays = {"index0.row_ptr": np.arange(3), "lists-1": np.arange(2)}
+    save_folder(tmp_path / "x", arrays, METADATA)
+    assert_holds(tmp_path / "x", arrays)
+
+
 def test_arrays_are_opened_read_only_and_large_ones_mapped(tmp_path):
     large = {"large": np.arange(SMALL, dtype=np.int32), "small": np.arange(3)}
     save_folder(tmp_path / "x", large, METADATA)

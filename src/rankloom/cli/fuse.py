@@ -105,12 +105,14 @@ def _read_named(runs: list[Path], format: str | None, duplicates: str, progress:
 
 def _parsed(options: list[str]) -> dict[str, Any]:
     """Return the values of options: numbers, yes, no, none, lists with commas, or else text."""
-    parsed = {}
+    parsed: dict[str, Any] = {}
     for option in options:
         name, equals, text = option.partition("=")
         if not equals:
             raise InputError(f"--set takes NAME=VALUE, such as cutoff=20; got {option!r}.")
         if name in SET_ELSEWHERE:
             raise InputError(f"--set cannot set {name!r}; use {SET_ELSEWHERE[name]}.")
+        if name in parsed:
+            raise InputError(f"--set {name} is given twice; give it once.")
         parsed[name] = [parse_value(part) for part in text.split(",")] if "," in text else parse_value(text)
     return parsed

@@ -34,6 +34,7 @@ from rankloom.io.file_lock import claimed, locked
 META = "meta.json"
 OLD, NEW = ".old", ".aside"  # suffixes of the temporary folders
 IN_USE = (5, 32)  # Windows error codes for a folder with open files, which cannot be renamed
+NAME = re.compile(r"\w[\w.-]*")  # of an array: nothing that leads out of the folder
 SMALL = 4096  # bytes; smaller files are read, not mapped
 
 Array = NDArray[Any]
@@ -141,7 +142,7 @@ def _is_described(name: str, about: Any) -> bool:
     try:
         dtype, shape, size = np.dtype(about["dtype"]), about["shape"], about["bytes"]
         whole = all(type(number) is int and number >= 0 for number in (*shape, size))
-        plain = name.isidentifier() and dtype.str == about["dtype"] and not dtype.hasobject
+        plain = NAME.fullmatch(name) is not None and dtype.str == about["dtype"] and not dtype.hasobject
         return plain and whole and isinstance(about["sha256"], str) and dtype.itemsize * math.prod(shape) <= size
     except (KeyError, TypeError, ValueError, SyntaxError):
         return False
