@@ -38,7 +38,7 @@ def test_page_names_what_is_left_out_and_where_numbers_are_from(tmp_path):
     for known in (
         "results/x is left out: it has no results.jsonl.",
         "doi:10.1016/j.ipm.2019.03.008",
-        "Ours: ukbench: a description.",
+        "Ours: soccer: a description; ukbench: a description.",
         "Each experiment is judged by its own main measure: Soccer by ndcg@10; UKBench by ns.",
         "all-files",
     ):

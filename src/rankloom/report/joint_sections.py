@@ -102,14 +102,16 @@ def _published(joint: Joint, published: Published) -> list[Section]:
     matched = [one for one in found if one.measured]
     intro = f"{published.publication} beside ours; rankers and sets of rankers are matched by name."
     intro += "".join(f" {one.label} was not measured by {one.published.measure}." for one in found if not one.measured)
-    sizes = dict.fromkeys(f" Ours: {one.results.about.get('collection')}." for one in matched)
+    sizes = dict.fromkeys(str(one.results.about.get("collection")) for one in matched)
     missing = intro if found else f"{published.publication} has none of these collections."
     shown = [
         published_tables.fused(joint, matched),
         published_tables.rankers(matched),
         published_tables.winning(joint, matched),
     ]
-    numbers = make_section("published", "Published numbers", intro + "".join(sizes), present(*shown), missing=missing)
+    numbers = make_section(
+        "published", "Published numbers", f"{intro} Ours: {'; '.join(sizes)}.", present(*shown), missing=missing
+    )
     every: list[Table] = published_tables.methods(joint, matched)
     if not every:
         return [numbers]
