@@ -24,6 +24,7 @@ from rankloom.experiment.results import (
     CorrelationRecord,
     CutoffRecord,
     MethodRecord,
+    PairRecord,
     RankerRecord,
     SelectionRecord,
     TimeRecord,
@@ -91,6 +92,21 @@ def test_values_equal_those_of_direct_calls(results):
     best = balances(alone, jaccard)[0]
     pair = next(one for one in results.of(SelectionRecord) if one.selection == "pair")
     assert set(pair.rankers) == {best.first, best.second}
+
+
+def test_the_first_method_is_measured_on_the_pair_of_each_correlation_measure(results):
+    alone = {one.ranker: one.values["ndcg@10"].mean() for one in results.of(RankerRecord)}
+    pairs, matrices = results.of(PairRecord), results.of(CorrelationRecord)
+    assert [one.correlation for one in pairs] == ["jaccard", "kendall", "spearman"]
+    for pair, matrix in zip(pairs, matrices, strict=True):
+        best = balances(alone, matrix.matrix)[0]
+        assert (set(pair.rankers), pair.method) == ({best.first, best.second}, "fg")
+    np.testing.assert_array_equal(pairs[0].values["ndcg@10"], by_method(results)["pair", "fg"]["ndcg@10"])
+
+
+def test_a_single_ranker_has_no_pairs(tmp_path):
+    spec = {**SMALL, "rankers": {"pixels": "vectors(part=pixels, metric=l2)"}, "selections": ["all"], "repeats": 0}
+    assert run(Experiment.from_dict({**spec, "curve": []}), tmp_path, cache=Cache(None)).of(PairRecord) == []
 
 
 def test_comparators_and_times_can_be_skipped(tmp_path):

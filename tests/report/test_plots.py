@@ -98,3 +98,21 @@ def test_characters_not_allowed_in_xml_are_replaced():
     text = "".join(ET.fromstring(drawn).itertext())
     assert "a��" in text
     assert "😀" in text
+
+
+def test_round_numbers_keep_their_labels_where_labels_would_overlap():
+    xs = (2, 4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 60, 80, 100)
+    plot = line_plot("l", "t", "cutoff", "ndcg", [Series("a", tuple((x, 0.5) for x in xs))])
+    assert {"2", "10", "20", "100"} <= set(texts(plot.phone))
+    assert "12" not in texts(plot.phone)
+
+
+@pytest.mark.parametrize("draw", [line_plot, bar_chart])
+def test_lines_and_bars_have_a_narrow_version_with_its_own_ids(draw):
+    series = [Series("a", ((2, 0.1), (4, 0.2)))]
+    plot = draw("p", "t", "x", "y", series) if draw is line_plot else draw("p", "t", [("a", 2.0), ("b", 1.0)], "a")
+    assert plot.phone.width < plot.width / 2
+    assert plot.inline.count("<svg") == 2
+    ids = re.findall(r'id="([^"]+)"', plot.inline)
+    assert len(set(ids)) == len(ids) == 4
+    assert plot.standalone.count("<svg") == 1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from rankloom.threads import Progress
 
 SPECIFICATION = "experiment.toml"
 OWN_CUTOFF = ("weft", "vote")  # methods that keep their default cutoff, except in the plot
+R = TypeVar("R")
 HEADER = "# The experiment as it was run, written by rankloom: every value, with absolute paths.\n"
 
 
@@ -141,20 +142,28 @@ class Runner:
         if not selected:
             self.failed.append("Nothing was fused: every selection is left out.")
             return
-        pairs = [one for one in correlated if self.methods and len(rankers) > 1]
+        pairs = correlated if len(rankers) > 1 else []
         self.steps.start_stage("Fusing", self._n_fusing_steps(len(selected)) + len(pairs))
-        yield from self._methods(selected)
-        for correlation in pairs:
-            name = f"The pair by {correlation.correlation}"
-            yield from self._attempt(name, partial(self._pair, singles, correlation))
+        measured = list(self._methods(selected))
+        yield from measured
+        yield from self._pairs(singles, pairs, {one.method for one in measured})
         yield from self._on_first(selected[0])
         for selection in selected if self.fg and self.experiment.repeats else ():
             yield from self._attempt(f"Timing fg on {selection.selection}", partial(self._time, selection))
 
-    def _methods(self, selected: Sequence[SelectionRecord]) -> Iterator[Record]:
+    def _methods(self, selected: Sequence[SelectionRecord]) -> Iterator[MethodRecord]:
         for selection in selected:
             for call in self.methods:
                 yield from self._attempt(f"{call} on {selection.selection}", partial(self._method, selection, call))
+
+    def _pairs(
+        self, singles: Sequence[RankerRecord], correlated: Sequence[CorrelationRecord], ran: Collection[str]
+    ) -> Iterator[PairRecord]:
+        """Measure the first method that ran on the pair of each correlation measure."""
+        for call in [one for one in self.methods if str(one) in ran][:1]:
+            for correlation in correlated:
+                name = f"{call} on the pair by {correlation.correlation}"
+                yield from self._attempt(name, partial(self._pair, singles, correlation, call))
 
     def _on_first(self, selection: SelectionRecord) -> Iterator[Record]:
         """Measure the effect of the cutoff and of the comparator on the first selection."""
@@ -164,7 +173,7 @@ class Runner:
         for comparator in self.experiment.comparators if self.fg else ():
             yield from self._attempt(f"The comparator {comparator}", partial(self._comparator, selection, comparator))
 
-    def _attempt(self, name: str, step: Callable[[], Record]) -> Iterator[Record]:
+    def _attempt(self, name: str, step: Callable[[], R]) -> Iterator[R]:
         """Yield the record of a step; if it fails, note the error and continue."""
         try:
             record = step()
@@ -242,10 +251,10 @@ class Runner:
         more = (selection.selection, str(call), tried, self.experiment.cutoff)
         return self.steps.get(self._key("method", selection.rankers, *more), compute)
 
-    def _pair(self, singles: Sequence[RankerRecord], correlation: CorrelationRecord) -> PairRecord:
-        """Measure the first method on the pair of a correlation measure; a pair measured before is not run again."""
+    def _pair(self, singles: Sequence[RankerRecord], correlation: CorrelationRecord, call: Call) -> PairRecord:
+        """Measure a method on the pair of a correlation measure; a pair measured before is not run again."""
         rankers = chosen_pair(self.experiment, singles, correlation)
-        made = self._method(SelectionRecord(str(PAIR), rankers), self.methods[0])
+        made = self._method(SelectionRecord(str(PAIR), rankers), call)
         return PairRecord(correlation.correlation, rankers, made.method, made.values)
 
     def _variants(self, call: Call) -> list[Call]:

@@ -116,6 +116,16 @@ def contests(results: Results) -> list[Contest]:
     return [_contest(results, selection) for selection in selections]
 
 
+def first_contender(contest: Contest) -> Contender | None:
+    """Return the method that the others are compared with; None if it was not run."""
+    return next((one for one in contest.contenders if one.role == "first"), None)
+
+
+def best_contender(contest: Contest) -> Contender | None:
+    """Return the best ranker; None without rankers."""
+    return next((one for one in contest.contenders if one.best), None)
+
+
 def selected(results: Results, selection: str) -> tuple[str, ...]:
     """Return the rankers of a selection."""
     records: list[SelectionRecord | MethodRecord] = [*results.of(SelectionRecord), *results.of(MethodRecord)]
@@ -186,8 +196,7 @@ def _compared(results: Results, contenders: list[Contender]) -> list[Contender]:
 
 def _against_best(contest: Contest) -> tuple[Contest, Contender, Contender, Outcome] | None:
     """Return the first method, the best ranker and their outcome, or None if either is missing."""
-    own = next((one for one in contest.contenders if one.role == "first"), None)
-    best = next((one for one in contest.contenders if one.best), None)
+    own, best = first_contender(contest), best_contender(contest)
     return (contest, own, best, best.outcome) if own and best and best.outcome else None
 
 

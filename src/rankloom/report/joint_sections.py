@@ -26,7 +26,7 @@ def joint_sections(joint: Joint, published: Published) -> list[Section]:
 
 
 def _experiments(joint: Joint) -> Section:
-    intro = "Size, best single ranker and best method on any selection, each by the main measure of the experiment."
+    intro = "The best single ranker and the best method on any selection, each by the main measure of the experiment."
     return make_section("experiments", "Experiments", intro, present(joint_tables.experiments(joint)))
 
 
@@ -56,7 +56,7 @@ def _gains(joint: Joint) -> Section:
 
 
 def _methods(joint: Joint) -> Section:
-    intro = "Every method on the first selection of each experiment, compared with the first method (bold)."
+    intro = "Every method on the first selection of each experiment, sorted by wins and compared with the bold one."
     return make_section("methods", "Methods", intro, present(joint_tables.methods(joint)), missing="No method was run.")
 
 
@@ -88,7 +88,7 @@ def _correlations(joint: Joint) -> Section:
     found = joint_tables.pairs(joint)
     without = [label for label in joint.experiments if all(one.label != label for one in found)]
     if without:
-        intro += f" Not measured: {', '.join(without)}."
+        intro += f" Not measured: {', '.join(without)}; if the results are older, run the experiment again."
     shown = present(joint_tables.correlations(found), joint_tables.chosen_pairs(found))
     missing = (
         "The pairs by each correlation measure were not measured: this needs two rankers and two correlation "
@@ -102,7 +102,7 @@ def _published(joint: Joint, published: Published) -> list[Section]:
     matched = [one for one in found if one.measured]
     intro = f"{published.publication} beside ours; rankers and sets of rankers are matched by name."
     intro += "".join(f" {one.label} was not measured by {one.published.measure}." for one in found if not one.measured)
-    sizes = [f"{one.label}: {one.results.about.get('collection', '')}" for one in matched]
+    sizes = dict.fromkeys(str(one.results.about.get("collection")) for one in matched)
     missing = intro if found else f"{published.publication} has none of these collections."
     shown = [
         published_tables.fused(joint, matched),
@@ -110,7 +110,7 @@ def _published(joint: Joint, published: Published) -> list[Section]:
         published_tables.winning(joint, matched),
     ]
     numbers = make_section(
-        "published", "Published numbers", f"{intro} {'. '.join(sizes)}.", present(*shown), missing=missing
+        "published", "Published numbers", f"{intro} Ours: {'; '.join(sizes)}.", present(*shown), missing=missing
     )
     every: list[Table] = published_tables.methods(joint, matched)
     if not every:

@@ -6,12 +6,12 @@ from collections import Counter
 
 from rankloom.evaluation.significance import Verdict
 from rankloom.report import joint_tables
-from rankloom.report.findings import Summary, contests, summarize
+from rankloom.report.findings import Summary, best_contender, contests, first_method, summarize
 from rankloom.report.joint import Joint
 
 OUTCOMES: dict[Verdict | None, str] = {
     "better": "significantly better than the best single ranker on",
-    "tie": "not significantly different from it on",
+    "tie": "without significant difference on",
     "worse": "significantly worse on",
     None: "inconclusive on",
 }
@@ -21,10 +21,10 @@ def summarize_all(joint: Joint) -> Summary:
     """Return whether fusing helps, over all experiments."""
     verdicts = {label: summarize(results).verdict for label, results in joint.experiments.items()}
     counts = Counter(verdicts.values())
-    sentences = [_outcomes(verdicts), *_against_methods(joint), *_winner(joint), *_correlation(joint)]
-    sentences += _measures(joint)
+    sentences = [_outcomes(joint, verdicts), *_all_selections(joint), *_against_methods(joint)]
+    sentences += [*_winner(joint), *_correlation(joint), *_measures(joint), *joint.failed, *joint.notes]
     headline = f"On {counts['better']} of {len(verdicts)} experiments."
-    return Summary(_overall(counts, len(verdicts)), headline, (*sentences, *joint.failed, *joint.notes))
+    return Summary(_overall(counts, len(verdicts)), headline, tuple(sentences))
 
 
 def _overall(counts: Counter[Verdict | None], total: int) -> Verdict | None:
@@ -34,12 +34,21 @@ def _overall(counts: Counter[Verdict | None], total: int) -> Verdict | None:
     return next((one for one in ("better", "worse") if 2 * counts[one] > total), "tie")
 
 
-def _outcomes(verdicts: dict[str, Verdict | None]) -> str:
+def _outcomes(joint: Joint, verdicts: dict[str, Verdict | None]) -> str:
     parts = []
     for verdict, words in OUTCOMES.items():
         labels = ", ".join(label for label, one in verdicts.items() if one == verdict)
         parts += [f"{words} {labels}"] if labels else []
-    return f"The first method, on the first selection of rankers, is {'; '.join(parts)}."
+    methods = dict.fromkeys(filter(None, map(first_method, joint.experiments.values())))
+    name = next(iter(methods)) if len(methods) == 1 else "The first method of each experiment"
+    return f"{name}, on the first selection of rankers, is {'; '.join(parts)}."
+
+
+def _all_selections(joint: Joint) -> list[str]:
+    """Return how often the first method is better and worse than the best single ranker, over all selections."""
+    every = [contest for results in joint.experiments.values() for contest in contests(results)]
+    found = [best.outcome.verdict for best in map(best_contender, every) if best is not None and best.outcome]
+    return [f"{_count(found, 'comparisons with the best single ranker, one for each selection')}."] if found else []
 
 
 def _against_methods(joint: Joint) -> list[str]:
@@ -51,13 +60,14 @@ def _against_methods(joint: Joint) -> list[str]:
         for one in contest.contenders
         if one.role == "" and one.outcome is not None
     ]
-    if not found:
-        return []
-    counts = Counter(found)
-    return [
-        f"Against the other methods, over all selections, it is significantly better in {counts['better']} of "
-        f"{len(found)} comparisons and significantly worse in {counts['worse']}."
-    ]
+    return [f"{_count(found, 'comparisons with another method')}."] if found else []
+
+
+def _count(verdicts: list[Verdict], of: str) -> str:
+    counts = Counter(verdicts)
+    return (
+        f"In {len(verdicts)} {of}, it is significantly better {counts['better']} times, worse {counts['worse']} times"
+    )
 
 
 def _winner(joint: Joint) -> list[str]:
@@ -73,12 +83,18 @@ def _correlation(joint: Joint) -> list[str]:
     table = joint_tables.correlations(found)
     if table is None:
         return []
+    chosen = {one.label: {other.rankers for other in found if other.label == one.label} for one in found}
+    differ = sum(len(pairs) > 1 for pairs in chosen.values())
+    if not differ:
+        return [
+            "All correlation measures choose the same pairs of rankers: the results cannot tell which selects best."
+        ]
     highest = table.rows[0].cells[1]
     best = " and ".join(str(row.cells[0]) for row in table.rows if row.cells[1] == highest)
-    chosen = {one.label: {frozenset(other.rankers) for other in found if other.label == one.label} for one in found}
-    same = sum(len(pairs) == 1 for pairs in chosen.values())
-    agreed = f"; on {same} of {len(chosen)} all correlation measures choose the same pair" if same else ""
-    return [f"The pair chosen by {best} is the best on {highest} of {len(chosen)} experiments{agreed}."]
+    return [
+        f"Selecting a pair of rankers by {best} is best: no other correlation measure chooses a better pair on "
+        f"{highest} of {len(chosen)} experiments. The choices differ on {differ}."
+    ]
 
 
 def _measures(joint: Joint) -> list[str]:

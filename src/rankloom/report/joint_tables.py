@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean
 
 from rankloom.evaluation import winning_numbers
 from rankloom.experiment.results import CutoffRecord, MethodRecord, PairRecord, Results
-from rankloom.report.findings import Contender, Contest, contests, first_method, gain_over, mean, ranked_rankers
-from rankloom.report.formats import Cell, Column, Row, Table
+from rankloom.report.findings import (
+    Contender,
+    Contest,
+    best_contender,
+    contests,
+    first_contender,
+    first_method,
+    gain_over,
+    mean,
+    ranked_rankers,
+)
+from rankloom.report.formats import Cell, Column, Role, Row, Table
 from rankloom.report.joint import Joint, common_methods, restricted
 from rankloom.report.tables import legend, make_table, p_and_verdict, slug
 
@@ -17,33 +28,28 @@ EXPERIMENT = Column("Experiment", "text")
 
 
 def experiments(joint: Joint) -> Table | None:
-    """Return the size of each experiment, its best ranker and its best method."""
-    titles = ("Items", "Queries", "Rankers")
-    columns = [EXPERIMENT, *map(Column, titles), Column("Measure", "text"), Column("Best ranker", "text")]
-    columns += [Column("Value"), Column("Best method", "text"), Column("Selection", "text"), Column("Value")]
+    """Return the best ranker and the best method of each experiment, and its size."""
+    columns = [EXPERIMENT, Column("Measure", "text"), Column("Best ranker", "text"), Column("Value")]
+    columns += [Column("Best method", "text"), Column("Value"), Column("Selection", "text")]
+    columns += map(Column, ("Rankers", "Queries", "Items"))
     rows = []
     for label, results in joint.experiments.items():
         about, spec = results.about, results.experiment
-        sizes = (about.get("n_items"), about.get("n_queries"), len(spec.rankers))
-        rows.append(Row((label, *sizes, results.main, *_best_ranker(results), *_best_method(results))))
+        sizes = (len(spec.rankers), about.get("n_queries"), about.get("n_items"))
+        rows.append(Row((label, results.main, *_best_ranker(results), *_best_method(results), *sizes)))
     return make_table("experiments", "The experiments", columns, rows, _collections(joint))
 
 
 def gains(joint: Joint) -> Table | None:
     """Return the gain of the first method of each experiment over its best ranker, on every selection."""
-    columns = [EXPERIMENT, Column("Selection", "text"), Column("Method", "text"), Column("Value")]
-    columns += [Column("Best ranker", "text"), Column("Value"), GAIN, Column("p", "p"), Column("Test", "verdict")]
+    columns = [EXPERIMENT, Column("Selection", "text"), GAIN, Column("Test", "verdict"), Column("p", "p")]
+    columns += [Column("Method", "text"), Column("Value"), Column("Best ranker", "text"), Column("Value")]
     rows = []
     for label, results in joint.experiments.items():
         for contest in contests(results):
-            own = next((one for one in contest.contenders if one.role == "first"), None)
-            best = next((one for one in contest.contenders if one.best), None)
-            if own is None or best is None:
-                continue
-            cells: list[Cell] = [label, contest.selection, own.name, mean(own.values, results.main)]
-            cells += [best.name, mean(best.values, results.main)]
-            cells += [gain_over(own.values[results.main], best.values[results.main]), *p_and_verdict(best.outcome)]
-            rows.append(Row(tuple(cells)))
+            own, best = first_contender(contest), best_contender(contest)
+            if own is not None and best is not None:
+                rows.append(Row((label, contest.selection, *_gain_cells(results, own, best))))
     return make_table("gains", "Gains over the best single ranker", columns, rows, _symbols(joint))
 
 
@@ -57,7 +63,7 @@ def methods(joint: Joint) -> Table | None:
         columns += [Column(label), Column("Test", "verdict")]
     rows = [_method_row(joint, name, shown) for name in wins]
     if rows:
-        best = [cell for label, one in shown.items() for cell in _cells(joint, label, _best_contender(one))]
+        best = [cell for label, one in shown.items() for cell in _cells(joint, label, best_contender(one))]
         rows.append(Row(("best single ranker", *best), "ranker"))
     caption = "Every method on the first selection of each experiment, by its main measure"
     return make_table("methods", caption, columns, rows, _symbols(joint))
@@ -163,17 +169,19 @@ def correlations(found: list[Pair]) -> Table | None:
 
 
 def chosen_pairs(found: list[Pair]) -> Table | None:
-    """Return the pair of each correlation measure in every experiment, and its effectiveness."""
-    columns = [EXPERIMENT, Column("Correlation", "text"), Column("Pair", "text"), Column("Method", "text")]
-    columns += [Column("Value"), GAIN]
-    rows = [
-        Row(
-            (one.label, one.correlation, " + ".join(one.rankers), one.method, one.value, one.gain),
-            "first" if one.best else "",
-        )
-        for one in found
-    ]
-    legend = "Bold: the best pair of the experiment. Gain: over the best single ranker."
+    """Return the pairs that are chosen in every experiment, by which correlation measures, and their effectiveness."""
+    columns = [EXPERIMENT, Column("Chosen by", "text"), Column("Pair", "text"), GAIN, Column("Value")]
+    columns += [Column("Method", "text")]
+    chosen: dict[tuple[str, tuple[str, ...]], list[Pair]] = {}
+    for one in found:
+        chosen.setdefault((one.label, one.rankers), []).append(one)
+    several = {label for label, n in Counter(label for label, _ in chosen).items() if n > 1}
+    rows = []
+    for (label, rankers), same in chosen.items():
+        kinds, one = ", ".join(pair.correlation for pair in same), same[0]
+        role: Role = "first" if one.best and label in several else ""
+        rows.append(Row((label, kinds, " + ".join(rankers), one.gain, one.value, one.method), role))
+    legend = "Bold: the best of several pairs. Gain: over the best single ranker."
     return make_table("pairs", "The pairs chosen by Eq. 6", columns, rows, legend)
 
 
@@ -187,7 +195,7 @@ def _best_method(results: Results) -> tuple[Cell, Cell, Cell]:
     if not found:
         return None, None, None
     value, one = max(found, key=lambda pair: pair[0])  # the first among equals
-    return one.method, one.selection, value
+    return one.method, value, one.selection
 
 
 def _collections(joint: Joint) -> str:
@@ -218,8 +226,10 @@ def _cells(joint: Joint, label: str, one: Contender | None) -> list[Cell]:
     return [mean(one.values, joint.experiments[label].main), p_and_verdict(one.outcome)[1]]
 
 
-def _best_contender(contest: Contest) -> Contender | None:
-    return next((one for one in contest.contenders if one.best), None)
+def _gain_cells(results: Results, own: Contender, best: Contender) -> list[Cell]:
+    main, (p, verdict) = results.main, p_and_verdict(best.outcome)
+    ahead = gain_over(own.values[main], best.values[main])
+    return [ahead, verdict, p, own.name, mean(own.values, main), best.name, mean(best.values, main)]
 
 
 def _not_counted(joint: Joint, shared: list[str], labels: list[str]) -> str:

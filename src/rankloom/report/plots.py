@@ -228,17 +228,23 @@ def _y_axis(steps: Sequence[float], up: Scale, right: int, label: str) -> list[s
 
 
 def _x_axis(xs: Sequence[float], across: Scale, right: int, bottom: float, label: str) -> list[str]:
-    """Return the axis with a tick for each value, without labels that would overlap."""
+    """Return the axis with a tick for each value, without labels that would overlap; round numbers keep theirs."""
     body = [f'<path class="axis" d="M{LEFT} {bottom:.1f}H{right}"/>']
     body.append(_text((LEFT + right) / 2, bottom + 38, label, "middle", 'class="soft"'))
-    last = float("-inf")
-    for value in xs:
+    labeled: list[float] = []
+    for value in sorted(xs, key=_roundness):
         x = across(log(value))
         body.append(f'<path class="axis" d="M{x:.1f} {bottom:.1f}v5"/>')
-        if x - last >= 30:
+        if all(abs(x - other) >= 28 for other in labeled):
             body.append(_text(x, bottom + 20, f"{value:g}", "middle", 'class="soft"'))
-            last = x
+            labeled.append(x)
     return body
+
+
+def _roundness(value: float) -> tuple[int, float]:
+    """Return a sort key that puts 1, 10 and 100 first, then 2, 5, 20 and 50, then the rest."""
+    digits = f"{value:g}".rstrip("0")
+    return (0 if digits == "1" else 1 if digits in ("2", "5") else 2), value
 
 
 class Scale:
