@@ -97,7 +97,8 @@ def main(job: dict[str, Any], listening: int, started: int) -> None:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # not sys.stdin: at exit, Python would wait for its lock
+        pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
