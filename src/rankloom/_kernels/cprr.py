@@ -3,58 +3,59 @@
 import numpy as np
 from numba import njit
 
-IN_POOL, IN_LIST = 1, 2
-
 
 @njit(cache=True, nogil=True)
-def add_once(item, amount, row, touched, count):
-    """Add to `row` and remember the item the first time; return the number of items touched."""
-    if row[item] == 0.0:
-        touched[count] = item
-        count += 1
-    row[item] += amount
-    return count
+def add_products_of(i, first, tops, k, back_ptr, back_rows, back_columns, row):
+    """Add row i of the products of first items, and of the lists that refer to one item.
 
-
-@njit(cache=True, nogil=True)
-def product_row(i, first, tops, k, back_ptr, back_rows, back_columns, row, touched):
-    """Add row i of the products of first items, and of the lists that refer to one item; return the number touched.
-
-    The lists start at row `first` of `tops`.
+    The lists start at row `first` of `tops`. Weights are added as integers, which is much faster.
     """
-    count = 0
-    width = tops.shape[1]
-    for entry in range(back_ptr[first + i], back_ptr[first + i + 1]):
+    width = np.uint64(tops.shape[1])
+    for entry in range(np.uint64(back_ptr[first + i]), np.uint64(back_ptr[first + i + 1])):
         q = back_rows[entry]
-        weight = 2.0 * (k - back_columns[entry])
+        weight = 2 * (k - np.int64(back_columns[entry]))
         for p in range(width):
             if tops[q, p] < 0:
                 break
-            count = add_once(tops[q, p], weight * (k - p), row, touched, count)
-    for p in range(1, width):
+            row[tops[q, p]] += weight * (k - np.int64(p))
+    for p in range(np.uint64(1), width):
         x = tops[first + i, p]
         if x < 0:
             break
-        for entry in range(back_ptr[first + x], back_ptr[first + x + 1]):
+        weight = 2 * (k - np.int64(p))
+        for entry in range(np.uint64(back_ptr[first + x]), np.uint64(back_ptr[first + x + 1])):
             if back_columns[entry] > 0:
-                amount = 2.0 * (k - p) * (k - back_columns[entry])
-                count = add_once(np.int64(back_rows[entry]) - first, amount, row, touched, count)
-    return count
+                row[np.int64(back_rows[entry]) - first] += weight * (k - np.int64(back_columns[entry]))
+
+
+@njit(cache=True, nogil=True)
+def clear_products_of(i, first, tops, back_ptr, back_rows, row):
+    """Reset what `add_products_of` has written."""
+    width = np.uint64(tops.shape[1])
+    for entry in range(np.uint64(back_ptr[first + i]), np.uint64(back_ptr[first + i + 1])):
+        for p in range(width):
+            if tops[back_rows[entry], p] < 0:
+                break
+            row[tops[back_rows[entry], p]] = 0
+    for p in range(np.uint64(1), width):
+        x = tops[first + i, p]
+        if x < 0:
+            break
+        for entry in range(np.uint64(back_ptr[first + x]), np.uint64(back_ptr[first + x + 1])):
+            row[np.int64(back_rows[entry]) - first] = 0
 
 
 @njit(cache=True, nogil=True)
 def add_products(start, stop, lists, tops, k, back_ptr, back_rows, back_columns, values):
     """Add to `values` the products of each row and the items of its list."""
-    row = np.zeros(tops.shape[0], np.float64)
-    touched = np.empty(tops.shape[0], np.int64)
+    row = np.zeros(tops.shape[0], np.int64)
     for i in range(start, stop):
-        count = product_row(i, 0, tops, k, back_ptr, back_rows, back_columns, row, touched)
+        add_products_of(i, 0, tops, k, back_ptr, back_rows, back_columns, row)
         for p in range(lists.shape[1]):
             if lists[i, p] < 0:
                 break
             values[i, p] += row[lists[i, p]]
-        for t in range(count):
-            row[touched[t]] = 0.0
+        clear_products_of(i, 0, tops, back_ptr, back_rows, row)
 
 
 @njit(cache=True, nogil=True)
@@ -66,29 +67,31 @@ def add_ranker(start, stop, pool, lists, whole, tops, k, back, values):
     others in all rounds, and by how early they list the row's item.
     """
     n, length = lists.shape
-    state = np.zeros(n, np.int8)
-    total, row = np.zeros(n, np.float64), np.zeros(n, np.float64)
-    touched = np.empty(n, np.int64)
+    listed = np.zeros(n, np.bool_)
+    row, total = np.zeros(n, np.int64), np.zeros(n, np.int64)
     for i in range(start, stop):
-        size = 0
-        while size < pool.shape[1] and pool[i, size] >= 0:
-            state[pool[i, size]] = IN_POOL
-            size += 1
         for p in range(length):
             if lists[i, p] < 0:
                 break
-            state[lists[i, p]] = IN_LIST
+            listed[lists[i, p]] = True
         for entry in range(whole[0][i], whole[0][i + 1]):
-            if state[whole[1][entry]] == IN_POOL:
-                total[whole[1][entry]] = length - whole[2][entry]
+            total[whole[1][entry]] = length - whole[2][entry]
         for first in range(0, tops.shape[0], n):
-            count = product_row(i, first, tops, k, back[0], back[1], back[2], row, touched)
-            for t in range(count):
-                item = touched[t]
-                if state[item] == IN_POOL or (state[item] == IN_LIST and first + n == tops.shape[0]):
-                    total[item] += row[item]
-                row[item] = 0.0
-        for c in range(size):
-            values[i, c] += total[pool[i, c]]
-            total[pool[i, c]] = 0.0
-            state[pool[i, c]] = 0
+            add_products_of(i, first, tops, k, back[0], back[1], back[2], row)
+            if first + n == tops.shape[0]:
+                break
+            for c in range(pool.shape[1]):
+                if pool[i, c] < 0:
+                    break
+                total[pool[i, c]] += row[pool[i, c]]
+            clear_products_of(i, first, tops, back[0], back[1], row)
+        for c in range(pool.shape[1]):
+            item = pool[i, c]
+            if item < 0:
+                break
+            values[i, c] += row[item] if listed[item] else row[item] + total[item]
+            total[item] = 0
+            listed[item] = False
+        clear_products_of(i, tops.shape[0] - n, tops, back[0], back[1], row)
+        for entry in range(whole[0][i], whole[0][i + 1]):
+            total[whole[1][entry]] = 0

@@ -8,28 +8,50 @@ from rankloom._kernels.lists import collect_items
 
 @njit(cache=True, nogil=True)
 def sift_down(heap, size, at):
-    """Restore the heap, largest key first, below one element; the key is the upper half of an element."""
+    """Restore the heap, largest key first, below one element; the key is the upper half of an element.
+
+    Numbers are unsigned, which saves the check for negative indexes.
+    """
+    one, half = np.uint64(1), np.uint64(32)
     moved = heap[at]
-    child = 2 * at + 1
+    key = moved >> half
+    child = at + at + one
     while child < size:
-        if child + 1 < size and heap[child + 1] >> 32 > heap[child] >> 32:
-            child += 1
-        if moved >> 32 >= heap[child] >> 32:
+        largest = heap[child] >> half
+        if child + one < size and heap[child + one] >> half > largest:
+            child += one
+            largest = heap[child] >> half
+        if key >= largest:
             break
         heap[at] = heap[child]
         at = child
-        child = 2 * at + 1
+        child = at + at + one
     heap[at] = moved
 
 
 @njit(cache=True, nogil=True)
 def heap_sort(heap, size):
     """Sort by ascending key with a binary heap, which breaks ties as the reference program does."""
+    first = np.uint64(0)
     for at in range(size // 2 - 1, -1, -1):
-        sift_down(heap, size, at)
+        sift_down(heap, np.uint64(size), np.uint64(at))
     for end in range(size - 1, 0, -1):
-        heap[0], heap[end] = heap[end], heap[0]
-        sift_down(heap, end, 0)
+        last = np.uint64(end)
+        heap[first], heap[last] = heap[last], heap[first]
+        sift_down(heap, last, first)
+
+
+@njit(cache=True, nogil=True)
+def sort_items(seen, item, size):
+    """Sort items by number; if they are many, by going through all of them."""
+    if size * 8 < seen.size:
+        item[:size].sort()
+        return
+    at = 0
+    for j in range(seen.size):
+        if seen[j]:
+            item[at] = j
+            at += 1
 
 
 @njit(cache=True, nogil=True)
@@ -40,8 +62,8 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
     seen = np.zeros(n, np.bool_)
     item = np.empty(n, np.int32)
     key = np.empty(n, np.float32)
-    bits = key.view(np.int32)
-    heap = np.empty(n, np.int64)
+    bits = key.view(np.uint32)
+    heap = np.empty(n, np.uint64)
     root = np.float64(np.float32(1) / np.float32(m))
     for i in range(start, stop):
         for r in range(m):
@@ -50,7 +72,7 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
                     break
                 found[r, lists[r, i, p]] = p
         size = collect_items(i, lists, seen, item)
-        item[:size].sort()
+        sort_items(seen, item, size)
         for c in range(size):
             j = item[c]
             seen[j] = False
@@ -59,10 +81,10 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
                 one = distances[r, i, found[r, j]] if found[r, j] >= 0 else absent[r, i]
                 product = np.float32(product * np.float32(np.float32(1) + one))
             key[c] = product**root
-            heap[c] = np.int64(bits[c]) << 32 | c  # keys are at least 1: their bits have their order
+            heap[c] = np.uint64(bits[c]) << np.uint64(32) | np.uint64(c)  # keys are at least 1: bits sort like them
         heap_sort(heap, size)
         for p in range(out.shape[1]):
-            at = heap[p] & 0xFFFFFFFF if p < size else 0
+            at = heap[p] & np.uint64(0xFFFFFFFF) if p < size else np.uint64(0)
             out[i, p] = item[at] if p < size else -1
             fused[i, p] = key[at] if p < size else 0.0
         for r in range(m):

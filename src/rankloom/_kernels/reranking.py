@@ -19,8 +19,8 @@ def rerank(start, stop, lists, values, bits, fixed, aligned, out, scores):
     value = np.empty(width if few else 0, np.float64)
     place, spare = np.empty((2, width if few else 0), np.int64)
     key, spare_key = np.empty(width, np.uint32), np.empty(width, np.uint32)
-    order, spare_order = np.empty(width, np.int32), np.empty(width, np.int32)
-    count = np.empty(256, np.int32)
+    order, spare_order = np.empty(width, np.uint32), np.empty(width, np.uint32)
+    count = np.empty((4, 256), np.uint32)
     for i in range(start, stop):
         size = 0
         while size < width and lists[i, size] >= 0:

@@ -66,27 +66,37 @@ def descending_key(bits):
 
 @njit(cache=True, nogil=True)
 def sort_keys(key, size, order, spare_key, spare_order, count):
-    """Sort the unsigned 32-bit keys, and fill `order` with their old places: a radix sort by bytes.
+    """Fill `order` with 0 to size - 1 sorted by unsigned 32-bit keys, which are overwritten: a radix sort by bytes.
 
-    `spare_key` and `spare_order` are scratch of the same size, `count` of 256.
+    `spare_key` and `spare_order` are scratch of the same size, `count` of shape (4, 256). Indexes are unsigned, which
+    saves the check for negative ones.
     """
+    size = np.uint64(size)
+    byte = np.uint32(255)
+    count[:] = 0
     for p in range(size):
         order[p] = p
-    for shift in (0, 8, 16, 24):
-        count[:] = 0
-        for p in range(size):
-            count[(key[p] >> np.uint32(shift)) & np.uint32(255)] += 1
-        if size == 0 or count[(key[0] >> np.uint32(shift)) & np.uint32(255)] == size:
+        for digit in range(np.uint32(4)):
+            count[digit, (key[p] >> (digit * np.uint32(8))) & byte] += np.uint32(1)
+    from_key, from_order, to_key, to_order = key, order, spare_key, spare_order
+    swapped = False
+    for digit in range(np.uint32(4)):
+        shift = digit * np.uint32(8)
+        if size == 0 or count[digit, (from_key[0] >> shift) & byte] == size:
             continue  # all the same
-        total = 0
-        for digit in range(256):
-            total += count[digit]
-            count[digit] = total - count[digit]
+        total = np.uint32(0)
+        for value in range(np.uint32(256)):
+            here = count[digit, value]
+            count[digit, value] = total
+            total += here
         for p in range(size):
-            digit = (key[p] >> np.uint32(shift)) & np.uint32(255)
-            spare_key[count[digit]] = key[p]
-            spare_order[count[digit]] = order[p]
-            count[digit] += 1
+            value = (from_key[p] >> shift) & byte
+            target = count[digit, value]
+            count[digit, value] = target + np.uint32(1)
+            to_key[target] = from_key[p]
+            to_order[target] = from_order[p]
+        from_key, from_order, to_key, to_order = to_key, to_order, from_key, from_order
+        swapped = not swapped
+    if swapped:
         for p in range(size):
-            key[p] = spare_key[p]
             order[p] = spare_order[p]
