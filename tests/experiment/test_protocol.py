@@ -307,7 +307,10 @@ def digits_spec(**rankers):
         ("file(path=other.run)", "other.run lists an item that is not in the collection"),
         ("file(path=bad.npz)", "bad.npz"),
         ("matrix(path=bad.npy)", "Cannot read the matrix .*bad.npy"),
-        ("matrix(path=small.npy)", r"small.npy has no ids, so it must have a row for each of 150 items; got shape \(3, 3\)"),
+        (
+            "matrix(path=small.npy)",
+            r"small.npy has no ids, so it must have a row for each of 150 items; got shape \(3, 3\)",
+        ),
         ("vectors(path=small.npy)", r"small.npy has no ids, so it must have a row for each of 150 items"),
         ("recorder(model=no.bin)", "There is no file .*no.bin, the model of the ranker 'last'"),
         ("vectors(metrc=l2)", "has no option 'metrc'"),
