@@ -58,6 +58,8 @@ def whole_number(name: str, value: object, minimum: int = 1) -> int:
     Traceback (most recent call last):
     rankloom.errors.InputError: k must be a whole number, at least 1; got 0.
     """
+    if type(value) is int and value >= minimum:  # most are: checks against protocols are slow
+        return value
     if isinstance(value, bool) or not isinstance(value, SupportsIndex) or operator.index(value) < minimum:
         raise InputError(f"{name} must be a whole number, at least {minimum}; got {value!r}.")
     return operator.index(value)
