@@ -10,6 +10,7 @@ import pytest
 from sample_texts import documents, encode
 
 import rankloom as rl
+from rankloom.io.array_folder import open_folder, save_folder
 
 QUERIES = ["thermal flow in a boundary layer", "the patient's heart", "king and queen"]
 RANKERS = {"bm25": "okapi(b=0.5)", "pairs": "2grams-jaccard", "graph": "gnf-mcs", "dense": encode}
@@ -141,6 +142,60 @@ def test_damage_is_found_when_verified(saved, tmp_path):
         (copy / name).write_bytes(content[:-1])
         with pytest.raises(rl.IndexFileError, match="damaged"):
             rl.Searcher.open(copy, encoders={"dense": encode})
+
+
+def crafted(saved, path, name, change):
+    """Save the arrays of a searcher with one changed, its checksum computed afterwards."""
+    arrays, meta = open_folder(saved[1], kind="rankloom searcher", formats=range(1, 2))
+    arrays = {one: np.array(array) for one, array in arrays.items()}
+    arrays[name] = change(arrays[name])
+    save_folder(path, arrays, {key: value for key, value in meta.items() if key != "files"})
+    return path
+
+
+def put(position, value):
+    def change(array):
+        array[position] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("ranker0.sizes", lambda array: array[:-1], "posting lists do not match the items"),
+        ("ranker0.post_texts", put(0, 10**6), "posting lists do not match the weights"),
+        ("ranker0.post_ptr", put(1, 10**6), "posting lists do not match the weights"),
+        ("ranker0.post_weights", lambda array: array.astype(np.float32), "posting lists do not match each other"),
+        ("ranker0.text_terms", put(0, 10**6), "terms out of range"),
+        ("ranker0.text_ptr", put(-1, 0), "terms out of range"),  # scipy takes it for an empty matrix
+        ("ranker0.own_terms", put(0, -5), "terms out of range"),
+        ("index0.lists", put((0, 0, 0), 10**6), "lists.npy has values out of range"),
+        ("lists0.items", put((0, 0), 10**6), "lists item 1000000"),
+    ],
+)
+def test_crafted_numbers_are_found_when_verified(saved, tmp_path, name, change, message):
+    path = crafted(saved, tmp_path / "x.loom", name, change)
+    with pytest.raises(rl.RankloomError, match=message):
+        rl.Searcher.open(path, encoders={"dense": encode}, verify=True)
+
+
+def test_a_damaged_document_is_an_error_when_it_is_read(saved, tmp_path):
+    path = crafted(saved, tmp_path / "x.loom", "documents", put(0, 0))
+    documents = rl.Searcher.open(path, encoders={"dense": None}).documents
+    assert documents[1]
+    with pytest.raises(rl.IndexFileError, match="The stored document 0 is damaged: it is not a JSON object"):
+        documents[0]
+
+
+@pytest.mark.parametrize(("name", "value"), [("cutoff", None), ("depth", "x"), ("next_number", -1), ("fields", [1])])
+def test_settings_that_are_not_valid_are_refused(saved, tmp_path, name, value):
+    arrays, meta = open_folder(saved[1], kind="rankloom searcher", formats=range(1, 2))
+    changed = {**meta, "settings": {**meta["settings"], name: value}}
+    save_folder(tmp_path / "x.loom", arrays, {key: one for key, one in changed.items() if key != "files"})
+    with pytest.raises(rl.InputError, match=f"{name} must be"):
+        rl.Searcher.open(tmp_path / "x.loom", encoders={"dense": encode})
 
 
 def test_a_searcher_of_a_later_format_is_refused(saved, tmp_path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import whole_number
+from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.rankers.terms import TermSpace, Tokenizer, Vocabulary, check_texts
@@ -171,8 +171,23 @@ class WeightModel:
 
     def with_postings(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return this model with its posting lists as they were stored."""
-        self.__dict__["_postings"] = tuple(arrays[name] for name in POSTINGS)  # what cached_property would compute
+        ptr, texts, weights, sizes = stored = tuple(arrays[name] for name in POSTINGS)
+        n_terms = self.texts.shape[1]
+        types = [array.dtype for array in stored] == [np.int64, np.int32, np.float64, np.float64]
+        if not types or ptr.shape != (n_terms + 1,) or not texts.shape == weights.shape == (ptr[-1],):
+            raise InputError("The posting lists do not match each other.")
+        if sizes.shape != (self.n_items,) or self.own.shape != self.texts.shape:
+            raise InputError("The posting lists do not match the items.")
+        self.__dict__["_postings"] = stored  # what cached_property would compute
         return self
+
+    def verify(self) -> None:
+        """Raise InputError if stored weights or posting lists are damaged: kernels trust them."""
+        if not (_is_valid(self.texts) and _is_valid(self.own)):
+            raise InputError("The weights of the items have terms out of range.")
+        expected: tuple[NDArray[Any], ...] = (*_arrays(self.texts.tocsc()), sums(self.texts))
+        if not all(np.array_equal(one, other) for one, other in zip(expected, self._postings, strict=True)):
+            raise InputError("The posting lists do not match the weights of the items.")
 
     @cached_property
     def _postings(self) -> tuple[NDArray[Any], ...]:
@@ -310,6 +325,15 @@ def _rows(arrays: Mapping[str, NDArray[Any]], name: str, n_terms: int) -> csr_ma
 
     ptr, terms, weights = (arrays[f"{name}_{one}"] for one in ("ptr", "terms", "weights"))
     return csr_matrix((weights, terms, ptr), (len(ptr) - 1, n_terms), copy=False)
+
+
+def _is_valid(rows: csr_matrix) -> bool:
+    """Return True if all numbers of a matrix are in range; scipy does not look at one whose last pointer is 0."""
+    ptr, terms = rows.indptr, rows.indices
+    ends = ptr[0] == 0 and ptr[-1] == len(terms) == len(rows.data)
+    return bool(
+        ends and (np.diff(ptr) >= 0).all() and terms.min(initial=0) >= 0 and terms.max(initial=-1) < rows.shape[1]
+    )
 
 
 def _arrays(sparse: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:

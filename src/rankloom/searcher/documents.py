@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import count
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from rankloom.datasets import Collection, open_collection
 from rankloom.datasets.images import ImageFile
 from rankloom.datasets.table import is_table, read_table
-from rankloom.errors import InputError
+from rankloom.errors import IndexFileError, InputError
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import Ids
 from rankloom.searcher.lru import LRUCache
@@ -70,8 +71,7 @@ class Documents(Sequence[Document]):
         if not -len(self) <= number < len(self):
             raise IndexError(number)
         start, stop = self._ptr[number % len(self)], self._ptr[number % len(self) + 1]
-        document: Document = json.loads(self._blob[start:stop].tobytes().decode("utf-8", "surrogatepass"))
-        return document
+        return _parsed(number, self._blob[start:stop].tobytes())
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -140,6 +140,14 @@ class Documents(Sequence[Document]):
         if len(ptr) != len(ids) + 1 or ptr[0] != 0 or ptr[-1] != len(arrays["documents"]) or (np.diff(ptr) < 0).any():
             raise InputError("The offsets of the documents do not match their ids.")
         return cls(ids, arrays["documents"], ptr)
+
+
+def _parsed(number: int, stored: bytes) -> Document:
+    with suppress(ValueError, RecursionError):
+        document = json.loads(stored.decode("utf-8", "surrogatepass"))
+        if isinstance(document, dict):
+            return document
+    raise IndexFileError(f"The stored document {number} is damaged: it is not a JSON object; build the searcher again.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate import WeftIndex
-from rankloom.errors import IndexFileError, InputError, RankloomError
+from rankloom.errors import IndexFileError, InputError, RankloomError, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.io.array_folder import open_folder, save_folder
@@ -75,7 +75,7 @@ def _restored(
     arrays: Arrays, meta: Mapping[str, Any], encoders: Mapping[str, Encode | None], path: Path, verify: bool
 ) -> State:
     documents = Documents.restored(arrays)
-    settings = Settings(**{**meta["settings"], "fields": tuple(meta["settings"]["fields"])})
+    settings = _settings(meta["settings"])
     for name in encoders:
         if encoders[name] is not None and not callable(encoders[name]):
             raise InputError(f"The encoder of {name!r} must be a function; got {type(encoders[name]).__name__}.")
@@ -85,6 +85,8 @@ def _restored(
     for number, about in enumerate(meta["rankers"]):
         own = _under(arrays, f"ranker{number}")
         models[about["name"]] = _model(about, own, encoders)
+        if verify and hasattr(models[about["name"]].fitted, "verify"):
+            models[about["name"]].fitted.verify()  # type: ignore[attr-defined]
         lists[about["name"]] = _lists(_under(arrays, f"lists{number}"), len(documents), verify)
         if models[about["name"]].fitted.n_items != len(documents):  # type: ignore[attr-defined]
             raise IndexFileError(
@@ -94,6 +96,16 @@ def _restored(
     for number, about in enumerate(meta["indexes"]):
         _restore_index(state, about, _under(arrays, f"index{number}"), path, verify)
     return state
+
+
+def _settings(given: Mapping[str, Any]) -> Settings:
+    settings = Settings(**{**given, "fields": tuple(given["fields"])})
+    whole_number("cutoff", settings.cutoff)
+    whole_number("depth", settings.depth)
+    whole_number("next_number", settings.next_number, 0)
+    if not all(isinstance(text, str) for text in (*settings.fields, settings.name)):
+        raise InputError(f"fields must be text, and so must be the name; got {given!r}.")
+    return settings
 
 
 def _restore_index(state: State, about: Mapping[str, Any], arrays: Arrays, path: Path, verify: bool) -> None:
