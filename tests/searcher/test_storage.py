@@ -164,15 +164,15 @@ def put(position, value):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("ranker0.sizes", lambda array: array[:-1], "posting lists do not match the items"),
-        ("ranker0.post_texts", put(0, 10**6), "posting lists do not match the weights"),
-        ("ranker0.post_ptr", put(1, 10**6), "posting lists do not match the weights"),
-        ("ranker0.post_weights", lambda array: array.astype(np.float32), "posting lists do not match each other"),
-        ("ranker0.text_terms", put(0, 10**6), "terms out of range"),
-        ("ranker0.text_ptr", put(-1, 0), "terms out of range"),  # scipy takes it for an empty matrix
-        ("ranker0.own_terms", put(0, -5), "terms out of range"),
-        ("index0.lists", put((0, 0, 0), 10**6), "lists.npy has values out of range"),
-        ("lists0.items", put((0, 0), 10**6), "lists item 1000000"),
+        ("ranker0_sizes", lambda array: array[:-1], "posting lists do not match the items"),
+        ("ranker0_post_texts", put(0, 10**6), "posting lists do not match the weights"),
+        ("ranker0_post_ptr", put(1, 10**6), "posting lists do not match the weights"),
+        ("ranker0_post_weights", lambda array: array.astype(np.float32), "posting lists do not match each other"),
+        ("ranker0_text_terms", put(0, 10**6), "terms out of range"),
+        ("ranker0_text_ptr", put(-1, 0), "terms out of range"),  # scipy takes it for an empty matrix
+        ("ranker0_own_terms", put(0, -5), "terms out of range"),
+        ("index0_lists", put((0, 0, 0), 10**6), "lists.npy has values out of range"),
+        ("lists0_items", put((0, 0), 10**6), "lists item 1000000"),
     ],
 )
 def test_crafted_numbers_are_found_when_verified(saved, tmp_path, name, change, message):
