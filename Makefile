@@ -9,7 +9,7 @@ KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize 
   $(patsubst %,tests/rankers/test_%.py,alignments bag_of_words contour word_graph word_movers)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test plain fuzz check format lint types imports bench effectiveness docs clean
+.PHONY: help demo test long plain fuzz check format lint types imports bench effectiveness docs clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -26,8 +26,11 @@ $(READY): pyproject.toml
 demo: $(READY) ## Rank the emoji, print a table of methods and serve the page
 	$(BIN)/rankloom demo
 
-test: $(READY) ## Run the tests and the doctests
-	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS)
+test: $(READY) ## Run the tests and the doctests, without the long ones
+	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS) -m 'not long'
+
+long: $(READY) # the tests marked long
+	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS) -m long
 
 plain: $(READY) # kernels must give the same results without the JIT
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet -n $(WORKERS) -k 'not digits' $(KERNEL_TESTS)
@@ -37,7 +40,7 @@ fuzz: $(READY) ## Random input against the oracle: 20,000 API and 5,000 command-
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
 	  $(BIN)/python -m pytest --quiet -n $(WORKERS) tests/fuzz
 
-check: format lint types imports test plain ## Everything that CI checks
+check: format lint types imports test long plain ## Everything that CI checks
 
 format: $(READY)
 	$(BIN)/ruff format --check .
