@@ -23,7 +23,7 @@ def crafted(path, cls, changes, settings=None):
     for name, change in changes.items():
         arrays[name] = change(arrays[name])
     described = index.settings.to_dict() if settings is None else settings(index.settings.to_dict())
-    meta = {"kind": cls.KIND, "format": 1, "settings": described, "sizes": index._sizes(), "versions": {}}
+    meta = {"kind": cls.KIND, "format": 1, "settings": described, "sizes": {}, "versions": {}}
     save_folder(path, arrays, meta)
 
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.align import Missing, RankerLists, align, by_name
-from rankloom.errors import InputError, RankloomWarning, whole_number
-from rankloom.fusion_graph.normalize import normalize_queries
+from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
+from rankloom.errors import InputError, RankloomWarning, check_choice, whole_number
+from rankloom.fusion_graph.normalize import Absent, normalize_collection, normalize_queries
+from rankloom.fusion_graph.verify import DamageError, Layout, Ranges, check_arrays, raising, read_settings
 from rankloom.fusion_graph.weave import Order
 from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
@@ -31,6 +32,8 @@ Array = NDArray[Any]
 Int32s = NDArray[np.int32]
 MAX_EMPTY_SHARE = 0.1  # of the items, before a warning
 ALL = frozen(np.ones(0, np.bool_))  # an empty mask allows every item
+#: An item by number or id, or the lists of an external query: for each ranker, Ranks of one row.
+Query = int | str | RankerLists
 #: (start, stop, rows, into, slot, seen, items, similarities) answers the queries `rows[start:stop]`.
 Kernel = Callable[[int, int, Int32s, Int32s, Array, Array, Array, Array], None]
 
@@ -42,6 +45,10 @@ class IndexSettings:
     n_rankers: int
     cutoff: int
     depth: int
+    reposition: bool
+    absent: str = field(default="first", kw_only=True)
+    rankers: tuple[str, ...] = field(default=(), kw_only=True)
+    comparable: tuple[bool, ...] = field(default=(), kw_only=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -60,6 +67,9 @@ class CollectionIndex(ABC):
 
     KIND: ClassVar[str]  #: the kind recorded in the folder on disk
     FORMATS: ClassVar[range]  #: the format numbers that this version reads; it writes the last
+    SETTINGS: ClassVar[type[IndexSettings]]
+    LAYOUT: ClassVar[Layout]  #: the arrays: dtype, and shape in terms of named sizes
+    RANGES: ClassVar[Ranges]  #: the values that arrays may have
 
     def __init__(self, settings: Any, arrays: dict[str, Array]) -> None:
         self.settings = settings
@@ -70,6 +80,7 @@ class CollectionIndex(ABC):
         self._marks = Scratch(self.n_items + 1)
         self._ids: Ids | None = None
         self._lock = Lock()
+        self._rows: Any = None  # of the items, as `_rows_of` returns those of external queries
 
     @property
     def item_ids(self) -> Ids | None:
@@ -92,14 +103,52 @@ class CollectionIndex(ABC):
             self._ids = ids
         return self
 
-    @abstractmethod
-    def _sizes(self) -> dict[str, int]:
-        """Return the sizes that `save` records."""
-
     @classmethod
-    @abstractmethod
     def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> Self:
         """Return an index from arrays and metadata read from disk, after checking them."""
+        settings = read_settings(cls.SETTINGS, meta.get("settings"), path)
+        with raising(path):
+            if settings.absent not in get_args(Absent) or not cls._valid(settings):
+                raise DamageError("its settings are not valid")
+            sizes = {"m": settings.n_rankers, "m + 1": settings.n_rankers + 1, "L": settings.cutoff}
+            check_arrays(arrays, cls.LAYOUT, cls.RANGES, sizes, thoroughly=verify)
+        return cls(settings, arrays)
+
+    @staticmethod
+    @abstractmethod
+    def _valid(settings: Any) -> bool:
+        """Return True if the method's own settings, read from disk, are valid."""
+
+    @abstractmethod
+    def _rows_of(self, lists: Sequence[Ranks]) -> Any:
+        """Return the rows of external queries, made from their lists as `_external_lists` returns them."""
+
+    def _find(
+        self,
+        kernel: Callable[[Any], Kernel],
+        queries: RankerLists | None,
+        k: int,
+        items: Sequence[int | str] | None,
+        virtual: bool | None,
+        missing: Missing,
+    ) -> Ranks:
+        """Run the kernel for the rows of external queries, or of items, and return what it found."""
+        k = self._check_search(queries, k, items, virtual)
+        if queries is None:
+            return self._answer(kernel(self._rows), *self._item_rows(items), k)
+        lists, ids = self._external_lists(queries, virtual, missing)
+        numbers = np.arange(lists[0].n_queries, dtype=np.int32)
+        return self._answer(kernel(self._rows_of(lists)), numbers, numbers, ids, k)
+
+    def _row(self, query: Query, virtual: bool | None) -> tuple[Any, int, str]:
+        """Return the rows that contain a query's row, its number among them, and the id of the query."""
+        if isinstance(query, (int, str, np.integer)):
+            number = self._number(query)
+            return self._rows, int(self._order.places[number]), self._id(number)
+        lists, ids = self._external_lists(query, virtual, "error")
+        if lists[0].n_queries != 1:
+            raise InputError(f"Give the lists of one query; got {lists[0].n_queries} queries.")
+        return self._rows_of(lists), 0, "query" if ids is None else ids[0]
 
     def _external_lists(
         self,
@@ -193,7 +242,8 @@ class CollectionIndex(ABC):
     def save(self, path: str | Path) -> None:
         """Write the index to a folder, completely or not at all; an existing index is replaced."""
         versions = {"rankloom": __version__, "numpy": np.__version__}
-        described = {"settings": self.settings.to_dict(), "sizes": self._sizes(), "versions": versions}
+        sizes = {"n_items": self.n_items, "n_entries": len(self._arrays["row_items"])}
+        described = {"settings": self.settings.to_dict(), "sizes": sizes, "versions": versions}
         meta = {"kind": self.KIND, "format": self.FORMATS[-1], **described}
         save_folder(Path(path), self._arrays, meta)
 
@@ -235,7 +285,40 @@ class CollectionIndex(ABC):
         return f"{type(self).__name__}(n_items={self.n_items}, {settings})"
 
 
-def warn_if_sparse(collection: Sequence[Ranks], names: Sequence[str]) -> None:
+def prepare(
+    ranks: RankerLists,
+    *,
+    cutoff: int,
+    depth: int,
+    reposition: bool,
+    absent: Absent,
+    comparable: Sequence[bool] | None,
+) -> tuple[list[Ranks], dict[str, Any]]:
+    """Check the options that every index has; return the aligned collection, and the settings every index has."""
+    if not isinstance(reposition, bool):
+        raise InputError(f"reposition must be True or False; got {reposition!r}.")
+    cutoff = whole_number("cutoff", cutoff)
+    if whole_number("depth", depth) < cutoff:
+        raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
+    check_choice("rule for items without a list", absent, get_args(Absent))
+    names, given = split_names(ranks)
+    collection = [r.head(depth) for r in align_collection(given)]
+    if reposition and absent == "first":
+        _warn_if_sparse(collection, names)
+    settings = {"n_rankers": len(collection), "cutoff": cutoff, "depth": int(depth), "reposition": reposition}
+    declared = _checked_comparable(comparable, len(collection))
+    return collection, {**settings, "absent": absent, "rankers": names, "comparable": declared}
+
+
+def normalized_lists(collection: Sequence[Ranks], settings: IndexSettings, cutoff: int) -> tuple[Order, list[Ranks]]:
+    """Return an order for the items, and their lists in it: repositioned if so set, and cut."""
+    order = Order.of(collection[0])
+    inside = (order.inside(r) for r in collection)  # lazily: deep lists take a lot of memory
+    absent: Any = settings.absent
+    return order, normalize_collection(inside, cutoff, repositioned=settings.reposition, absent=absent)
+
+
+def _warn_if_sparse(collection: Sequence[Ranks], names: Sequence[str]) -> None:
     """Warn if a ranker has no list for many items: by the authors' rule for Eq. 1 these move up in other lists."""
     for number, ranks in enumerate(collection):
         n_empty = int((ranks.lengths() == 0).sum())
@@ -245,21 +328,23 @@ def warn_if_sparse(collection: Sequence[Ranks], names: Sequence[str]) -> None:
                 f"Ranker {name} has no list for {n_empty} of {ranks.n_items} items, and by the authors' rule they move "
                 "up in the lists of others; absent='last' moves them down.",
                 RankloomWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
-def shared_arrays(collection: Sequence[Ranks], *, keep_scores: bool) -> dict[str, Array]:
-    """Return the arrays that any index may have: the scores of lists, if requested, and packed ids."""
+def shared_arrays(collection: Sequence[Ranks], settings: IndexSettings, *, keep_scores: bool) -> dict[str, Array]:
+    """Return the arrays that any index may have: the scores of lists, if they can be used, and packed ids."""
+    if not isinstance(keep_scores, bool):
+        raise InputError(f"keep_scores must be True or False; got {keep_scores!r}.")
     arrays: dict[str, Array] = {}
-    if keep_scores:
+    if keep_scores and settings.reposition:
         arrays |= {f"scores_{i}": _list_scores(r) for i, r in enumerate(collection) if r.scores is not None}
     if collection[0].item_ids is not None:
         arrays["id_bytes"], arrays["id_ptr"] = pack_ids(collection[0].item_ids)
     return arrays
 
 
-def checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[bool, ...]:
+def _checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[bool, ...]:
     """Return whether each ranker's scores are comparable; () if not given."""
     if given is None:
         return ()

@@ -11,41 +11,33 @@ queries. Numbers are translated on the way in and out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankloom.align import Missing, RankerLists, align_collection, split_names
-from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.align import Missing, RankerLists
+from rankloom.errors import check_choice
 from rankloom.fusion_graph.base import (
     Array,
     CollectionIndex,
     IndexSettings,
     Int32s,
-    checked_comparable,
+    Kernel,
+    Query,
+    normalized_lists,
+    prepare,
     shared_arrays,
-    warn_if_sparse,
 )
 from rankloom.fusion_graph.compare import COMPARATORS, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS, Explanation, FusionGraph, check_graph_norm, explain
-from rankloom.fusion_graph.normalize import Absent, normalize_collection
-from rankloom.fusion_graph.verify import (
-    SHARED,
-    DamageError,
-    Layout,
-    check_layout,
-    check_order,
-    check_rows,
-    check_scores,
-    check_values,
-    raising,
-    read_settings,
-)
-from rankloom.fusion_graph.weave import WEIGHTINGS, Order, measure, postings, weave
-from rankloom.ranks import Ids, Ranks
+from rankloom.fusion_graph.normalize import Absent
+from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
+from rankloom.fusion_graph.weave import WEIGHTINGS, measure, postings, weave
+from rankloom.ranks import Ranks
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
@@ -55,34 +47,24 @@ if TYPE_CHECKING:
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of the woven matrices
 POSTINGS = ("post_ptr", "post_rows", "post_least")
-#: The arrays of an index: dtype, and shape in terms of the number of items and the entries of the matrices.
-LAYOUT: Layout = {
-    **SHARED,
-    "row_ptr": ("int64", ("n + 1",)),
-    "row_items": ("uint32", ("entries",)),
-    "row_weights": ("float32", ("entries",)),
-    "row_nearness": ("float32", ("entries",)),
-    "norms": ("float64", ("n", 5)),
-    "post_ptr": ("int64", ("n + 1",)),
-    "post_rows": ("uint32", ("entries",)),
-    "post_least": ("float64", ("n",)),
-}
-
-#: An item by number or id, or the lists of an external query: for each ranker, Ranks of one row.
-Query = int | str | RankerLists
+#: A weighting may give any positive weights; they are finite, and so are norms and sizes.
+FINITE32, FINITE64 = float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings(IndexSettings):
     """How an index was built."""
 
-    reposition: bool
     graph_norm: str
     comparator: str
     weighting: str = "paper"
-    absent: str = "first"
-    rankers: tuple[str, ...] = ()
-    comparable: tuple[bool, ...] = ()
+
+
+class Graphs(NamedTuple):
+    """Woven graphs, and the norms and the size of each."""
+
+    woven: Woven
+    norms: NDArray[np.float64]
 
 
 class FusionIndex(CollectionIndex):
@@ -103,7 +85,22 @@ class FusionIndex(CollectionIndex):
 
     KIND: ClassVar[str] = "rankloom index"
     FORMATS: ClassVar[range] = range(1, 2)
+    SETTINGS: ClassVar[type[IndexSettings]] = Settings
+    LAYOUT: ClassVar[Layout] = {
+        **SHARED,
+        "row_weights": ("float32", ("entries",)),
+        "row_nearness": ("float32", ("entries",)),
+        "norms": ("float64", ("n", 5)),
+        "post_least": ("float64", ("n",)),
+    }
+    RANGES: ClassVar[Ranges] = {
+        "row_weights": (0.0, FINITE32),
+        "row_nearness": (0.0, FINITE32),
+        "norms": (0.0, FINITE64),
+        "post_least": (0.0, np.inf),
+    }
     settings: Settings
+    _rows: Graphs
 
     def __init__(self, settings: Settings, arrays: dict[str, Array]) -> None:
         from rankloom._kernels.graphs import Woven
@@ -111,6 +108,7 @@ class FusionIndex(CollectionIndex):
 
         super().__init__(settings, arrays)
         self._woven = Woven(*(arrays[name] for name in ROWS))
+        self._rows = Graphs(self._woven, arrays["norms"])
         self._postings = Postings(*(arrays[name] for name in POSTINGS))
         # A row cannot have more shared vertices than entries: scratch of this size is enough for any file.
         self._room = int(np.diff(self._woven.ptr).max(initial=0)) + 1
@@ -166,33 +164,15 @@ class FusionIndex(CollectionIndex):
             Called with the stage, the number of rows done and the total.
         """
         check_graph_norm(graph_norm)
-        if not (isinstance(reposition, bool) and isinstance(keep_scores, bool)):
-            raise InputError(f"reposition and keep_scores must be True or False; got {reposition!r}, {keep_scores!r}.")
-        cutoff = whole_number("cutoff", cutoff)
-        if whole_number("depth", depth) < cutoff:
-            raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
         check_choice("comparator", comparator, COMPARATORS)
         check_choice("weighting", weighting, WEIGHTINGS)
-        check_choice("rule for items without a list", absent, get_args(Absent))
-        names, lists = split_names(ranks)
-        collection = [r.head(depth) for r in align_collection(lists)]
-        if reposition and absent == "first":
-            warn_if_sparse(collection, names)
-        settings = Settings(
-            len(collection),
-            cutoff,
-            int(depth),
-            reposition,
-            graph_norm,
-            comparator,
-            weighting,
-            absent,
-            names,
-            checked_comparable(comparable, len(collection)),
+        collection, shared = prepare(
+            ranks, cutoff=cutoff, depth=depth, reposition=reposition, absent=absent, comparable=comparable
         )
+        settings = Settings(**shared, graph_norm=graph_norm, comparator=comparator, weighting=weighting)
+        others = shared_arrays(collection, settings, keep_scores=keep_scores)
         with running(threads, progress):
-            arrays = _woven(settings, collection)
-        return cls(settings, arrays | shared_arrays(collection, keep_scores=reposition and keep_scores))
+            return cls(settings, _woven(settings, collection) | others)
 
     def search(
         self,
@@ -239,23 +219,16 @@ class FusionIndex(CollectionIndex):
         Ranks
             A row for each query; scores are the similarities, in [0, 1].
         """
-        k = self._check_search(queries, k, items, virtual)
-        chosen = comparator or self.settings.comparator
+        kernel = partial(self._kernel, comparator=comparator or self.settings.comparator, allowed=allowed)
         with running(threads, progress):
-            if queries is None:
-                kernel = self._kernel(self._woven, self._arrays["norms"], chosen, allowed)
-                return self._answer(kernel, *self._item_rows(items), k)
-            woven, ids = self._weave_external(queries, virtual, missing)
-            norms = measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots)
-            rows = np.arange(len(woven.ptr) - 1, dtype=np.int32)
-            return self._answer(self._kernel(woven, norms, chosen, allowed), rows, rows, ids, k)
+            return self._find(kernel, queries, k, items, virtual, missing)
 
-    def _kernel(self, graphs: Woven, norms: Array, comparator: str, allowed: Array | None) -> Any:
+    def _kernel(self, asked: Graphs, comparator: str, allowed: Array | None) -> Kernel:
         from rankloom._kernels.search import MCS, OTHER, WGU, compiled, search
 
         chosen = COMPARATORS[comparator]
-        graph = (graphs, norms, graphs is self._woven)
-        collection = (self._woven, self._arrays["norms"], self._postings, self._order.numbers, self._room)
+        graph = (*asked, asked is self._rows)
+        collection = (*self._rows, self._postings, self._order.numbers, self._room)
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
         called = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (None, None)
         method = (self.settings.graph_norm == "minmax", kind, *called, self._allowed(allowed))
@@ -265,12 +238,9 @@ class FusionIndex(CollectionIndex):
 
         return kernel
 
-    def _weave_external(
-        self, queries: RankerLists, virtual: bool | None, missing: Missing = "error"
-    ) -> tuple[Woven, Ids | None]:
-        """Return the graphs of external queries, normalized and woven as those of the collection, and their ids."""
-        lists, ids = self._external_lists(queries, virtual, missing)
-        return weave(lists, self._slots, self.settings.weighting), ids
+    def _rows_of(self, lists: Sequence[Ranks]) -> Graphs:
+        woven = weave(lists, self._slots, self.settings.weighting)
+        return Graphs(woven, measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots))
 
     def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
         """Return the explicit fusion graph of an item or of an external query.
@@ -282,13 +252,8 @@ class FusionIndex(CollectionIndex):
         virtual : bool, optional
             As in `search`, for an external query.
         """
-        if isinstance(query, (int, str, np.integer)):
-            number = self._number(query)
-            return self._explicit(self._id(number), self._woven, int(self._arrays["places"][number]))
-        woven, ids = self._weave_external(query, virtual)
-        if len(woven.ptr) != 2:
-            raise InputError(f"Give the lists of one query; got {len(woven.ptr) - 1} queries.")
-        return self._explicit("query" if ids is None else ids[0], woven, 0)
+        graphs, row, id = self._row(query, virtual)
+        return self._explicit(id, graphs.woven, row)
 
     def _explicit(self, id: str, graphs: Woven, row: int) -> FusionGraph:
         entries = slice(graphs.ptr[row], graphs.ptr[row + 1])
@@ -387,11 +352,10 @@ class FusionIndex(CollectionIndex):
         numbers = self._arrays["numbers"]
         columns, known = edge_columns(self._woven, numbers) if edges else (np.empty(0, np.int64), np.empty((0, 2)))
         with running(threads, progress):
-            graphs, norms = self._woven, self._arrays["norms"]
+            graphs = self._rows
             if queries is not None:
-                graphs, _ = self._weave_external(queries, virtual, missing)
-                norms = measure(graphs, self._woven, self.settings.graph_norm == "minmax", self._slots)
-            found = graph_vectors(graphs, norms, self._woven, numbers, columns, len(known), self._slots)
+                graphs = self._rows_of(self._external_lists(queries, virtual, missing)[0])
+            found = graph_vectors(*graphs, self._woven, numbers, columns, len(known), self._slots)
         return found if queries is not None else found[self._arrays["places"]]
 
     def vector_edges(self) -> Int32s:
@@ -400,44 +364,16 @@ class FusionIndex(CollectionIndex):
 
         return edge_columns(self._woven, self._arrays["numbers"])[1]
 
-    def _sizes(self) -> dict[str, int]:
-        return {"n_items": self.n_items, "n_entries": len(self._woven.items)}
-
-    @classmethod
-    def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> FusionIndex:
-        """Return an index of arrays and metadata read from disk, checked."""
-        settings = read_settings(Settings, meta.get("settings"), path)
-        with raising(path):
-            _check(arrays, settings, thoroughly=verify)
-        return cls(settings, arrays)
+    @staticmethod
+    def _valid(settings: Settings) -> bool:
+        return settings.graph_norm in GRAPH_NORMS
 
 
 def _woven(settings: Settings, collection: Sequence[Ranks]) -> dict[str, Array]:
     """Return the arrays of the graphs: normalized, woven, measured, transposed."""
-    order = Order.of(collection[0])
-    inside = (order.inside(r) for r in collection)  # lazily: deep lists take a lot of memory
-    absent: Any = settings.absent
-    normalized = normalize_collection(inside, settings.cutoff, repositioned=settings.reposition, absent=absent)
+    order, normalized = normalized_lists(collection, settings, settings.cutoff)
     scratch = Scratch(len(order.numbers))
     woven = weave(normalized, scratch, settings.weighting)
     norms = measure(woven, woven, settings.graph_norm == "minmax", scratch)
     rows = dict(zip(ROWS, woven, strict=True))
     return {**order._asdict(), **rows, "norms": norms, **postings(woven, norms)}
-
-
-def _check(arrays: Mapping[str, Array], settings: Settings, *, thoroughly: bool) -> None:
-    """Raise `DamageError` if the arrays are inconsistent; if `thoroughly`, check every number."""
-    if settings.graph_norm not in GRAPH_NORMS or settings.absent not in get_args(Absent):
-        raise DamageError("its settings are not valid")
-    n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
-    check_layout(arrays, LAYOUT, {"n": n, "n + 1": n + 1, "entries": entries})
-    check_scores(arrays, settings.n_rankers, n, thoroughly=thoroughly)
-    if not thoroughly:
-        return
-    check_order(arrays)
-    check_rows(arrays, n)
-    # A weighting may give any positive weights; they are finite, and so are norms and sizes.
-    for name in ("row_weights", "row_nearness"):
-        check_values(arrays, name, 0.0, float(np.finfo(np.float32).max))
-    check_values(arrays, "norms", 0.0, float(np.finfo(np.float64).max))
-    check_values(arrays, "post_least", 0.0, np.inf)

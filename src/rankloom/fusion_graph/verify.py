@@ -20,11 +20,21 @@ from rankloom.threads import Scratch, run_blocks
 Array = NDArray[Any]
 #: name of an array -> its type and its shape, in terms of named sizes
 Layout = Mapping[str, tuple[str, tuple[str | int, ...]]]
+#: name of an array -> the smallest and the largest value it may have, the latter also as a named size
+Ranges = Mapping[str, tuple[float, float | str]]
 S = TypeVar("S")
 
 MAX_RANKERS = 10_000
 MAX_SETTING = 2**31 - 1
-SHARED: Layout = {"numbers": ("int32", ("n",)), "places": ("int32", ("n",))}  # of every index
+#: The arrays of every index: the order of its items, the pattern of its rows, and the transpose of that.
+SHARED: Layout = {
+    "numbers": ("int32", ("n",)),
+    "places": ("int32", ("n",)),
+    "row_ptr": ("int64", ("n + 1",)),
+    "row_items": ("uint32", ("entries",)),
+    "post_ptr": ("int64", ("n + 1",)),
+    "post_rows": ("uint32", ("entries",)),
+}
 
 
 class DamageError(Exception):
@@ -79,6 +89,33 @@ def _fits(value: object, annotation: str) -> bool:
         if item is not None and isinstance(value, list | tuple) and all(isinstance(v, item) for v in value):
             return True
     return False
+
+
+def check_arrays(
+    arrays: Mapping[str, Array],
+    layout: Layout,
+    ranges: Ranges,
+    sizes: Mapping[str, int],
+    *,
+    thoroughly: bool,
+) -> None:
+    """Raise `DamageError` if the arrays of an index are inconsistent; if `thoroughly`, check every number.
+
+    Parameters
+    ----------
+    sizes : mapping
+        The sizes that the layout names, besides those of items and entries; `m` is the number of rankers.
+    """
+    n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
+    sizes = {"n": n, "n + 1": n + 1, "n - 1": n - 1, "entries": entries, **sizes}
+    check_layout(arrays, layout, sizes)
+    check_scores(arrays, sizes["m"], n, thoroughly=thoroughly)
+    if not thoroughly:
+        return
+    check_order(arrays)
+    check_rows(arrays, n)
+    for name, (low, high) in ranges.items():
+        check_values(arrays, name, low, sizes[high] if isinstance(high, str) else high)
 
 
 def check_layout(arrays: Mapping[str, Array], layout: Layout, sizes: Mapping[str, int]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,55 +15,30 @@ from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.pool import checked_weights
 from rankloom.aggregate.weft.rows import expand, field_parts, item_lists, mean_overlap, rarity, stacked, transpose
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
-from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
-from rankloom.errors import InputError, check_choice, check_range, whole_number
+from rankloom.align import Missing, RankerLists, align, by_name
+from rankloom.errors import InputError, check_range, whole_number
 from rankloom.fusion_graph.base import (
+    Array,
     CollectionIndex,
     IndexSettings,
-    checked_comparable,
+    Kernel,
+    Query,
+    normalized_lists,
+    prepare,
     shared_arrays,
-    warn_if_sparse,
 )
 from rankloom.fusion_graph.graph import Explanation, Part
-from rankloom.fusion_graph.normalize import Absent, normalize_collection
-from rankloom.fusion_graph.verify import (
-    SHARED,
-    DamageError,
-    Layout,
-    check_layout,
-    check_order,
-    check_rows,
-    check_scores,
-    check_values,
-    raising,
-    read_settings,
-)
+from rankloom.fusion_graph.normalize import Absent
+from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
 from rankloom.fusion_graph.weave import Order
-from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.ranks import PAD, Ranks
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
     from rankloom._kernels.weft import Rows
 
-Array = NDArray[Any]
-#: An item by number or id, or the lists of an external query: for each ranker, Ranks of one row.
-Query = int | str | RankerLists
-
 ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
 POSTINGS = ("post_ptr", "post_rows", "post_least")
-#: The arrays of an index: dtype, and shape in terms of items, entries, rankers m, fields f = m + 1 and the cutoff L.
-LAYOUT: Layout = {
-    **SHARED,
-    "lists": ("int32", ("m", "n", "L")),
-    "shares": ("float64", ("m",)),
-    "row_ptr": ("int64", ("n + 1",)),
-    "row_items": ("uint32", ("entries",)),
-    "row_weights": ("uint16", ("entries", "f")),
-    "row_sizes": ("uint32", ("n", "f")),
-    "post_ptr": ("int64", ("n + 1",)),
-    "post_rows": ("uint32", ("entries",)),
-    "post_least": ("uint32", ("n", "f")),
-}
 FUSED = "all rankers"  # the name of the fused field in an explanation
 
 
@@ -73,10 +48,6 @@ class WeftSettings(IndexSettings):
 
     expand: int
     width: int | None
-    reposition: bool
-    absent: str = "first"
-    rankers: tuple[str, ...] = ()
-    comparable: tuple[bool, ...] = ()
 
 
 class WeftIndex(CollectionIndex):
@@ -103,7 +74,18 @@ class WeftIndex(CollectionIndex):
 
     KIND: ClassVar[str] = "rankloom weft index"
     FORMATS: ClassVar[range] = range(1, 2)
+    SETTINGS: ClassVar[type[IndexSettings]] = WeftSettings
+    LAYOUT: ClassVar[Layout] = {  # with m rankers, and the cutoff L
+        **SHARED,
+        "lists": ("int32", ("m", "n", "L")),
+        "shares": ("float64", ("m",)),
+        "row_weights": ("uint16", ("entries", "m + 1")),
+        "row_sizes": ("uint32", ("n", "m + 1")),
+        "post_least": ("uint32", ("n", "m + 1")),
+    }
+    RANGES: ClassVar[Ranges] = {"lists": (PAD, "n - 1"), "shares": (0.0, 1.0)}
     settings: WeftSettings
+    _rows: Rows
 
     def __init__(self, settings: WeftSettings, arrays: dict[str, Array]) -> None:
         from rankloom._kernels.weft import Postings, Rows
@@ -154,29 +136,18 @@ class WeftIndex(CollectionIndex):
         depth, reposition, absent, comparable, keep_scores, threads, progress
             As in `FusionIndex.build`.
         """
-        if not (isinstance(reposition, bool) and isinstance(keep_scores, bool)):
-            raise InputError(f"reposition and keep_scores must be True or False; got {reposition!r}, {keep_scores!r}.")
-        cutoff, expand = whole_number("cutoff", cutoff), whole_number("expand", expand)
+        expand = whole_number("expand", expand)
         width = None if width is None else whole_number("width", width)
-        if whole_number("depth", depth) < cutoff:
-            raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
-        check_choice("rule for items without a list", absent, get_args(Absent))
-        names, given = split_names(ranks)
-        collection = [r.head(depth) for r in align_collection(given)]
-        if reposition and absent == "first":
-            warn_if_sparse(collection, names)
-        comparable = checked_comparable(comparable, len(collection))
-        expand = min(expand, len(collection) * cutoff + 1)  # a row cannot have more entries
-        settings = WeftSettings(
-            len(collection), cutoff, int(depth), expand, width, reposition, absent, names, comparable
+        collection, shared = prepare(
+            ranks, cutoff=cutoff, depth=depth, reposition=reposition, absent=absent, comparable=comparable
         )
+        expand = min(expand, len(collection) * cutoff + 1)  # a row cannot have more entries
+        settings = WeftSettings(**shared, expand=expand, width=width)
+        others = shared_arrays(collection, settings, keep_scores=keep_scores)
         with running(threads, progress):
-            order = Order.of(collection[0])
-            inside = (order.inside(r) for r in collection)
-            longest = max(cutoff, AGREEMENT.cutoff)
-            normalized = normalize_collection(inside, longest, repositioned=reposition, absent=absent)
+            order, normalized = normalized_lists(collection, settings, max(cutoff, AGREEMENT.cutoff))
             arrays = _expanded(settings, normalized, order, _shares(weights, normalized, order))
-        return cls(settings, arrays | shared_arrays(collection, keep_scores=reposition and keep_scores))
+        return cls(settings, arrays | others)
 
     def search(
         self,
@@ -208,13 +179,8 @@ class WeftIndex(CollectionIndex):
             A row for each query; scores are the similarities, in [0, 1]. Items that share nothing with the query are
             not returned; among equals the query itself comes first, then the smaller number.
         """
-        k = self._check_search(queries, k, items, virtual)
         with running(threads, progress):
-            if queries is None:
-                return self._answer(self._kernel(self._rows, allowed), *self._item_rows(items), k)
-            rows, ids = self._external_rows(queries, virtual, missing)
-            chosen = np.arange(len(rows.ptr) - 1, dtype=np.int32)
-            return self._answer(self._kernel(rows, allowed), chosen, chosen, ids, k)
+            return self._find(partial(self._kernel, allowed=allowed), queries, k, items, virtual, missing)
 
     def vote(
         self,
@@ -244,7 +210,7 @@ class WeftIndex(CollectionIndex):
         found = self.search(aligned, max(k, VOTE_DEPTH), virtual=virtual, threads=threads, progress=progress)
         return add_votes(with_lists([self._numbered(r) for r in aligned]), found, k, share)
 
-    def _kernel(self, asked: Rows, allowed: Array | None) -> Any:
+    def _kernel(self, asked: Rows, allowed: Array | None) -> Kernel:
         from rankloom._kernels.weft import search
 
         inside, mask = asked is self._rows, self._allowed(allowed)
@@ -256,14 +222,9 @@ class WeftIndex(CollectionIndex):
 
         return kernel
 
-    def _external_rows(
-        self, queries: RankerLists, virtual: bool | None, missing: Missing = "error"
-    ) -> tuple[Rows, Ids | None]:
-        lists, ids = self._external_lists(queries, virtual, missing)
+    def _rows_of(self, lists: Sequence[Ranks]) -> Rows:
         own, arrays = frozen(stacked(lists, self.settings.cutoff)), self._arrays
-        return expand(
-            own, arrays["lists"], self._order, arrays["shares"], self._slots, self.settings, inside=False
-        ), ids
+        return expand(own, arrays["lists"], self._order, arrays["shares"], self._slots, self.settings, inside=False)
 
     def explain(self, query: Query, item: int | str, *, virtual: bool | None = None) -> Explanation:
         """Return the neighbors that an item shares with a query, by ranker; their contributions sum to the similarity.
@@ -277,14 +238,7 @@ class WeftIndex(CollectionIndex):
         """
         from rankloom._kernels.weft import UNIT, contributions
 
-        if isinstance(query, (int, str, np.integer)):
-            number = self._number(query)
-            asked, row, name = self._rows, int(self._order.places[number]), self._id(number)
-        else:
-            asked, ids = self._external_rows(query, virtual)
-            row, name = 0, "query" if ids is None else ids[0]
-            if len(asked.ptr) != 2:
-                raise InputError(f"Explain one query at a time; got the lists of {len(asked.ptr) - 1}.")
+        asked, row, id = self._row(query, virtual)
         found = self._number(item)
         place = int(self._order.places[found])
         room = int(self._rows.ptr[place + 1] - self._rows.ptr[place]) + 1
@@ -308,41 +262,20 @@ class WeftIndex(CollectionIndex):
         ]
         parts.sort(key=lambda part: -part.contribution)
         whole = sum(part.contribution for part in parts)
-        return Explanation(name, self._id(found), "weft", whole, tuple(parts))
+        return Explanation(id, self._id(found), "weft", whole, tuple(parts))
 
     def _field(self, field: int) -> str:
         names = self.settings.rankers or tuple(f"ranker {r}" for r in range(1, self.settings.n_rankers + 1))
         return (FUSED, *names)[field]
 
-    def _sizes(self) -> dict[str, int]:
-        return {"n_items": self.n_items, "n_entries": len(self._rows.items)}
-
-    @classmethod
-    def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> WeftIndex:
-        """Return an index of arrays and metadata read from disk, checked."""
-        settings = read_settings(WeftSettings, meta.get("settings"), path)
-        with raising(path):
-            _check(arrays, settings, thoroughly=verify)
-        return cls(settings, arrays)
+    @staticmethod
+    def _valid(settings: WeftSettings) -> bool:
+        return settings.expand <= settings.n_rankers * settings.cutoff + 1
 
 
-def _check(arrays: Mapping[str, Array], settings: WeftSettings, *, thoroughly: bool) -> None:
-    """Raise `DamageError` if the arrays are inconsistent; if `thoroughly`, check every number."""
-    if settings.absent not in get_args(Absent) or settings.expand > settings.n_rankers * settings.cutoff + 1:
-        raise DamageError("its settings are not valid")
-    n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
-    sizes = {"n": n, "n + 1": n + 1, "entries": entries}
-    check_layout(arrays, LAYOUT, sizes | {"m": settings.n_rankers, "f": settings.n_rankers + 1, "L": settings.cutoff})
-    check_scores(arrays, settings.n_rankers, n, thoroughly=thoroughly)
-    if not thoroughly:
-        return
-    check_order(arrays)
-    check_rows(arrays, n)
-    check_values(arrays, "lists", PAD, max(n - 1, PAD))
-    check_values(arrays, "shares", 0.0, 1.0)
-
-
-AGREEMENT = WeftSettings(1, 10, 1000, 4, None, True)  # settings of the fusion that agreement is measured against
+AGREEMENT = WeftSettings(
+    1, 10, 1000, True, expand=4, width=None
+)  # settings of the fusion that agreement is measured against
 
 
 def _expanded(
