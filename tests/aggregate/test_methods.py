@@ -1,3 +1,4 @@
+import doctest
 import inspect
 import re
 
@@ -151,3 +152,21 @@ def test_help_has_every_parameter(function):
     text = inspect.getdoc(function)
     parameters = set(inspect.signature(function).parameters) - {"self", "ranks", "k"}
     assert {name for name in parameters if not re.search(rf"\b{name}\b", text)} == set()
+
+
+RERANKERS = [name for name in sorted(rl.METHODS) if rl.METHODS[name].function.__module__.endswith("collection_methods")]
+
+
+@pytest.mark.parametrize("name", RERANKERS)
+def test_examples_of_rerankers_run(name):
+    """pytest finds those of other methods by itself: these are wrapped by a decorator of another module."""
+    function = rl.METHODS[name].function
+    example = doctest.DocTestParser().get_doctest(function.__doc__, {**vars(rl), name: function}, name, None, 0)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0
+
+
+@pytest.mark.parametrize("name", RERANKERS)
+def test_help_of_rerankers_has_every_option(name):
+    function = rl.METHODS[name].function
+    assert set(re.findall(r"\w+", inspect.getdoc(function))) >= set(inspect.signature(function).parameters) - {"k"}

@@ -1,24 +1,21 @@
 """BFSTree: breadth-first trees of ranking references."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, answers, check_collection, check_neighbors
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
+from rankloom.aggregate.lists import Array, answers
 from rankloom.aggregate.order import rrf
 from rankloom.aggregate.reranking import mutual_values, own_lists, reranked
-from rankloom.errors import check_between, check_whole
+from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
 
-@register_method("bfstree", needs="collection")
-def bfstree(
-    ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 20, depth: int = 1400, persistence: float = 0.7
-) -> Ranks:
+@register_reranker("bfstree", neighbors=20, depth=1400)
+def bfstree(asked: Reranking, *, persistence: float = 0.7) -> Ranks:
     r"""BFSTree: breadth-first trees over the first items of each list, and one step of diffusion.
 
     Lists are first sorted by forward plus backward position, and again by the larger of the two new positions or, if
@@ -33,12 +30,10 @@ def bfstree(
     divided in the same way. Ties keep the earlier order; the item itself is swapped into the first position after
     each sort.
 
-    A whole-collection method: every item is a query. It cannot answer external queries.
+    The method is defined for one ranker; the lists of several are fused by `rrf` first.
 
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks. The method is defined for one ranker; the lists of several are fused by `rrf` first.
     neighbors : int
         K, the neighborhood size; at most `depth`.
     depth : int
@@ -68,10 +63,8 @@ def bfstree(
            [1, 0],
            [2, 1]], dtype=int32)
     """
-    check_whole(k=k, neighbors=neighbors, depth=depth)
+    ranks, k, neighbors, depth, _ = asked
     check_between(0, 1, persistence=persistence)
-    check_neighbors(neighbors, depth)
-    check_collection(ranks, "bfstree")
     if len(ranks) > 1:
         ranks = [rrf(ranks, depth)]
     one = _normalized(own_lists(ranks, depth)[0])

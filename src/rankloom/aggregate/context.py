@@ -6,36 +6,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import (
     answers,
-    check_collection,
-    check_neighbors,
     empty_answers,
     own_first,
     stack_own_first,
 )
-from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import MAX_WEIGHT, checked_weights
 from rankloom.errors import InputError, check_choice, check_range, check_whole
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import Scratch, run_blocks
 
 
-@register_method("sca", needs="collection")
+@register_reranker("sca", neighbors=20, depth=100, within_depth=False)
 def sca(
-    ranks: Sequence[Ranks],
-    k: int = 10,
+    asked: Reranking,
     *,
-    neighbors: int = 20,
     expansion: int = 6,
-    depth: int = 100,
     activation: str = "rank",
     combine: str = "memberships",
     weights: Sequence[float] | None = None,
 ) -> Ranks:
     r"""Sparse contextual activation: ranks items by how much their neighborhoods overlap with the query's.
 
-    A whole-collection method. Every item i is a sparse vector: :math:`F_i(j)` for j among its first `neighbors`, itself
+    Every item i is a sparse vector: :math:`F_i(j)` for j among its first `neighbors`, itself
     included, 0 elsewhere. :math:`F_i` is then replaced by the mean of F over the first `expansion` items of its list,
     and
 
@@ -80,8 +75,8 @@ def sca(
     """
     from rankloom._kernels import context as kernels
 
-    check_collection(ranks, "sca")
-    check_whole(neighbors=neighbors, expansion=expansion, depth=depth)
+    ranks, k, neighbors, depth, _ = asked
+    check_whole(expansion=expansion)
     check_choice("value of combine", combine, ("memberships", "similarities"))
     k = min(k, ranks[0].n_items)
     used, share = _used(ranks, weights)
@@ -114,21 +109,13 @@ def sca(
     return answers(ranks[0], items, scores)
 
 
-@register_method("crossdiffusion", needs="collection")
+@register_reranker("crossdiffusion", neighbors=10, depth=100, iterations=5)
 def crossdiffusion(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    neighbors: int = 10,
-    depth: int = 100,
-    iterations: int = 5,
-    eta: float = 1.0,
-    activation: str = "rank",
-    weights: Sequence[float] | None = None,
+    asked: Reranking, *, eta: float = 1.0, activation: str = "rank", weights: Sequence[float] | None = None
 ) -> Ranks:
     r"""Cross diffusion: the affinities of each ranker spread over the neighborhoods of the others.
 
-    A whole-collection method. :math:`P_r` holds the affinities of the first `depth` of each list, rows divided by their
+    :math:`P_r` holds the affinities of the first `depth` of each list, rows divided by their
     sums, and :math:`K_r` those of the first `neighbors`. For `iterations` rounds
 
     .. math:: P_r \leftarrow K_r \Big(\frac{1}{m - 1} \sum_{s \ne r} P_s\Big) K_r^T + \eta I
@@ -175,9 +162,7 @@ def crossdiffusion(
     """
     from rankloom._kernels import context as kernels
 
-    check_collection(ranks, "crossdiffusion")
-    check_whole(neighbors=neighbors, depth=depth, iterations=iterations)
-    check_neighbors(neighbors, depth)
+    ranks, k, neighbors, depth, iterations = asked
     check_range(0, MAX_WEIGHT, eta=eta)
     used, share = _used(ranks, weights)
     n = ranks[0].n_items

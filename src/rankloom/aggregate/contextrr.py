@@ -1,29 +1,19 @@
 """ContextRR: re-ranking by images of the distances around an item and its neighbors."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.list_distances import list_distances, sorted_by_both
-from rankloom.aggregate.lists import Array, answers, check_collection, inverted
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.lists import Array, answers, inverted
 from rankloom.aggregate.reranking import add_to_pool, pool_of
-from rankloom.errors import InputError, check_choice, check_whole
+from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
 
-@register_method("contextrr", needs="collection")
-def contextrr(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    neighbors: int = 7,
-    depth: int = 25,
-    iterations: int = 5,
-    distances: str = "positions",
-) -> Ranks:
+@register_reranker("contextrr", neighbors=7, depth=25, iterations=5, within_depth=False)
+def contextrr(asked: Reranking, *, distances: str = "positions") -> Ranks:
     r"""ContextRR: re-ranking by gray images of the distances around an item and each of its neighbors.
 
     The image of an item i and its o-th neighbor j has the distances between the first L items x of i's list and the
@@ -37,12 +27,10 @@ def contextrr(
     sorted by the smaller of the distances of i to j and of j to i. Several rankers add up their images in the first
     iteration; then there is one list.
 
-    A whole-collection method: every item is a query. It cannot answer external queries.
+    All items of a list are candidates, however deep.
 
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks. All items of a list are candidates, however deep.
     neighbors : int
         K, the number of images of an item; less than `depth`.
     depth : int
@@ -75,11 +63,10 @@ def contextrr(
            [1, 0],
            [2, 1]], dtype=int32)
     """
-    check_whole(k=k, neighbors=neighbors, depth=depth, iterations=iterations)
+    ranks, k, neighbors, depth, iterations = asked
     check_choice("value of distances", distances, ("positions", "scores"))
     if neighbors >= depth:
         raise InputError(f"neighbors must be less than depth; got {neighbors} and {depth}.")
-    check_collection(ranks, "contextrr")
     lists, values, absent = list_distances(ranks, distances)
     n = len(lists[0])
     pool, now = _candidates(lists, values, absent)

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import (
     MAX_LEVELS,
     Array,
     answers,
-    check_collection,
     inverted,
     longest,
     overlap_shares,
     padded,
     with_lists,
 )
-from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.nested import components_of, divided, groups_of, ranked
-from rankloom.errors import InputError, check_between, check_choice, check_whole
+from rankloom.errors import InputError, check_between, check_choice
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
@@ -29,13 +28,10 @@ if TYPE_CHECKING:
     from rankloom._kernels.correlation import Distances
 
 
-@register_method("corgraph", needs="collection")
+@register_reranker("corgraph", neighbors=25, depth=200, within_depth=False)
 def corgraph(
-    ranks: Sequence[Ranks],
-    k: int = 10,
+    asked: Reranking,
     *,
-    neighbors: int = 25,
-    depth: int = 200,
     start: float = 0.35,
     step: float = 0.005,
     correlation: str = "pearson",
@@ -60,12 +56,10 @@ def corgraph(
     connected component. Columns of W are divided by their sums, and items sorted by the result. Ties keep the order
     of the (fused) list; items missing from it come last, by number.
 
-    A whole-collection method: every item is a query. It cannot answer external queries.
+    Each item should be first in its own list.
 
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks; each item should be first in its own list.
     neighbors : int
         K, the neighborhood size. For several rankers it must be below the length of the lists: otherwise e is 0
         everywhere, all distances are equal and no items are connected.
@@ -107,7 +101,7 @@ def corgraph(
     >>> out.items[0], out.items[3]
     (array([0, 1], dtype=int32), array([3, 2], dtype=int32))
     """
-    check_whole(k=k, neighbors=neighbors, depth=depth)
+    ranks, k, neighbors, depth, _ = asked
     if persistence is not None and correlation == "pearson":
         raise InputError("persistence is an option of correlation='rbo' only; leave it out.")
     persistence = 0.95 if persistence is None else persistence
@@ -116,7 +110,7 @@ def corgraph(
     check_choice("correlation", correlation, ("pearson", "rbo"))
     check_choice("distances", distances, ("positions", "scores"))
     check_choice("exponent", exponent, ("numbers", "positions"))
-    n = check_collection(ranks, "corgraph")
+    n = ranks[0].n_items
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
     if (1 - start) / step > MAX_LEVELS:

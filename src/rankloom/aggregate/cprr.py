@@ -5,18 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, answers, check_collection, check_neighbors, inverted
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
+from rankloom.aggregate.lists import Array, answers, inverted
 from rankloom.aggregate.reranking import mutual_lists, own_lists, pool_of, reranked
-from rankloom.errors import check_whole
 from rankloom.ranks import Ranks
 from rankloom.threads import run_rows
 
 FINAL_ROUNDS = 2  # after the fusion, as in the reference program
 
 
-@register_method("cprr", needs="collection")
-def cprr(ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 20, depth: int = 400, iterations: int = 2) -> Ranks:
+@register_reranker("cprr", neighbors=20, depth=400, iterations=2)
+def cprr(asked: Reranking) -> Ranks:
     r"""CPRR: Cartesian products of the first items of each list, and of the lists that refer to one item.
 
     Lists are first sorted by forward plus backward position (one more than `depth` if absent). With
@@ -30,12 +29,8 @@ def cprr(ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 20, depth: int
     its rounds and its backward position. Ties keep the earlier order; the item itself is swapped into the first
     position after each sort.
 
-    A whole-collection method: every item is a query. It cannot answer external queries.
-
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks.
     neighbors : int
         K, the neighborhood size; at most `depth`.
     depth : int
@@ -64,9 +59,7 @@ def cprr(ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 20, depth: int
     >>> out.items[0], out.scores[0]
     (array([0, 1, 2], dtype=int32), array([12.,  8.,  2.], dtype=float32))
     """
-    check_whole(k=k, neighbors=neighbors, depth=depth, iterations=iterations)
-    check_neighbors(neighbors, depth)
-    check_collection(ranks, "cprr")
+    ranks, k, neighbors, depth, iterations = asked
     given = own_lists(ranks, depth)
     lists = [mutual_lists(one) for one in given]
     one, base, rounds = lists[0], None, iterations

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rankloom.aggregate.lists import with_lists
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.methods import register_method, with_signature
 from rankloom.aggregate.weft.index import WeftIndex
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
 from rankloom.fusion_graph.index import FusionIndex
@@ -34,10 +34,7 @@ def register_index_method(name: str, index: type[FusionIndex | WeftIndex]) -> Ca
             )
             return answer(made, ranks, k, collection is not None, **mine)
 
-        shown = list(inspect.signature(method).parameters.values())[:3]
-        method.__signature__ = inspect.Signature([*shown, *built, *own], return_annotation="Ranks")  # type: ignore[attr-defined]
-        method.__name__ = method.__qualname__ = answer.__name__
-        method.__doc__ = answer.__doc__
+        with_signature(method, [*built, *own], like=answer)
         return register_method(name, needs="collection", answers_external=True)(method)
 
     return add

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, answers, check_collection, check_neighbors
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
+from rankloom.aggregate.lists import Array, answers
 from rankloom.aggregate.reranking import add_to_pool, mutual_values, own_lists, pool_of, reranked
-from rankloom.errors import InputError, check_whole
+from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 from rankloom.threads import run_rows
 
 
-@register_method("lhrr", needs="collection")
-def lhrr(ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 18, depth: int = 1400, iterations: int = 2) -> Ranks:
+@register_reranker("lhrr", neighbors=18, depth=1400, iterations=2)
+def lhrr(asked: Reranking) -> Ranks:
     r"""LHRR: a hypergraph of ranking references, with logarithmic weights of positions.
 
     Lists are first sorted by forward plus backward position (one more than `depth` if absent). A round then makes a
@@ -32,12 +32,8 @@ def lhrr(ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 18, depth: int
     of their lists are sorted by :math:`\sum_r (1 + c_{r,i}) \log(L + 2) / \log(\rho_{r,i}(j) + 1)`, L = `depth`, again
     with both positions added, and ranked in one more round. Ties keep the earlier order.
 
-    A whole-collection method: every item is a query. It cannot answer external queries.
-
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks.
     neighbors : int
         K, the neighborhood size; at least 2, at most `depth`.
     depth : int
@@ -68,11 +64,9 @@ def lhrr(ranks: Sequence[Ranks], k: int = 10, *, neighbors: int = 18, depth: int
            [1, 0],
            [2, 1]], dtype=int32)
     """
-    check_whole(k=k, neighbors=neighbors, depth=depth, iterations=iterations)
+    ranks, k, neighbors, depth, iterations = asked
     if neighbors < 2:
         raise InputError(f"neighbors must be at least 2, since weights are divided by its logarithm; got {neighbors}.")
-    check_neighbors(neighbors, depth)
-    check_collection(ranks, "lhrr")
     given = own_lists(ranks, depth)
     if len(given) == 1:
         one, values, _ = _run(given[0], None, neighbors, iterations, k)

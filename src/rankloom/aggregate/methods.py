@@ -148,6 +148,17 @@ def register_method(name: str, *, needs: Needs = "queries", answers_external: bo
     return add
 
 
+def with_signature(
+    method: Callable[..., Ranks], options: Sequence[inspect.Parameter], *, like: Callable[..., Ranks]
+) -> None:
+    """Give a method the name and the docstring of a function, and options in place of its ``**options``."""
+    given = inspect.signature(method).parameters.values()
+    shown = [one for one in given if one.kind is not one.VAR_KEYWORD]
+    method.__signature__ = inspect.Signature([*shown, *options], return_annotation="Ranks")  # type: ignore[attr-defined]
+    method.__name__ = method.__qualname__ = like.__name__
+    method.__doc__ = like.__doc__
+
+
 def fuse(
     ranks: RankerLists,
     method: str | Call | Fuser,

@@ -5,22 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, answers, check_collection, check_neighbors
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
+from rankloom.aggregate.lists import Array, answers
 from rankloom.aggregate.reranking import add_to_pool, mutual_values, own_lists, pool_of, reranked
 from rankloom.errors import check_between, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
 
-@register_method("rdpac", needs="collection")
+@register_reranker("rdpac", neighbors=15, depth=400, iterations=15)
 def rdpac(
-    ranks: Sequence[Ranks],
-    k: int = 10,
+    asked: Reranking,
     *,
-    neighbors: int = 15,
-    depth: int = 400,
-    iterations: int = 15,
     persistence: float = 0.6,
     list_persistence: float = 0.99,
     damping: float = 0.95,
@@ -44,12 +40,8 @@ def rdpac(
     over the rankers that list j sorts the candidates, with both powers of u added sorts them again, and the result is
     diffused as one ranker. Ties keep the earlier order; the item itself is swapped into the first position.
 
-    A whole-collection method: every item is a query. It cannot answer external queries.
-
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks.
     neighbors : int
         K, the neighborhood size; at most `depth`.
     depth : int
@@ -90,12 +82,11 @@ def rdpac(
            [1, 0],
            [2, 1]], dtype=int32)
     """
-    check_whole(k=k, neighbors=neighbors, depth=depth, iterations=iterations, widening=widening)
+    ranks, k, neighbors, depth, iterations = asked
+    check_whole(widening=widening)
     check_between(0, 1, persistence=persistence, list_persistence=list_persistence, damping=damping)
     check_choice("pool", pool, ("last", "union"))
-    check_neighbors(neighbors, depth)
-    n = check_collection(ranks, "rdpac")
-    depth = min(depth, max(1, n // widening))
+    depth = min(depth, max(1, ranks[0].n_items // widening))
     given = own_lists(ranks, widening * depth)
     shares = np.zeros(given[0].shape[1], np.float32)
     shares[:depth] = list_persistence ** np.arange(1, min(depth, shares.size) + 1)

@@ -4,27 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankloom.aggregate.lists import answers, check_collection, check_neighbors, empty_answers, stack_own_first
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
+from rankloom.aggregate.lists import answers, empty_answers, stack_own_first
 from rankloom.aggregate.pool import checked_weights
-from rankloom.errors import check_range, check_whole
+from rankloom.errors import check_range
 from rankloom.ranks import Ranks
 from rankloom.threads import Scratch, run_blocks
 
 
-@register_method("helloneighbor", needs="collection")
-def helloneighbor(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    neighbors: int = 20,
-    overlap: float = 2 / 3,
-    depth: int = 100,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@register_reranker("helloneighbor", neighbors=20, depth=100)
+def helloneighbor(asked: Reranking, *, overlap: float = 2 / 3, weights: Sequence[float] | None = None) -> Ranks:
     r"""Hello neighbor: puts the query's reciprocal neighbors first, ranked by similarity to each other.
 
-    A whole-collection method. :math:`R(i, k)` are the items among the first k of i's list, itself included, that have i
+    :math:`R(i, k)` are the items among the first k of i's list, itself included, that have i
     among their first k. The close set C of a query starts as :math:`R(q, k)` with k = `neighbors`; for each member c,
     :math:`R(c, k/2)` joins if at least the share `overlap` of it is in :math:`R(q, k)`. With
     :math:`s(y, x)` = 1 - (p - 1) / `depth` for x at position p of y's list, 0 beyond, the score is
@@ -67,10 +59,8 @@ def helloneighbor(
     """
     from rankloom._kernels import context as kernels
 
-    check_collection(ranks, "helloneighbor")
-    check_whole(neighbors=neighbors, depth=depth)
+    ranks, k, neighbors, depth, _ = asked
     check_range(0, 1, overlap=overlap)
-    check_neighbors(neighbors, depth)
     share = np.array(checked_weights(weights, len(ranks)))
     n = ranks[0].n_items
     lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], depth, n)

@@ -1,37 +1,27 @@
 """RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import (
     MAX_LEVELS,
     Array,
     answers,
-    check_collection,
     inverted,
     longest,
     padded,
     with_lists,
 )
-from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.nested import components_of, groups_of, ranked
 from rankloom.errors import InputError, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
 
-@register_method("recknngraphccs", needs="collection")
+@register_reranker("recknngraphccs", neighbors=15, iterations=1, within_depth=False)
 def recknngraphccs(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    neighbors: int = 15,
-    iterations: int = 1,
-    depth: int | None = None,
-    fusion: str = "product",
-    backward_from: int = 1,
+    asked: Reranking, *, depth: int | None = None, fusion: str = "product", backward_from: int = 1
 ) -> Ranks:
     r"""RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components.
 
@@ -47,12 +37,10 @@ def recknngraphccs(
     :math:`\prod_r (1 + W_r)`, and further rounds use the fused list. Ties keep the previous order (one ranker after the
     other); items in no list come last, by number.
 
-    A whole-collection method: every item is a query. It cannot answer external queries.
+    All items of a list are candidates, however deep.
 
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks. All items of a list are candidates, however deep.
     neighbors : int
         K, the neighborhood size; best near the size of a class.
     iterations : int
@@ -87,13 +75,14 @@ def recknngraphccs(
     >>> out.items[0], out.scores[0]
     (array([0, 1, 2], dtype=int32), array([8., 4., 1.], dtype=float32))
     """
-    check_whole(k=k, neighbors=neighbors, iterations=iterations, **({} if depth is None else {"depth": depth}))
+    ranks, k, neighbors, _, iterations = asked
+    check_whole(**({} if depth is None else {"depth": depth}))
     check_choice("fusion", fusion, ("product", "sum"))
     if backward_from not in (0, 1):
         raise InputError(f"backward_from must be 0 or 1; got {backward_from!r}.")
     if neighbors > MAX_LEVELS:
         raise InputError(f"neighbors must be at most {MAX_LEVELS}; got {neighbors}.")
-    n = check_collection(ranks, "recknngraphccs")
+    n = ranks[0].n_items
     ranks = with_lists(ranks)
     width = max(longest(ranks, max(r.depth for r in ranks)), 1)
     lists = [padded(r.items, width) for r in ranks]

@@ -5,33 +5,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import (
     Array,
     answers,
-    check_collection,
     inverted,
     longest,
     overlap_shares,
     padded,
     with_lists,
 )
-from rankloom.aggregate.methods import register_method
-from rankloom.errors import check_between, check_choice, check_whole
+from rankloom.errors import check_between, check_choice
 from rankloom.ranks import Ranks
 from rankloom.threads import run_rows
 
 
-@register_method("rkgraph", needs="collection")
-def rkgraph(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    neighbors: int = 20,
-    iterations: int = 1,
-    persistence: float = 0.95,
-    depth: int = 700,
-    pool: str = "union",
-) -> Ranks:
+@register_reranker("rkgraph", neighbors=20, iterations=1, depth=700, within_depth=False)
+def rkgraph(asked: Reranking, *, persistence: float = 0.95, pool: str = "union") -> Ranks:
     r"""RkGraph: connects items that share the top of many lists.
 
     Lists are first sorted by forward plus backward position, :math:`\rho_i(j) + \rho_j(i)` (one more than the longest
@@ -45,12 +35,8 @@ def rkgraph(
     :math:`1 / (1 + A(i, j))`. Several rankers have one round each; their candidates are sorted by
     :math:`\prod_r (1 + 1 / (1 + A_r(i, j)))`, and the rounds continue with the fused list. Ties keep the earlier order.
 
-    A whole-collection method: every item is a query. It cannot answer external queries.
-
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks.
     neighbors : int
         K, the neighborhood size.
     iterations : int
@@ -85,10 +71,9 @@ def rkgraph(
            [1, 0],
            [2, 1]], dtype=int32)
     """
-    check_whole(k=k, neighbors=neighbors, iterations=iterations, depth=depth)
+    ranks, k, neighbors, depth, iterations = asked
     check_between(0, 1, persistence=persistence)
     check_choice("pool", pool, ("last", "union"))
-    check_collection(ranks, "rkgraph")
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
     lists = [_mutual(padded(r.items, length)) for r in ranks]

@@ -1,28 +1,18 @@
 """RL-Sim: items by the similarity of their lists, in rounds."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.list_distances import list_distances, sorted_by_both
-from rankloom.aggregate.lists import Array, answers, check_collection, check_neighbors
-from rankloom.aggregate.methods import register_method
-from rankloom.errors import check_choice, check_whole
+from rankloom.aggregate.lists import Array, answers
+from rankloom.errors import check_choice
 from rankloom.ranks import Ranks
 from rankloom.threads import run_rows
 
 
-@register_method("rlsim_udl", needs="collection")
-def rlsim_udl(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    neighbors: int = 15,
-    depth: int = 700,
-    iterations: int = 3,
-    distances: str = "positions",
-) -> Ranks:
+@register_reranker("rlsim_udl", neighbors=15, depth=700, iterations=3)
+def rlsim_udl(asked: Reranking, *, distances: str = "positions") -> Ranks:
     r"""RL-Sim: items by how much their lists overlap, in rounds.
 
     A round compares the list of i with those of the next `depth` items j after i itself,
@@ -34,12 +24,10 @@ def rlsim_udl(
     with each round. Several rankers are fused first, by :math:`(\prod_r (1 + D_r(i, j)))^{1/m}`.
 
     Not to be confused with `rlsim`, the product of scores that the fusion-graph article has under this name.
-    A whole-collection method: every item is a query. It cannot answer external queries.
+    All items of a list are candidates, however deep.
 
     Parameters
     ----------
-    ranks : sequence of Ranks
-        Collection ranks. All items of a list are candidates, however deep.
     neighbors : int
         K of the first round; at most `depth`.
     depth : int
@@ -71,10 +59,8 @@ def rlsim_udl(
     >>> out.items[0], out.scores[0].round(2)
     (array([0, 1], dtype=int32), array([-0. , -0.6], dtype=float32))
     """
-    check_whole(k=k, neighbors=neighbors, depth=depth, iterations=iterations)
+    ranks, k, neighbors, depth, iterations = asked
     check_choice("value of distances", distances, ("positions", "scores"))
-    check_neighbors(neighbors, depth)
-    check_collection(ranks, "rlsim_udl")
     lists, values, absent = list_distances(ranks, distances)
     one, now = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
     for turn in range(iterations):

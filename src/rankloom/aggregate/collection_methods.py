@@ -1,0 +1,65 @@
+"""Registration of the methods that rerank a whole collection: the options they share are declared and checked once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from rankloom.aggregate.lists import check_collection, check_neighbors
+from rankloom.aggregate.methods import register_method, with_signature
+from rankloom.errors import check_whole
+from rankloom.ranks import Ranks
+
+#: (what to rerank, the method's own options) -> answers
+Rerank = Callable[..., Ranks]
+EXPLAINED = """A whole-collection method: every item is a query. It cannot answer external queries.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks
+        Collection ranks.
+"""
+PARAMETERS = "Parameters\n    ----------\n"
+
+
+class Reranking(NamedTuple):
+    """Collection ranks, the number of answers, and the options that most methods have."""
+
+    ranks: Sequence[Ranks]
+    k: int
+    neighbors: int
+    depth: int = 0
+    iterations: int = 0
+
+
+def register_reranker(name: str, *, within_depth: bool = True, **shared: int) -> Callable[[Rerank], Rerank]:
+    """Return a decorator that registers a method; it is called with a `Reranking`, checked.
+
+    Parameters
+    ----------
+    within_depth : bool
+        Whether `neighbors` must be at most `depth`.
+    **shared : int
+        The defaults of `neighbors`, and of `depth` and `iterations` if the method has these options.
+    """
+    common = [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=shared[key], annotation="int") for key in shared
+    ]
+
+    def add(rerank: Rerank) -> Rerank:
+        own = [one for one in inspect.signature(rerank).parameters.values() if one.kind is one.KEYWORD_ONLY]
+
+        def method(ranks: Sequence[Ranks], k: int = 10, **options: Any) -> Ranks:
+            chosen = {key: options.pop(key, default) for key, default in shared.items()}
+            check_whole(k=k, **chosen)
+            if within_depth:
+                check_neighbors(chosen["neighbors"], chosen["depth"])
+            check_collection(ranks, name)
+            return rerank(Reranking(ranks, k, **chosen), **options)
+
+        with_signature(method, [*common, *own], like=rerank)
+        method.__doc__ = (rerank.__doc__ or "").replace(PARAMETERS, EXPLAINED, 1)
+        return register_method(name, needs="collection")(method)
+
+    return add
