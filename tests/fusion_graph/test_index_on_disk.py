@@ -123,7 +123,7 @@ def test_an_opened_index_can_be_saved_to_the_same_path(tmp_path):
 
 def test_the_metadata_describes_the_folder(saved):
     meta = json.loads((saved / META).read_text(encoding="utf-8"))
-    assert meta["format"] == FusionIndex.FORMATS[-1]
+    assert meta["format"] == FusionIndex.FORMATS[0]
     assert meta["sizes"]["n_items"] == 300
     assert meta["settings"]["cutoff"] == 8
     assert set(meta["versions"]) == {"rankloom", "numpy"}

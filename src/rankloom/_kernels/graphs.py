@@ -85,8 +85,11 @@ def widest(rows, ptr):
 
 
 @njit(cache=True, nogil=True)
-def lay_out(members, ptr, items, W, slot, M):
-    """Number the vertices in `slot` and set M[a * side + b] to W[A, B] for each pair of them; 0 if no edge."""
+def lay_out(members, sources, links, slot, M):
+    """Number the vertices in `slot` and set M[a * side + b] to W[A, B] for each pair of them; 0 if no edge.
+
+    The row of member a in the matrix W is row `sources[a]` of `links`.
+    """
     side = members.size + 1
     for a in range(1, side):
         slot[members[a - 1]] = a
@@ -94,9 +97,9 @@ def lay_out(members, ptr, items, W, slot, M):
         base = a * side
         for b in range(side):
             M[base + b] = 0.0
-        member = members[a - 1]
-        for entry in range(np.uint64(ptr[member]), np.uint64(ptr[member + 1])):
-            M[base + slot[items[entry]]] = W[entry]
+        row = sources[a - 1]
+        for entry in range(np.uint64(links.ptr[row]), np.uint64(links.ptr[row + 1])):
+            M[base + slot[links.items[entry]]] = links.W[entry]
         M[base] = 0.0  # was written for every B that is not in the graph
         M[base + a] = 0.0  # no edge from a vertex to itself
 
@@ -134,14 +137,17 @@ def extremes(first, side, graphs, M):
 
 
 @njit(cache=True, nogil=True)
-def measure(start, stop, graphs, collection, minmax, slot, norms):
-    """Compute the norms and sizes of graphs, summing in the same order as `search`."""
+def measure(start, stop, graphs, sources, links, minmax, slot, norms):
+    """Compute the norms and sizes of graphs, summing in the same order as `search`.
+
+    The row of W of the member in entry e of `graphs` is row `sources[e]` of `links`.
+    """
     side = widest(range(start, stop), graphs.ptr) + 1
     M = np.empty(side * side, np.float64)
     for q in range(start, stop):
         first = graphs.ptr[q]
         members = graphs.items[first : graphs.ptr[q + 1]]
-        lay_out(members, collection.ptr, collection.items, collection.W, slot, M)
+        lay_out(members, sources[first : graphs.ptr[q + 1]], links, slot, M)
         clear(members, slot)
         side = members.size + 1
         v_low, v_high, e_low, e_high = extremes(first, side, graphs, M)

@@ -8,7 +8,7 @@ lists (a hub) comes last, and is hardly ever scanned.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import cfunc, config, njit
@@ -57,14 +57,6 @@ def is_below(kind, compare_bound, common, size, other, floor):
     return compare_bound(common, size, other) < floor
 
 
-class Postings(NamedTuple):
-    """The transpose of the woven matrices: for each item the graphs that have it as a vertex."""
-
-    ptr: np.ndarray
-    rows: np.ndarray
-    min_size: np.ndarray  # the smallest size of those graphs
-
-
 @njit(cache=True, nogil=True)
 def min_sizes(post_ptr, post_rows, norms, out):
     """Compute for each item the size of the smallest graph that has it as a vertex."""
@@ -94,13 +86,14 @@ def weigh(q, side, ptr, W, P, norms, minmax, M, vertex):
 
 
 @njit(cache=True, nogil=True)
-def plan(q, members, post_ptr, post_min_size, norms, minmax, M, vertex, walk, bound, min_size):
+def plan(q, sources, postings, norms, minmax, M, vertex, walk, bound, min_size):
     """Order the vertices for the scan, and bound what those from each step on can have in common with any graph."""
-    n = members.size
+    n = sources.size
     side = n + 1
     for a in range(1, side):
+        source = sources[a - 1]
         value = vertex[a, WEIGHT] + vertex[a, OUT] * (1.0 if minmax else vertex[a, NEAR])
-        gain = value / (post_ptr[members[a - 1] + 1] - post_ptr[members[a - 1]] + 1)
+        gain = value / (postings.stop[source] - postings.start[source] + 1)
         x = a - 1
         while x > 0 and bound[x - 1] < gain:  # `bound` holds the gains during the sort
             bound[x] = bound[x - 1]
@@ -123,7 +116,7 @@ def plan(q, members, post_ptr, post_min_size, norms, minmax, M, vertex, walk, bo
             else:
                 total += vertex[a, NEAR] * there + vertex[b, NEAR] * back
         bound[x] = total
-        min_size[x] = min(min_size[x + 1], post_min_size[members[a - 1]])
+        min_size[x] = min(min_size[x + 1], postings.least[sources[a - 1]])
 
 
 @njit(cache=True, nogil=True)
@@ -176,24 +169,42 @@ def similarity(
 
 
 @njit(cache=True, nogil=True)
-def keep(s, sim, found, own, numbers, best, sims):
-    """Insert a graph into the best so far, sorted by similarity; ties: the query itself, then by number."""
+def keep(item, sim, found, own, best, sims):
+    """Insert an item into the best so far, sorted by similarity; ties: the query itself, then by number."""
     k = best.size
     x = found
     while x > 0:
         other = best[x - 1]
         if sims[x - 1] > sim:
             break
-        if sims[x - 1] == sim and s != own and (other == own or numbers[other] < numbers[s]):
+        if sims[x - 1] == sim and item != own and (other == own or other < item):
             break
         if x < k:
             best[x] = other
             sims[x] = sims[x - 1]
         x -= 1
     if x < k:
-        best[x] = s
+        best[x] = item
         sims[x] = sim
     return min(found + 1, k)
+
+
+@njit(cache=True, nogil=True)
+def filled(best):
+    """Return the number of items in a padded row."""
+    n = best.size
+    while n > 0 and best[n - 1] < 0:
+        n -= 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def any_postings(sources, postings):
+    """Return True if any member of a query has postings here."""
+    for source in sources:  # noqa: SIM110 (numba)
+        if postings.stop[source] > postings.start[source]:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -202,9 +213,11 @@ def search(
     stop,
     rows,
     into,
+    own,
     graphs,
     q_norms,
-    inside,
+    sources,
+    links,
     collection,
     norms,
     postings,
@@ -220,11 +233,14 @@ def search(
     out,
     out_sims,
 ):
-    """Search with the graphs of `rows[start:stop]` and write the results to rows `into[start:stop]` of `out`.
+    """Search with the graphs of `rows[start:stop]`; rows `into[start:stop]` of `out` hold the best items so far.
 
-    `inside` is True if graph q is that of item q; `compare` and `compare_bound` are the comparator and its bound, None
-    unless `kind` is OTHER (numba then leaves their branches out); only graphs that the mask `allowed` has are returned,
-    all if it is empty; `slot` and `seen` are scratch, reused between calls.
+    The query graphs are explicit: `graphs` and `q_norms` have their vertices, and the row of W of the member in entry e
+    is row `sources[e]` of `links`; the graphs that have it are those of `postings` at the same number. `own[x]` is the
+    item of query x, -1 if it is external. `collection`, `norms`, `postings` and `numbers` are those of the graphs to
+    search, which may be a part of all. `compare` and `compare_bound` are the comparator and its bound, None unless
+    `kind` is OTHER (numba then leaves their branches out); only graphs that the mask `allowed` has are returned, all if
+    it is empty; `slot` and `seen` are scratch, reused between calls.
     """
     side = widest(rows[start:stop], graphs.ptr) + 1
     M = np.empty(side * side, np.float64)
@@ -234,33 +250,34 @@ def search(
     min_size = np.empty(side, np.float64)
     shared = np.empty(room, np.uint64)  # the entries of a row of the collection fit in
     near = np.empty(room, np.float64)
-    best = np.empty(out.shape[1], np.int32)
-    sims = np.empty(out.shape[1], np.float32)
     ptr = collection.ptr
     items = collection.items
     W = collection.W
     P = collection.P
-    post_ptr = postings.ptr
     post_rows = postings.rows
     for x in range(start, stop):
         q = rows[x]
-        own = q if inside else -1
         members = graphs.items[graphs.ptr[q] : graphs.ptr[q + 1]]
+        numbered = sources[graphs.ptr[q] : graphs.ptr[q + 1]]
+        if not any_postings(numbered, postings):
+            continue
         side = members.size + 1
-        lay_out(members, ptr, items, W, slot, M)
+        lay_out(members, numbered, links, slot, M)
         weigh(q, side, graphs.ptr, graphs.W, graphs.P, q_norms, minmax, M, vertex)
-        plan(q, members, post_ptr, postings.min_size, q_norms, minmax, M, vertex, walk, bound, min_size)
+        plan(q, numbered, postings, q_norms, minmax, M, vertex, walk, bound, min_size)
         if seen[-1] == LAST_MARK:
             seen[:] = 0
         seen[-1] += 1  # a new mark for each query, so that nothing has to be cleared
         mark = seen[-1]
-        found = 0
-        floor = -1.0
+        best = out[into[x]]
+        sims = out_sims[into[x]]
+        found = filled(best)
+        floor = sims[found - 1] * SLACK if found == best.size else -1.0
         for step in range(members.size):
             if is_below(kind, compare_bound, bound[step], q_norms[q, SIZE], max(bound[step], min_size[step]), floor):
                 break
-            item = members[walk[step] - 1]
-            for entry in range(post_ptr[item], post_ptr[item + 1]):
+            source = numbered[walk[step] - 1]
+            for entry in range(postings.start[source], postings.stop[source]):
                 s = post_rows[entry]
                 if seen[s] == mark:
                     continue
@@ -288,10 +305,7 @@ def search(
                     floor,
                 )
                 if sim >= floor:
-                    found = keep(s, sim, found, own, numbers, best, sims)
+                    found = keep(numbers[s], sim, found, own[x], best, sims)
                     if found == best.size:
                         floor = sims[found - 1] * SLACK
         clear(members, slot)
-        for y in range(found):
-            out[into[x], y] = numbers[best[y]]
-            out_sims[into[x], y] = sims[y]

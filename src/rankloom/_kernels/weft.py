@@ -18,7 +18,7 @@ from numba import njit
 
 from rankloom._kernels import ZERO
 from rankloom._kernels.postings import largest_first
-from rankloom._kernels.search import LAST_MARK, SLACK, keep
+from rankloom._kernels.search import LAST_MARK, SLACK, any_postings, filled, keep
 from rankloom._kernels.sorting import sort_ascending
 
 UNIT = 1 << 15  # a weight of 1; a power of 2, so that simple fractions are exact
@@ -37,14 +37,6 @@ class Rows(NamedTuple):
     items: np.ndarray
     weights: np.ndarray  # (entries, fields)
     sizes: np.ndarray  # (rows, fields): the sum of the weights of a row
-
-
-class Postings(NamedTuple):
-    """The transpose of the rows: for each item the rows that have it."""
-
-    ptr: np.ndarray
-    rows: np.ndarray
-    min_sizes: np.ndarray  # (items, fields): the smallest size of those rows
 
 
 @njit(cache=True, nogil=True)
@@ -238,12 +230,12 @@ def clear(members, slot):
 
 
 @njit(cache=True, nogil=True)
-def plan(members, weights, size, parts, post_ptr, min_size, gain, walk, spare, max_gain, bound):
+def plan(sources, weights, size, parts, postings, gain, walk, spare, max_gain, bound):
     """Order the items for the scan, and bound the mean Jaccard similarity of rows that are new at each step.
 
     `max_gain` bounds what each item can add to the mean Jaccard similarity, in units of 1 / BOUND_UNIT, rounded up.
     """
-    n = members.size
+    n = sources.size
     fields = parts.size
     for x in range(n):
         value = ZERO
@@ -251,7 +243,7 @@ def plan(members, weights, size, parts, post_ptr, min_size, gain, walk, spare, m
             if size[f] > 0:
                 value += parts[f] * weights[x, f] / size[f]
         max_gain[x] = np.uint32(np.int64(value * BOUND_UNIT) + 1)
-        gain[x] = -value / (post_ptr[members[x] + 1] - post_ptr[members[x]] + 1)
+        gain[x] = -value / (postings.stop[sources[x]] - postings.start[sources[x]] + 1)
     sort_ascending(gain, n, walk, spare)
     rest = np.zeros(fields, np.int64)
     smallest = np.full(fields, LOW, np.int64)
@@ -261,7 +253,7 @@ def plan(members, weights, size, parts, post_ptr, min_size, gain, walk, spare, m
         total = ZERO
         for f in range(fields):
             rest[f] += weights[x, f]
-            smallest[f] = min(smallest[f], np.int64(min_size[members[x], f]))
+            smallest[f] = min(smallest[f], np.int64(postings.least[sources[x], f]))
             if rest[f] > 0:
                 total += parts[f] * rest[f] / max(size[f] + max(smallest[f] - rest[f], 0), 1)
         bound[step] = total
@@ -347,15 +339,15 @@ def compare(s, floor, rows, weights, size, parts, slot, query, common, similar):
 
 
 @njit(cache=True, nogil=True)
-def collect(members, walk, step, floor, bound, max_gain, postings, allowed, seen, mark, sums, candidates):
+def collect(sources, walk, step, floor, bound, max_gain, postings, allowed, seen, mark, sums, candidates):
     """Add up, for each row that was not compared yet, a bound on what it shares with the query.
 
     Return the number of such rows, and what the items that were not scanned could still add to each of them.
     """
     n = 0
-    while step < members.size and bound[step] >= floor:
-        item = members[walk[step]]
-        for entry in range(postings.ptr[item], postings.ptr[item + 1]):
+    while step < sources.size and bound[step] >= floor:
+        source = sources[walk[step]]
+        for entry in range(postings.start[source], postings.stop[source]):
             s = postings.rows[entry]
             if seen[s] == mark or (allowed.size > 0 and not allowed[s]):
                 continue
@@ -365,7 +357,7 @@ def collect(members, walk, step, floor, bound, max_gain, postings, allowed, seen
             sums[s] += max_gain[walk[step]]
         step += 1
     rest = np.int64(0)
-    while step < members.size:
+    while step < sources.size:
         rest += max_gain[walk[step]]
         step += 1
     return n, rest
@@ -373,17 +365,35 @@ def collect(members, walk, step, floor, bound, max_gain, postings, allowed, seen
 
 @njit(cache=True, nogil=True)
 def search(
-    start, stop, queries, into, asked, inside, rows, postings, numbers, parts, allowed, sums, slot, seen, out, out_sims
+    start,
+    stop,
+    queries,
+    into,
+    own,
+    asked,
+    sources,
+    rows,
+    postings,
+    numbers,
+    parts,
+    allowed,
+    sums,
+    slot,
+    seen,
+    out,
+    out_sims,
 ):
-    """Search with the rows `queries[start:stop]` of `asked`; write the results to rows `into[start:stop]` of `out`.
+    """Search with the rows `queries[start:stop]` of `asked`; rows `into[start:stop]` of `out` hold the best so far.
 
     The rows of the first posting lists are compared immediately, until there are enough results. For the other rows,
     bounds on what they share with the query are added up first; they are then compared in descending order of their
     bounds, as long as these can beat the last of the best results.
 
-    `parts` holds the weight of each field in the score; they sum to 1. `inside` is True if row q is that of item q.
-    Only rows in the mask `allowed` are returned, all if it is empty. `sums` is scratch of zeros, cleared before
-    returning; `slot` and `seen` are scratch, reused between calls.
+    `parts` holds the weight of each field in the score; they sum to 1. `own[x]` is the item of query x, -1 if it is
+    external. The rows that have the item in entry e of `asked` are those of `postings` at the number `sources[e]`;
+    `rows`, `postings` and `numbers` are those of the items to search, which may be a part of all. Only rows in the mask
+    `allowed` are returned, all if it is empty. `sums` is scratch of zeros, cleared before returning; `slot` and `seen`
+    are scratch, reused between calls.
     """
     room = 1
     for q in queries[start:stop]:
@@ -397,29 +407,31 @@ def search(
     bound = np.empty(room, np.float64)
     common = np.empty(fields, np.uint32)
     similar = np.empty(fields, np.float64)
-    best = np.empty(out.shape[1], np.int32)
-    sims = np.empty(out.shape[1], np.float32)
     candidates = np.empty(sums.size, np.uint32)
     weights = rows.weights.reshape(-1)
     for x in range(start, stop):
         q = queries[x]
-        own = q if inside else -1
         here = slice(asked.ptr[q], asked.ptr[q + 1])
         members = asked.items[here]
+        numbered = sources[here]
+        if not any_postings(numbered, postings):
+            continue
         size = asked.sizes[q]
         own_weights = asked.weights[here]
         lay_out(members, own_weights, slot, query)
-        plan(members, own_weights, size, parts, postings.ptr, postings.min_sizes, gain, walk, spare, max_gain, bound)
+        plan(numbered, own_weights, size, parts, postings, gain, walk, spare, max_gain, bound)
         if seen[-1] == LAST_MARK:
             seen[:] = 0
         seen[-1] += 1  # a new mark for each query, so that nothing has to be cleared
         mark = seen[-1]
-        found = 0
-        floor = 0.0
+        best = out[into[x]]
+        sims = out_sims[into[x]]
+        found = filled(best)
+        floor = floor_of(sims[found - 1]) if found == best.size else 0.0
         step = 0
         while step < members.size and found < best.size:
-            item = members[walk[step]]
-            for entry in range(postings.ptr[item], postings.ptr[item + 1]):
+            source = numbered[walk[step]]
+            for entry in range(postings.start[source], postings.stop[source]):
                 s = postings.rows[entry]
                 if seen[s] == mark:
                     continue
@@ -428,11 +440,11 @@ def search(
                     continue
                 sim = compare(s, floor, rows, weights, size, parts, slot, query, common, similar)
                 if sim > 0.0:
-                    found = keep(s, sim, found, own, numbers, best, sims)
+                    found = keep(numbers[s], sim, found, own[x], best, sims)
                     if found == best.size:
                         floor = floor_of(sims[found - 1])
             step += 1
-        n, rest = collect(members, walk, step, floor, bound, max_gain, postings, allowed, seen, mark, sums, candidates)
+        n, rest = collect(numbered, walk, step, floor, bound, max_gain, postings, allowed, seen, mark, sums, candidates)
         level = np.int64(BOUND_UNIT)
         while n > 0:
             level //= 2
@@ -445,7 +457,7 @@ def search(
                     sums[s] = 0
                     sim = compare(s, floor, rows, weights, size, parts, slot, query, common, similar)
                     if sim > 0.0:
-                        found = keep(s, sim, found, own, numbers, best, sims)
+                        found = keep(numbers[s], sim, found, own[x], best, sims)
                         if found == best.size:
                             floor = floor_of(sims[found - 1])
                 elif reach < np.int64(floor * BOUND_UNIT):
@@ -455,9 +467,6 @@ def search(
                     left += 1
             n = left
         clear(members, slot)
-        for y in range(found):
-            out[into[x], y] = numbers[best[y]]
-            out_sims[into[x], y] = sims[y]
 
 
 @njit(cache=True, nogil=True)

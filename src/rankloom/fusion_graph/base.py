@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,19 @@ from rankloom.fusion_graph.weave import Order
 from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import PAD, Ids, Kind, Ranks
+from rankloom.shards.shard import (
+    VERTICES,
+    PostingLists,
+    Shard,
+    cut_size,
+    gathered,
+    in_order,
+    is_of_shard,
+    local_postings,
+    picked,
+    prefix,
+    shards_of,
+)
 from rankloom.threads import Scratch, run_blocks
 from rankloom.version import __version__
 
@@ -34,8 +47,8 @@ MAX_EMPTY_SHARE = 0.1  # of the items, before a warning
 ALL = frozen(np.ones(0, np.bool_))  # an empty mask allows every item
 #: An item by number or id, or the lists of an external query: for each ranker, Ranks of one row.
 Query = int | str | RankerLists
-#: (start, stop, rows, into, slot, seen, items, similarities) answers the queries `rows[start:stop]`.
-Kernel = Callable[[int, int, Int32s, Int32s, Array, Array, Array, Array], None]
+#: (shard, its posting lists, queries, its mask of allowed rows, slot, seen, items, similarities) answers queries.
+Kernel = Callable[[Shard, PostingLists, tuple[Any, ...], Array, Array, Array, Array, Array], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,15 @@ class IndexSettings:
         return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
 
 
+class Asked(NamedTuple):
+    """Queries: their rows, the rows of their results, their own items (PAD if external), and external rows."""
+
+    rows: Int32s
+    into: Int32s
+    own: Int32s
+    rows_of: Any  # None: the queries are items
+
+
 class CollectionIndex(ABC):
     """Arrays over the items of a collection, searched exactly; read-only, and safe to search from several threads.
 
@@ -66,7 +88,9 @@ class CollectionIndex(ABC):
     """
 
     KIND: ClassVar[str]  #: the kind recorded in the folder on disk
-    FORMATS: ClassVar[range]  #: the format numbers that this version reads; it writes the last
+    FORMATS: ClassVar[range] = range(1, 3)  #: the format numbers that this version reads; 2 has shards
+    ROWS: ClassVar[tuple[str, ...]]  #: the arrays with the entries of rows, in CSR form
+    NORMS: ClassVar[str]  #: the array that has a row for each item
     SETTINGS: ClassVar[type[IndexSettings]]
     LAYOUT: ClassVar[Layout]  #: the arrays: dtype, and shape in terms of named sizes
     RANGES: ClassVar[Ranges]  #: the values that arrays may have
@@ -76,11 +100,15 @@ class CollectionIndex(ABC):
         self.n_items = len(arrays["numbers"])
         self._arrays = arrays
         self._order = Order(arrays["numbers"], arrays["places"])
+        self._shards = shards_of(arrays)
         self._slots = Scratch(self.n_items)
-        self._marks = Scratch(self.n_items + 1)
         self._ids: Ids | None = None
         self._lock = Lock()
-        self._rows: Any = None  # of the items, as `_rows_of` returns those of external queries
+
+    @property
+    def n_shards(self) -> int | None:
+        """The number of shards; None if the index is not cut."""
+        return None if "row_ptr" in self._arrays else len(self._shards)
 
     @property
     def item_ids(self) -> Ids | None:
@@ -123,32 +151,70 @@ class CollectionIndex(ABC):
     def _rows_of(self, lists: Sequence[Ranks]) -> Any:
         """Return the rows of external queries, made from their lists as `_external_lists` returns them."""
 
+    @abstractmethod
+    def _rows_in(self, arrays: Mapping[str, Array]) -> Any:
+        """Return rows by their arrays."""
+
+    @staticmethod
+    @abstractmethod
+    def _some(rows: Any, start: int, stop: int) -> Any:
+        """Return some of the rows of external queries."""
+
+    @abstractmethod
+    def _explicit(self, rows: Any, slot: Array | None) -> tuple[tuple[Any, ...], Array | None]:
+        """Return what the kernel needs to know of queries by their rows, and the members of their graphs.
+
+        Without the scratch `slot`, members are numbered as the items of an index that is not cut.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def _least(ptr: Array, rows: Array, norms: Array) -> Array:
+        """Return the smallest size of the rows in each posting list."""
+
+    def _items(self, rows: Int32s) -> Any:
+        """Return the rows of items, copied from the shards that own them."""
+        copies = gathered(self._shards, rows, self.ROWS[1:])
+        return self._rows_in(
+            {**dict(zip(self.ROWS, copies, strict=True)), self.NORMS: picked(self._shards, rows, self.NORMS)}
+        )
+
+    def _all_items(self) -> Any:
+        """Return the rows of all items, without a copy if the index is not cut."""
+        if self.n_shards is None:
+            return self._rows_in(self._arrays)
+        return self._items(np.arange(self.n_items, dtype=np.int32))
+
     def _find(
         self,
-        kernel: Callable[[Any], Kernel],
+        kernel: Kernel,
         queries: RankerLists | None,
         k: int,
         items: Sequence[int | str] | None,
         virtual: bool | None,
         missing: Missing,
+        allowed: Array | None,
     ) -> Ranks:
         """Run the kernel for the rows of external queries, or of items, and return what it found."""
         k = self._check_search(queries, k, items, virtual)
+        mask = self._allowed(allowed)
         if queries is None:
-            return self._answer(kernel(self._rows), *self._item_rows(items), k)
+            rows, into, ids = self._item_rows(items)
+            return self._answer(kernel, Asked(rows, into, self._order.numbers[rows], None), mask, ids, k)
         lists, ids = self._external_lists(queries, virtual, missing)
         numbers = np.arange(lists[0].n_queries, dtype=np.int32)
-        return self._answer(kernel(self._rows_of(lists)), numbers, numbers, ids, k)
+        asked = Asked(numbers, numbers, np.full(len(numbers), PAD, np.int32), self._rows_of(lists))
+        return self._answer(kernel, asked, mask, ids, k)
 
-    def _row(self, query: Query, virtual: bool | None) -> tuple[Any, int, str]:
-        """Return the rows that contain a query's row, its number among them, and the id of the query."""
+    def _row(self, query: Query, virtual: bool | None) -> tuple[Any, str]:
+        """Return the row of a query, as rows with nothing else, and the id of the query."""
         if isinstance(query, (int, str, np.integer)):
             number = self._number(query)
-            return self._rows, int(self._order.places[number]), self._id(number)
+            return self._items(self._order.places[number : number + 1]), self._id(number)
         lists, ids = self._external_lists(query, virtual, "error")
         if lists[0].n_queries != 1:
             raise InputError(f"Give the lists of one query; got {lists[0].n_queries} queries.")
-        return self._rows_of(lists), 0, "query" if ids is None else ids[0]
+        return self._rows_of(lists), "query" if ids is None else ids[0]
 
     def _external_lists(
         self,
@@ -199,23 +265,55 @@ class CollectionIndex(ABC):
     def _answer(
         self,
         kernel: Kernel,
-        rows: Int32s,
-        into: Int32s,
+        asked: Asked,
+        mask: Array,
         ids: Ids | None,
         k: int,
     ) -> Ranks:
         """Run a kernel over blocks of queries and return what it found."""
-        found = np.full((len(rows), k), PAD, np.int32)
+        found = np.full((len(asked.rows), k), PAD, np.int32)
         similarities = np.zeros(found.shape, np.float32)
-        chosen, targets = frozen(rows.view()), frozen(into.view())
+        block = self._search_whole if self.n_shards is None else self._search_shards
+        run_blocks(block(kernel, asked, mask, found, similarities), len(found), stage="Searching")
+        kind: Kind = "collection" if asked.into is self._order.numbers else "queries"
+        return Ranks.trusted(found, similarities, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
+
+    def _search_whole(self, kernel: Kernel, asked: Asked, mask: Array, *results: Array) -> Callable[[int, int], None]:
+        """Return a function that searches an index that is not cut for a block of queries."""
+        (shard,) = self._shards
+        lists = shard.lists_of(None)
+        content, _ = self._explicit(self._rows_in(self._arrays) if asked.rows_of is None else asked.rows_of, None)
+        numbers = [frozen(one.view()) for one in (asked.rows, asked.into, asked.own)]
 
         def work(start: int, stop: int) -> None:
-            with self._slots.borrowed() as slot, self._marks.borrowed() as seen:
-                kernel(start, stop, chosen, targets, slot, seen, found, similarities)
+            with self._slots.borrowed() as slot, shard.marks.borrowed() as seen:
+                kernel(shard, lists, (start, stop, *numbers, *content), mask, slot, seen, *results)
 
-        run_blocks(work, len(rows), stage="Searching")
-        kind: Kind = "collection" if into is self._order.numbers else "queries"
-        return Ranks.trusted(found, similarities, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
+        return work
+
+    def _search_shards(self, kernel: Kernel, asked: Asked, mask: Array, *results: Array) -> Callable[[int, int], None]:
+        """Return a function that searches one shard after the other for a block of queries, made explicit."""
+
+        def work(start: int, stop: int) -> None:
+            with self._slots.borrowed() as slot:
+                queries, members = self._block(asked, start, stop, slot)
+                own = asked.rows[start:stop] if asked.rows_of is None else asked.rows[:0]
+                for shard in in_order(self._shards, own, members):
+                    lists = shard.lists_of(members)
+                    if (lists.stop > lists.start).any():
+                        with shard.marks.borrowed() as seen:
+                            kernel(shard, lists, queries, mask[shard.first : shard.stop], slot, seen, *results)
+
+        return work
+
+    def _block(self, asked: Asked, start: int, stop: int, slot: Array) -> tuple[tuple[Any, ...], Array]:
+        """Return what the kernel takes of a block of queries, and the members of their graphs."""
+        chosen = asked.rows[start:stop]
+        rows = self._items(chosen) if asked.rows_of is None else self._some(asked.rows_of, start, stop)
+        content, members = self._explicit(rows, slot)
+        assert members is not None
+        numbers = (np.arange(len(chosen), dtype=np.int32), asked.into[start:stop], asked.own[start:stop])
+        return (0, len(chosen), *(frozen(one.view()) for one in numbers), *content), members
 
     def _allowed(self, allowed: Array | None) -> Array:
         """Return a mask of items by row of the index; empty if all are allowed."""
@@ -239,13 +337,53 @@ class CollectionIndex(ABC):
             raise InputError(f"virtual must be True, False or None; got {virtual!r}.")
         return min(whole_number("k", k), self.n_items)
 
-    def save(self, path: str | Path) -> None:
-        """Write the index to a folder, completely or not at all; an existing index is replaced."""
-        versions = {"rankloom": __version__, "numpy": np.__version__}
-        sizes = {"n_items": self.n_items, "n_entries": len(self._arrays["row_items"])}
-        described = {"settings": self.settings.to_dict(), "sizes": sizes, "versions": versions}
-        meta = {"kind": self.KIND, "format": self.FORMATS[-1], **described}
-        save_folder(Path(path), self._arrays, meta)
+    def save(self, path: str | Path, *, shards: int | None = None) -> None:
+        """Write the index to a folder, completely or not at all; an existing index is replaced.
+
+        Parameters
+        ----------
+        shards : int, optional
+            Cut the index by items into so many shards, or as many as it has items. By default as it is.
+        """
+        arrays = self._arrays if shards is None else self._cut(whole_number("shards", shards))
+        save_folder(Path(path), arrays, self.meta(self.settings, arrays))
+
+    @classmethod
+    def meta(cls, settings: IndexSettings, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the metadata of an index by its arrays, or by their descriptions with a shape."""
+        is_cut = "row_ptr" not in arrays
+        n_entries = sum(array.shape[0] for name, array in arrays.items() if name.endswith("row_items"))
+        return {
+            "kind": cls.KIND,
+            "format": cls.FORMATS[-1] if is_cut else cls.FORMATS[0],
+            "settings": settings.to_dict(),
+            "sizes": {"n_items": arrays["numbers"].shape[0], "n_entries": n_entries},
+            "versions": {"rankloom": __version__, "numpy": np.__version__},
+        }
+
+    def _cut(self, n_shards: int) -> dict[str, Array]:
+        """Return the arrays of the index cut into shards, by name."""
+        cut = {name: array for name, array in self._arrays.items() if not is_of_shard(name)}
+        size = cut_size(self.n_items, n_shards)
+        for number, first in enumerate(range(0, max(self.n_items, 1), size)):
+            rows = np.arange(first, min(first + size, self.n_items), dtype=np.int32)
+            own = dict(zip(self.ROWS, gathered(self._shards, rows, self.ROWS[1:]), strict=True))
+            own[self.NORMS] = picked(self._shards, rows, self.NORMS)
+            with self._slots.borrowed() as slot:
+                own |= self.shard_postings(own, slot)
+            cut |= {prefix(number) + name: array for name, array in own.items()}
+        return dict(sorted(cut.items()))
+
+    @classmethod
+    def shard_postings(cls, own: Mapping[str, Array], slot: Array) -> dict[str, Array]:
+        """Return the postings of a shard by the arrays of its rows; `slot` is scratch of the size of the collection."""
+        vertices, ptr, rows = local_postings(own["row_ptr"], own["row_items"], slot)
+        return {
+            VERTICES: vertices,
+            "post_ptr": ptr,
+            "post_rows": rows,
+            "post_least": cls._least(ptr, rows, own[cls.NORMS]),
+        }
 
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> Self:

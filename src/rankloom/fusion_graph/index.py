@@ -11,10 +11,9 @@ queries. Numbers are translated on the way in and out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +35,19 @@ from rankloom.fusion_graph.compare import COMPARATORS, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS, Explanation, FusionGraph, check_graph_norm, explain
 from rankloom.fusion_graph.normalize import Absent
 from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
-from rankloom.fusion_graph.weave import WEIGHTINGS, measure, postings, weave
+from rankloom.fusion_graph.weave import (
+    ROWS,
+    WEIGHTINGS,
+    linked,
+    measure,
+    measure_by_shards,
+    postings,
+    sliced,
+    smallest_sizes,
+    weave,
+)
 from rankloom.ranks import Ranks
+from rankloom.shards.shard import PostingLists, Shard
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
@@ -45,8 +55,6 @@ if TYPE_CHECKING:
 
     from rankloom._kernels.graphs import Woven
 
-ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of the woven matrices
-POSTINGS = ("post_ptr", "post_rows", "post_least")
 #: A weighting may give any positive weights; they are finite, and so are norms and sizes.
 FINITE32, FINITE64 = float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)
 
@@ -84,14 +92,15 @@ class FusionIndex(CollectionIndex):
     """
 
     KIND: ClassVar[str] = "rankloom index"
-    FORMATS: ClassVar[range] = range(1, 2)
+    ROWS: ClassVar[tuple[str, ...]] = ROWS
+    NORMS: ClassVar[str] = "norms"
     SETTINGS: ClassVar[type[IndexSettings]] = Settings
     LAYOUT: ClassVar[Layout] = {
         **SHARED,
         "row_weights": ("float32", ("entries",)),
         "row_nearness": ("float32", ("entries",)),
-        "norms": ("float64", ("n", 5)),
-        "post_least": ("float64", ("n",)),
+        "norms": ("float64", ("rows", 5)),
+        "post_least": ("float64", ("vertices",)),
     }
     RANGES: ClassVar[Ranges] = {
         "row_weights": (0.0, FINITE32),
@@ -100,18 +109,6 @@ class FusionIndex(CollectionIndex):
         "post_least": (0.0, np.inf),
     }
     settings: Settings
-    _rows: Graphs
-
-    def __init__(self, settings: Settings, arrays: dict[str, Array]) -> None:
-        from rankloom._kernels.graphs import Woven
-        from rankloom._kernels.search import Postings
-
-        super().__init__(settings, arrays)
-        self._woven = Woven(*(arrays[name] for name in ROWS))
-        self._rows = Graphs(self._woven, arrays["norms"])
-        self._postings = Postings(*(arrays[name] for name in POSTINGS))
-        # A row cannot have more shared vertices than entries: scratch of this size is enough for any file.
-        self._room = int(np.diff(self._woven.ptr).max(initial=0)) + 1
 
     @classmethod
     def build(
@@ -219,28 +216,48 @@ class FusionIndex(CollectionIndex):
         Ranks
             A row for each query; scores are the similarities, in [0, 1].
         """
-        kernel = partial(self._kernel, comparator=comparator or self.settings.comparator, allowed=allowed)
+        kernel = self._kernel(comparator or self.settings.comparator)
         with running(threads, progress):
-            return self._find(kernel, queries, k, items, virtual, missing)
+            return self._find(kernel, queries, k, items, virtual, missing, allowed)
 
-    def _kernel(self, asked: Graphs, comparator: str, allowed: Array | None) -> Kernel:
+    def _kernel(self, comparator: str) -> Kernel:
         from rankloom._kernels.search import MCS, OTHER, WGU, compiled, search
 
         chosen = COMPARATORS[comparator]
-        graph = (*asked, asked is self._rows)
-        collection = (*self._rows, self._postings, self._order.numbers, self._room)
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
         called = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (None, None)
-        method = (self.settings.graph_norm == "minmax", kind, *called, self._allowed(allowed))
+        method = (self.settings.graph_norm == "minmax", kind, *called)
 
-        def kernel(start: int, stop: int, rows: Int32s, into: Int32s, *scratch_and_results: Array) -> None:
-            search(start, stop, rows, into, *graph, *collection, *method, *scratch_and_results)
+        def kernel(shard: Shard, lists: PostingLists, queries: tuple[Any, ...], *mask_and_results: Array) -> None:
+            graphs = self._rows_in(shard.arrays)
+            search(*queries, *graphs, lists, shard.numbers, shard.room, *method, *mask_and_results)
 
         return kernel
 
     def _rows_of(self, lists: Sequence[Ranks]) -> Graphs:
-        woven = weave(lists, self._slots, self.settings.weighting)
-        return Graphs(woven, measure(woven, self._woven, self.settings.graph_norm == "minmax", self._slots))
+        woven, minmax = weave(lists, self._slots, self.settings.weighting), self.settings.graph_norm == "minmax"
+        if self.n_shards is None:
+            return Graphs(woven, measure(woven, self._all_items().woven, minmax, self._slots))
+        return Graphs(woven, measure_by_shards(woven, self._shards, minmax, self._slots))
+
+    def _rows_in(self, arrays: Mapping[str, Array]) -> Graphs:
+        from rankloom._kernels.graphs import Woven
+
+        return Graphs(Woven(*(arrays[name] for name in ROWS)), arrays["norms"])
+
+    @staticmethod
+    def _some(rows: Graphs, start: int, stop: int) -> Graphs:
+        return Graphs(sliced(rows.woven, start, stop), rows.norms[start:stop])
+
+    def _explicit(self, rows: Graphs, slot: Array | None) -> tuple[tuple[Any, ...], Array | None]:
+        if slot is None:
+            return (*rows, rows.woven.items, self._all_items().woven), None
+        sources, links, members = linked(rows.woven, self._shards, slot)
+        return (*rows, sources, links), members
+
+    @staticmethod
+    def _least(ptr: Array, rows: Array, norms: Array) -> Array:
+        return smallest_sizes(ptr, rows, norms)
 
     def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
         """Return the explicit fusion graph of an item or of an external query.
@@ -252,25 +269,22 @@ class FusionIndex(CollectionIndex):
         virtual : bool, optional
             As in `search`, for an external query.
         """
-        graphs, row, id = self._row(query, virtual)
-        return self._explicit(id, graphs.woven, row)
-
-    def _explicit(self, id: str, graphs: Woven, row: int) -> FusionGraph:
-        entries = slice(graphs.ptr[row], graphs.ptr[row + 1])
-        members, numbers = graphs.items[entries], self._arrays["numbers"]
+        graphs, id = self._row(query, virtual)
+        members, numbers = graphs.woven.items, self._arrays["numbers"]
+        links = self._items(members).woven
         sources, targets, weights = [], [], []
-        for member, nearness in zip(members.tolist(), graphs.P[entries].tolist(), strict=True):
-            listed = slice(self._woven.ptr[member], self._woven.ptr[member + 1])
-            others = self._woven.items[listed]
+        for number, (member, nearness) in enumerate(zip(members.tolist(), graphs.woven.P.tolist(), strict=True)):
+            listed = slice(links.ptr[number], links.ptr[number + 1])
+            others = links.items[listed]
             joined = np.isin(others, members) & (others != member)
             sources.append(np.full(np.count_nonzero(joined), numbers[member], np.int32))
             targets.append(numbers[others[joined]])
-            weights.append(nearness * self._woven.W[listed][joined].astype(np.float64))
+            weights.append(nearness * links.W[listed][joined].astype(np.float64))
         items = numbers[members]
         return FusionGraph(
             id,
             items,
-            graphs.W[entries].astype(np.float64),
+            graphs.woven.W.astype(np.float64),
             np.concatenate([np.empty(0, np.int32), *sources]),
             np.concatenate([np.empty(0, np.int32), *targets]),
             np.concatenate([np.empty(0), *weights]),
@@ -350,19 +364,20 @@ class FusionIndex(CollectionIndex):
         from rankloom.fusion_graph.vectors import edge_columns, graph_vectors
 
         numbers = self._arrays["numbers"]
-        columns, known = edge_columns(self._woven, numbers) if edges else (np.empty(0, np.int64), np.empty((0, 2)))
+        graphs = self._all_items()
+        collection = graphs.woven
+        columns, known = edge_columns(collection, numbers) if edges else (np.empty(0, np.int64), np.empty((0, 2)))
         with running(threads, progress):
-            graphs = self._rows
             if queries is not None:
                 graphs = self._rows_of(self._external_lists(queries, virtual, missing)[0])
-            found = graph_vectors(*graphs, self._woven, numbers, columns, len(known), self._slots)
+            found = graph_vectors(*graphs, collection, numbers, columns, len(known), self._slots)
         return found if queries is not None else found[self._arrays["places"]]
 
     def vector_edges(self) -> Int32s:
         """Return the source and target of each edge that has a column in `vectors`, in the order of the columns."""
         from rankloom.fusion_graph.vectors import edge_columns
 
-        return edge_columns(self._woven, self._arrays["numbers"])[1]
+        return edge_columns(self._all_items().woven, self._arrays["numbers"])[1]
 
     @staticmethod
     def _valid(settings: Settings) -> bool:

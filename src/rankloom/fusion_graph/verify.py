@@ -6,7 +6,7 @@ into the collection, rows hold different items, weights are finite and in range.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError
+from rankloom.shards.shard import VERTICES, prefix, shard_arrays
 from rankloom.threads import Scratch, run_blocks
 
 Array = NDArray[Any]
@@ -30,9 +31,9 @@ MAX_SETTING = 2**31 - 1
 SHARED: Layout = {
     "numbers": ("int32", ("n",)),
     "places": ("int32", ("n",)),
-    "row_ptr": ("int64", ("n + 1",)),
+    "row_ptr": ("int64", ("rows + 1",)),
     "row_items": ("uint32", ("entries",)),
-    "post_ptr": ("int64", ("n + 1",)),
+    "post_ptr": ("int64", ("vertices + 1",)),
     "post_rows": ("uint32", ("entries",)),
 }
 
@@ -106,14 +107,50 @@ def check_arrays(
     sizes : mapping
         The sizes that the layout names, besides those of items and entries; `m` is the number of rankers.
     """
-    n, entries = arrays["numbers"].size if "numbers" in arrays else 0, arrays.get("row_items", np.empty(0)).size
-    sizes = {"n": n, "n + 1": n + 1, "n - 1": n - 1, "entries": entries, **sizes}
-    check_layout(arrays, layout, sizes)
+    n = arrays["numbers"].size if "numbers" in arrays else 0
+    sizes = {"n": n, "n - 1": n - 1, **sizes}
+    whole = {name: about for name, about in layout.items() if not is_of_shard(about[1])}
+    check_layout(arrays, whole, sizes)
     check_scores(arrays, sizes["m"], n, thoroughly=thoroughly)
-    if not thoroughly:
-        return
-    check_order(arrays)
-    check_rows(arrays, n)
+    if thoroughly:
+        check_order(arrays)
+        check_ranges(arrays, {name: limits for name, limits in ranges.items() if name in whole}, sizes)
+    n_rows = 0
+    for number, own in enumerate(shard_arrays(arrays)):
+        try:
+            n_rows += check_shard(own, layout, ranges, sizes, thoroughly=thoroughly)
+        except DamageError as damage:
+            where = "" if "row_ptr" in arrays else prefix(number)
+            raise DamageError(f"{where}{damage}") from None
+    if n_rows != n:
+        raise DamageError(f"its shards have {n_rows} items, not {n}")
+
+
+def is_of_shard(shape: Sequence[str | int]) -> bool:
+    """Return True if an array of this shape belongs to a shard: not all of its sizes are those of the collection."""
+    return any(str(size).split(" ")[0] in ("rows", "entries", "vertices") for size in shape)
+
+
+def check_shard(
+    arrays: Mapping[str, Array], layout: Layout, ranges: Ranges, sizes: Mapping[str, int], *, thoroughly: bool
+) -> int:
+    """Raise `DamageError` if the arrays of a shard are inconsistent; return the number of its rows."""
+    own: Layout = {name: about for name, about in layout.items() if is_of_shard(about[1])}
+    if VERTICES in arrays:
+        own = {**own, VERTICES: ("uint32", ("vertices",))}
+    n_rows = max(arrays["row_ptr"].size - 1, 0) if "row_ptr" in arrays else 0
+    n_vertices = arrays[VERTICES].size if VERTICES in arrays else sizes["n"]
+    entries = arrays.get("row_items", np.empty(0)).size
+    more = {"rows": n_rows, "vertices": n_vertices, "entries": entries}
+    check_layout(arrays, own, {**sizes, **more, "rows + 1": n_rows + 1, "vertices + 1": n_vertices + 1})
+    if thoroughly:
+        check_rows(arrays, sizes["n"], n_rows)
+        check_ranges(arrays, {name: limits for name, limits in ranges.items() if name in own}, sizes)
+    return n_rows
+
+
+def check_ranges(arrays: Mapping[str, Array], ranges: Ranges, sizes: Mapping[str, int]) -> None:
+    """Raise `DamageError` unless the values of arrays are in their ranges."""
     for name, (low, high) in ranges.items():
         check_values(arrays, name, low, sizes[high] if isinstance(high, str) else high)
 
@@ -137,16 +174,21 @@ def check_order(arrays: Mapping[str, Array]) -> None:
         raise DamageError("numbers.npy does not match the other arrays")
 
 
-def check_rows(arrays: Mapping[str, Array], n_items: int) -> None:
+def check_rows(arrays: Mapping[str, Array], n_items: int, n_rows: int) -> None:
     """Raise `DamageError` unless rows and postings are in range and no row has a number twice."""
-    for ptr, values in (("row_ptr", "row_items"), ("post_ptr", "post_rows")):
+    vertices = arrays.get(VERTICES)
+    if vertices is not None and (
+        vertices.max(initial=0) >= max(n_items, 1) or not (vertices[1:] > vertices[:-1]).all()
+    ):
+        raise DamageError(f"{VERTICES}.npy does not match the other arrays")
+    for ptr, values, limit in (("row_ptr", "row_items", n_items), ("post_ptr", "post_rows", n_rows)):
         bounds = arrays[ptr]
         if bounds[0] != 0 or bounds[-1] != arrays[values].size or (np.diff(bounds) < 0).any():
             raise DamageError(f"{ptr}.npy does not match the other arrays")
-        if arrays[values].max(initial=0) >= max(n_items, 1):
+        if arrays[values].max(initial=0) >= max(limit, 1):
             raise DamageError(f"{values}.npy does not match the other arrays")
     for ptr, values in (("row_ptr", "row_items"), ("post_ptr", "post_rows")):
-        if not _rows_differ(arrays[ptr], arrays[values], n_items):
+        if not _rows_differ(arrays[ptr], arrays[values], n_items):  # a shard has no more rows than that
             raise DamageError(f"{values}.npy has a number twice in one row")
 
 

@@ -23,12 +23,14 @@ from rankloom.errors import InputError
 from rankloom.fusion_graph.normalize import contiguous, rescaled_steps
 from rankloom.ranks import Ranks, stack_lists
 from rankloom.registry import Registry
+from rankloom.shards.shard import Shard, gathered, numbered
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
     from rankloom._kernels.graphs import Woven
 
 Array = NDArray[Any]
+ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of the woven matrices
 #: (positions from 1, rescaled scores) of a list -> the terms of each item in W and in P: two arrays, all positive
 Weighting = Callable[[NDArray[np.int64], NDArray[np.float32]], tuple[Array, Array]]
 
@@ -164,6 +166,40 @@ def weave(
     return kernels.Woven(*(frozen(array) for array in woven))
 
 
+def measure_by_shards(graphs: Woven, shards: Sequence[Shard], minmax: bool, scratch: Scratch) -> NDArray[np.float64]:
+    """Return the norms and the size of each graph; edges are looked up in the shards that own their sources."""
+    from rankloom._kernels import graphs as kernels
+
+    norms = np.empty((len(graphs.ptr) - 1, kernels.SIZE + 1), np.float64)
+
+    def work(start: int, stop: int) -> None:
+        some = sliced(graphs, start, stop)
+        with scratch.borrowed() as slot:
+            sources, links, _ = linked(some, shards, slot)
+            kernels.measure(0, stop - start, some, sources, links, minmax, slot, norms[start:stop])
+
+    run_blocks(work, len(norms), stage="Measuring")
+    result: NDArray[np.float64] = frozen(norms)
+    return result
+
+
+def sliced(graphs: Woven, start: int, stop: int) -> Woven:
+    """Return rows of the woven matrices."""
+    from rankloom._kernels.graphs import Woven
+
+    entries = slice(graphs.ptr[start], graphs.ptr[stop])
+    ptr = frozen(graphs.ptr[start : stop + 1] - graphs.ptr[start])
+    return Woven(ptr, graphs.items[entries], graphs.W[entries], graphs.P[entries])
+
+
+def linked(graphs: Woven, shards: Sequence[Shard], slot: Array) -> tuple[Array, Woven, Array]:
+    """Return query graphs made explicit: for each entry the number of its vertex, and the rows and items by number."""
+    from rankloom._kernels.graphs import Woven
+
+    members, sources = numbered(graphs.items, slot)
+    return sources, Woven(*gathered(shards, members, ROWS[1:])), members
+
+
 def measure(
     graphs: Woven,
     collection: Woven,
@@ -177,7 +213,7 @@ def measure(
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
-            kernels.measure(start, stop, graphs, collection, minmax, slot, norms)
+            kernels.measure(start, stop, graphs, graphs.items, collection, minmax, slot, norms)
 
     run_blocks(work, len(norms), stage="Measuring")
     result: NDArray[np.float64] = frozen(norms)
@@ -187,9 +223,15 @@ def measure(
 def postings(woven: Woven, norms: NDArray[np.float64]) -> dict[str, Array]:
     """Return the transpose of the woven matrices: the graphs that have each item, and their smallest size."""
     from rankloom._kernels.lists import transposed
-    from rankloom._kernels.search import min_sizes
 
     ptr, rows, _ = transposed(woven.ptr, woven.items, len(norms), columns=False)
-    smallest = np.empty(len(norms), np.float64)
+    return {"post_ptr": ptr, "post_rows": rows, "post_least": smallest_sizes(ptr, rows, norms)}
+
+
+def smallest_sizes(ptr: Array, rows: Array, norms: Array) -> Array:
+    """Return the smallest size of the graphs in each posting list."""
+    from rankloom._kernels.search import min_sizes
+
+    smallest = np.empty(len(ptr) - 1, np.float64)
     min_sizes(ptr, rows, norms, smallest)
-    return {"post_ptr": ptr, "post_rows": rows, "post_least": frozen(smallest)}
+    return frozen(smallest)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,16 @@ from numpy.typing import NDArray
 from rankloom._kernels import frozen
 from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.pool import checked_weights
-from rankloom.aggregate.weft.rows import expand, field_parts, item_lists, mean_overlap, rarity, stacked, transpose
+from rankloom.aggregate.weft.rows import (
+    expand,
+    field_parts,
+    item_lists,
+    mean_overlap,
+    rarity,
+    smallest_sizes,
+    stacked,
+    transpose,
+)
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
 from rankloom.align import Missing, RankerLists, align, by_name
 from rankloom.errors import InputError, check_range, whole_number
@@ -21,7 +29,6 @@ from rankloom.fusion_graph.base import (
     Array,
     CollectionIndex,
     IndexSettings,
-    Kernel,
     Query,
     normalized_lists,
     prepare,
@@ -32,13 +39,13 @@ from rankloom.fusion_graph.normalize import Absent
 from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
 from rankloom.fusion_graph.weave import Order
 from rankloom.ranks import PAD, Ranks
+from rankloom.shards.shard import POSTINGS, PostingLists, Shard, numbered
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
     from rankloom._kernels.weft import Rows
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
-POSTINGS = ("post_ptr", "post_rows", "post_least")
 FUSED = "all rankers"  # the name of the fused field in an explanation
 
 
@@ -73,28 +80,23 @@ class WeftIndex(CollectionIndex):
     """
 
     KIND: ClassVar[str] = "rankloom weft index"
-    FORMATS: ClassVar[range] = range(1, 2)
+    ROWS: ClassVar[tuple[str, ...]] = ROWS[:-1]
+    NORMS: ClassVar[str] = "row_sizes"
     SETTINGS: ClassVar[type[IndexSettings]] = WeftSettings
     LAYOUT: ClassVar[Layout] = {  # with m rankers, and the cutoff L
         **SHARED,
         "lists": ("int32", ("m", "n", "L")),
         "shares": ("float64", ("m",)),
         "row_weights": ("uint16", ("entries", "m + 1")),
-        "row_sizes": ("uint32", ("n", "m + 1")),
-        "post_least": ("uint32", ("n", "m + 1")),
+        "row_sizes": ("uint32", ("rows", "m + 1")),
+        "post_least": ("uint32", ("vertices", "m + 1")),
     }
     RANGES: ClassVar[Ranges] = {"lists": (PAD, "n - 1"), "shares": (0.0, 1.0)}
     settings: WeftSettings
-    _rows: Rows
 
     def __init__(self, settings: WeftSettings, arrays: dict[str, Array]) -> None:
-        from rankloom._kernels.weft import Postings, Rows
-
         super().__init__(settings, arrays)
-        self._rows = Rows(*(arrays[name] for name in ROWS))
-        self._postings = Postings(*(arrays[name] for name in POSTINGS))
         self._parts = field_parts(arrays["shares"])
-        self._sums = Scratch(self.n_items)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -180,7 +182,7 @@ class WeftIndex(CollectionIndex):
             not returned; among equals the query itself comes first, then the smaller number.
         """
         with running(threads, progress):
-            return self._find(partial(self._kernel, allowed=allowed), queries, k, items, virtual, missing)
+            return self._find(self._kernel, queries, k, items, virtual, missing, allowed)
 
     def vote(
         self,
@@ -210,21 +212,41 @@ class WeftIndex(CollectionIndex):
         found = self.search(aligned, max(k, VOTE_DEPTH), virtual=virtual, threads=threads, progress=progress)
         return add_votes(with_lists([self._numbered(r) for r in aligned]), found, k, share)
 
-    def _kernel(self, asked: Rows, allowed: Array | None) -> Kernel:
+    def _kernel(
+        self, shard: Shard, lists: PostingLists, queries: tuple[Any, ...], mask: Array, *scratch_and_results: Array
+    ) -> None:
         from rankloom._kernels.weft import search
 
-        inside, mask = asked is self._rows, self._allowed(allowed)
-
-        def kernel(start: int, stop: int, rows: Array, into: Array, slot: Array, seen: Array, *found: Array) -> None:
-            collection = (self._rows, self._postings, self._order.numbers, self._parts, mask)
-            with self._sums.borrowed() as sums:
-                search(start, stop, rows, into, asked, inside, *collection, sums, slot, seen, *found)
-
-        return kernel
+        collection = (self._rows_in(shard.arrays), lists, shard.numbers, self._parts, mask)
+        with shard.sums.borrowed() as sums:
+            search(*queries, *collection, sums, *scratch_and_results)
 
     def _rows_of(self, lists: Sequence[Ranks]) -> Rows:
         own, arrays = frozen(stacked(lists, self.settings.cutoff)), self._arrays
         return expand(own, arrays["lists"], self._order, arrays["shares"], self._slots, self.settings, inside=False)
+
+    def _rows_in(self, arrays: Mapping[str, Array]) -> Rows:
+        from rankloom._kernels.weft import Rows
+
+        return Rows(*(arrays[name] for name in ROWS))
+
+    @staticmethod
+    def _some(rows: Rows, start: int, stop: int) -> Rows:
+        entries = slice(rows.ptr[start], rows.ptr[stop])
+        ptr = frozen(rows.ptr[start : stop + 1] - rows.ptr[start])
+        return rows._replace(
+            ptr=ptr, items=rows.items[entries], weights=rows.weights[entries], sizes=rows.sizes[start:stop]
+        )
+
+    def _explicit(self, rows: Rows, slot: Array | None) -> tuple[tuple[Any, ...], Array | None]:
+        if slot is None:
+            return (rows, rows.items), None
+        members, sources = numbered(rows.items, slot)
+        return (rows, sources), members
+
+    @staticmethod
+    def _least(ptr: Array, rows: Array, norms: Array) -> Array:
+        return smallest_sizes(ptr, rows, norms)
 
     def explain(self, query: Query, item: int | str, *, virtual: bool | None = None) -> Explanation:
         """Return the neighbors that an item shares with a query, by ranker; their contributions sum to the similarity.
@@ -238,21 +260,21 @@ class WeftIndex(CollectionIndex):
         """
         from rankloom._kernels.weft import UNIT, contributions
 
-        asked, row, id = self._row(query, virtual)
+        asked, id = self._row(query, virtual)
         found = self._number(item)
-        place = int(self._order.places[found])
-        room = int(self._rows.ptr[place + 1] - self._rows.ptr[place]) + 1
+        other = self._items(self._order.places[found : found + 1])
+        room = len(other.items) + 1
         shared, shares = np.empty(room, np.uint32), np.empty((room, len(self._parts)))
         with self._slots.borrowed() as slot:
-            n = contributions(asked, row, self._rows, place, self._parts, slot, shared, shares)
+            n = contributions(asked, 0, other, 0, self._parts, slot, shared, shares)
         parts = [
             Part(
                 "vertex",
                 vertex,
                 vertex,
                 f"{self._id(vertex)} ({self._field(field)})",
-                _weight(asked, row, inside, field) / UNIT,
-                _weight(self._rows, place, inside, field) / UNIT,
+                _weight(asked, inside, field) / UNIT,
+                _weight(other, inside, field) / UNIT,
                 float(shares[x, field]),
             )
             for x, inside in enumerate(shared[:n].tolist())
@@ -325,7 +347,6 @@ def _agreement(normalized: Sequence[Ranks], order: Order) -> NDArray[np.float64]
     return shares
 
 
-def _weight(rows: Rows, row: int, item: int, field: int) -> float:
+def _weight(row: Rows, item: int, field: int) -> float:
     """Return the weight of an item in one field of a row."""
-    entries = slice(rows.ptr[row], rows.ptr[row + 1])
-    return float(rows.weights[entries, field][rows.items[entries] == item][0])
+    return float(row.weights[row.items == item, field][0])

@@ -23,7 +23,7 @@ from rankloom.ranks import PAD, Ranks
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
-    from rankloom._kernels.weft import Postings, Rows
+    from rankloom._kernels.weft import Rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -150,16 +150,21 @@ def _joined(blocks: dict[int, tuple[Array, Array]], ends: Array, sizes: Array) -
     return Rows(frozen(ptr), frozen(items), frozen(weights), frozen(sizes))
 
 
-def transpose(rows: Rows) -> Postings:
-    """Return the rows that have each item, and the smallest size of those in each field."""
+def transpose(rows: Rows) -> tuple[Array, Array, Array]:
+    """Return the rows that have each item, in CSR form, and the smallest size of those in each field."""
     from rankloom._kernels.lists import transposed
-    from rankloom._kernels.weft import Postings, min_sizes
 
-    n_items = len(rows.ptr) - 1
-    ptr, found, _ = transposed(rows.ptr, rows.items, n_items, columns=False)
-    smallest = np.empty((n_items, rows.sizes.shape[1]), np.uint32)
-    min_sizes(ptr, found, rows.sizes, smallest)
-    return Postings(ptr, found, frozen(smallest))
+    ptr, found, _ = transposed(rows.ptr, rows.items, len(rows.ptr) - 1, columns=False)
+    return ptr, found, smallest_sizes(ptr, found, rows.sizes)
+
+
+def smallest_sizes(ptr: Array, rows: Array, sizes: Array) -> Array:
+    """Return the smallest size of the rows in each posting list, by field."""
+    from rankloom._kernels.weft import min_sizes
+
+    smallest = np.empty((len(ptr) - 1, sizes.shape[1]), np.uint32)
+    min_sizes(ptr, rows, sizes, smallest)
+    return frozen(smallest)
 
 
 def field_parts(shares: Floats) -> Floats:
