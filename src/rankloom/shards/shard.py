@@ -85,7 +85,7 @@ def shard_arrays(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
     """Return the arrays of each shard by their names without prefix; those of an unsharded index as one shard."""
     if not any(name.startswith(prefix(0)) for name in arrays):
         return [dict(arrays)]
-    found = []
+    found: list[dict[str, Array]] = []
     while own := dict(_under(arrays, prefix(len(found)))):
         found.append(own)
     return found
