@@ -1,8 +1,10 @@
 """The specifications in experiments/ on small samples of their collections."""
 
+import functools
 import gzip
 import itertools
 import json
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -61,31 +63,39 @@ SAMPLES = {"soccer": soccer, "brodatz": brodatz, "mpeg7": mpeg7, "ohsumed": ohsu
 
 @pytest.fixture(scope="module")
 def results(shared, tmp_path_factory):
-    """Return the results of all, and their folder."""
+    """Return a function from the name of a specification to its results on the sample."""
     top = tmp_path_factory.mktemp("samples")
-    found = {}
-    for name, sample in SAMPLES.items():
-        sample(shared / "data", top / name)
+
+    @functools.cache
+    def sampled(name):
+        SAMPLES[name](shared / "data", top / name)
         spec = Experiment.read(EXPERIMENTS / f"{name}.toml").to_dict()
         spec |= {"collection": f'{name}(path="{top / name}", check=no)', "cutoffs": [5, 10], "repeats": 2}
         if name == "ohsumed":
             spec["rankers"]["WMD"] = "wmd"  # with vectors learned from the texts
-        found[name] = run(Experiment.from_dict(spec), top / "results" / name, cache=Cache(None))
-        render(found[name], top / "results" / name)
-    return found, top / "results"
+        return run(Experiment.from_dict(spec), top / "results" / name, cache=Cache(None))
+
+    return sampled
 
 
 @pytest.mark.parametrize(
     ("name", "items", "rankers"),
-    [("soccer", 24, 3), ("brodatz", 48, 3), ("mpeg7", 24, 6), ("ohsumed", 60, 7), ("ukbench", 24, 7)],
+    [
+        ("soccer", 24, 3),
+        pytest.param("brodatz", 48, 3, marks=pytest.mark.long),
+        pytest.param("mpeg7", 24, 6, marks=pytest.mark.long),
+        pytest.param("ohsumed", 60, 7, marks=pytest.mark.long),
+        pytest.param("ukbench", 24, 7, marks=pytest.mark.long),
+    ],
 )
-def test_every_ranker_and_every_method_runs(results, name, items, rankers):
-    found = results[0][name]
+def test_every_ranker_and_every_method_runs(results, tmp_path, name, items, rankers):
+    found = results(name)
     assert found.about["n_items"] == items
     assert len(found.of(RankerRecord)) == rankers
     methods = {one.method for one in found.of(MethodRecord)}
     assert len(methods) == len(found.experiment.methods) >= 17
     assert min(one.values["ndcg@10"].mean() for one in found.of(RankerRecord)) > 0.3  # well above chance
+    render(found, tmp_path)
 
 
 @pytest.mark.parametrize(("arguments", "message"), [([], "Usage: "), (["{}"], "has no results")])
@@ -96,9 +106,10 @@ def test_reproduction_needs_results(monkeypatch, tmp_path, arguments, message):
         runpy.run_path(str(script), run_name="__main__")
 
 
+@pytest.mark.long
 def test_reproduction_page_is_made_from_results(results):
     script = runpy.run_path(str(EXPERIMENTS / "reproduction.py"))
-    made = [script["Reproduction"](name, results[0][name]) for name in SAMPLES]
+    made = [script["Reproduction"](name, results(name)) for name in SAMPLES]
     page = script["page"](made)
     titles = (
         "Checks",
@@ -117,3 +128,5 @@ def test_reproduction_page_is_made_from_results(results):
     assert "| BIC | `bic` |" in page
     assert "A part is easier" in " ".join(page.split())
     assert "| Xie 2015 | as published | 3.89 | - |" in page
+    assert re.search(r"^\| RkGraph, best of sweep \| .? ?\d\.\d{3} \(\d+\) \| - \|", page, re.MULTILINE)
+    assert "`rankloom experiment experiments/mpeg7.toml -o results/mpeg7`, seed 1" in page

