@@ -1,4 +1,9 @@
-"""Ranking of texts by the posting lists of the query's terms."""
+"""Ranking of texts by the posting lists of the query's terms.
+
+A query with few postings lists the texts that it meets. One with many adds them to a dense array, without a branch per
+posting, and only texts that reach a lower bound of the last score of the list become candidates: long documents as
+queries meet almost all texts. A score is the same sum either way, in the order of the query's row.
+"""
 
 import numpy as np
 from numba import njit
@@ -8,6 +13,11 @@ from rankloom._kernels import ZERO
 PRODUCT, MINIMUM = range(2)  # the common part of two weights of a term
 TOTAL, UNION, LARGER, MEAN = range(4)  # the divisor of the common part: none, |A or B|, max, (|A| + |B|) / 2
 LOW = (1 << 32) - 1  # mask of the half of a key that breaks ties
+SPARSE = 4  # a query with fewer postings than 1 / SPARSE of the texts does not scan all of them
+GROUPS = 8  # groups of texts per item of a list, whose largest sums bound the last score of the list
+BUCKETS = 2048  # of scores, where a list is long
+SLACK = 1.0 - 1e-6  # covers the order of additions, and scores that round to the same float32
+MIN_FLOOR, MAX_FLOOR = 1e-30, 1e30  # outside, float32 does not round relatively
 
 
 @njit(cache=True, nogil=True)
@@ -31,6 +41,18 @@ def overlap(terms, weights, ptr, docs, doc_weights, kind, allowed, common, seen)
 
 
 @njit(cache=True, nogil=True)
+def add_postings(term, weight, ptr, docs, doc_weights, kind, common):
+    """Add what one term of a query adds to the common part of each text."""
+    these, values = docs[ptr[term] : ptr[term + 1]], doc_weights[ptr[term] : ptr[term + 1]]
+    if kind == PRODUCT:
+        for entry in range(these.size):  # unsigned: without the branch that wraps negative indices
+            common[np.uint32(these[entry])] += weight * values[entry]
+    else:
+        for entry in range(these.size):
+            common[np.uint32(these[entry])] += min(weight, values[entry])
+
+
+@njit(cache=True, nogil=True)
 def similarity(common, size, other, kind):
     """Return the common part divided by the function of both sizes that `kind` selects."""
     if kind == UNION:
@@ -43,8 +65,18 @@ def similarity(common, size, other, kind):
 
 
 @njit(cache=True, nogil=True)
+def similarities(common, size, sizes, kind, values):
+    """Fill in the similarity of each text; 0 where nothing is common."""
+    if kind == TOTAL:
+        values[:] = common
+        return
+    for doc in range(common.size):
+        values[doc] = ZERO if common[doc] == 0.0 else similarity(common[doc], size, sizes[doc], kind)
+
+
+@njit(cache=True, nogil=True)
 def largest_first(keys, n, wanted):
-    """Move the `wanted` largest of n distinct keys to the front (quickselect)."""
+    """Move the `wanted` largest of n keys to the front, the smallest of them last (quickselect)."""
     low, high = 0, n - 1
     while low < high:
         pivot = keys[(low + high) // 2]
@@ -80,26 +112,116 @@ def best(keys, n, own, bits, items):
 
 
 @njit(cache=True, nogil=True)
-def rank(start, stop, queries, texts, kinds, own, allowed, common, seen, keys, single, single_bits, items, bits):
+def last_of(values, wanted, tops):
+    """Return a lower bound of the `wanted`-th largest value, usually a close one.
+
+    For a short list, that of the largest values of groups; for a long one, the edge of a bucket.
+    """
+    width = GROUPS * wanted
+    if 4 * width > values.size:
+        return last_bucket(values, wanted)
+    tops[:width] = values[:width]
+    for start in range(width, values.size, width):
+        stop = min(start + width, values.size)
+        for at in range(stop - start):
+            if values[start + at] > tops[at]:
+                tops[at] = values[start + at]
+    largest_first(tops, width, wanted)
+    return tops[wanted - 1]
+
+
+@njit(cache=True, nogil=True)
+def last_bucket(values, wanted):
+    """Return the lower edge of the bucket of the `wanted`-th largest value."""
+    top = values.max()
+    if not MIN_FLOOR < top < MAX_FLOOR:
+        return ZERO
+    counts, scale = np.zeros(BUCKETS + 1, np.int32), BUCKETS / top
+    for value in values:
+        if 0.0 <= value <= top:  # not NaN: damaged weights must not lead out of the array
+            counts[np.uint32(value * scale)] += 1
+    bucket, n = BUCKETS, counts[BUCKETS]
+    while n < wanted and bucket > 0:
+        bucket -= 1
+        n += counts[bucket]
+    return bucket / scale
+
+
+@njit(cache=True, nogil=True)
+def floor_of(last):
+    """Return a score below which no text can be in a list whose last score is at least `last`."""
+    return last * SLACK if MIN_FLOOR < last < MAX_FLOOR else ZERO
+
+
+@njit(cache=True, nogil=True)
+def at_least(values, floor, seen):
+    """List the texts with a positive value that is at least `floor`; return their number."""
+    n = 0
+    for doc in range(values.size):
+        if values[doc] >= floor and values[doc] > 0.0:
+            seen[n] = doc
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def with_own(own, n, seen):
+    """Add the query itself to n texts if it is not among them; return their number."""
+    if own < 0 or (seen[:n] == own).any():
+        return n
+    seen[n] = own
+    return n + 1
+
+
+@njit(cache=True, nogil=True)
+def scan(terms, weights, size, texts, kinds, allowed, depth, common, values, tops, seen):
+    """List the texts that may be among the best `depth`, by adding all postings; return their number."""
+    ptr, docs, doc_weights, sizes = texts
+    for at in range(terms.size):
+        add_postings(terms[at], weights[at], ptr, docs, doc_weights, kinds[0], common)
+    for doc in range(allowed.size):
+        if not allowed[doc]:
+            common[doc] = 0.0
+    similarities(common, size, sizes, kinds[1], values)
+    return at_least(values, floor_of(last_of(values, depth, tops)), seen)
+
+
+@njit(cache=True, nogil=True)
+def write_best(n, size, own, sizes, kind, common, seen, keys, single, single_bits, items, bits):
+    """Write the best of n texts, by their common part with the query; none that shares nothing, but the query."""
+    found = 0
+    for at in range(n):
+        doc = np.int64(seen[at])  # LOW does not fit in 32 bits
+        if common[doc] > 0.0 or doc == own:
+            single[0] = ZERO if common[doc] == 0.0 else similarity(common[doc], size, sizes[doc], kind)
+            tie = LOW if doc == own else LOW - 1 - doc
+            keys[found] = (np.int64(single_bits[0]) << 32) | tie
+            found += 1
+    best(keys, found, own, bits, items)
+
+
+@njit(cache=True, nogil=True)
+def rank(start, stop, queries, texts, kinds, own, allowed, scratch, items, bits):
     """Rank the texts for queries `start` to `stop` by score; ties: the query itself, then the smaller number.
 
     `queries` are (ptr, terms, weights, sizes) by row, `texts` (ptr, docs, weights, sizes) by term; `own` has the number
-    of the text that a query is, or -1; an empty mask `allowed` allows all texts; `common` is scratch of zeros, cleared
-    before returning.
+    of the text that a query is, or -1; an empty mask `allowed` allows all texts; the first array of `scratch` has
+    zeros, and is cleared before returning.
     """
     q_ptr, q_terms, q_weights, q_sizes = queries
     ptr, docs, doc_weights, sizes = texts
+    common, values, tops, seen, keys, single, single_bits = scratch
+    depth = items.shape[1]
     for q in range(start, stop):
-        here = slice(q_ptr[q], q_ptr[q + 1])
-        n = overlap(q_terms[here], q_weights[here], ptr, docs, doc_weights, kinds[0], allowed, common, seen)
-        if own[q] >= 0 and common[own[q]] == 0.0:
-            seen[n] = own[q]
-            n += 1
-        for at in range(n):
-            doc = np.int64(seen[at])  # LOW does not fit in 32 bits
-            value = ZERO if common[doc] == 0.0 else similarity(common[doc], q_sizes[q], sizes[doc], kinds[1])
-            common[doc] = 0.0
-            single[0] = value
-            tie = LOW if doc == own[q] else LOW - 1 - doc
-            keys[at] = (np.int64(single_bits[0]) << 32) | tie
-        best(keys, n, own[q], bits[q], items[q])
+        terms, weights, size = q_terms[q_ptr[q] : q_ptr[q + 1]], q_weights[q_ptr[q] : q_ptr[q + 1]], q_sizes[q]
+        few = depth == 0 or SPARSE * (ptr[terms + 1] - ptr[terms]).sum() < common.size
+        if few:
+            n = overlap(terms, weights, ptr, docs, doc_weights, kinds[0], allowed, common, seen)
+        else:
+            n = scan(terms, weights, size, texts, kinds, allowed, depth, common, values, tops, seen)
+        n = with_own(own[q], n, seen)
+        write_best(n, size, own[q], sizes, kinds[1], common, seen, keys, single, single_bits, items[q], bits[q])
+        if few:
+            common[seen[:n]] = 0.0
+        else:
+            common[:] = 0.0

@@ -214,8 +214,9 @@ class WeightModel:
 
         def work(start: int, stop: int) -> None:
             single = np.zeros(1, np.float32)  # viewed as a number and as its bits
-            scratch = (np.zeros(n), np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32))
-            kernels.rank(start, stop, queries, postings, kinds, own, allowed, *scratch, found.items, found.bits)
+            numbers = (np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32))
+            scratch = (np.zeros(n), np.empty(n), np.empty(n), *numbers)
+            kernels.rank(start, stop, queries, postings, kinds, own, allowed, scratch, found.items, found.bits)
 
         run_blocks(
             work, rows.shape[0], stage="ranking texts", block=whole_number("block", block), threads=threads,
