@@ -11,7 +11,7 @@ import rankloom as rl
 from rankloom.rankers import RANKERS
 from rankloom.rankers.term_model import OVERLAPS, SHARES, Scheme, Statistics, WeightModel
 
-#: SHA-256 of the lists of the emoji's texts, of 20 and of all items, by the kernel that listed texts posting by posting.
+#: SHA-256 of the lists of the emoji's texts, of 20 and of 1000 items, before sums were dense.
 DIGESTS = {"okapi": "98de03e35351305a", "jaccard": "e9dfb76b60f593b2", "2grams-cosine": "fae366ba33b8b3a5"}
 
 #: All but one: what products share may exceed the union.
@@ -53,7 +53,7 @@ def check(ranks, expected, depth):
         assert scores[: len(right)].tolist() == [s for _, s in right]
 
 
-@pytest.mark.parametrize("overlap, share", KINDS)
+@pytest.mark.parametrize(("overlap", "share"), KINDS)
 def test_lists_are_those_of_all_pairs(overlap, share):
     for n, density in ((200, 0.02), (200, 0.3), (40, 0.9)):  # few postings; many; almost all
         some = model(n, density, overlap, share)

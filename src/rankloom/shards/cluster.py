@@ -1,0 +1,70 @@
+"""The one way to a Dask cluster: an address, or "local", becomes a client; tasks over parts report their progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rankloom.errors import InputError, MissingExtraError
+from rankloom.threads import Progress, n_threads
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LOCAL = "local"
+TIMEOUT = "10s"  # to connect to a scheduler
+
+
+@contextmanager
+def connected(scheduler: str, *, workers: int | None = None) -> Iterator[Client]:
+    """Yield the client of a cluster, and close it afterwards.
+
+    Parameters
+    ----------
+    scheduler : str
+        The address of a scheduler, such as ``tcp://host:8786``, or "local": worker processes on this machine, which end
+        with the client.
+    workers : int, optional
+        How many "local" workers to start, each with one thread; by default, one for each CPU.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtraError("A cluster", "dask[distributed]", "dask") from None
+    if scheduler == LOCAL:
+        with Client(n_workers=n_threads(workers), threads_per_worker=1, dashboard_address=None) as client:
+            yield client
+        return
+    try:
+        client = Client(scheduler, timeout=TIMEOUT)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"Cannot connect to the scheduler {scheduler!r}: {error}. Give an address such as tcp://host:8786, or "
+            f"{LOCAL!r} for workers on this machine."
+        ) from None
+    with client:
+        yield client
+
+
+def map_tasks(
+    client: Client,
+    work: Callable[..., Any],
+    tasks: Sequence[Any],
+    *shared: Any,
+    stage: str,
+    progress: Progress | None = None,
+) -> list[Any]:
+    """Return ``work(task, *shared)`` of each task, in their order; what is shared goes to each worker once.
+
+    Tasks must not have side effects that a second run would change: Dask runs those of a worker that dies again.
+    """
+    from distributed import as_completed
+
+    sent = [client.scatter(one, broadcast=True, hash=False) for one in shared]
+    futures = client.map(work, tasks, *[[one] * len(tasks) for one in sent], pure=False)
+    for done, future in enumerate(as_completed(futures), 1):
+        future.result()  # raises the error of a task, as soon as there is one
+        if progress:
+            progress(stage, done, len(tasks))
+    return list(client.gather(futures))
