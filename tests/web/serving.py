@@ -44,8 +44,8 @@ sys.path.insert(0, {folder!r})
 from web_collection import baskets
 from rankloom import Searcher
 from rankloom.web import Limits, listen, serve
-from rankloom.web.views import Views
-Views.compare = lambda *_: time.sleep(600)
+from rankloom.web.why import Why
+Why.compare = lambda *_: time.sleep(600)
 searcher = Searcher.build(baskets(), ["bic"])
 serve(searcher, listen(), limits=Limits(seconds=1), ready=lambda url: print(url, flush=True))
 """

@@ -14,7 +14,7 @@ import rankloom as rl
 from rankloom.datasets import open_collection
 from rankloom.web import Limits, make_app
 from rankloom.web.index_searcher import IndexSearcher
-from rankloom.web.views import Views
+from rankloom.web.why import Why
 
 HTML = {"Accept": "text/html"}
 FIELD = b'--b\r\nContent-Disposition: form-data; name="image"\r\n\r\nx\r\n--b--\r\n'  # of a form, not a file
@@ -118,7 +118,7 @@ def test_contributions_add_up_and_common_parts_are_highlighted(client):
     assert sum(part["contribution"] for part in data["parts"]) == pytest.approx(hit["score"], abs=1e-5)
     assert {part["kind"] for part in data["parts"]} == {"vertex", "edge"}
     page = client.get(path).text
-    drawings = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
+    drawings = re.findall(r'<svg class="graph".*?</svg>', page, flags=re.DOTALL)
     shared = {str(part["source"]) for part in data["parts"] if part["kind"] == "vertex"}
     for drawing, side in zip(drawings, ("query", "item"), strict=True):
         common = set(re.findall(r'<g class="vertex common" data-item="(\d+)"', drawing))
@@ -152,10 +152,12 @@ def test_items_are_at_the_same_point_in_both_graphs_and_when_redrawn(client):
         return {item: (x, y) for item, x, y in found}
 
     page = client.get("/item/3/why/4").text
-    first, second = map(places, re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL))
+    first, second = map(places, re.findall(r'<svg class="graph".*?</svg>', page, flags=re.DOTALL))
     assert first.keys() & second.keys()
     assert all(first[item] == second[item] for item in first.keys() & second.keys())
-    again = re.findall(r"<svg.*?</svg>", client.get("/item/3/why/4?comparator=mcs&k=5").text, flags=re.DOTALL)
+    again = re.findall(
+        r'<svg class="graph".*?</svg>', client.get("/item/3/why/4?comparator=mcs&k=5").text, flags=re.DOTALL
+    )
     assert places(again[0]) == first
 
 
@@ -405,7 +407,7 @@ def test_slow_search_gets_503_with_retry_after(searcher, monkeypatch):
 
     app = make_app(searcher, limits=Limits(seconds=0.2))
     with TestClient(app, base_url="http://localhost") as client:
-        monkeypatch.setattr(Views, "compare", lambda *_: time.sleep(1))
+        monkeypatch.setattr(Why, "compare", lambda *_: time.sleep(1))
         response = client.get("/item/1/why/2.json")
         assert "longer than 0.2 seconds" in error_of(response, 503)
         assert response.headers["retry-after"] == "5"
@@ -424,7 +426,7 @@ def test_internal_error_is_500_without_details(searcher, monkeypatch):
     def fail(*_):
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(Views, "compare", fail)
+    monkeypatch.setattr(Why, "compare", fail)
     with TestClient(make_app(searcher), base_url="http://localhost", raise_server_exceptions=False) as client:
         assert "secret" not in error_of(client.get("/item/1/why/2.json"), 500)
 

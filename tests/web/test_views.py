@@ -8,9 +8,10 @@ import pytest
 from web_collection import baskets, encoded, image
 
 import rankloom as rl
-from rankloom.datasets import Collection, emoji
+from rankloom.datasets import Collection, Queries, emoji
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
+from rankloom.ranks import Ids
 from rankloom.web.index_searcher import IndexSearcher
 from rankloom.web.views import Views
 
@@ -134,17 +135,59 @@ def test_invalid_choice_is_an_error(views, changes, message):
         views.choose(changes)
 
 
-@pytest.mark.parametrize("kind", ["item", "text", "image"])
-def test_contributions_add_up_to_the_similarity(views, kind):
-    query = {
-        "item": views.item_query(4),
-        "text": views.text_query("blue figs"),
-        "image": views.image_query("x", image("green", 24, 6)),
-    }[kind]
-    choice = views.choose({"method": "fg", "cutoff": 4})
-    hit = views.search(query, choice)["results"][0]
-    compared = views.compare(query, hit["number"], choice, views.answer(query, choice))
-    assert sum(part.contribution for part in compared.why.parts) == pytest.approx(hit["score"], abs=1e-6)
+def test_words_are_marked_only_if_a_text_ranker_uses_them():
+    texts = [f"the common word{'' if n else ', an otter'} and item{n}" for n in range(30)]
+    views = Views(rl.Searcher.build(texts, ["okapi", "jaccard"]))
+    query = views.text_query("the common otter and a unicorn")
+    assert views.terms(query, views.defaults) == {"otter"}
+    assert views.terms(views.item_query(0), views.defaults) == {"otter", "item0"}
+
+
+def test_image_rankers_mark_no_words(views):
+    query = views.item_query(3)
+    assert views.terms(query, views.choose({"rankers": ("bic",)})) == frozenset()
+    assert "fig" in views.terms(query, views.choose({"rankers": ("bic", "jaccard")}))
+
+
+def test_item_on_no_list_is_found_through_its_neighbors():
+    # Each text shares its last word with the next one only, so "a b" leads to "c d" through "b c".
+    words = [f"w{n}" for n in range(300)]
+    chain = [f"{one} {other}" for one, other in zip(words, words[1:], strict=False)]
+    views = Views(rl.Searcher.build(chain, ["okapi"], cutoff=4))
+    hits = views.search(views.item_query(100), views.defaults)["results"]
+    far = next(hit for hit in hits if hit["number"] == 102)
+    assert set(far["positions"].values()) == {None}
+    assert "101" in far["through"]
+    assert next(hit for hit in hits if hit["number"] == 101)["through"] is None
+
+
+def test_judged_queries_have_marks_and_measures():
+    qrels = {"q1": {"b": 2, "c": 1, "a": 0}}
+    queries = Queries(Ids(["q1", "q2"]), qrels, {"texts": ["a  dog", "never judged"]})
+    items = Collection("pets", Ids(list("abc")), {"texts": [one["text"] for one in PETS]}, queries=queries)
+    views = Views(rl.Searcher.build(items, ["okapi", "jaccard"]), items)
+    assert views.browse()["queries"] == ["a dog"]
+    found = views.search(views.text_query("a dog"), views.defaults)
+    assert [(hit["id"], hit["relevant"]) for hit in found["results"]] == [("c", True), ("b", True), ("a", False)]
+    assert found["measures"]["ndcg@10"] == round((1 + 2 / np.log2(3)) / (2 + 1 / np.log2(3)), 4)
+    assert found["measures"]["p@10"] == 0.2
+    assert views.search(views.text_query("a cat"), views.defaults)["measures"] is None
+
+
+def test_document_is_read_in_full(pets):
+    long = " ".join(f"word{n}" for n in range(500))
+    views = Views(rl.Searcher.build([{"id": "x", "text": long, "year": 1961}, *PETS], ["okapi"]))
+    read = views.read(0)
+    assert (read["item"]["text"], read["fields"]) == (long, {"year": 1961})
+    assert len(views.card(0)["text"]) < 300
+
+
+def test_story_shows_each_ranker_then_rrf_and_the_default(views):
+    rows = views.story({"query": "blue figs"})["rows"]
+    assert [row["name"] for row in rows] == ["okapi", "jaccard", "rrf", "vote"]
+    rows = views.story({"item": "red/fig <3>.png"})["rows"]
+    assert [row["name"] for row in rows] == ["bic", "gch", "okapi", "jaccard", "rrf", "weft"]
+    assert [row["fused"] for row in rows] == [False] * 4 + [True] * 2
 
 
 def test_query_images_are_neither_cached_on_disk_nor_kept(tmp_path):

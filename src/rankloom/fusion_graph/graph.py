@@ -169,6 +169,7 @@ class Part:
     query_weight: float
     item_weight: float
     contribution: float
+    ranker: str = ""  # whose lists it comes from; empty if from those of all
 
 
 @dataclass(frozen=True, slots=True)

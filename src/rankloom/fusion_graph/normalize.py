@@ -145,6 +145,24 @@ def reposition(
     return ranks.replaced(items=out, scores=None)
 
 
+def reposition_item(ranks: Ranks, item: int, cutoff: int) -> NDArray[np.int32]:
+    """Return the list of one item as `reposition` does, from the lists of its neighbors alone.
+
+    Examples
+    --------
+    >>> reposition_item(Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 3], [3, 2, 1]]), 0, cutoff=3)
+    array([0, 1, 2], dtype=int32)
+    """
+    own = ranks.items[item][ranks.items[item] != PAD]
+    lists = ranks.items[own]
+    listed = lists == item
+    back = np.where(listed.any(axis=1), listed.argmax(axis=1), (lists != PAD).sum(axis=1)) + 1
+    position = np.arange(1, len(own) + 1)
+    order = np.argsort(position + back + np.maximum(position, back), kind="stable")
+    repositioned: NDArray[np.int32] = own[order[:cutoff]]
+    return repositioned
+
+
 def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Return padded lists as row pointers and unsigned items, without a copy if no list is padded."""
     ptr = np.zeros(len(lists) + 1, np.int64)

@@ -331,14 +331,12 @@ def _explained_vote(
 ) -> Explanation:
     """Return the votes for an item, one part for each ranker, and weft's vote by the neighbors it comes from."""
     votes = [
-        Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote) for name, vote in by_ranker.items() if vote > 0
+        Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote, name)
+        for name, vote in by_ranker.items()
+        if vote > 0
     ]
     scale = by_weft / weft.similarity if weft.similarity > 0 else 0.0
-    through = [
-        Part(part.kind, part.source, part.target, part.label, part.query_weight, part.item_weight, scaled)
-        for part in weft.parts
-        if (scaled := part.contribution * scale) > 0
-    ]
+    through = [replace(part, contribution=scaled) for part in weft.parts if (scaled := part.contribution * scale) > 0]
     parts = sorted([*votes, *through], key=lambda part: -part.contribution)
     total = sum(part.contribution for part in parts)
     return Explanation(query, state.documents.ids[item], "vote", total, tuple(parts))

@@ -5,7 +5,7 @@ Importing this package is cheap; serving needs the extra ``serve``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ def make_app(
     name: str | None = None,
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
+    examples: Sequence[Mapping[str, str]] = (),
 ) -> App:
     """Return the ASGI application of a searcher; updates of the searcher take effect with the next request.
 
@@ -55,12 +56,15 @@ def make_app(
     limits : Limits, optional
     allowed_hosts : collection of str
         Host names to answer for, besides IP addresses and ``localhost``.
+    examples : sequence of mappings
+        Queries that the first page explains: ``{"query": text}`` or ``{"item": id}``.
     """
     check_extra()
     from rankloom.web.app import make_app as make
     from rankloom.web.site import Site
 
-    return make(Site(searcher, limits or Limits(), collection=collection, name=name), allowed_hosts)
+    site = Site(searcher, limits or Limits(), collection=collection, name=name, examples=examples)
+    return make(site, allowed_hosts)
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -79,6 +83,7 @@ def serve(
     name: str | None = None,
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
+    examples: Sequence[Mapping[str, str]] = (),
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve a searcher until SIGTERM or SIGINT; pending requests are finished first.
@@ -87,7 +92,7 @@ def serve(
     ----------
     sock : socket
         From `listen`.
-    searcher, collection, name, limits, allowed_hosts
+    searcher, collection, name, limits, allowed_hosts, examples
         As in `make_app`.
     ready : callable
         Called with the URL once the server answers requests.
@@ -95,7 +100,8 @@ def serve(
     from rankloom.web.server import run, url_of
 
     limits = limits or Limits()
-    app = make_app(searcher, collection=collection, name=name, limits=limits, allowed_hosts=allowed_hosts)
+    shown = {"collection": collection, "name": name, "examples": examples}
+    app = make_app(searcher, limits=limits, allowed_hosts=allowed_hosts, **shown)  # type: ignore[arg-type]
     run(app, sock, limits=limits, ready=lambda: ready(url_of(sock)))
 
 

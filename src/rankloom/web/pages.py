@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 from urllib.parse import urlencode
@@ -15,9 +15,11 @@ from rankloom.rankers import RANKERS
 from rankloom.registry import Call
 from rankloom.searcher.answering import AUTO
 from rankloom.version import __version__
+from rankloom.web.flow_view import draw_flow
 from rankloom.web.tiles import marked, rows, tiles
 
 AUTO_SUMMARY = "The method that suits the query: weft for an item or an image, vote for words."
+N_COLORS = 8  # of rankers, in page.css
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
@@ -34,6 +36,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._environment.filters |= {"marked": marked, "rows": rows, "tiles": tiles}
+        self._environment.filters |= {"flow": draw_flow, "colors": ranker_colors}
         self._environment.filters |= {"method_summary": method_summary, "ranker_summary": ranker_summary}
         self._environment.globals |= {"static": self.url, "version": __version__}
         self._environment.globals |= {"json_url": json_url, "with_parameters": with_parameters}
@@ -72,6 +75,17 @@ def ranker_summary(name: str) -> str:
     """Return the first line of a ranker's docstring; empty if it is not registered under this name."""
     known = Call.parse(name).name
     return _first_line(RANKERS[known]) if known in RANKERS else ""
+
+
+def ranker_colors(rankers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the CSS class that gives each ranker its color.
+
+    Examples
+    --------
+    >>> ranker_colors([{"name": "bic"}, {"name": "okapi"}])
+    {'bic': 'r0', 'okapi': 'r1'}
+    """
+    return {ranker["name"]: f"r{number % N_COLORS}" for number, ranker in enumerate(rankers)}
 
 
 def _first_line(documented: object) -> str:

@@ -24,6 +24,7 @@ from rankloom.web.queries import Choice
 from rankloom.web.queries import Query as PageQuery
 from rankloom.web.site import Site, as_json, as_page
 from rankloom.web.views import Values, Views
+from rankloom.web.why import Why
 
 log = logging.getLogger("rankloom.web")
 MAX_INT = 2**31 - 1
@@ -236,13 +237,11 @@ async def _explain(
     is_json = _is_json(request)
 
     def explain() -> Response:
-        answer = views.answer(query, choice)
-        compared = views.compare(query, number, choice, answer)
-        values = views.why(query, number, choice, answer, compared, detail.parts if is_json else MAX_PAGE_PARTS)
+        why = Why(views, query, number, choice)
+        values = why.values(detail.parts if is_json else MAX_PAGE_PARTS)
         if detail.graphs and is_json:
-            values["graphs"] = {"query": compared.query.to_dict(), "item": compared.item.to_dict()}
-        drawings = () if is_json else views.drawings(query, number, compared)
-        return _respond(request, views, "why.html", values, drawings=drawings)
+            values["graphs"] = why.graphs()
+        return _respond(request, views, "why.html", values, drawings=() if is_json else why.drawings())
 
     key = views.key(query.kind, choice.call(), choice.rankers, "why", choice.cutoff)
     return await site.search(explain, views, key, slow=choice.cutoff > SLOW_CUTOFF)
@@ -260,6 +259,12 @@ async def item_why(
 ) -> Response:
     """Explain a result of a search by item: parts of its score, and the common part of both fusion graphs."""
     return await _explain(request, views, views.item_query(views.check_item(number)), found, choice, detail)
+
+
+@_page_and_json("/item/{number}/document", "read_document")
+async def read_document(request: Request, views: ViewsOf, number: Number) -> Response:
+    """Read a document in full."""
+    return _respond(request, views, "document.html", views.read(views.check_item(number)))
 
 
 def _text_query(views: Views, q: str) -> PageQuery:

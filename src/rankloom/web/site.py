@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
@@ -37,7 +37,7 @@ class Site:
     ----------
     searcher : Searcher
     limits : Limits
-    collection, name, digest
+    collection, name, digest, examples
         As in `Views`.
     """
 
@@ -49,9 +49,10 @@ class Site:
         collection: Collection | None = None,
         name: str | None = None,
         digest: str | None = None,
+        examples: Sequence[Mapping[str, str]] = (),
     ) -> None:
         self.limits, self.pages = limits, Pages()
-        self._collection, self._name = collection, name
+        self._shown: dict[str, Any] = {"collection": collection, "name": name, "examples": examples}
         self._served: tuple[Searcher, Views]
         self.replace(searcher, digest)
         self.decoder = Decoder(limits.pixels, min(limits.decode_seconds, limits.seconds))
@@ -66,15 +67,18 @@ class Site:
         """The views of the documents as they are now; a request uses the same ones from start to end."""
         searcher, views = self._served
         if views.state is not searcher.state:  # it was updated
-            views = Views(searcher, self._collection, self._name, views.digest)
+            views = self._view(searcher, views.digest)
             self._served = (searcher, views)
         return views
 
     def replace(self, searcher: Searcher, digest: str | None = None) -> None:
         """Serve another searcher from the next request on; pending requests finish on the old one."""
-        views = Views(searcher, self._collection, self._name, digest)
+        views = self._view(searcher, digest)
         views.warm_up()
         self._served = (searcher, views)
+
+    def _view(self, searcher: Searcher, digest: str | None) -> Views:
+        return Views(searcher, digest=digest, **self._shown)
 
     async def run(self, task: Callable[[], T], *, slow: bool = False) -> T:
         """Run a task on a thread; slow ones have their own, so that quick ones do not wait for them."""

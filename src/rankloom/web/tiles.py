@@ -54,25 +54,39 @@ def _tile(hit: Mapping[str, Any]) -> str:
         relevant = '<span class="mark">✓<span class="hidden"> relevant</span></span>' if hit["relevant"] else ""
     image = f'<img src="{_escaped(hit["image"])}" alt="" loading="lazy" decoding="async">' if hit["image"] else ""
     text = f'<span class="text">{marked(hit["text"], hit["marks"])}</span>\n' if hit["text"] else ""
-    score = "" if hit["score"] is None else f'<span class="score">{hit["score"]:.4g}</span>\n'
+    score = "" if hit["score"] is None else f'<span class="score">score {hit["score"]:.4g}</span>\n'
     return (
         f'<li class="{kind}" data-number="{hit["number"]}">\n'
         f'<a class="hit" href="{escape(hit["url"])}">{image}<span class="title">{title}</span>\n{text}'
-        f'<span class="meta"><span class="position">{hit["position"]}</span>\n{score}{relevant}</span></a>\n'
-        f'<span class="positions">{_positions(hit["positions"])}</span>\n'
-        f'<a class="why" href="{escape(hit["why"])}" aria-label="Why {title}?">why?</a>\n</li>'
+        f'<span class="meta"><span class="position"><span class="hidden">position </span>#{hit["position"]}</span>\n'
+        f"{score}{relevant}</span></a>\n"
+        f'<span class="positions">{_positions(hit["positions"], hit["through"])}</span>\n'
+        f'<span class="links">{_full_text(hit, title)}'
+        f'<a class="why" href="{escape(hit["why"])}" aria-label="Why {title}?">why?</a></span>\n</li>'
     )
 
 
-def _positions(positions: Mapping[str, int | None]) -> str:
-    """Return the position of an item in the list of each ranker that has it.
+def _full_text(hit: Mapping[str, Any], title: str) -> str:
+    """Return a link to the whole document, unless it is an image or all of its text is in the tile."""
+    if hit["image"] or not (hit["text"] or "").endswith("…"):
+        return ""
+    return f'<a class="read" href="/item/{hit["number"]}/document" aria-label="Full text of {title}">full text</a> '
+
+
+def _positions(positions: Mapping[str, int | None], through: Sequence[str] | None) -> str:
+    """Return the position of an item in the list of each ranker that has it; if none has, how it was found.
 
     Examples
     --------
-    >>> _positions({"bic": 2, "lbp": None})
-    '<span title="position 2 by bic">bic 2</span>'
+    >>> _positions({"bic": 2, "lbp": None}, None)
+    '<span title="position 2 by bic">bic #2</span>'
+    >>> _positions({"bic": None, "lbp": None}, ["cat", "dog"])
+    '<span class="through">on no ranker\\'s list; found through cat and dog</span>'
     """
+    if through is not None:
+        found = " and ".join(map(_escaped, through)) or "its neighbors"
+        return f'<span class="through">on no ranker\'s list; found through {found}</span>'
     listed = [(_escaped(name), p) for name, p in positions.items() if p]
     return " ".join(
-        f'<span title="position {position} by {name}">{name} {position}</span>' for name, position in listed
+        f'<span title="position {position} by {name}">{name} #{position}</span>' for name, position in listed
     )

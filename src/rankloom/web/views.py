@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -17,41 +17,35 @@ from numpy.typing import NDArray
 from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.evaluation.measures import Measure
-from rankloom.evaluation.truth import Judged
 from rankloom.fusion_graph import FusionIndex
-from rankloom.fusion_graph.graph import Explanation, FusionGraph, explain
+from rankloom.rankers.term_model import TermModel
 from rankloom.ranks import Ranks
 from rankloom.registry import Call
 from rankloom.searcher import Answer, Hit, Searcher
 from rankloom.searcher.answer import Listed
 from rankloom.searcher.documents import IMAGE_FIELD, Document, text_of
 from rankloom.searcher.state import MAX_INDEXES
-from rankloom.web.graph_view import Drawing, draw_pair
 from rankloom.web.index_searcher import IndexSearcher
+from rankloom.web.judgments import MAX_QUERIES, MEASURED_DEPTH, Entry, Judgments
 from rankloom.web.limits import RefusedError
 from rankloom.web.queries import Choice, Query
+from rankloom.web.shares import flow, part_shares
 from rankloom.web.snippets import snippet, stems
 from rankloom.web.uploads import Gallery
 
 Values = dict[str, Any]
 
 PAGE_SIZE = 60  # items
-MEASURES = tuple(map(Measure.parse, ("ndcg@10", "p@10")))
-MEASURED_DEPTH = 10  # of those measures
 LIST_SNIPPET = 70  # characters of a text in the list of a ranker
 TITLE_FIELDS = ("title", "name")
 LABEL_FIELD = "label"
+MAX_TEXT_FREQUENCY, MAX_ITEM_FREQUENCY = 0.5, 0.1  # share of the texts that may have a term which is marked
+EXPLAINED = ("weft", "vote")  # methods whose answers explain themselves, by neighbors; the others by fusion graphs
+RRF, STORY_LENGTH = "rrf", 8  # what an example compares with, and how many items of each list it shows
+MIN_FREQUENCY = 10  # texts that may have it in any case
+MAX_THROUGH = 20  # results of a page that are explained because no ranker lists them
 MAX_PARSED = 4096  # documents held as Python objects
 VERSIONS = count(1)
-
-
-class Compared(NamedTuple):
-    """The fusion graphs of a query and an item, and their common part."""
-
-    query: FusionGraph
-    item: FusionGraph
-    why: Explanation
 
 
 class Views:
@@ -66,6 +60,8 @@ class Views:
         The name on the page; by default that of the collection.
     digest : str, optional
         What tells versions of a served folder apart.
+    examples : sequence of mappings
+        Queries that the first page explains: ``{"query": text}`` or ``{"item": id}``.
     """
 
     def __init__(
@@ -74,6 +70,7 @@ class Views:
         collection: Collection | None = None,
         name: str | None = None,
         digest: str | None = None,
+        examples: Sequence[Mapping[str, str]] = (),
     ) -> None:
         self.searcher = copy(searcher)  # keeps its state when the original is updated
         self.state = self.searcher.state
@@ -81,6 +78,7 @@ class Views:
         self.defaults = _defaults(self.searcher)
         self.version, self.digest = next(VERSIONS), digest
         self.gallery = Gallery(self.documents, collection)
+        self._collection, self._examples = collection, tuple(examples)
         self._name = name or self.state.settings.name
         self._about = collection.about if collection is not None else ""
         self.seen: LRUCache[Hashable, bool] = LRUCache(MAX_INDEXES)  # used on the event loop only
@@ -127,6 +125,11 @@ class Views:
         if self.labels is None:
             return None
         return np.unique(np.array([one or "" for one in self.labels], np.str_), return_inverse=True)[1]
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        """Which items are relevant to which queries."""
+        return Judgments(self.classes, self.documents.ids, self._collection)
 
     @cached_property
     def titles(self) -> list[str]:
@@ -187,6 +190,18 @@ class Views:
         chosen = document if fields is None else {name: document[name] for name in fields if name in document}
         return {**chosen, IMAGE_FIELD: self.image_url(number)} if IMAGE_FIELD in chosen else dict(chosen)
 
+    def terms(self, query: Query, choice: Choice) -> frozenset[str]:
+        """Return the stems of a query that decide its results: none if no chosen ranker looks at words.
+
+        Of an item, whose text is long, only those count that few other items have.
+        """
+        fitted = [self.state.models[name].fitted for name in choice.rankers if self.state.models[name].part == "texts"]
+        if not fitted or not query.words:
+            return frozenset()
+        found, models = stems(query.words), [one for one in fitted if isinstance(one, TermModel)]
+        share = MAX_ITEM_FREQUENCY if query.kind == "item" else MAX_TEXT_FREQUENCY
+        return found if len(models) < len(fitted) else frozenset().union(*(_rare(one, found, share) for one in models))
+
     def card(self, number: int, terms: frozenset[str] = frozenset()) -> Values:
         """Return an item as a tile shows it; `terms` are the stems to mark in its text."""
         card: Values = {
@@ -218,6 +233,7 @@ class Views:
         numbers = self._filtered(label, find)
         filters = {"label": label, "find": find}
         given = {name: value for name, value in filters.items() if value}
+        is_first = page == 1 and not given
         return {
             **self.about(),
             "labels": sorted({one for one in self.labels or () if one}),
@@ -226,6 +242,8 @@ class Views:
             "n_pages": max(1, -(-len(numbers) // PAGE_SIZE)),
             "n_found": len(numbers),
             "url": _url("/items", {**given, **({"page": page} if page > 1 else {})}),
+            "queries": list(self.judgments.texts.values())[:MAX_QUERIES] if is_first else [],
+            "stories": list(map(self.story, self._examples)) if is_first else [],
             "items": [
                 {**self.card(number), "url": f"/item/{number}"}
                 for number in numbers[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
@@ -252,7 +270,9 @@ class Views:
         answer = self.answer(query, choice, MEASURED_DEPTH)
         lists = {name: self._listed(entries) for name, entries in answer.lists.items()}
         found = [(self.documents.ids.number(hit.id), hit.score) for hit in answer]
-        measures = self._measures(query, [found, *lists.values()])
+        grades = self.judgments.grades(query)
+        measures = self.judgments.measures(grades, [found, *lists.values()])
+        by_ranker = dict(zip(lists, measures[1:], strict=True))
         return {
             **self.about(),
             "query": dict(query.shown),
@@ -260,22 +280,22 @@ class Views:
             "method": answer.method,
             "methods": self.searcher.methods(external=query.kind != "item"),
             "url": self.url_of(query, choice),
-            "results": self._results(query, choice, answer[: choice.k], found),
+            "results": self._results(query, choice, answer, self._rows(grades, found[: choice.k])),
             "measures": measures[0],
             "lists": [
-                self._list(query, choice, name, lists.get(name), measures=dict(zip(lists, measures[1:], strict=True)))
+                {"ranker": name, "part": self.state.models[name].part, "accepts": name in lists}
+                | {"measures": by_ranker.get(name)}
+                | {"items": self._list(choice, self._rows(grades, lists.get(name, ())[: choice.k]))}
                 for name in choice.rankers
             ],
         }
 
-    def _listed(self, entries: Sequence[Listed]) -> list[tuple[int, float | None]]:
+    def _listed(self, entries: Sequence[Listed]) -> list[Entry]:
         number = self.documents.ids.number
         return [(number(entry.id), entry.score) for entry in entries]
 
-    def _results(
-        self, query: Query, choice: Choice, hits: Sequence[Hit], found: Sequence[tuple[int, float | None]]
-    ) -> list[Values]:
-        terms = stems(query.words)
+    def _results(self, query: Query, choice: Choice, answer: Answer, rows: Sequence[Values]) -> list[Values]:
+        terms = self.terms(query, choice)
         path, _, parameters = self.url_of(query, choice, why=0).partition("?")
         why = path.removesuffix("0") + "{}" + (f"?{parameters}" if parameters else "").replace("{", "%7B")
         suffix = self._suffix(choice)
@@ -284,139 +304,75 @@ class Views:
                 **row,
                 **self.card(row["number"], terms),
                 "positions": {name: hit.ranks.get(name) for name in choice.rankers},
+                "through": self._through(answer, hit),
                 "url": f"/item/{row['number']}{suffix}",
                 "why": why.format(row["number"]),
             }
-            for row, hit in zip(self._rows(query, found[: choice.k]), hits, strict=True)
+            for row, hit in zip(rows, answer, strict=False)
         ]
+
+    def _through(self, answer: Answer, hit: Hit) -> list[str] | None:
+        """Return the titles of the neighbors by which a method found an item; None if some ranker lists it."""
+        if not hit.ranks or any(hit.ranks.values()):
+            return None
+        if answer.method.partition("(")[0] not in EXPLAINED or hit.position > MAX_THROUGH:
+            return []
+        number, why = self.documents.ids.number(hit.id), answer.explain(hit.id)
+        return [self.title(one) for one, _ in flow(why, part_shares(why)).neighbors if one != number][:2]
 
     def _suffix(self, choice: Choice) -> str:
         """Return what follows the number in the URL of a search by item."""
         return _url("", choice.changes(self.defaults))
 
-    def _list(
-        self,
-        query: Query,
-        choice: Choice,
-        name: str,
-        entries: Sequence[tuple[int, float | None]] | None,
-        measures: Mapping[str, Values | None],
-    ) -> Values:
+    def _list(self, choice: Choice, rows: list[Values]) -> list[Values]:
+        """Return the entries of a ranker's list as a page shows them."""
         suffix = self._suffix(choice)
-        rows = self._rows(query, (entries or ())[: choice.k])
         for row in rows:
             number = row["number"]
             row["title"], row["image"] = self.title(number), self.image_url(number)
             row["url"] = f"/item/{number}{suffix}"
             text = "" if row["image"] else self._text(number)
             row["text"] = snippet(text, (), LIST_SNIPPET)[0] if text else None
-        return {
-            "ranker": name,
-            "part": self.state.models[name].part,
-            "accepts": entries is not None,
-            "measures": measures.get(name),
-            "items": rows,
-        }
+        return rows
 
-    def _rows(self, query: Query, entries: Sequence[tuple[int, float | None]]) -> list[Values]:
-        relevant = self._relevant(query, [number for number, _ in entries])
+    def _rows(self, grades: NDArray[np.float64] | None, entries: Sequence[Entry]) -> list[Values]:
+        relevant = self.judgments.relevant(grades, [number for number, _ in entries])
         return [
             {"position": position, "number": number, "score": score, "relevant": is_relevant}
             for position, ((number, score), is_relevant) in enumerate(zip(entries, relevant, strict=True), 1)
         ]
 
-    def _relevant(self, query: Query, numbers: list[int]) -> list[Any]:
-        """Return for each item whether it is of the query's class; None if that is unknown."""
-        if self.classes is None or query.number is None:
-            return [None] * len(numbers)
-        return list((self.classes[numbers] == self.classes[query.number]).tolist())
+    def read(self, number: int) -> Values:
+        """Return a document in full."""
+        document = self.document(number)
+        hidden = {"id", IMAGE_FIELD, *self.state.settings.fields, *TITLE_FIELDS}
+        return {
+            **self.about(),
+            "url": f"/item/{number}/document",
+            "search": f"/item/{number}",
+            "item": {**self.card(number), "text": self._text(number)},
+            "fields": {name: value for name, value in document.items() if name not in hidden},
+        }
 
-    def _measures(
-        self, query: Query, lists: Sequence[Sequence[tuple[int, float | None]]]
-    ) -> list[dict[str, float] | None]:
-        """Return the measures of some lists; the query itself counts as relevant, as in `evaluate`."""
-        if self.classes is None or query.number is None:
-            return [None] * len(lists)
-        query_class = self.classes[query.number]
-        gains = np.zeros((len(lists), MEASURED_DEPTH))
-        for row, entries in zip(gains, lists, strict=True):
-            numbers = [number for number, _ in entries[:MEASURED_DEPTH]]
-            row[: len(numbers)] = self.classes[numbers] == query_class
-        judged = Judged(gains, np.full(len(lists), np.count_nonzero(self.classes == query_class)))
-        tables = {str(measure): measure(judged).round(4).tolist() for measure in MEASURES}
-        return [{name: values[row] for name, values in tables.items()} for row in range(len(lists))]
+    def story(self, example: Mapping[str, str]) -> Values:
+        """Return what each ranker finds for an example, what RRF makes of it, and what the default method does."""
+        query = self.text_query(example["query"]) if "query" in example else self.item_query(self._number(example))
+        found = [self.search(query, replace(self.defaults, method=method)) for method in (RRF, self.defaults.method)]
+        rows = [{"name": one["ranker"], "fused": False, **one} for one in found[0]["lists"] if one["accepts"]]
+        for one in found:
+            listed = self._list(self.defaults, [dict(row) for row in one["results"][:STORY_LENGTH]])
+            rows.append({"name": one["method"], "fused": True, "measures": one["measures"], "items": listed})
+        kept = ("name", "fused", "measures")
+        shown = [{**{name: row[name] for name in kept}, "items": row["items"][:STORY_LENGTH]} for row in rows]
+        return {"query": found[0]["query"], "url": found[1]["url"], "rows": shown}
+
+    def _number(self, example: Mapping[str, str]) -> int:
+        return self.documents.ids.number(example["item"], "item")
 
     @staticmethod
     def choice(choice: Choice) -> Values:
         """Return a choice as plain values."""
         return {**asdict(choice), "rankers": list(choice.rankers)}
-
-    def compare(self, query: Query, number: int, choice: Choice, answer: Answer) -> Compared:
-        """Return the fusion graphs of a query and of an item, and what they have in common."""
-        options: Values = {"rankers": tuple(answer.lists) or None, "cutoff": choice.cutoff}
-        graph = self.searcher.graph(**query.asked, **options)
-        item = self.searcher.graph(item=self.documents.ids[number], **options)
-        return Compared(graph, item, explain(graph, item, choice.comparator))
-
-    def why(
-        self,
-        query: Query,
-        number: int,
-        choice: Choice,
-        answer: Answer,
-        compared: Compared,
-        max_parts: int | None = None,
-    ) -> Values:
-        """Return why an item was found: parts of its score, common parts of the graphs, its position by each ranker.
-
-        Parameters
-        ----------
-        max_parts : int, optional
-            How many parts of each kind to return, the largest ones; by default all.
-        """
-        item, lists = self.documents.ids[number], answer.lists
-        return {
-            **self.about(),
-            "query": dict(query.shown),
-            "item": {
-                **self.card(number, stems(query.words)),
-                "url": self.url_of(self.item_query(number), choice),
-            },
-            "choice": self.choice(choice),
-            "method": answer.method,
-            "url": self.url_of(query, choice, why=number),
-            "search": self.url_of(query, choice),
-            "positions": {name: _position(lists.get(name, ()), item) for name in choice.rankers},
-            "explanation": self._explanation(answer, item, max_parts),
-            "similarity": compared.why.similarity,
-            "sizes": {"query": compared.query.size, "item": compared.item.size},
-            "n_parts": len(compared.why.parts),
-            "parts": self._parts(compared.why, max_parts),
-        }
-
-    def _explanation(self, answer: Answer, item: str, max_parts: int | None) -> Values | None:
-        """Return the parts of an item's score; None if the method has none, or they are those of the graphs."""
-        if answer.method.partition("(")[0] not in ("weft", "vote"):
-            return None
-        found = answer.explain(item)
-        return {"score": found.similarity, "n_parts": len(found.parts), "parts": self._parts(found, max_parts)}
-
-    def _parts(self, explanation: Explanation, max_parts: int | None) -> list[Values]:
-        return list(map(self._part, replace(explanation, parts=explanation.parts[:max_parts]).to_dict()["parts"]))
-
-    def _part(self, part: Mapping[str, Any]) -> Values:
-        """Return a part with titles in place of ids."""
-        source, target = self.title(part["source"]), self.title(part["target"])
-        if part["kind"] == "edge":
-            return {**part, "label": f"{source} → {target}"}
-        if part["kind"] == "vertex":
-            return {**part, "label": source + part["label"].removeprefix(self.documents.ids[part["source"]])}
-        return dict(part)
-
-    def drawings(self, query: Query, number: int, compared: Compared) -> tuple[Drawing, Drawing]:
-        """Return both graphs as SVG, with the common part highlighted."""
-        titles = (str(query.shown["title"]), self.title(number))
-        return draw_pair(*compared, titles=titles, title=self.title, image_url=self.image_url)
 
 
 def _load_graph_kernels() -> None:
@@ -425,6 +381,12 @@ def _load_graph_kernels() -> None:
     index = FusionIndex.build([ranks], cutoff=2)
     index.search(items=[0])
     index.search([ranks.rows([0]).replaced(kind="queries")], k=1)
+
+
+def _rare(model: TermModel, terms: Iterable[str], share: float) -> frozenset[str]:
+    """Return the terms that a ranker knows, and that at most a share of all texts has."""
+    numbers, limit = model.space.vocabulary.numbers, max(MIN_FREQUENCY, share * model.statistics.n_texts)
+    return frozenset(one for one in terms if one in numbers and model.statistics.frequency[numbers[one]] <= limit)
 
 
 def _defaults(searcher: Searcher) -> Choice:
@@ -437,11 +399,6 @@ def _defaults(searcher: Searcher) -> Choice:
 def _title(document: Document) -> str:
     found = (document[name] for name in TITLE_FIELDS if isinstance(document.get(name), str) and document[name])
     return next(found, str(document["id"]))
-
-
-def _position(entries: Sequence[Listed], item: str) -> int | None:
-    """Return the position of an item in a list; None if it is not in it."""
-    return next((position for position, entry in enumerate(entries, 1) if entry.id == item), None)
 
 
 def _url(path: str, parameters: Mapping[str, Any]) -> str:

@@ -276,6 +276,7 @@ class WeftIndex(CollectionIndex):
                 _weight(asked, inside, field) / UNIT,
                 _weight(other, inside, field) / UNIT,
                 float(shares[x, field]),
+                self._field(field) if field else "",
             )
             for x, inside in enumerate(shared[:n].tolist())
             for vertex in [int(self._order.numbers[inside])]

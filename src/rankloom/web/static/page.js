@@ -164,7 +164,7 @@ function showHint(tile, data) {
   if (data.explanation) addLine(hint, "b", `${data.method} score ${data.explanation.score.toFixed(4)}`);
   else addLine(hint, "b", `${data.choice.comparator.toUpperCase()} similarity ${data.similarity.toFixed(4)}`);
   const list = document.createElement("ul");
-  for (const part of parts) addLine(list, "li", `${part.kind} ${part.label}`, part.contribution.toFixed(4));
+  for (const part of parts) addLine(list, "li", part.label + (part.ranker && part.kind !== "vote" ? ` (${part.ranker})` : ""), part.contribution.toFixed(4));
   if (n_parts > parts.length) addLine(list, "li", `and ${n_parts - parts.length} smaller ones`, "");
   if (!parts.length) addLine(list, "li", data.explanation ? "Nothing in common." : "The graphs share no vertex.", "");
   hint.append(list);

@@ -1,0 +1,161 @@
+"""The page that explains a result: parts of its score by neighbor and by ranker, as plain values and drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankloom.fusion_graph.graph import Explanation, FusionGraph, explain
+from rankloom.fusion_graph.normalize import reposition_item
+from rankloom.ranks import Ranks
+from rankloom.searcher.answer import Listed
+from rankloom.web.flow_view import MAX_NEIGHBORS
+from rankloom.web.graph_view import Drawing, draw_pair
+from rankloom.web.queries import Choice, Query
+from rankloom.web.shares import Flow, Shares, VertexLists, flow, graph_shares, part_shares, summed
+from rankloom.web.views import EXPLAINED, Values, Views
+
+
+class Compared(NamedTuple):
+    """The fusion graphs of a query and an item, and their common part."""
+
+    query: FusionGraph
+    item: FusionGraph
+    why: Explanation
+
+
+class Why:
+    """Why a query found an item.
+
+    Parameters
+    ----------
+    views : Views
+    query : Query
+    number : int
+        The item.
+    choice : Choice
+    """
+
+    def __init__(self, views: Views, query: Query, number: int, choice: Choice) -> None:
+        self._views, self._query, self._number, self._choice = views, query, number, choice
+        self._answer = views.answer(query, choice)
+        self.compared = self.compare()
+        self.explanation = self._explained()
+
+    def compare(self) -> Compared:
+        """Return the fusion graphs of the query and of the item, and what they have in common."""
+        views, choice = self._views, self._choice
+        options: Values = {"rankers": tuple(self._answer.lists) or None, "cutoff": choice.cutoff}
+        graph = views.searcher.graph(**self._query.asked, **options)
+        item = views.searcher.graph(item=views.documents.ids[self._number], **options)
+        return Compared(graph, item, explain(graph, item, choice.comparator))
+
+    def _explained(self) -> Explanation | None:
+        """Return the parts of the score; None if the method has none, or they are those of the graphs."""
+        if self._answer.method.partition("(")[0] not in EXPLAINED:
+            return None
+        return self._answer.explain(self._views.documents.ids[self._number])
+
+    def values(self, max_parts: int | None = None) -> Values:
+        """Return the data of the page.
+
+        Parameters
+        ----------
+        max_parts : int, optional
+            How many parts of each kind to return, the largest ones; by default all.
+        """
+        views, query, choice, compared = self._views, self._query, self._choice, self.compared
+        item, lists = views.documents.ids[self._number], self._answer.lists
+        graph_split = graph_shares(compared.why, self._vertex_lists(query.number), self._vertex_lists(self._number))
+        own = self.explanation
+        own_split = graph_split if own is None else part_shares(own)
+        return {
+            **views.about(),
+            "query": dict(query.shown),
+            "item": {
+                **views.card(self._number, views.terms(query, choice)),
+                "url": views.url_of(views.item_query(self._number), choice),
+            },
+            "choice": views.choice(choice),
+            "method": self._answer.method,
+            "url": views.url_of(query, choice, why=self._number),
+            "search": views.url_of(query, choice),
+            "positions": {name: _position(lists.get(name, ()), item) for name in choice.rankers},
+            "flow": self._flow(flow(own or compared.why, own_split), max_parts),
+            "explanation": None if own is None else self._parts_of(own, own_split, max_parts),
+            "similarity": compared.why.similarity,
+            "sizes": {"query": compared.query.size, "item": compared.item.size},
+            "n_parts": len(compared.why.parts),
+            "parts": self._parts(compared.why, graph_split, max_parts),
+        }
+
+    def _vertex_lists(self, number: int | None) -> VertexLists:
+        """Return what each ranker adds to the fusion graph of an item, or of the query if it is external."""
+        views, names, cutoff = self._views, tuple(self._answer.lists), self._choice.cutoff
+        if number is not None:
+            return {name: reposition_item(views.state.lists[name], number, cutoff).tolist() for name in names}
+        index = views.state.fusion_graphs(names, (("cutoff", cutoff),))
+        lists = [self._ranks(entries) for entries in self._answer.lists.values()]
+        empty = self._ranks(())
+        return {
+            name: index.graph([one if at == only else empty for at, one in enumerate(lists)]).items.tolist()
+            for only, name in enumerate(names)
+        }
+
+    def _ranks(self, entries: Sequence[Listed]) -> Ranks:
+        numbers = [self._views.documents.ids.number(entry.id) for entry in entries]
+        known = [entry.score for entry in entries if entry.score is not None]
+        scores = np.array([known], np.float32) if len(known) == len(numbers) else None
+        return Ranks(np.array([numbers], np.int32), scores, len(self._views))
+
+    def _flow(self, found: Flow, max_parts: int | None) -> Values:
+        neighbors = found.neighbors
+        return {
+            "score": sum(found.by_ranker().values()),
+            "by_ranker": found.by_ranker(),
+            "direct": found.direct,
+            "n_neighbors": len(neighbors),
+            "rest": summed(shares for _, shares in neighbors[MAX_NEIGHBORS:]),
+            "neighbors": [self._neighbor(number, shares) for number, shares in neighbors[:max_parts]],
+        }
+
+    def _neighbor(self, number: int, shares: Shares) -> Values:
+        views = self._views
+        shown = {"number": number, "title": views.title(number), "image": views.image_url(number)}
+        url = views.url_of(views.item_query(number), self._choice)
+        return {**shown, "url": url, "contribution": sum(shares.values()), "shares": shares}
+
+    def _parts_of(self, why: Explanation, split: Sequence[Shares], max_parts: int | None) -> Values:
+        return {"score": why.similarity, "n_parts": len(why.parts), "parts": self._parts(why, split, max_parts)}
+
+    def _parts(self, why: Explanation, split: Sequence[Shares], max_parts: int | None) -> list[Values]:
+        parts = why.to_dict()["parts"][:max_parts]
+        return [{**self._part(part), "shares": shares} for part, shares in zip(parts, split, strict=False)]
+
+    def _part(self, part: Mapping[str, Any]) -> Values:
+        """Return a part with titles in place of ids, and the image of its vertex; its ranker is not in the label."""
+        views = self._views
+        source, target = views.title(part["source"]), views.title(part["target"])
+        shown = {**part, "image": views.image_url(part["source"])}
+        if part["kind"] == "edge":
+            return {**shown, "label": f"{source} → {target}"}
+        if part["kind"] == "vertex":
+            return {**shown, "label": source}
+        return shown
+
+    def graphs(self) -> Values:
+        """Return both fusion graphs in full."""
+        return {"query": self.compared.query.to_dict(), "item": self.compared.item.to_dict()}
+
+    def drawings(self) -> tuple[Drawing, Drawing]:
+        """Return both graphs as SVG, with the common part highlighted."""
+        views = self._views
+        titles = (str(self._query.shown["title"]), views.title(self._number))
+        return draw_pair(*self.compared, titles=titles, title=views.title, image_url=views.image_url)
+
+
+def _position(entries: Sequence[Listed], item: str) -> int | None:
+    """Return the position of an item in a list; None if it is not in it."""
+    return next((position for position, entry in enumerate(entries, 1) if entry.id == item), None)
