@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -152,7 +153,7 @@ def test_image_rankers_mark_no_words(views):
 def test_item_on_no_list_is_found_through_its_neighbors():
     # Each text shares its last word with the next one only, so "a b" leads to "c d" through "b c".
     words = [f"w{n}" for n in range(300)]
-    chain = [f"{one} {other}" for one, other in zip(words, words[1:], strict=False)]
+    chain = [f"{one} {other}" for one, other in pairwise(words)]
     views = Views(rl.Searcher.build(chain, ["okapi"], cutoff=4))
     hits = views.search(views.item_query(100), views.defaults)["results"]
     far = next(hit for hit in hits if hit["number"] == 102)
