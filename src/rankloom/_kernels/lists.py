@@ -12,16 +12,23 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def visiting_order(lists):
-    """Return the items in breadth-first order over their lists, so that neighbors are close in memory."""
-    n, depth = lists.shape
-    order = np.empty(n, np.int32)
-    seen = np.zeros(n, np.bool_)
+def is_marked(bits, item):
+    """Return True if an item is marked, and mark it."""
+    bit = np.uint8(1 << (item & 7))
+    marked = bits[item >> 3] & bit != 0
+    bits[item >> 3] |= bit
+    return marked
+
+
+@njit(cache=True, nogil=True)
+def visiting_order(lists, depth, order):
+    """Fill `order` with the items in breadth-first order over their lists, so that neighbors are close in memory."""
+    n = lists.shape[0]
+    seen = np.zeros(n // 8 + 1, np.uint8)  # a bit for each item, so that most of it stays in the cache
     head = tail = 0
     for root in range(n):
-        if seen[root]:
+        if is_marked(seen, root):
             continue
-        seen[root] = True
         order[tail] = root
         tail += 1
         while head < tail:
@@ -31,11 +38,9 @@ def visiting_order(lists):
                 item = lists[row, p]
                 if item < 0:
                     break
-                if not seen[item]:
-                    seen[item] = True
+                if not is_marked(seen, item):
                     order[tail] = item
                     tail += 1
-    return order
 
 
 @njit(cache=True, nogil=True)

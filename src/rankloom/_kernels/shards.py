@@ -69,3 +69,94 @@ def local_postings(ptr, items, vertices, slot, post_ptr, post_rows):
     post_ptr[post_ptr.size - 1] = items.size
     for x in range(vertices.size):
         slot[vertices[x]] = 0
+
+
+@njit(cache=True, nogil=True)
+def valid_lengths(lists, n_items, seen, lengths):
+    """Compute the lengths of padded lists; return False if an item is out of range, twice in a list, or after padding.
+
+    `seen` is scratch of zeros, cleared before returning.
+    """
+    depth = lists.shape[1]
+    valid = True
+    for row in range(lists.shape[0]):
+        length = 0
+        while length < depth and lists[row, length] >= 0:
+            item = lists[row, length]
+            if item >= n_items or seen[item] != 0:
+                valid = False
+                break
+            seen[item] = 1
+            length += 1
+        for p in range(length):
+            seen[lists[row, p]] = 0
+        for p in range(length, depth):
+            valid &= lists[row, p] == -1
+        lengths[row] = length
+        if not valid:
+            break
+    return valid
+
+
+@njit(cache=True, nogil=True)
+def count_targets(lists, first, size, counts):
+    """Count the entries of lists that lead to each other part; parts have `size` items, this one starts at `first`."""
+    for row in range(lists.shape[0]):
+        for p in range(lists.shape[1]):
+            item = lists[row, p]
+            if item < 0:
+                break
+            if item < first or item >= first + size:
+                counts[item // size] += 1
+
+
+@njit(cache=True, nogil=True)
+def turn(lists, first, size, ends, turned):
+    """Write (target, source, position from 0) for the entries that lead to other parts, by part; `ends` is advanced."""
+    for row in range(lists.shape[0]):
+        for p in range(lists.shape[1]):
+            item = lists[row, p]
+            if item < 0:
+                break
+            if item < first or item >= first + size:
+                at = ends[item // size]
+                ends[item // size] += 1
+                turned[at, 0] = item
+                turned[at, 1] = first + row
+                turned[at, 2] = p
+
+
+@njit(cache=True, nogil=True)
+def count_listing(lists, first, incoming, ptr):
+    """Count, for each row of a part, the lists that contain its item: those of the part, and `incoming` ones."""
+    n = lists.shape[0]
+    for row in range(n):
+        for p in range(lists.shape[1]):
+            item = lists[row, p]
+            if item < 0:
+                break
+            if first <= item < first + n:
+                ptr[item - first + 1] += 1
+    for entry in range(incoming.shape[0]):
+        ptr[incoming[entry, 0] - first + 1] += 1
+
+
+@njit(cache=True, nogil=True)
+def fill_listing(lists, first, incoming, ends, rows, columns):
+    """Write the lists that contain each row's item, and the positions (from 0); `ends` is advanced."""
+    n = lists.shape[0]
+    for row in range(n):
+        for p in range(lists.shape[1]):
+            item = lists[row, p]
+            if item < 0:
+                break
+            if first <= item < first + n:
+                at = ends[item - first]
+                ends[item - first] += 1
+                rows[at] = first + row
+                columns[at] = p
+    for entry in range(incoming.shape[0]):
+        at = ends[incoming[entry, 0] - first]
+        ends[incoming[entry, 0] - first] += 1
+        rows[at] = incoming[entry, 1]
+        columns[at] = incoming[entry, 2]

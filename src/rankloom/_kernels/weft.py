@@ -40,15 +40,16 @@ class Rows(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def own_first(start, stop, lists):
-    """Move item i to the front of list i, in place; if it is not listed, a full list drops its last item."""
+def own_first(start, stop, first, lists):
+    """Move item `first + i` to the front of list i, in place; if not listed, a full list drops its last item."""
     for i in range(start, stop):
-        held = np.int32(i)
+        own = np.int32(first + i)
+        held = own
         for p in range(lists.shape[1]):
             item = lists[i, p]
             lists[i, p] = held
             held = item
-            if item == i or item < 0:
+            if item == own or item < 0:
                 break
 
 

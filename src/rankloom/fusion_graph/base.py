@@ -26,16 +26,15 @@ from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import PAD, Ids, Kind, Ranks
 from rankloom.shards.shard import (
-    VERTICES,
     PostingLists,
     Shard,
     cut_size,
     gathered,
     in_order,
     is_of_shard,
-    local_postings,
     picked,
     prefix,
+    shard_postings,
     shards_of,
 )
 from rankloom.threads import Scratch, run_blocks
@@ -370,20 +369,9 @@ class CollectionIndex(ABC):
             own = dict(zip(self.ROWS, gathered(self._shards, rows, self.ROWS[1:]), strict=True))
             own[self.NORMS] = picked(self._shards, rows, self.NORMS)
             with self._slots.borrowed() as slot:
-                own |= self.shard_postings(own, slot)
+                own |= shard_postings(own, own[self.NORMS], self._least, slot)
             cut |= {prefix(number) + name: array for name, array in own.items()}
         return dict(sorted(cut.items()))
-
-    @classmethod
-    def shard_postings(cls, own: Mapping[str, Array], slot: Array) -> dict[str, Array]:
-        """Return the postings of a shard by the arrays of its rows; `slot` is scratch of the size of the collection."""
-        vertices, ptr, rows = local_postings(own["row_ptr"], own["row_items"], slot)
-        return {
-            VERTICES: vertices,
-            "post_ptr": ptr,
-            "post_rows": rows,
-            "post_least": cls._least(ptr, rows, own[cls.NORMS]),
-        }
 
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> Self:
@@ -433,19 +421,36 @@ def prepare(
     comparable: Sequence[bool] | None,
 ) -> tuple[list[Ranks], dict[str, Any]]:
     """Check the options that every index has; return the aligned collection, and the settings every index has."""
+    names, given = split_names(ranks)
+    settings = checked_settings(
+        names, len(given), cutoff=cutoff, depth=depth, reposition=reposition, absent=absent, comparable=comparable
+    )
+    collection = [r.head(depth) for r in align_collection(given)]
+    if reposition and absent == "first":
+        warn_if_sparse([int((r.lengths() == 0).sum()) for r in collection], collection[0].n_items, names)
+    return collection, settings
+
+
+def checked_settings(
+    names: tuple[str, ...],
+    n_rankers: int,
+    *,
+    cutoff: int,
+    depth: int,
+    reposition: bool,
+    absent: Absent,
+    comparable: Sequence[bool] | None,
+) -> dict[str, Any]:
+    """Return the settings every index has, checked."""
     if not isinstance(reposition, bool):
         raise InputError(f"reposition must be True or False; got {reposition!r}.")
     cutoff = whole_number("cutoff", cutoff)
     if whole_number("depth", depth) < cutoff:
         raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
     check_choice("rule for items without a list", absent, get_args(Absent))
-    names, given = split_names(ranks)
-    collection = [r.head(depth) for r in align_collection(given)]
-    if reposition and absent == "first":
-        _warn_if_sparse(collection, names)
-    settings = {"n_rankers": len(collection), "cutoff": cutoff, "depth": int(depth), "reposition": reposition}
-    declared = _checked_comparable(comparable, len(collection))
-    return collection, {**settings, "absent": absent, "rankers": names, "comparable": declared}
+    settings = {"n_rankers": n_rankers, "cutoff": cutoff, "depth": int(depth), "reposition": reposition}
+    declared = _checked_comparable(comparable, n_rankers)
+    return {**settings, "absent": absent, "rankers": names, "comparable": declared}
 
 
 def normalized_lists(collection: Sequence[Ranks], settings: IndexSettings, cutoff: int) -> tuple[Order, list[Ranks]]:
@@ -456,14 +461,13 @@ def normalized_lists(collection: Sequence[Ranks], settings: IndexSettings, cutof
     return order, normalize_collection(inside, cutoff, repositioned=settings.reposition, absent=absent)
 
 
-def _warn_if_sparse(collection: Sequence[Ranks], names: Sequence[str]) -> None:
+def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[str]) -> None:
     """Warn if a ranker has no list for many items: by the authors' rule for Eq. 1 these move up in other lists."""
-    for number, ranks in enumerate(collection):
-        n_empty = int((ranks.lengths() == 0).sum())
-        if n_empty > MAX_EMPTY_SHARE * max(ranks.n_items, 1):
+    for number, n_empty in enumerate(n_empty_lists):
+        if n_empty > MAX_EMPTY_SHARE * max(n_items, 1):
             name = repr(names[number]) if names else str(number + 1)
             warnings.warn(
-                f"Ranker {name} has no list for {n_empty} of {ranks.n_items} items, and by the authors' rule they move "
+                f"Ranker {name} has no list for {n_empty} of {n_items} items, and by the authors' rule they move "
                 "up in the lists of others; absent='last' moves them down.",
                 RankloomWarning,
                 stacklevel=4,

@@ -27,6 +27,7 @@ from rankloom.fusion_graph.base import (
     Int32s,
     Kernel,
     Query,
+    checked_settings,
     normalized_lists,
     prepare,
     shared_arrays,
@@ -51,9 +52,12 @@ from rankloom.shards.shard import PostingLists, Shard
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scipy.sparse import csr_array
 
     from rankloom._kernels.graphs import Woven
+    from rankloom.fusion_graph.build_on_disk import Tables
 
 #: A weighting may give any positive weights; they are finite, and so are norms and sizes.
 FINITE32, FINITE64 = float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)
@@ -170,6 +174,81 @@ class FusionIndex(CollectionIndex):
         others = shared_arrays(collection, settings, keep_scores=keep_scores)
         with running(threads, progress):
             return cls(settings, _woven(settings, collection) | others)
+
+    @classmethod
+    def build_on_disk(
+        cls,
+        paths: Tables,
+        folder: str | Path,
+        *,
+        memory: str | int = "1GB",
+        shards: int | None = None,
+        cutoff: int = 10,
+        depth: int = 1000,
+        reposition: bool = True,
+        graph_norm: str = "max",
+        comparator: str = "wgu",
+        weighting: str = "paper",
+        absent: Absent = "first",
+        comparable: Sequence[bool] | None = None,
+        keep_scores: bool = True,
+        scheduler: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> FusionIndex:
+        """Build an index that is larger than memory, from tables of lists on disk, and return it opened.
+
+        The index is cut into shards; it has the same bytes as one built in memory and saved with as many. A build that
+        was interrupted resumes when it is called again.
+
+        Parameters
+        ----------
+        paths : sequence of paths, or {name: path}
+            The table of each ranker, row i the list of item i: a .npy file of item numbers, a folder with parts of it
+            and of scores, an .npz file of ranks, or parquet (docs/scaling.md).
+        folder : str or path
+            The folder to write; the work in progress is in a hidden folder next to it.
+        memory : str or int
+            How much memory a task may use, as in "1GB"; what is mapped from files comes on top of that.
+        shards : int, optional
+            The number of shards; by default as many as `memory` requires.
+        scheduler : str, optional
+            The address of a Dask scheduler, or "local" for a worker process per CPU; the folder and the tables must be
+            on storage that all workers see. By default, tasks run one after the other, here.
+        cutoff, depth, reposition, graph_norm, comparator, weighting, absent, comparable, keep_scores, threads, progress
+            As in `build`.
+        """
+        from rankloom.fusion_graph.build_on_disk import Lists, build_on_disk
+        from rankloom.fusion_graph.on_disk import graph_steps
+
+        check_graph_norm(graph_norm)
+        check_choice("comparator", comparator, COMPARATORS)
+        check_choice("weighting", weighting, WEIGHTINGS)
+        lists = Lists.of(paths)
+        n_rankers = len(lists.files)
+        shared = checked_settings(
+            lists.names,
+            n_rankers,
+            cutoff=cutoff,
+            depth=depth,
+            reposition=reposition,
+            absent=absent,
+            comparable=comparable,
+        )
+        return build_on_disk(
+            cls,
+            lists,
+            folder,
+            Settings(**shared, graph_norm=graph_norm, comparator=comparator, weighting=weighting),
+            steps=graph_steps,
+            item_bytes=24 * min(depth, max(lists.depths)) + 24 * n_rankers * cutoff + 128,
+            memory=memory,
+            shards=shards,
+            options={"keep_scores": reposition and keep_scores},
+            scheduler=scheduler,
+            threads=threads,
+            progress=progress,
+        )
 
     def search(
         self,
@@ -364,7 +443,7 @@ class FusionIndex(CollectionIndex):
         from rankloom.fusion_graph.vectors import edge_columns, graph_vectors
 
         numbers = self._arrays["numbers"]
-        graphs = self._all_items()
+        graphs: Graphs = self._all_items()
         collection = graphs.woven
         columns, known = edge_columns(collection, numbers) if edges else (np.empty(0, np.int64), np.empty((0, 2)))
         with running(threads, progress):

@@ -98,10 +98,11 @@ class Order(NamedTuple):
         """Return the breadth-first order of a collection's items along its lists."""
         from rankloom._kernels.lists import visiting_order
 
-        numbers = frozen(visiting_order(contiguous(ranks.items)))
+        numbers = np.empty(ranks.n_queries, np.int32)
+        visiting_order(contiguous(ranks.items), ranks.depth, numbers)
         places = np.empty(len(numbers), np.int32)
         places[numbers] = np.arange(len(numbers), dtype=np.int32)
-        return cls(numbers, frozen(places))
+        return cls(frozen(numbers), frozen(places))
 
     def inside(self, ranks: Ranks) -> Ranks:
         """Return collection ranks in the internal numbering: row i is the list of item ``numbers[i]``."""

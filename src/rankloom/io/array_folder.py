@@ -152,14 +152,57 @@ def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -
     files = {}
     for name, array in arrays.items():
         file = folder / f"{name}.npy"
-        with file.open("wb") as stream:
-            # NumPy does not report why writing to a real file failed, such as a full disk: hide that it is one.
-            target: Any = SimpleNamespace(write=stream.write)
-            np.lib.format.write_array(target, np.ascontiguousarray(array), allow_pickle=False)
-            stream.flush()
+        write_array(file, array)
+        files[name] = described(file, array)
+    _write_meta(folder, files, meta)
+
+
+def write_array(file: Path, array: Array, *, sync: bool = True) -> None:
+    """Write a .npy file."""
+    with file.open("wb") as stream:
+        # NumPy does not report why writing to a real file failed, such as a full disk: hide that it is one.
+        target: Any = SimpleNamespace(write=stream.write)
+        np.lib.format.write_array(target, np.ascontiguousarray(array), allow_pickle=False)
+        stream.flush()
+        if sync:
             os.fsync(stream.fileno())
-        about = {"dtype": array.dtype.str, "shape": array.shape, "bytes": file.stat().st_size}
-        files[name] = {**about, "sha256": _checksum(file)}
+
+
+def described(file: Path, array: Array) -> dict[str, Any]:
+    """Return what `meta.json` says of the file of an array."""
+    about = {"dtype": array.dtype.str, "shape": array.shape, "bytes": file.stat().st_size}
+    return {**about, "sha256": _checksum(file)}
+
+
+def install_folder(new: Path, path: Path, files: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+    """Let a folder of files written elsewhere, on the same disk, replace the one at `path`, as `save_folder` does.
+
+    Parameters
+    ----------
+    files : mapping
+        The description of each file (`described`); files that are not described are removed.
+    """
+    check_folder(path, meta["kind"])
+    target = resolved(path)
+    try:
+        for file in new.iterdir():
+            if file.suffix != ".npy" or file.stem not in files:
+                file.unlink()
+        for name in files:
+            _sync_file(new / f"{name}.npy")
+        _write_meta(new, files, meta)
+        _move_into_place(new, target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise IndexFileError(f"Cannot write an index at {path}: {_reason(error)}.") from None
+
+
+def _sync_file(file: Path) -> None:
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())
+
+
+def _write_meta(folder: Path, files: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
     complete = {**meta, "files": files}
     complete["checksum"] = _meta_checksum(complete)
     with (folder / META).open("w", encoding="utf-8") as text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -133,6 +133,22 @@ def local_postings(ptr: Array, items: Array, slot: Array) -> tuple[Array, Array,
     post_ptr, rows = np.empty(len(vertices) + 1, np.int64), np.empty(len(items), np.uint32)
     kernels.local_postings(ptr, items, frozen(vertices), slot, post_ptr, rows)
     return vertices, frozen(post_ptr), frozen(rows)
+
+
+def shard_postings(
+    rows: Mapping[str, Array], norms: Array, least: Callable[[Array, Array, Array], Array], slot: Array
+) -> dict[str, Array]:
+    """Return the postings of a shard by its rows and their norms.
+
+    Parameters
+    ----------
+    least : callable
+        Returns the smallest size of the rows in each posting list, by pointers, rows and norms.
+    slot : uint32 array
+        Scratch of zeros of the size of the collection.
+    """
+    vertices, ptr, found = local_postings(rows["row_ptr"], rows["row_items"], slot)
+    return {VERTICES: vertices, "post_ptr": ptr, "post_rows": found, "post_least": least(ptr, found, norms)}
 
 
 def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list[Array]:

@@ -16,6 +16,7 @@ from rankloom.aggregate.weft.rows import (
     expand,
     field_parts,
     item_lists,
+    max_entries,
     mean_overlap,
     rarity,
     smallest_sizes,
@@ -30,6 +31,7 @@ from rankloom.fusion_graph.base import (
     CollectionIndex,
     IndexSettings,
     Query,
+    checked_settings,
     normalized_lists,
     prepare,
     shared_arrays,
@@ -43,7 +45,10 @@ from rankloom.shards.shard import POSTINGS, PostingLists, Shard, numbered
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rankloom._kernels.weft import Rows
+    from rankloom.fusion_graph.build_on_disk import Tables
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
 FUSED = "all rankers"  # the name of the fused field in an explanation
@@ -150,6 +155,70 @@ class WeftIndex(CollectionIndex):
             order, normalized = normalized_lists(collection, settings, max(cutoff, AGREEMENT.cutoff))
             arrays = _expanded(settings, normalized, order, _shares(weights, normalized, order))
         return cls(settings, arrays | others)
+
+    @classmethod
+    def build_on_disk(
+        cls,
+        paths: Tables,
+        folder: str | Path,
+        *,
+        memory: str | int = "1GB",
+        shards: int | None = None,
+        cutoff: int = 20,
+        expand: int = 8,
+        weights: Sequence[float] | None = None,
+        width: int | None = 80,
+        depth: int = 1000,
+        reposition: bool = True,
+        absent: Absent = "first",
+        comparable: Sequence[bool] | None = None,
+        keep_scores: bool = True,
+        scheduler: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> WeftIndex:
+        """Build an index that is larger than memory, from tables of lists on disk, and return it opened.
+
+        Parameters
+        ----------
+        paths, folder, memory, shards, scheduler
+            As in `FusionIndex.build_on_disk`.
+        weights : sequence of float, optional
+            As in `build`, but not "agreement", which compares the lists of the whole collection.
+        cutoff, expand, width, depth, reposition, absent, comparable, keep_scores, threads, progress
+            As in `build`.
+        """
+        from rankloom.aggregate.weft.on_disk import weft_steps
+        from rankloom.fusion_graph.build_on_disk import Lists, build_on_disk
+
+        lists = Lists.of(paths)
+        n_rankers, cutoff = len(lists.files), whole_number("cutoff", cutoff)
+        width = None if width is None else whole_number("width", width)
+        shared = checked_settings(
+            lists.names,
+            n_rankers,
+            cutoff=cutoff,
+            depth=depth,
+            reposition=reposition,
+            absent=absent,
+            comparable=comparable,
+        )
+        expand = min(whole_number("expand", expand), n_rankers * cutoff + 1)
+        entries = max_entries(n_rankers, cutoff, expand, width)
+        return build_on_disk(
+            cls,
+            lists,
+            folder,
+            WeftSettings(**shared, expand=expand, width=width),
+            steps=weft_steps,
+            item_bytes=24 * min(depth, max(lists.depths)) + entries * (6 + 2 * n_rankers),
+            memory=memory,
+            shards=shards,
+            options={"keep_scores": reposition and keep_scores, "weights": _given_weights(weights, n_rankers)},
+            scheduler=scheduler,
+            threads=threads,
+            progress=progress,
+        )
 
     def search(
         self,
@@ -324,6 +393,18 @@ def _shares(weights: Sequence[float] | str | None, normalized: Sequence[Ranks], 
         raise InputError("At least one ranker must have a weight above 0; got 0 for all.")
     shares: NDArray[np.float64] = frozen(given / given.sum())
     return shares
+
+
+def _given_weights(weights: Sequence[float] | None, n_rankers: int) -> list[float] | None:
+    """Return the weights of rankers as plain data; None if they are not given."""
+    if weights is None:
+        return None
+    if isinstance(weights, str):
+        raise InputError(f"On disk, weights must be a number for each ranker; got {weights!r}.")
+    given = list(map(float, checked_weights(weights, n_rankers)))
+    if sum(given) == 0:
+        raise InputError("At least one ranker must have a weight above 0; got 0 for all.")
+    return given
 
 
 def _has_lists(ranks: Ranks) -> bool:

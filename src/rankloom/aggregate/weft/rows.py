@@ -68,18 +68,27 @@ def stacked(ranks: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
     return lists
 
 
-def item_lists(normalized: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
-    """Return the lists of items, each starting with the item itself, as an array of shape (rankers, items, cutoff)."""
+def item_lists(normalized: Sequence[Ranks], cutoff: int, first: int = 0) -> NDArray[np.int32]:
+    """Return the lists of items, each starting with the item itself, as an array of shape (rankers, items, cutoff).
+
+    The lists are those of the items from `first` on.
+    """
     from rankloom._kernels.weft import own_first
 
     lists = stacked(normalized, cutoff)
 
     def work(start: int, stop: int) -> None:
         for layer in lists:
-            own_first(start, stop, layer)
+            own_first(start, stop, first, layer)
 
     run_blocks(work, lists.shape[1], stage="Reordering")
     return frozen(lists)
+
+
+def max_entries(n_rankers: int, cutoff: int, expand: int, width: int | None) -> int:
+    """Return the maximum number of entries of a row: before it is cut to `width`, if that is None."""
+    room = n_rankers * cutoff * (2 * expand - 1) + 1
+    return room if width is None else min(room, (n_rankers + 1) * width + 1)
 
 
 def expand(
@@ -91,6 +100,7 @@ def expand(
     how: Expansion,
     *,
     inside: bool,
+    part: tuple[int, int] | None = None,
 ) -> Rows:
     """Return the expanded rows of lists.
 
@@ -104,14 +114,18 @@ def expand(
         The weights of the rankers, which sum to 1.
     how : Expansion
         The settings of the index.
+    part : (int, int), optional
+        The first list to expand and the one after the last; by default all.
     """
     from rankloom._kernels import weft as kernels
 
     m, n_rows, length = own.shape
+    offset, end = part or (0, n_rows)
+    n_rows = end - offset
     neighbors, width = how.expand, how.width
     near = nearness(length)
-    room = m * length * (2 * neighbors - 1) + 1  # maximum number of entries of a row before it is cut to `width`
-    kept = room if width is None else min(room, (m + 1) * width + 1)
+    room = max_entries(m, length, neighbors, None)
+    kept = max_entries(m, length, neighbors, width)
     limit = np.iinfo(np.int64).max if width is None else width
     sizes, ends = np.empty((n_rows, m + 1), np.uint32), np.empty(n_rows, np.int64)
     blocks: dict[int, tuple[Array, Array]] = {}
@@ -121,7 +135,7 @@ def expand(
         weights = np.empty((items.size, m + 1), np.uint16)
         with scratch.borrowed() as slot:
             kernels.expand(
-                *(start, stop, own, lists, inside, near, shares, order.numbers, neighbors, limit),
+                *(offset + start, offset + stop, own, lists, inside, near, shares, order.numbers, neighbors, limit),
                 *(slot, ends[start:stop], items, weights, sizes[start:stop]),
             )
         used = ends[stop - 1]

@@ -1,0 +1,121 @@
+"""Builds out of core: what the indexes share of `build_on_disk`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+from rankloom.errors import InputError, whole_number
+from rankloom.fusion_graph.base import CollectionIndex, IndexSettings, warn_if_sparse
+from rankloom.shards.job import Job, Step, install, opened_job, run_steps
+from rankloom.shards.shard import cut_size
+from rankloom.shards.steps import first_steps
+from rankloom.shards.tables import Files, find_files, shape_of, split_paths
+from rankloom.threads import Progress
+
+Index = TypeVar("Index", bound=CollectionIndex)
+#: The paths of tables of lists, one for each ranker, in order or by name.
+Tables = Sequence[str | Path] | Mapping[str, str | Path]
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+MAX_PARTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The tables of several rankers: their names, files, number of items and depths."""
+
+    names: tuple[str, ...]
+    files: tuple[Files, ...]
+    n_items: int
+    depths: tuple[int, ...]
+
+    @classmethod
+    def of(cls, paths: Tables) -> Lists:
+        """Return the tables at these paths; raise InputError unless they have a row for each item."""
+        names, given = split_paths(paths)
+        files = tuple(find_files(path) for path in given)
+        shapes = [shape_of(one) for one in files]
+        for path, shape in zip(given, shapes, strict=True):
+            if shape[0] != shapes[0][0]:
+                raise InputError(f"{given[0]} has {shapes[0][0]} rows and {path} has {shape[0]}; each item needs one.")
+        return cls(names, files, shapes[0][0], tuple(depth for _, depth in shapes))
+
+    def spec(self) -> list[dict[str, Any]]:
+        """Return plain data that changes when a file does."""
+        return [{"files": [list(f) for f in one], "state": [_state(p) for f in one for p in f]} for one in self.files]
+
+
+def _state(path: str) -> list[int]:
+    found = Path(path).stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def parse_size(text: str | int) -> int:
+    """Return a number of bytes.
+
+    Examples
+    --------
+    >>> parse_size("1GB"), parse_size("250 MB"), parse_size(4096)
+    (1000000000, 250000000, 4096)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", str(text).strip(), re.IGNORECASE)
+    if found is None or float(found[1]) <= 0:
+        raise InputError(f"memory must be a size such as '1GB' or '500MB'; got {text!r}.")
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def part_size(n_items: int, item_bytes: int, memory: str | int, shards: int | None) -> int:
+    """Return how many items a part has, so that a task needs no more than `memory`; parts become shards."""
+    limit = max(1, parse_size(memory) // item_bytes)
+    if shards is None:
+        size = cut_size(n_items, -(-n_items // limit) or 1)
+    else:
+        size = cut_size(n_items, whole_number("shards", shards))
+    n_parts = -(-n_items // size)
+    if size > limit or n_parts > MAX_PARTS:
+        least = -(-n_items // limit)
+        raise InputError(
+            f"{n_parts} shards of {size:,} items need about {size * item_bytes / 1e9:.2g} GB each, and memory is "
+            f"{memory}; give at least {least:,} shards or more memory."
+            if size > limit
+            else f"{n_parts:,} shards are too many, at most {MAX_PARTS:,} are supported; give more memory."
+        )
+    return size
+
+
+def build_on_disk(
+    kind: type[Index],
+    lists: Lists,
+    path: str | Path,
+    settings: IndexSettings,
+    *,
+    steps: Callable[[Job], list[Step]],
+    item_bytes: int,
+    memory: str | int,
+    shards: int | None,
+    options: Mapping[str, Any],
+    scheduler: str | None,
+    threads: int | None,
+    progress: Progress | None,
+) -> Index:
+    """Build an index from tables on disk, task by task, and return it opened."""
+    spec = {
+        "kind": kind.KIND,
+        "settings": settings.to_dict(),
+        "depth": settings.depth,
+        "tables": lists.spec(),
+        "n_items": lists.n_items,
+        "size": part_size(lists.n_items, item_bytes, memory, shards),
+        **options,
+    }
+    with opened_job(Path(path), kind.KIND, spec) as job:
+        run_steps(job, [*first_steps(job), *steps(job)], scheduler=scheduler, threads=threads, progress=progress)
+        if settings.reposition and settings.absent == "first":
+            warn_if_sparse(job.read_notes("lengths")["empty"], lists.n_items, lists.names)
+        shapes = {name: SimpleNamespace(shape=about["shape"]) for name, about in job.all_files().items()}
+        install(job, Path(path), kind.meta(settings, shapes))
+    return kind.open(path, verify=False)

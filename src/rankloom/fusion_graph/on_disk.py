@@ -1,0 +1,43 @@
+"""Fusion graphs built out of core: the steps of `FusionIndex.build`, part by part."""
+
+from __future__ import annotations
+
+from rankloom._kernels.graphs import Woven
+from rankloom.fusion_graph.weave import ROWS, measure_by_shards, smallest_sizes, weave
+from rankloom.ranks import Ranks
+from rankloom.shards.job import Job, Step
+from rankloom.shards.shard import Shard, prefix, shard_postings
+from rankloom.shards.steps import normalized
+
+
+def graph_steps(job: Job) -> list[Step]:
+    """Return the steps from renumbered lists to shards."""
+    return [
+        Step("weave", "Weaving", weave_part, job.n_parts),
+        Step("measure", "Measuring", measure_part, job.n_parts),
+    ]
+
+
+def weave_part(job: Job, number: int) -> None:
+    """Weave the graphs of a part."""
+    settings, n = job.spec["settings"], job.spec["n_items"]
+    lists = [normalized(job, number, ranker, settings["cutoff"]) for ranker in range(settings["n_rankers"])]
+    woven = weave([Ranks.trusted(one, None, n) for one in lists], job.scratch, settings.get("weighting", "paper"))
+    job.store({prefix(number) + name: array for name, array in zip(ROWS, woven, strict=True)})
+
+
+def measure_part(job: Job, number: int) -> None:
+    """Measure the graphs of a part, and transpose them."""
+    shards = [_rows(job, part) for part in range(job.n_parts)]
+    own = shards[number].arrays
+    minmax = job.spec["settings"]["graph_norm"] == "minmax"
+    norms = measure_by_shards(Woven(*(own[name] for name in ROWS)), shards, minmax, job.scratch)
+    with job.scratch.borrowed() as slot:
+        found = shard_postings(own, norms, smallest_sizes, slot)
+    job.store({prefix(number) + name: array for name, array in {"norms": norms, **found}.items()})
+
+
+def _rows(job: Job, number: int) -> Shard:
+    start, stop = job.part(number)
+    arrays = {name: job.read(prefix(number) + name) for name in ROWS}
+    return Shard(start, job.read("numbers")[start:stop], arrays)

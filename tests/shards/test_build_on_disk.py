@@ -1,0 +1,183 @@
+"""A build out of core writes the bytes of a build in memory that is cut the same way; a killed one resumes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from collections_on_disk import assert_same_answers, random_collection
+
+from faults import error_of
+from rankloom import FusionIndex, RankloomWarning, Ranks, WeftIndex
+from rankloom.io import write_npz
+
+KINDS = [(FusionIndex, {"cutoff": 5}), (WeftIndex, {"cutoff": 6, "expand": 3})]
+OTHERS = [
+    (FusionIndex, {"graph_norm": "minmax", "reposition": False}),
+    (FusionIndex, {"absent": "last", "depth": 10, "comparator": "mcs"}),
+    (WeftIndex, {"weights": None, "width": 4, "keep_scores": False}),
+]
+
+
+def tables(ranks, folder):
+    """Write the lists of rankers as tables; return their paths."""
+    paths = []
+    for number, one in enumerate(ranks):
+        path = folder / f"ranker{number}"
+        path.mkdir(exist_ok=True)
+        np.save(path / "items.npy", one.items)
+        if one.scores is not None:
+            np.save(path / "scores.npy", one.scores)
+        paths.append(path)
+    return paths
+
+
+def contents(folder):
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize(("kind", "options"), [*KINDS, *OTHERS])
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 51))])
+def test_the_bytes_are_those_of_a_build_in_memory(tmp_path, kind, options, seed):
+    ranks = random_collection(seed)
+    whole = kind.build(ranks, **options)
+    for shards in (1, 3, 8):
+        whole.save(tmp_path / "memory.loom", shards=shards)
+        built = kind.build_on_disk(tables(ranks, tmp_path), tmp_path / "disk.loom", shards=shards, **options)
+        assert contents(tmp_path / "disk.loom") == contents(tmp_path / "memory.loom")
+    assert_same_answers(whole, built, ranks)
+    assert kind.open(tmp_path / "disk.loom").n_shards == built.n_shards  # every number is checked
+    assert not list(tmp_path.glob(".*"))
+
+
+def parts_of_npy(ranks, folder):
+    for number, start in enumerate(range(0, ranks.n_items, 11)):
+        np.save(folder / f"items-{number:04}.npy", ranks.items[start : start + 11].astype(np.int64))
+        np.save(folder / f"scores-{number:04}.npy", ranks.scores[start : start + 11])
+
+
+def parts_of_parquet(ranks, folder):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    for number, start in enumerate(range(0, ranks.n_items, 11)):
+        rows = range(start, min(start + 11, ranks.n_items))
+        columns = {
+            name: [values[row][ranks.items[row] >= 0].tolist() for row in rows]
+            for name, values in (("items", ranks.items), ("scores", ranks.scores))
+        }
+        types = {"items": pyarrow.list_(pyarrow.int64()), "scores": pyarrow.list_(pyarrow.float32())}
+        table = pyarrow.table({name: pyarrow.array(column, types[name]) for name, column in columns.items()})
+        parquet.write_table(table, folder / f"part-{number:04}.parquet")
+
+
+@pytest.mark.parametrize("write", [parts_of_npy, parts_of_parquet, lambda r, folder: write_npz(r, folder / "x.npz")])
+def test_lists_may_come_in_parts_and_formats(tmp_path, write):
+    ranks = next(r for seed in range(99) for r in random_collection(seed, 40) if r.scores is not None)
+    (tmp_path / "lists").mkdir()
+    write(ranks, tmp_path / "lists")
+    FusionIndex.build({"one": ranks}, cutoff=4).save(tmp_path / "memory.loom", shards=3)
+    path = tmp_path / "lists" / "x.npz" if (tmp_path / "lists" / "x.npz").exists() else tmp_path / "lists"
+    FusionIndex.build_on_disk({"one": path}, tmp_path / "disk.loom", shards=3, cutoff=4)
+    assert contents(tmp_path / "disk.loom") == contents(tmp_path / "memory.loom")
+
+
+def test_memory_decides_the_number_of_shards(tmp_path):
+    paths = tables(random_collection(3, 60), tmp_path)
+    built = FusionIndex.build_on_disk(paths, tmp_path / "x.loom", memory="20kB", cutoff=5)
+    assert built.n_shards > 1
+    message = error_of(FusionIndex.build_on_disk, paths, tmp_path / "x.loom", memory="20kB", shards=1, cutoff=5)
+    assert "shards or more memory" in message
+    assert "such as '1GB'" in error_of(FusionIndex.build_on_disk, paths, tmp_path / "x.loom", memory="much")
+
+
+def test_wrong_tables_are_reported(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[0, 1], [1, 1]], np.int32))
+    np.save(tmp_path / "b.npy", np.array([[0, 1], [1, 7]], np.int32))
+    np.save(tmp_path / "c.npy", np.zeros((3, 2), np.int32))
+    (tmp_path / "d.npy").write_text("nothing")
+    for name, said in (
+        ("a.npy", "item 1 twice"),
+        ("b.npy", "7"),
+        ("d.npy", "is not a .npy file"),
+        ("e.npy", "There is no table"),
+    ):
+        assert said in error_of(FusionIndex.build_on_disk, [tmp_path / name], tmp_path / "x.loom")
+    both = [tmp_path / "a.npy", tmp_path / "c.npy"]
+    assert "2 rows and" in error_of(FusionIndex.build_on_disk, both, tmp_path / "x.loom")
+    assert not (tmp_path / "x.loom").exists()
+
+
+def test_lists_that_are_missing_warn(tmp_path):
+    items = np.full((20, 2), -1, np.int32)
+    items[:10] = [[i, i + 1] for i in range(10)]
+    np.save(tmp_path / "a.npy", items)
+    with pytest.warns(RankloomWarning, match="has no list for 10 of 20 items"):
+        FusionIndex.build_on_disk([tmp_path / "a.npy"], tmp_path / "x.loom", shards=2)
+
+
+def test_an_interrupted_build_resumes_and_does_not_repeat_what_is_done(tmp_path, monkeypatch):
+    from rankloom.fusion_graph import on_disk
+
+    ranks = random_collection(4, 50)
+    paths, done = tables(ranks, tmp_path), []
+    weave = on_disk.weave_part
+
+    def stopping(job, number):
+        if number == 2 and len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(number)
+        weave(job, number)
+
+    monkeypatch.setattr(on_disk, "weave_part", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        FusionIndex.build_on_disk(paths, tmp_path / "x.loom", shards=4)
+    done.append("stopped")
+    FusionIndex.build_on_disk(paths, tmp_path / "x.loom", shards=4)
+    assert done == [0, 1, "stopped", 2, 3]
+    FusionIndex.build(ranks).save(tmp_path / "memory.loom", shards=4)
+    assert contents(tmp_path / "x.loom") == contents(tmp_path / "memory.loom")
+
+
+BUILD = """
+import sys, json
+from rankloom import FusionIndex, WeftIndex
+kind = {"FusionIndex": FusionIndex, "WeftIndex": WeftIndex}[sys.argv[1]]
+print("ready", flush=True)
+kind.build_on_disk(json.loads(sys.argv[2]), sys.argv[3], shards=12, threads=1)
+"""
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 20))])
+def test_a_killed_build_resumes_right(tmp_path, seed):
+    kind = (FusionIndex, WeftIndex)[seed % 2]
+    rng, ranks = np.random.default_rng(seed), random_collection(seed, 1500 if seed % 2 else 3000)
+    paths, target = [str(path) for path in tables(ranks, tmp_path)], tmp_path / "x.loom"
+    kind.build(ranks).save(tmp_path / "memory.loom", shards=12)
+    command = [sys.executable, "-c", BUILD, kind.__name__, json.dumps(paths), str(target)]
+    for _ in range(2):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ) as process:
+            process.stdout.readline()
+            time.sleep(rng.uniform(0, 0.6))
+            process.send_signal(signal.SIGKILL)
+        if target.exists():  # complete, or not there at all
+            assert contents(target) == contents(tmp_path / "memory.loom")
+    kind.build_on_disk(paths, target, shards=12)
+    assert contents(target) == contents(tmp_path / "memory.loom")
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_an_existing_index_is_replaced_when_the_new_one_is_complete(tmp_path):
+    first, second = random_collection(1, 30), random_collection(2, 30)
+    FusionIndex.build(first).save(tmp_path / "x.loom")
+    FusionIndex.build_on_disk(tables(second, tmp_path), tmp_path / "x.loom", shards=2)
+    FusionIndex.build(second).save(tmp_path / "memory.loom", shards=2)
+    assert contents(tmp_path / "x.loom") == contents(tmp_path / "memory.loom")
+    assert error_of(FusionIndex.build_on_disk, tables(second, tmp_path), tmp_path / "ranker0").endswith(
+        "remove it first."
+    )
+    assert Ranks([[0]]).n_items == 1
