@@ -9,7 +9,7 @@ KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize 
   $(patsubst %,tests/rankers/test_%.py,alignments bag_of_words contour word_graph word_movers)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long plain fuzz check format lint types imports bench effectiveness docs clean
+.PHONY: help demo test long plain fuzz check format lint types imports bench effectiveness docs notebooks clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -60,9 +60,13 @@ bench: $(READY) ## Measure speed and memory against yardsticks taken in the same
 effectiveness: $(READY) ## Measure the methods on all collections in RANKLOOM_DATA; takes half an hour, resumes
 	$(BIN)/python experiments/effectiveness.py results/effectiveness
 
-docs: $(READY) ## Regenerate the docs from the code
+docs: $(READY) ## Regenerate the pages made from the code, and build the documentation site into ./site
 	$(BIN)/python docs/make_pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+notebooks: $(READY) ## Run the notebooks of the documentation; Soccer needs RANKLOOM_DATA
+	$(BIN)/python docs/tools/notebooks.py
 
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output site
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

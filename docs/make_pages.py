@@ -1,6 +1,7 @@
 """Generate the pages that document the code; run by `make docs`, and a test checks that they are up to date."""
 
 import inspect
+import sys
 import textwrap
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import rankloom as rl
 from rankloom.cli import app
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "tools"))
+
+from docstrings import UNBROKEN, WIDTH, as_markdown  # noqa: E402  # in the folder named above
+from pictures import pictures  # noqa: E402
 
 
 def command_line():
@@ -67,7 +72,7 @@ def trained_methods():
     yield wrapped(
         "Methods that learn from judged queries: `trained = rl.train(ranks, qrels, method=NAME, OPTION=VALUE)`, then "
         "`rl.fuse(others, method=trained)`; `rl.cross_validate` does both on parts of the same queries. `rl.optimize` "
-        "finds options and weights of any method that sees one query at a time ([guide](guide.md#judged-queries))."
+        "finds options and weights of any method that sees one query at a time ([how](training.md))."
     )
     yield from ("", "| name | method |", "|---|---|")
     yield from (f"| [`{name}`](#{name}) | {first_line(rl.SUPERVISED[name])} |" for name in sorted(rl.SUPERVISED))
@@ -125,7 +130,7 @@ def supervised(name):
         "",
         wrapped(f"Options: {options}."),
     ]
-    return "\n".join([f"## {name}", "", *lines, "", "```", inspect.getdoc(one) or "", "```", ""])
+    return "\n".join([f"## {name}", "", *lines, "", as_markdown(inspect.getdoc(one) or "")])
 
 
 def first_line(documented):
@@ -146,16 +151,24 @@ def method(name):
         if option in one.options()
     }
     options = wrapped(f"Options: {', '.join(f'`{option}={default!r}`' for option, default in defaults.items())}.")
-    return "\n".join([f"## {name}", "", needs, "", options, "", "```", inspect.getdoc(one.function) or "", "```", ""])
+    return "\n".join([f"## {name}", "", needs, "", options, "", as_markdown(inspect.getdoc(one.function) or "")])
 
 
 def wrapped(text):
-    """Return a paragraph in lines of at most 120 columns."""
-    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+    """Return a paragraph in lines that are not too long."""
+    return textwrap.fill(text, WIDTH, **UNBROKEN)
 
 
 PAGES = {HERE / "command-line.md": command_line, HERE / "methods.md": methods}
 
+
+def made():
+    """Return everything that is generated, by path."""
+    pages = {path: make() for path, make in PAGES.items()}
+    return {**pages, **{HERE / "pictures" / name: svg for name, svg in pictures().items()}}
+
+
 if __name__ == "__main__":
-    for path, make in PAGES.items():
-        path.write_text(make())
+    for path, text in made().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, "utf-8")

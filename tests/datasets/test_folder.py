@@ -9,7 +9,7 @@ from rankloom.errors import InputError, UnknownNameError
 def test_a_subfolder_is_a_class(tmp_path, write):
     for name in ("cats/2.txt", "cats/10.txt", "dogs/big/1.txt"):
         write(tmp_path / name, f"text of {name}")
-    write(tmp_path / "cats" / "notes.md", "skipped")
+    write(tmp_path / "cats" / "notes.rst", "skipped")
     found = folder(str(tmp_path))
     assert list(found.ids) == ["cats/2.txt", "cats/10.txt", "dogs/big/1.txt"]
     assert found.labels == ("cats", "cats", "dogs/big")
@@ -35,11 +35,20 @@ def test_a_folder_with_images_and_texts_needs_a_kind(tmp_path, write):
         folder(str(tmp_path), kind="text")
 
 
-def test_a_file_outside_the_classes_is_rejected(tmp_path, write):
-    write(tmp_path / "x" / "a.txt", "")
-    write(tmp_path / "stray.txt", "")
-    with pytest.raises(InputError, match=r"'stray\.txt' is in none of them; move it"):
-        folder(str(tmp_path))
+def test_a_file_outside_the_subfolders_leaves_a_folder_without_classes(tmp_path, write):
+    write(tmp_path / "x" / "a.txt", "first")
+    write(tmp_path / "stray.md", "second")
+    found = folder(str(tmp_path))
+    assert list(found.ids) == ["stray.md", "x/a.txt"]
+    assert found.part("texts") == ["second", "first"]
+    assert found.labels is None
+
+
+def test_markdown_next_to_images_is_not_a_text_unless_asked_for(tmp_path, write):
+    write(tmp_path / "a.png", "")
+    write(tmp_path / "README.md", "about the images")
+    assert list(folder(str(tmp_path)).ids) == ["a.png"]
+    assert list(folder(str(tmp_path), kind="texts").ids) == ["README.md"]
 
 
 def test_an_empty_or_missing_folder_is_rejected(tmp_path, write):

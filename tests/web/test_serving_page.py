@@ -1,4 +1,4 @@
-"""The commands of docs/serving.md print what the page shows below them."""
+"""The requests of docs/serving.md and docs/start.md return what the pages show below them."""
 
 import json
 import os
@@ -14,7 +14,8 @@ from serving import server
 from rankloom.web.limits import Limits
 from rankloom.web.search_api import body_schema
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "serving.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 CURL = re.compile(r"^```sh\n(curl -s [^\n]*)\n```\n\n```json\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
@@ -25,14 +26,19 @@ def rounded(value):
 
 
 @pytest.mark.skipif(None in (shutil.which("bash"), shutil.which("curl")), reason="the commands need bash and curl")
-def test_commands_of_the_page_print_what_it_shows(tmp_path):
-    build = next(text for kind, text in BLOCK.findall(PAGE) if kind == "sh" and "rankloom build docs.jsonl" in text)
+@pytest.mark.parametrize(
+    ("page", "documents", "searcher", "n_requests"),
+    [("serving.md", "docs.jsonl", "shop.loom", 5), ("start.md", "notes", "notes.loom", 1)],
+)
+def test_requests_of_a_page_return_what_it_shows(page, documents, searcher, n_requests, tmp_path):
+    text = (DOCS / page).read_text("utf-8")
+    build = next(text for kind, text in BLOCK.findall(text) if kind == "sh" and f"rankloom build {documents}" in text)
     build = "\n".join(line for line in build.splitlines() if not line.startswith("rankloom serve"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(["bash", "-euc", build], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True)
-    examples = CURL.findall(PAGE)
-    assert len(examples) >= 5
-    with server(collection=str(tmp_path / "shop.loom"), rankers=()) as (_, url):
+    examples = CURL.findall(text)
+    assert len(examples) >= n_requests
+    with server(collection=str(tmp_path / searcher), rankers=()) as (_, url):
         for command, shown in examples:
             here = command.replace("http://127.0.0.1:8000/", url)
             done = subprocess.run(["bash", "-euc", here], capture_output=True, text=True, check=True)

@@ -15,22 +15,22 @@ from rankloom.ranks import Ids
 
 #: The kind of files to read from a folder.
 Kind = Literal["images", "texts"]
-ENDINGS: dict[Kind, frozenset[str]] = {"images": SUFFIXES, "texts": frozenset({".txt"})}
+ENDINGS: dict[Kind, frozenset[str]] = {"images": SUFFIXES, "texts": frozenset({".txt", ".md"})}
 
 
 @register_collection("folder")
 def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
-    """Return the images or the texts (.txt, UTF-8) of a folder; the class of each is its subfolder.
+    """Return the images or the texts (.txt and .md, UTF-8) of a folder; the class of each is its subfolder.
 
-    Subfolders are searched at any depth, and an item's id is its path in the folder. Without subfolders there are no
-    classes: the files can be ranked but not evaluated. An unreadable text is an error that names the file; images are
-    opened only when they are ranked.
+    Subfolders are searched at any depth, and an item's id is its path in the folder. If any file is in no subfolder,
+    there are no classes: the files can be ranked but not evaluated by class. An unreadable text is an error that names
+    the file; images are opened only when they are ranked.
 
     Parameters
     ----------
     path : folder
     kind : {"images", "texts"}, optional
-        Required only if the folder has both.
+        Required only if the folder has both. By default, Markdown next to images is taken for notes about them.
     """
     if kind is not None and kind not in get_args(Kind):
         raise UnknownNameError("kind of files", kind, get_args(Kind))
@@ -38,6 +38,8 @@ def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
     if not top.is_dir():
         raise InputError(f"{path} {'is not a folder' if top.exists() else 'does not exist'}; give a folder of files.")
     found = {one: names for one in get_args(Kind) if kind in (None, one) and (names := list_files(top, ENDINGS[one]))}
+    if kind is None and "images" in found and all(name.lower().endswith(".md") for name in found.get("texts", ())):
+        found.pop("texts", None)
     if not found:
         raise InputError(f"{path} has no {kind or 'images or texts'}; looked for files that end in {_endings(kind)}.")
     if len(found) > 1:
@@ -54,10 +56,7 @@ def _collection(top: Path, kind: Kind, names: Sequence[str]) -> Collection:
         [ImageFile(top / name) for name in names] if kind == "images" else [_text(top / name) for name in names]
     )
     classes = [name.rpartition("/")[0] for name in names]
-    flat = not any(classes)
-    if not flat and not all(classes):
-        odd = names[classes.index("")]
-        raise InputError(f"{top} has a subfolder for each class, but {odd!r} is in none of them; move it.")
+    flat = not all(classes)
     about = f"{len(names)} {kind}" + ("" if flat else f", in {len(set(classes))} classes")
     title = top.absolute().name or str(top)  # Path(".").name is empty
     return Collection(title, Ids(names), {kind: part}, labels=None if flat else tuple(classes), about=about)

@@ -14,12 +14,15 @@ from rankloom._kernels import ROUNDING
 from rankloom.errors import MissingExtraError, check_choice
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.draw import to_svg
+from rankloom.html_table import html_table
 
 if TYPE_CHECKING:
     import networkx
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
+
+MAX_PARTS = 10  # of an explanation in a table
 
 #: How the weights of a graph are normalized.
 GRAPH_NORMS = ("max", "minmax")
@@ -91,6 +94,10 @@ class FusionGraph:
 
     def __repr__(self) -> str:
         return f"FusionGraph({self.id!r}, {len(self.items)} vertices, {len(self.sources)} edges, size {self.size:.4g})"
+
+    def _repr_html_(self) -> str:
+        """Return the drawing for notebooks."""
+        return f'<div style="max-width: 40em">{self.to_svg()}</div>'
 
     def label(self, item: int) -> str:
         """Return the id of a vertex, or its number if it has none."""
@@ -171,6 +178,10 @@ class Part:
     contribution: float
     ranker: str = ""  # whose lists it comes from; empty if from those of all
 
+    def weights(self) -> tuple[str, str]:
+        """Return both weights as text; a vote has none."""
+        return ("", "") if self.kind == "vote" else (f"{self.query_weight:.4f}", f"{self.item_weight:.4f}")
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -194,10 +205,22 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        head = f"{self.query} ~ {self.item}: {self.comparator} similarity {self.similarity:.4f}"
-        rows = [f"  {part.contribution:.4f}  {part.kind:<6}  {part.label}" for part in self.parts[:10]]
-        more = [f"  ... and {len(self.parts) - 10} smaller parts"] if len(self.parts) > 10 else []
-        return "\n".join([head, *rows, *more])
+        rows = [f"  {part.contribution:.4f}  {part.kind:<6}  {part.label}" for part in self.parts[:MAX_PARTS]]
+        more = [f"  {self._more()}"] if len(self.parts) > MAX_PARTS else []
+        return "\n".join([self._title(), *rows, *more])
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        rows = [[part.label, part.kind, *part.weights(), f"{part.contribution:.4f}"] for part in self.parts[:MAX_PARTS]]
+        note = self._title() + (f"; {self._more()}" if len(self.parts) > MAX_PARTS else "")
+        return html_table(["part", "", "weight in query", "weight in item", "contribution"], rows, note)
+
+    def _title(self) -> str:
+        return f"{self.query} ~ {self.item}: {self.comparator} similarity {self.similarity:.4f}"
+
+    def _more(self) -> str:
+        n = len(self.parts) - MAX_PARTS
+        return f"... and {n} smaller part{'s' if n > 1 else ''}"
 
 
 def explain(query: FusionGraph, item: FusionGraph, comparator: str) -> Explanation:

@@ -14,6 +14,7 @@ from rankloom._kernels.faiss_engine import check_engine, neighbors_by
 from rankloom._kernels.nearest import matrix_neighbors, table
 from rankloom._kernels.vector_space import METRICS, VectorSpace
 from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.html_table import html_table
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     PAD,
@@ -28,6 +29,8 @@ from rankloom.ranks.checks import (
     checked_values,
 )
 from rankloom.ranks.ids import Ids
+
+MAX_ROWS, MAX_POSITIONS = 5, 8  # of a table in a notebook
 
 #: What the rows are: the items of the collection, row i the list of item i; or queries.
 Kind = Literal["collection", "queries"]
@@ -410,6 +413,18 @@ class Ranks:
     def __repr__(self) -> str:
         scores = "no" if self.scores is None else "yes"
         return f"Ranks(n_queries={self.n_queries}, depth={self.depth}, n_items={self.n_items}, scores={scores})"
+
+    def _repr_html_(self) -> str:
+        """Return the first items of the first lists as a table, for notebooks."""
+        positions = range(min(self.depth, MAX_POSITIONS))
+        rows = [
+            [
+                self.query_id(i),
+                *("" if item == PAD else self.item_id(item) for item in self.items[i, positions].tolist()),
+            ]
+            for i in range(min(self.n_queries, MAX_ROWS))
+        ]
+        return html_table(["query", *(str(position + 1) for position in positions)], rows, repr(self))
 
 
 def stack_lists(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:

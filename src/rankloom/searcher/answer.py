@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from rankloom.errors import MissingExtraError
 from rankloom.fusion_graph import Explanation
+from rankloom.html_table import html_table
 from rankloom.ranks import PAD, Ranks
 from rankloom.searcher.documents import TEXT_FIELDS, Document, Documents, text_of
 
@@ -145,9 +145,8 @@ class Answer(Sequence[Hit]):
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
         names = list(self._lists)
-        head = "".join(f"<th>{escape(name)}</th>" for name in ("", "id", "score", *names, "document"))
-        rows = "".join(_row(hit, names) for hit in self)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        head = ["", "id", "score", *names, "document"]
+        return html_table(head, [_row(hit, names) for hit in self], "" if len(self) else "Nothing found.")
 
 
 def snippet(document: Document, length: int = MAX_SNIPPET) -> str:
@@ -165,10 +164,9 @@ def _fields(hit: Hit, own: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in hit.document.items() if name not in own}
 
 
-def _row(hit: Hit, names: Sequence[str]) -> str:
+def _row(hit: Hit, names: Sequence[str]) -> list[str]:
     places = ("" if hit.ranks[name] is None else str(hit.ranks[name]) for name in names)
-    cells = (str(hit.position), hit.id, f"{hit.score:.4f}", *places, snippet(hit.document))
-    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+    return [str(hit.position), hit.id, f"{hit.score:.4f}", *places, snippet(hit.document)]
 
 
 def _entries(ranks: Ranks) -> list[tuple[int, float | None]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from rankloom.errors import MissingExtraError
 from rankloom.evaluation import compare, evaluate
 from rankloom.evaluation.significance import Comparison
+from rankloom.html_table import html_table
 from rankloom.ranks import Ranks
 
 if TYPE_CHECKING:
@@ -109,11 +109,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
         head, *rows = self.cells()
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        return (
-            f"<table><thead><tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr></thead>"
-            f"<tbody>{body}</tbody></table><p>{escape(self.note())}</p>"
-        )
+        return html_table(head, rows, self.note())
 
 
 def evaluated(
