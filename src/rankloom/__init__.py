@@ -33,9 +33,9 @@ from rankloom.fusion_graph import (
     register_weighting,
 )
 from rankloom.io import read_qrels, read_ranks, read_run, read_runs, write_ranks, write_run
+from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.registry import load_plugin
-from rankloom.version import __version__
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection, open_collection, register_collection

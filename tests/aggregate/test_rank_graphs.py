@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_checks import check_smaller_k, check_threads_and_blocks
 
 import rank_graph_oracle as oracle
 import rankloom as rl
 from brute import JIT, plain
-from rankloom import threads as threads_module
 from rankloom._kernels import frozen, nested, sorting
 from rankloom.aggregate import corgraph, recknngraphccs, rkgraph
 from rankloom.aggregate.nested import components_of, groups_of
@@ -192,13 +192,7 @@ def test_the_sort_is_stable(keys, wanted):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("m", [1, 3])
 def test_any_number_of_threads_and_any_blocks_give_the_same_bits(method, m, monkeypatch):
-    ranks = points(300 if JIT else 40, m)
-    one = rl.fuse(ranks, method, threads=1, **SMALL[method])
-    monkeypatch.setattr(threads_module, "MIN_BLOCK", 7)
-    for threads in (2, 5):
-        other = rl.fuse(ranks, method, threads=threads, **SMALL[method])
-        np.testing.assert_array_equal(one.items, other.items)
-        np.testing.assert_array_equal(one.scores, other.scores)
+    check_threads_and_blocks(points(300 if JIT else 40, m), method, SMALL[method], monkeypatch)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -225,11 +219,7 @@ def test_renumbering_items_keeps_the_scores(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_smaller_k_gives_the_head_of_the_lists(method):
-    ranks = points(50 if JIT else 15, 2, depth=8)
-    full = rl.fuse(ranks, method, 50, **SMALL[method])
-    cut = rl.fuse(ranks, method, 4, **SMALL[method])
-    np.testing.assert_array_equal(cut.items, full.items[:, :4])
-    np.testing.assert_array_equal(cut.scores, full.scores[:, :4])
+    check_smaller_k(points(50 if JIT else 15, 2, depth=8), method, 50, SMALL[method])
 
 
 @pytest.mark.parametrize("method", METHODS)

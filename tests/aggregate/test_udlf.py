@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from method_checks import check_smaller_k, check_threads_and_blocks
 
 import rankloom as rl
 import udlf_oracle as oracle
 from brute import JIT, plain
-from rankloom import threads as threads_module
 from rankloom._kernels import sorting
 from rankloom.aggregate import bfstree, check_method, contextrr, cprr, lhrr, rdpac, rlsim_udl
 from rankloom.aggregate.reranking import reranked
@@ -223,23 +223,13 @@ def test_the_radix_sort_is_stable(values):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("m", [1, 3])
 def test_any_number_of_threads_and_any_blocks_give_the_same_bits(method, m, monkeypatch):
-    ranks = points(300 if JIT else 20, m)
-    one = rl.fuse(ranks, method, threads=1, **SMALL[method])
-    monkeypatch.setattr(threads_module, "MIN_BLOCK", 7)
-    for threads in (2, 5):
-        other = rl.fuse(ranks, method, threads=threads, **SMALL[method])
-        np.testing.assert_array_equal(one.items, other.items)
-        np.testing.assert_array_equal(one.scores, other.scores)
+    check_threads_and_blocks(points(300 if JIT else 20, m), method, SMALL[method], monkeypatch)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("ragged", [False, True])
 def test_a_smaller_k_gives_the_head_of_the_lists(method, ragged):
-    ranks = points(SIZE, 2, 12, ragged=ragged)
-    full = rl.fuse(ranks, method, SIZE, **SMALL[method])
-    cut = rl.fuse(ranks, method, 4, **SMALL[method])
-    np.testing.assert_array_equal(cut.items, full.items[:, :4])
-    np.testing.assert_array_equal(cut.scores, full.scores[:, :4])
+    check_smaller_k(points(SIZE, 2, 12, ragged=ragged), method, SIZE, SMALL[method])
 
 
 @pytest.mark.parametrize("method", METHODS)

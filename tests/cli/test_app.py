@@ -61,7 +61,7 @@ def test_unreadable_file_is_named(monkeypatch, judged):
     def unreadable(*_, **__):
         raise PermissionError(13, "Permission denied", "secret.run")
 
-    monkeypatch.setattr("rankloom.cli.evaluate.read_all", unreadable)
+    monkeypatch.setattr("rankloom.cli.option_groups.RunOptions.read", unreadable)
     found = sentence(run("evaluate", judged.path("good"), "--qrels", judged.qrels))
     assert found == "Cannot use secret.run: Permission denied."
 

@@ -163,8 +163,8 @@ def test_ties_are_ordered_by_number_after_the_text_itself():
 
 def test_progress_counts_queries():
     steps = []
-    bow_cosine(["fever", "cough"]).rank(block=1, threads=1, progress=lambda *args: steps.append(args))
-    assert steps == [("ranking texts", 1, 2), ("ranking texts", 2, 2)]
+    bow_cosine(["fever", "cough"]).rank(block=1, progress=lambda *args: steps.append(args))
+    assert steps == [("Ranking texts", 1, 2), ("Ranking texts", 2, 2)]
 
 
 def test_invalid_options_are_rejected():

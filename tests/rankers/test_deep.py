@@ -12,6 +12,7 @@ from rankloom.errors import MissingExtraError
 from rankloom.rankers import RANKERS, check_ranker, deep
 from rankloom.rankers.deep import cnn
 from rankloom.rankers.torch_weights import read_torch_weights
+from rankloom.threads import running
 
 pytest.importorskip("onnxruntime")
 STAGES = [(1, 1, 1), (2, 2, 6), (2, 2, 6), (3, 2, 6), (3, 1, 6), (4, 2, 6), (1, 1, 6)]  # blocks, stride, expansion
@@ -99,7 +100,8 @@ def test_bits_do_not_depend_on_threads_or_other_images():
     images = [photo(40, 50, seed) for seed in range(6)]
     alone = np.stack([cnn(image) for image in images])
     for threads in (1, 4):
-        vectors = RANKERS["cnn"]().fit(images, threads=threads).vectors
+        with running(threads=threads):
+            vectors = RANKERS["cnn"]().fit(images).vectors
         assert np.asarray(vectors).tobytes() == alone.tobytes()
 
 

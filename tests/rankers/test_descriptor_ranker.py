@@ -13,6 +13,7 @@ from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError, descriptor_ranker, image_features
 from rankloom.rankers.contract import sample_items
 from rankloom.rankers.distances import COMPARISONS, DISTANCES
+from rankloom.threads import running
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -162,7 +163,10 @@ def test_digest_sees_changes_for_large_and_flat_images():
 @pytest.mark.parametrize("name", ["bic", "lbp", "acc"])
 def test_bits_do_not_depend_on_threads(name):
     images = sample_items("images") * 3
-    one, many = (RANKERS[name]().fit(images, threads=threads) for threads in (1, 5))
+    with running(threads=1):
+        one = RANKERS[name]().fit(images)
+    with running(threads=5):
+        many = RANKERS[name]().fit(images)
     assert one.vectors.tobytes() == many.vectors.tobytes()
     assert one.vectors.dtype == many.vectors.dtype
 
@@ -191,8 +195,9 @@ def test_an_unreadable_query_is_an_error(tmp_path):
 
 def test_progress_counts_extracted_vectors(tmp_path):
     steps = []
-    ranker().fit(save(tmp_path, 9), progress=lambda *step: steps.append(step), threads=1)
-    assert steps == [("extracting mean", done, 9) for done in (4, 8, 9)]
+    with running(threads=1):
+        ranker().fit(save(tmp_path, 9), progress=lambda *step: steps.append(step))
+    assert steps == [("Extracting mean", done, 9) for done in (4, 8, 9)]
 
 
 @pytest.mark.parametrize("distance", ["cosine", "dot", "l1", "l2", "d1"])
@@ -201,7 +206,7 @@ def test_progress_counts_compared_images(distance, monkeypatch):
     steps = []
     images = [np.full((3, 2, 3), gray, np.uint8) for gray in (0, 50, 100, 150, 200)]
     ranker(distance=distance).fit(images).rank(progress=lambda *one: steps.append(one))
-    assert steps == [("comparing vectors", done, 5) for done in (2, 4, 5)]
+    assert steps == [("Comparing vectors", done, 5) for done in (2, 4, 5)]
 
 
 def test_longest_side_reduces_large_images():

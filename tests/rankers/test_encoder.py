@@ -53,7 +53,7 @@ def test_items_are_encoded_in_batches_with_progress():
     encode, steps = Letters(), []
     EncoderRanker("letters", encode, batch=2).fit(TEXTS, progress=lambda *step: steps.append(step))
     assert encode.batches == [2, 2, 1]
-    assert steps == [("encoding letters", done, 5) for done in (2, 4, 5)]
+    assert steps == [("Encoding letters", done, 5) for done in (2, 4, 5)]
 
 
 def test_updates_equal_a_fresh_fit():

@@ -14,6 +14,7 @@ from rankloom.rankers.contract import sample_items
 from rankloom.rankers.local import SCHEME, root_sift, word_counts
 from rankloom.rankers.term_model import Statistics, sums
 from rankloom.rankers.vocabulary_tree import LENGTH, VocabularyTree
+from rankloom.threads import running
 
 pytest.importorskip("cv2")
 RANKER = VocabularyRanker(branch=4, levels=2)
@@ -98,7 +99,9 @@ def test_the_vocabulary_does_not_depend_on_the_order_of_items():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_bits_do_not_depend_on_threads(threads):
     images = [blobs(seed) for seed in range(9)]
-    expected, found = RANKER.fit(images).rank(), RANKER.fit(images, threads=threads).rank()
+    expected = RANKER.fit(images).rank()
+    with running(threads=threads):
+        found = RANKER.fit(images).rank()
     assert found.items.tolist() == expected.items.tolist()
     assert found.scores.tobytes() == expected.scores.tobytes()
 

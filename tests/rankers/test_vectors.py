@@ -37,9 +37,14 @@ def test_lists_equal_ranks_from_vectors(metric):
     assert same(fitted.rank(queries=queries, depth=5), rl.Ranks.from_vectors(vectors, metric, 5, queries=queries))
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=50)
-@given(x=tables(), data=st.data())
+def of_any_metric(test):
+    """Run a test with every metric, for random vectors."""
+    return pytest.mark.parametrize("metric", METRICS)(
+        settings(max_examples=50)(given(x=tables(), data=st.data())(test))
+    )
+
+
+@of_any_metric
 def test_lists_of_some_items_among_others_are_filtered(metric, x, data):
     fitted, n = Vectors(metric=metric).fit(x), len(x)
     full = fitted.rank(depth=n)
@@ -55,9 +60,7 @@ def test_lists_of_some_items_among_others_are_filtered(metric, x, data):
     assert same(fitted.rank_items(rows, depth=depth), full.rows(rows).head(depth)) or not rows.size
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=50)
-@given(x=tables(), data=st.data())
+@of_any_metric
 def test_items_below_a_floor_are_left_out(metric, x, data):
     fitted, n = Vectors(metric=metric).fit(x), len(x)
     full = fitted.rank(depth=n)
@@ -69,9 +72,7 @@ def test_items_below_a_floor_are_left_out(metric, x, data):
         assert (found.items[row, kept.sum() :] == -1).all()
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=50)
-@given(x=tables(), data=st.data())
+@of_any_metric
 def test_updates_equal_a_fresh_fit(metric, x, data):
     ranker, n = Vectors(metric=metric), len(x)
     first = data.draw(st.integers(1, n))
@@ -81,9 +82,7 @@ def test_updates_equal_a_fresh_fit(metric, x, data):
     assert same(updated.taken(numbers).rank(), ranker.fit(x[numbers]).rank())
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=50)
-@given(x=tables(), data=st.data())
+@of_any_metric
 def test_allowed_items_are_ranked_as_alone(metric, x, data):
     fitted, n = Vectors(metric=metric).fit(x), len(x)
     allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
@@ -130,7 +129,7 @@ def test_progress_counts_compared_vectors(metric, monkeypatch):
     monkeypatch.setattr("rankloom._kernels.nearest.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
     steps = []
     Vectors(metric=metric).fit(np.eye(5)).rank(progress=lambda *one: steps.append(one))
-    assert steps == [("comparing vectors", done, 5) for done in (2, 4, 5)]
+    assert steps == [("Comparing vectors", done, 5) for done in (2, 4, 5)]
 
 
 def test_scores_beyond_float32_are_rejected():

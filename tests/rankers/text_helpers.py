@@ -5,6 +5,7 @@ import builtins
 import numpy as np
 
 import rankloom as rl
+from rankloom.threads import running
 
 
 def lists(ranks):
@@ -28,9 +29,11 @@ def random_texts(words, n, shortest, longest, seed):
 
 def check_blocks_and_threads(model, depth):
     """Check that neither the block size nor the number of threads changes a bit of the ranks."""
-    one = model.rank(depth=depth, block=50, threads=1)
+    with running(threads=1):
+        one = model.rank(depth=depth, block=50)
     for block, threads in ((1, 1), (7, 2), (16, 3)):
-        other = model.rank(depth=depth, block=block, threads=threads)
+        with running(threads=threads):
+            other = model.rank(depth=depth, block=block)
         assert np.array_equal(one.items, other.items)
         assert one.scores.tobytes() == other.scores.tobytes()
 

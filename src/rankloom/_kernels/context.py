@@ -7,15 +7,21 @@ from rankloom._kernels.query_graphs import by_score, listed, vertex
 
 
 @njit(cache=True, nogil=True)
+def write_chosen(chosen, pool, value, items, values):
+    """Write the chosen items of a pool and their values, as many as there is room for; pad the rest."""
+    end = min(items.size, chosen.size)
+    for p in range(end):
+        items[p] = pool[chosen[p]]
+        values[p] = value[chosen[p]]
+    items[end:] = -1
+    values[end:] = 0
+
+
+@njit(cache=True, nogil=True)
 def best(vertices, score, items, scores):
     """Write the best items of a pool by score in float32, ties in pool order; pad the rest."""
     chosen = by_score(score, np.arange(vertices.size))
-    end = min(items.size, chosen.size)
-    for p in range(end):
-        items[p] = vertices[chosen[p]]
-        scores[p] = score[chosen[p]]
-    items[end:] = -1
-    scores[end:] = 0
+    write_chosen(chosen, vertices, score, items, scores)
 
 
 @njit(cache=True, nogil=True)
@@ -125,12 +131,7 @@ def keep_best(reached, value, items, values):
         minimum = np.partition(found, order.size - items.size)[order.size - items.size]
         order, found = order[found >= minimum], found[found >= minimum]
     chosen = np.argsort(-found, kind="mergesort")
-    end = min(items.size, chosen.size)
-    for p in range(end):
-        items[p] = order[chosen[p]]
-        values[p] = found[chosen[p]]
-    items[end:] = -1
-    values[end:] = 0
+    write_chosen(chosen, order, found, items, values)
 
 
 @njit(cache=True, nogil=True)

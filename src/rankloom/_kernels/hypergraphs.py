@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from rankloom._kernels import ZERO
-from rankloom._kernels.sorting import sort_ascending
+from rankloom._kernels.sorting import sort_ascending, sort_scratch
 
 
 class Hyperedges(NamedTuple):
@@ -49,9 +49,7 @@ def fill_members(start, stop, tops, share, ptr, items, exact, rounded, confidenc
     """Fill the hyperedge of each row: the item itself with 1, and the products of shares along its neighbors' lists."""
     k = tops.shape[1]
     slot = np.full(tops.shape[0], -1, np.int64)
-    key = np.empty(k * k + 1, np.float64)
-    order = np.empty(k * k + 1, np.int64)
-    spare = np.empty(k * k + 1, np.int64)
+    key, order, spare = sort_scratch(k * k + 1)
     for i in range(start, stop):
         first = end = ptr[i]
         for o in range(k):
@@ -117,11 +115,8 @@ def similarities(start, stop, lists, edges, values, others, other_values):
     n, width = lists.shape
     product = np.zeros(n, np.float32)
     touched = np.empty(n, np.int64)
-    near = np.zeros(n, np.float64)
-    far = np.zeros(n, np.float64)
-    key = np.empty(n, np.float64)
-    order = np.empty(n, np.int64)
-    spare = np.empty(n, np.int64)
+    near, far = np.zeros(n), np.zeros(n)
+    key, order, spare = sort_scratch(n)
     for i in range(start, stop):
         count = add_products(i, edges, product, touched, 0)
         for at in range(edges.ptr[i], edges.ptr[i + 1]):

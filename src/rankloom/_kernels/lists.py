@@ -12,6 +12,16 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
+def append_new(item, seen, found, size):
+    """Append an item to the first `size` of `found` unless it is marked in `seen`, and mark it; return the new size."""
+    if not seen[item]:
+        seen[item] = True
+        found[size] = item
+        size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
 def is_marked(bits, item):
     """Return True if an item is marked, and mark it."""
     bit = np.uint8(1 << (item & 7))
@@ -55,10 +65,7 @@ def collect_items(i, lists, seen, pool):
             item = lists[r, i, p]
             if item < 0:
                 break
-            if not seen[item]:
-                seen[item] = True
-                pool[size] = item
-                size += 1
+            size = append_new(item, seen, pool, size)
     return size
 
 

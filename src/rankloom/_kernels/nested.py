@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from rankloom._kernels.lists import collect_items
-from rankloom._kernels.sorting import sort_smallest
+from rankloom._kernels.sorting import sort_scratch, sort_smallest
 
 
 class Groups(NamedTuple):
@@ -344,9 +344,7 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
     seen = np.zeros(n, np.bool_)
     found = np.empty(n, np.int32)
     W = np.zeros((m, n), np.float64)
-    key = np.empty(n, np.float64)
-    order = np.empty(n, np.int64)
-    spare = np.empty(n, np.int64)
+    key, order, spare = sort_scratch(n)
     weights = np.empty(m, np.float64)
     level = np.empty(m, np.int64)
     at = np.empty(m, np.int64)

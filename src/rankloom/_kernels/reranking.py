@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import descending_key, sort_keys, sort_smallest
 
 
@@ -82,16 +83,7 @@ def pooled(start, stop, lists, out):
     """Write the items of several rankers' lists in order of appearance, padded."""
     seen = np.zeros(lists.shape[1], np.bool_)
     for i in range(start, stop):
-        size = 0
-        for r in range(lists.shape[0]):
-            for p in range(lists.shape[2]):
-                item = lists[r, i, p]
-                if item < 0:
-                    break
-                if not seen[item]:
-                    seen[item] = True
-                    out[i, size] = item
-                    size += 1
+        size = collect_items(i, lists, seen, out[i])
         for p in range(size):
             seen[out[i, p]] = False
         out[i, size:] = -1

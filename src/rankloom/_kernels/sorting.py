@@ -7,6 +7,12 @@ RUN = 8  # length of the runs sorted by insertion
 
 
 @njit(cache=True, nogil=True)
+def sort_scratch(size):
+    """Return arrays for the sorts below: keys in float64, the order, and spare."""
+    return np.empty(size, np.float64), np.empty(size, np.int64), np.empty(size, np.int64)
+
+
+@njit(cache=True, nogil=True)
 def sort_ascending(key, size, order, spare):
     """Fill `order` with 0 to size - 1 sorted by ascending key; `spare` is scratch."""
     for start in range(0, size, RUN):

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.lists import append_new
 
 
 class Level(NamedTuple):
@@ -131,11 +132,7 @@ def dot_level(level, q, row):
 def mark_trees(level, m, seen, trees, count):
     """Collect the trees that have an item in a level; return their number."""
     for entry in range(level.back_ptr[m], level.back_ptr[m + 1]):
-        q = level.back_rows[entry]
-        if not seen[q]:
-            seen[q] = True
-            trees[count] = q
-            count += 1
+        count = append_new(level.back_rows[entry], seen, trees, count)
     return count
 
 
@@ -166,9 +163,7 @@ def clear_matrix_row(i, first, second, row):
 def diffuse(start, stop, lists, first, second, sums, out):
     """Compute the products of row i and the rows of its list, over the columns of its list, W divided by `sums`."""
     n, width = lists.shape
-    row = np.zeros(n, np.float64)
-    wanted = np.zeros(n, np.float64)
-    spread = np.zeros(n, np.float64)
+    row, wanted, spread = np.zeros(n), np.zeros(n), np.zeros(n)
     seen = np.zeros(n, np.bool_)
     trees = np.empty(n, np.int64)
     for i in range(start, stop):

@@ -7,6 +7,13 @@ from rankloom._kernels.graphs import E_LOW, E_SCALE, V_LOW, V_SCALE
 
 
 @njit(cache=True, nogil=True)
+def fill(slot, members, value):
+    """Set the slots of all members to one value."""
+    for member in members:
+        slot[member] = value
+
+
+@njit(cache=True, nogil=True)
 def count_features(start, stop, graphs, collection, edges, slot, counts):
     """Count the vertices of each graph, and its edges if `edges`; `slot` is scratch of zeros, cleared afterwards."""
     for q in range(start, stop):
@@ -14,14 +21,12 @@ def count_features(start, stop, graphs, collection, edges, slot, counts):
         counts[q] = last - first
         if not edges:
             continue
-        for entry in range(first, last):
-            slot[graphs.items[entry]] = 1
+        fill(slot, graphs.items[first:last], 1)
         for entry in range(first, last):
             member = graphs.items[entry]
             for other in range(collection.ptr[member], collection.ptr[member + 1]):
                 counts[q] += slot[collection.items[other]] != 0 and collection.items[other] != member
-        for entry in range(first, last):
-            slot[graphs.items[entry]] = 0
+        fill(slot, graphs.items[first:last], 0)
 
 
 @njit(cache=True, nogil=True)
@@ -36,8 +41,7 @@ def fill_features(start, stop, graphs, norms, collection, numbers, edge_columns,
             at += 1
         if edge_columns.size == 0:
             continue
-        for entry in range(first, last):
-            slot[graphs.items[entry]] = 1
+        fill(slot, graphs.items[first:last], 1)
         for entry in range(first, last):
             member = graphs.items[entry]
             for other in range(collection.ptr[member], collection.ptr[member + 1]):
@@ -46,5 +50,4 @@ def fill_features(start, stop, graphs, norms, collection, numbers, edge_columns,
                     columns[at] = edge_columns[other]
                     values[at] = (raw - norms[q, E_LOW]) * norms[q, E_SCALE]
                     at += 1
-        for entry in range(first, last):
-            slot[graphs.items[entry]] = 0
+        fill(slot, graphs.items[first:last], 0)

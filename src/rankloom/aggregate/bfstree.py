@@ -34,10 +34,6 @@ def bfstree(asked: Reranking, *, persistence: float = 0.7) -> Ranks:
 
     Parameters
     ----------
-    neighbors : int
-        K, the neighborhood size; at most `depth`.
-    depth : int
-        How many items of each list to use; answers come from these.
     persistence : float
         p of the rank-biased overlap, between 0 and 1.
 
@@ -58,10 +54,8 @@ def bfstree(asked: Reranking, *, persistence: float = 0.7) -> Ranks:
 
     Examples
     --------
-    >>> bfstree([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2).items
-    array([[0, 1],
-           [1, 0],
-           [2, 1]], dtype=int32)
+    >>> bfstree([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2).items.tolist()
+    [[0, 1], [1, 0], [2, 1]]
     """
     ranks, k, neighbors, depth, _ = asked
     check_between(0, 1, persistence=persistence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rankloom.aggregate.lists import check_collection, check_neighbors
@@ -13,14 +13,14 @@ from rankloom.ranks import Ranks
 
 #: (what to rerank, the method's own options) -> answers
 Rerank = Callable[..., Ranks]
-EXPLAINED = """A whole-collection method: every item is a query. It cannot answer external queries.
-
-    Parameters
-    ----------
-    ranks : sequence of Ranks
-        Collection ranks.
-"""
-PARAMETERS = "Parameters\n    ----------\n"
+NEEDS = "A whole-collection method: every item is a query. It cannot answer external queries."
+#: What the options mean in most methods; the docstring of a method explains those that mean something else.
+MEANINGS = {
+    "ranks": ("sequence of Ranks", "Collection ranks."),
+    "neighbors": ("int", "K, the neighborhood size{within}."),
+    "depth": ("int", "How many items of each list to use; answers come from these."),
+    "iterations": ("int", "Number of rounds."),
+}
 
 
 class Reranking(NamedTuple):
@@ -59,7 +59,20 @@ def register_reranker(name: str, *, within_depth: bool = True, **shared: int) ->
             return rerank(Reranking(ranks, k, **chosen), **options)
 
         with_signature(method, [*common, *own], like=rerank)
-        method.__doc__ = (rerank.__doc__ or "").replace(PARAMETERS, EXPLAINED, 1)
+        method.__doc__ = _documented(inspect.cleandoc(rerank.__doc__ or ""), shared, within_depth)
         return register_method(name, needs="collection")(method)
 
     return add
+
+
+def _documented(text: str, shared: Mapping[str, int], within_depth: bool) -> str:
+    """Return the docstring of a method with the options that it does not explain itself."""
+    before, title, after = text.partition("Parameters\n----------\n")
+    own = "" if not title else after
+    within = "; at most `depth`" if within_depth else ""
+    common = [
+        f"{name} : {kind}\n    {meaning.format(within=within)}\n"
+        for name, (kind, meaning) in MEANINGS.items()
+        if name in ("ranks", *shared) and f"{name} :" not in own
+    ]
+    return f"{before}{NEEDS}\n\nParameters\n----------\n{''.join(common)}{own}"

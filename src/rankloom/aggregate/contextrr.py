@@ -35,15 +35,8 @@ def contextrr(asked: Reranking, *, distances: str = "positions") -> Ranks:
         K, the number of images of an item; less than `depth`.
     depth : int
         L, the side of an image.
-    iterations : int
-        Number of rounds.
     distances : {"positions", "scores"}
-        The first distances, as in `rlsim_udl`.
-
-    Returns
-    -------
-    Ranks
-        Scores are negated distances, at most 0.
+        The first distances, as in `rlsim_udl`; scores are negated distances.
 
     Notes
     -----
@@ -58,10 +51,8 @@ def contextrr(asked: Reranking, *, distances: str = "positions") -> Ranks:
     Examples
     --------
     >>> one = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
-    >>> contextrr([one], k=2, neighbors=1, depth=3, iterations=1).items
-    array([[0, 1],
-           [1, 0],
-           [2, 1]], dtype=int32)
+    >>> contextrr([one], k=2, neighbors=1, depth=3, iterations=1).items.tolist()
+    [[0, 1], [1, 0], [2, 1]]
     """
     ranks, k, neighbors, depth, iterations = asked
     check_choice("value of distances", distances, ("positions", "scores"))

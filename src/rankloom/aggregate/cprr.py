@@ -31,10 +31,6 @@ def cprr(asked: Reranking) -> Ranks:
 
     Parameters
     ----------
-    neighbors : int
-        K, the neighborhood size; at most `depth`.
-    depth : int
-        How many items of each list to use; answers come from these.
     iterations : int
         Number of rounds of each ranker.
 

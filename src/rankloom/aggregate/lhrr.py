@@ -59,10 +59,8 @@ def lhrr(asked: Reranking) -> Ranks:
 
     Examples
     --------
-    >>> lhrr([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2).items
-    array([[0, 1],
-           [1, 0],
-           [2, 1]], dtype=int32)
+    >>> lhrr([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2).items.tolist()
+    [[0, 1], [1, 0], [2, 1]]
     """
     ranks, k, neighbors, depth, iterations = asked
     if neighbors < 2:

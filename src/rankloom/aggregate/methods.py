@@ -149,7 +149,7 @@ def register_method(name: str, *, needs: Needs = "queries", answers_external: bo
 
 
 def with_signature(
-    method: Callable[..., Ranks], options: Sequence[inspect.Parameter], *, like: Callable[..., Ranks]
+    method: Callable[..., Ranks], options: Sequence[inspect.Parameter], *, like: Callable[..., Any]
 ) -> None:
     """Give a method the name and the docstring of a function, and options in place of its ``**options``."""
     given = inspect.signature(method).parameters.values()

@@ -127,12 +127,7 @@ def three_sigma(ranks: Ranks, *, constant: float = 0.5) -> NDArray[np.float64]:
 
     .. math:: s' = (s - (\mu - 3 \sigma)) / (6 \sigma)
 
-    with the sample standard deviation (n - 1). Values beyond are not clipped.
-
-    Parameters
-    ----------
-    constant : float
-        As in `min_max`.
+    with the sample standard deviation (n - 1). Values beyond are not clipped. `constant` is as in `min_max`.
 
     References
     ----------

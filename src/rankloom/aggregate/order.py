@@ -1,29 +1,22 @@
 """Methods that score each item by its positions alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register_method
-from rankloom.aggregate.pool import Pool, checked_weights, counting, falling, fuse_pools
+from rankloom.aggregate.pool import Pool, counting, falling
+from rankloom.aggregate.query_methods import PoolScore, register_pool_method
 from rankloom.errors import InputError, check_between, check_choice, check_range
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import PAD
 
 Points = Literal["positions", "below", "pool"]
 
 
-@register_method("rrf")
-def rrf(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    constant: float = 60.0,
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@register_pool_method("rrf")
+def rrf(weights: list[float], *, constant: float = 60.0) -> PoolScore:
     r"""Reciprocal rank fusion.
 
     .. math:: \mathrm{RRF}(d) = \sum_r w_r \,/\, (c + \rho_r(d))
@@ -51,19 +44,16 @@ def rrf(
     """
     if not isinstance(constant, Real) or not -1 < constant < np.inf:
         raise InputError(f"constant must be a finite number above -1; got {constant!r}.")
-    given = checked_weights(weights, len(ranks))
 
     def score(pool: Pool) -> NDArray[np.float64]:
-        parts = [w / (constant + np.arange(1, r.depth + 1)) for w, r in zip(given, pool.ranks, strict=True)]
+        parts = [w / (constant + np.arange(1, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]
         return pool.fold(np.add, parts, 0.0)
 
-    return fuse_pools(ranks, k, score, depth=depth)
+    return score
 
 
-@register_method("isr")
-def isr(
-    ranks: Sequence[Ranks], k: int = 10, *, depth: int | None = None, weights: Sequence[float] | None = None
-) -> Ranks:
+@register_pool_method("isr")
+def isr(weights: list[float]) -> PoolScore:
     r"""Inverse square rank: squares of inverse positions, times the number of rankers that list the item.
 
     .. math:: \mathrm{ISR}(d) = N(d) \sum_r w_r \,/\, \rho_r(d)^2
@@ -84,13 +74,11 @@ def isr(
     >>> isr([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2).scores  # 2 (1 + 1/4) each
     array([[2.5, 2.5]], dtype=float32)
     """
-    return _inverse_squares(ranks, k, lambda count: count, depth, weights)
+    return _inverse_squares(weights, lambda count: count)
 
 
-@register_method("log_isr")
-def log_isr(
-    ranks: Sequence[Ranks], k: int = 10, *, depth: int | None = None, weights: Sequence[float] | None = None
-) -> Ranks:
+@register_pool_method("log_isr")
+def log_isr(weights: list[float]) -> PoolScore:
     r"""Logarithmic inverse square rank: `isr` with the logarithm of the number of rankers.
 
     .. math:: \mathrm{LogISR}(d) = \ln N(d) \sum_r w_r \,/\, \rho_r(d)^2
@@ -102,18 +90,11 @@ def log_isr(
     >>> log_isr([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)]).to_dict()
     {'0': {'1': 0.8664339780807495, '0': 0.0, '2': 0.0}}
     """
-    return _inverse_squares(ranks, k, lambda count: np.log(np.maximum(count, 1.0)), depth, weights)
+    return _inverse_squares(weights, lambda count: np.log(np.maximum(count, 1.0)))
 
 
-@register_method("logn_isr")
-def logn_isr(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    sigma: float = 0.01,
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@register_pool_method("logn_isr")
+def logn_isr(weights: list[float], *, sigma: float = 0.01) -> PoolScore:
     r"""Logarithmic inverse square rank with a constant, so that items of one list do not all get 0.
 
     .. math:: \mathrm{LogNISR}(d) = \ln(N(d) + \sigma) \sum_r w_r \,/\, \rho_r(d)^2
@@ -133,35 +114,21 @@ def logn_isr(
     {'0': {'1': 1.3732653856277466}}
     """
     check_range(0, 1, sigma=sigma)
-    return _inverse_squares(ranks, k, lambda count: np.log(np.maximum(count, 1.0) + sigma), depth, weights)
+    return _inverse_squares(weights, lambda count: np.log(np.maximum(count, 1.0) + sigma))
 
 
-def _inverse_squares(
-    ranks: Sequence[Ranks],
-    k: int,
-    factor: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    depth: int | None,
-    weights: Sequence[float] | None,
-) -> Ranks:
-    """Fuse by inverse squares of positions, times a factor that depends on the number of rankers."""
-    given = checked_weights(weights, len(ranks))
+def _inverse_squares(weights: list[float], factor: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> PoolScore:
+    """Score by inverse squares of positions, times a factor that depends on the number of rankers."""
 
     def score(pool: Pool) -> NDArray[np.float64]:
-        parts = [w / np.arange(1, r.depth + 1) ** 2 for w, r in zip(given, pool.ranks, strict=True)]
-        return factor(pool.counted(counting(given))) * pool.fold(np.add, parts, 0.0)
+        parts = [w / np.arange(1, r.depth + 1) ** 2 for w, r in zip(weights, pool.ranks, strict=True)]
+        return factor(pool.counted(counting(weights))) * pool.fold(np.add, parts, 0.0)
 
-    return fuse_pools(ranks, k, score, depth=depth)
+    return score
 
 
-@register_method("rbc")
-def rbc(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    persistence: float = 0.9,
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@register_pool_method("rbc")
+def rbc(weights: list[float], *, persistence: float = 0.9) -> PoolScore:
     r"""Rank-biased centroid: every position counts a fixed share of the one before it.
 
     .. math:: \mathrm{RBC}(d) = \sum_r w_r\, (1 - \phi)\, \phi^{\rho_r(d) - 1}
@@ -185,27 +152,19 @@ def rbc(
     array([[0.75, 0.75]], dtype=float32)
     """
     check_between(0, 1, persistence=persistence)
-    given = checked_weights(weights, len(ranks))
 
     def score(pool: Pool) -> NDArray[np.float64]:
         parts = [
             w * (1 - persistence) * persistence ** np.arange(r.depth, dtype=np.float64)
-            for w, r in zip(given, pool.ranks, strict=True)
+            for w, r in zip(weights, pool.ranks, strict=True)
         ]
         return pool.fold(np.add, parts, 0.0)
 
-    return fuse_pools(ranks, k, score, depth=depth)
+    return score
 
 
-@register_method("borda")
-def borda(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    points: Points = "positions",
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@register_pool_method("borda")
+def borda(weights: list[float], *, points: Points = "positions") -> PoolScore:
     r"""Borda count: points for the position in each list.
 
     .. math:: \mathrm{Borda}(d) = \sum_r w_r\, (L_r - \rho_r(d) + 1)
@@ -233,8 +192,7 @@ def borda(
     {'0': {'1': 4.0, '0': 3.0, '2': 1.0, '3': 1.0}}
     """
     check_choice("points", points, get_args(Points))
-    given = checked_weights(weights, len(ranks))
-    return fuse_pools(ranks, k, lambda pool: _borda(pool, points, given), depth=depth)
+    return lambda pool: _borda(pool, points, weights)
 
 
 def _borda(pool: Pool, points: Points, weights: list[float]) -> NDArray[np.float64]:
@@ -251,10 +209,8 @@ def _borda(pool: Pool, points: Points, weights: list[float]) -> NDArray[np.float
     return np.asarray(pool.fold(np.add, parts, 0.0) + (np.array(weights) @ shared)[:, None])
 
 
-@register_method("mra")
-def mra(
-    ranks: Sequence[Ranks], k: int = 10, *, depth: int | None = None, weights: Sequence[float] | None = None
-) -> Ranks:
+@register_pool_method("mra")
+def mra(weights: list[float]) -> PoolScore:
     r"""Median rank aggregation (MEDRANK): the first item seen in most of the lists comes first.
 
     The lists are read in parallel: the first item of each, in the order of the rankers, then the second of each, and
@@ -278,8 +234,7 @@ def mra(
     >>> mra([Ranks([[0, 1, 2]], n_items=4), Ranks([[3, 1, 0]]), Ranks([[1, 0, 2]])], k=3).items
     array([[1, 0, 2]], dtype=int32)
     """
-    given = checked_weights(weights, len(ranks))
-    return fuse_pools(ranks, k, lambda pool: _mra(pool, np.array(given)), depth=depth)
+    return lambda pool: _mra(pool, np.array(weights))
 
 
 def _mra(pool: Pool, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -42,8 +42,6 @@ def rdpac(
 
     Parameters
     ----------
-    neighbors : int
-        K, the neighborhood size; at most `depth`.
     depth : int
         L, the width of the diffusion; reduced where `widening` times L exceeds the size of the collection.
     iterations : int
@@ -77,10 +75,8 @@ def rdpac(
 
     Examples
     --------
-    >>> rdpac([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2, depth=2).items
-    array([[0, 1],
-           [1, 0],
-           [2, 1]], dtype=int32)
+    >>> rdpac([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2, depth=2).items.tolist()
+    [[0, 1], [1, 0], [2, 1]]
     """
     ranks, k, neighbors, depth, iterations = asked
     check_whole(widening=widening)

@@ -71,9 +71,8 @@ def recknngraphccs(
 
     Examples
     --------
-    >>> out = recknngraphccs([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=3, neighbors=2)
-    >>> out.items[0], out.scores[0]
-    (array([0, 1, 2], dtype=int32), array([8., 4., 1.], dtype=float32))
+    >>> recknngraphccs([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=3, neighbors=2).to_dict()["0"]
+    {'0': 8.0, '1': 4.0, '2': 1.0}
     """
     ranks, k, neighbors, _, iterations = asked
     check_whole(**({} if depth is None else {"depth": depth}))

@@ -37,14 +37,10 @@ def rkgraph(asked: Reranking, *, persistence: float = 0.95, pool: str = "union")
 
     Parameters
     ----------
-    neighbors : int
-        K, the neighborhood size.
     iterations : int
         Number of rounds, not counting the separate first round of each of several rankers.
     persistence : float
         p, between 0 and 1: how much deeper positions count in the overlap.
-    depth : int
-        How many items of each list to use; answers come from these.
     pool : {"union", "last"}
         Candidates of the fusion: the items of any ranker's list (then cut to `depth`), or those of the last ranker
         only, as in the reference program. With ``"last"``, results depend on the order of the rankers.
@@ -66,10 +62,9 @@ def rkgraph(asked: Reranking, *, persistence: float = 0.95, pool: str = "union")
 
     Examples
     --------
-    >>> rkgraph([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=1).items
-    array([[0, 1],
-           [1, 0],
-           [2, 1]], dtype=int32)
+    >>> out = rkgraph([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=1)
+    >>> out.items.tolist()
+    [[0, 1], [1, 0], [2, 1]]
     """
     ranks, k, neighbors, depth, iterations = asked
     check_between(0, 1, persistence=persistence)

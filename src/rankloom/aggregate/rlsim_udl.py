@@ -32,8 +32,6 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions") -> Ranks:
         K of the first round; at most `depth`.
     depth : int
         How many lists to compare with.
-    iterations : int
-        Number of rounds.
     distances : {"positions", "scores"}
         The first distances: positions from 0 (the longest length if absent), or differences to the best score (the
         largest of the list if absent), which are the distances if scores are negated distances.

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.aggregate.pool import Pool, checked_weights, counting, fuse_pools
+from rankloom.aggregate.query_methods import PoolScore, register_pool_method
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import Ranks
 
@@ -21,41 +22,15 @@ Normalized = list[NDArray[np.float64]]
 Score = Callable[[Pool, Normalized, list[float]], NDArray[np.float64]]
 
 
-class Comb(Protocol):
-    """A method that combines normalized scores."""
-
-    def __call__(
-        self,
-        ranks: Sequence[Ranks],
-        k: int = 10,
-        *,
-        normalization: str = "min_max",
-        constant: float | None = None,
-        depth: int | None = None,
-        weights: Sequence[float] | None = None,
-    ) -> Ranks:
-        """Fuse."""
-
-
-def comb_method(score: Score) -> Comb:
+def comb_method(score: Score) -> Callable[..., Ranks]:
     """Register a method of this family under the name and the docstring of the function that scores the pools."""
 
-    def method(
-        ranks: Sequence[Ranks],
-        k: int = 10,
-        *,
-        normalization: str = "min_max",
-        constant: float | None = None,
-        depth: int | None = None,
-        weights: Sequence[float] | None = None,
-    ) -> Ranks:
+    def scoring(weights: list[float], *, normalization: str = "min_max", constant: float | None = None) -> PoolScore:
         normalize = normalizer(normalization, constant)
-        given = checked_weights(weights, len(ranks))
-        return fuse_pools(ranks, k, lambda pool: score(pool, normalize(pool), given), depth=depth)
+        return lambda pool: score(pool, normalize(pool), weights)
 
-    method.__name__ = method.__qualname__ = score.__name__
-    method.__doc__ = score.__doc__
-    return register_method(score.__name__)(method)
+    scoring.__name__, scoring.__doc__ = score.__name__, score.__doc__
+    return register_pool_method(score.__name__)(scoring)
 
 
 @comb_method

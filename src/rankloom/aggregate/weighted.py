@@ -1,17 +1,15 @@
 """Methods that combine normalized scores with weights or powers: extensions of the Comb family."""
 
-from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.normalizations import three_sigma, z_score
-from rankloom.aggregate.pool import Pool, checked_weights, counting, fuse_pools
+from rankloom.aggregate.pool import Pool, counting
+from rankloom.aggregate.query_methods import PoolScore, register_pool_method
 from rankloom.aggregate.score import Normalized, comb_method, normalizer, weighted_sum
 from rankloom.errors import check_choice, check_range
-from rankloom.ranks import Ranks
 
 Rule = Literal["qdrant", "haystack"]
 
@@ -84,17 +82,10 @@ def mixed(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.fl
     return np.sqrt(pool.counted(counting(weights))) * weighted_sum(pool, values, weights)
 
 
-@register_method("gmnz")
+@register_pool_method("gmnz")
 def gmnz(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    gamma: float = 0.5,
-    normalization: str = "min_max",
-    constant: float | None = None,
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+    weights: list[float], *, gamma: float = 0.5, normalization: str = "min_max", constant: float | None = None
+) -> PoolScore:
     r"""CombGMNZ: the sum of the normalized scores times a power of the number of rankers that list the item.
 
     .. math:: \mathrm{CombGMNZ}(d) = c(d)^\gamma \sum_r w_r\, s_r(d)
@@ -120,24 +111,16 @@ def gmnz(
     """
     check_range(0, MAX_GAMMA, gamma=gamma)
     normalize = normalizer(normalization, constant)
-    given = checked_weights(weights, len(ranks))
 
     def score(pool: Pool) -> NDArray[np.float64]:
-        power: NDArray[np.float64] = pool.counted(counting(given)) ** gamma
-        return power * weighted_sum(pool, normalize(pool), given)
+        power: NDArray[np.float64] = pool.counted(counting(weights)) ** gamma
+        return power * weighted_sum(pool, normalize(pool), weights)
 
-    return fuse_pools(ranks, k, score, depth=depth)
+    return score
 
 
-@register_method("dbsf")
-def dbsf(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    rule: Rule = "qdrant",
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@register_pool_method("dbsf")
+def dbsf(weights: list[float], *, rule: Rule = "qdrant") -> PoolScore:
     r"""Distribution-based score fusion: scores scaled by the mean and the deviation of their list, then added up.
 
     .. math:: \mathrm{DBSF}(d) = \sum_r w_r\, \frac{s_r(d) - (\mu_r - 3 \sigma_r)}{6 \sigma_r}
@@ -166,8 +149,7 @@ def dbsf(
     {'1': 1.0, '0': 0.6667, '2': 0.3333}
     """
     check_choice("rule", rule, get_args(Rule))
-    given = checked_weights(weights, len(ranks))
-    return fuse_pools(ranks, k, lambda pool: RULES[rule](pool, given), depth=depth)
+    return lambda pool: RULES[rule](pool, weights)
 
 
 def _qdrant(pool: Pool, weights: list[float]) -> NDArray[np.float64]:

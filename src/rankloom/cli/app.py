@@ -5,21 +5,14 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperGroup
 
 from rankloom.align import Missing as MissingPolicy
 from rankloom.errors import RankloomError
-from rankloom.io import FORMATS
-from rankloom.io.rows import Duplicates as DuplicatesPolicy
-from rankloom.version import __version__
-
-if TYPE_CHECKING:
-    from rankloom.datasets import Collection
-    from rankloom.io.cache import Cache
-
+from rankloom.io.version import __version__
 
 #: Replacements for symbols that the output cannot encode: better, worse, no difference.
 ASCII_SYMBOLS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
@@ -103,17 +96,6 @@ Runs = Annotated[
     list[Path],
     typer.Argument(metavar="RUN", help="One file of ranked lists for each ranker.", show_default=False, readable=False),
 ]
-Format = Annotated[
-    str | None,
-    typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default inferred from the file names."),
-]
-Duplicates = Annotated[
-    str,
-    typer.Option(
-        help=f"What to do if a query lists an item twice: {either(get_args(DuplicatesPolicy))}, which uses the "
-        "better-ranked."
-    ),
-]
 K = Annotated[int, typer.Option("-k", min=1, help="Number of results for each query.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; by default one for each core.")]
 Output = Annotated[
@@ -125,24 +107,6 @@ Missing = Annotated[
         help=f"What to do if a ranker has no list for a query: {either(get_args(MissingPolicy))}; by default error, "
         "or empty for methods that need the whole collection."
     ),
-]
-
-CacheFolder = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder that caches descriptors and ranked lists; by default $RANKLOOM_CACHE, or in the user's cache.",
-        show_default=False,
-        readable=False,
-    ),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not read or write the cache.")]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Stop at an item that cannot be read; otherwise it is skipped and reported.")
-]
-
-CollectionPath = Annotated[
-    str | None,
-    typer.Option(help="Folder of a known collection; by default $RANKLOOM_DATA/NAME.", show_default=False),
 ]
 
 
@@ -180,23 +144,6 @@ def _about(
     ] = False,
 ) -> None:
     """Accept the options common to all commands."""
-
-
-def open_cache(folder: Path | None, no_cache: bool) -> "Cache":
-    """Return the cache that --cache and --no-cache ask for."""
-    from rankloom.io.cache import Cache
-
-    chosen = None if no_cache else folder or Cache.standard().folder
-    hint = "Choose another folder with --cache, or use --no-cache."
-    return Cache(chosen, warn=lambda message: typer.echo(f"Warning: {message} {hint}", err=True))
-
-
-def read_collection(spelling: str, path: str | None) -> "Collection":
-    """Open the collection that COLLECTION and --path name."""
-    from rankloom.datasets import open_collection
-    from rankloom.registry import Call
-
-    return open_collection(spelling if path is None else Call.of(spelling, {"path": path}))
 
 
 def read_queries(spelling: str) -> tuple[dict[str, str], Any]:
@@ -282,20 +229,6 @@ def split_names(runs: Sequence[Path]) -> tuple[tuple[str, ...], list[Path]]:
 def _split_name(run: Path) -> tuple[str, Path]:
     name, equals, path = str(run).partition("=")
     return (name, Path(path)) if equals and name and "/" not in name else ("", run)
-
-
-def read_all(
-    paths: Sequence[Path], format: str | None, duplicates: str, progress: Any, kind: str | None = None
-) -> list[Any]:
-    """Read files of ranked lists."""
-    from rankloom.io import read_ranks
-
-    ranks = []
-    for done, path in enumerate(paths):
-        progress("Reading", done, len(paths))
-        ranks.append(read_ranks(path, format=format, duplicates=duplicates, kind=kind))  # type: ignore[arg-type]
-    progress("Reading", len(paths), len(paths))
-    return ranks
 
 
 def write(ranks: Any, path: Path, tag: str) -> None:

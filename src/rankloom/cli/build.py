@@ -6,10 +6,12 @@ from typing import Annotated
 import typer
 
 from rankloom.cli import app as cli
+from rankloom.cli.option_groups import CacheOptions, CollectionOptions, expand_groups
 from rankloom.errors import InputError
 
 
 @cli.app.command()
+@expand_groups
 def build(
     documents: Annotated[
         str,
@@ -41,10 +43,9 @@ def build(
     ] = None,
     cutoff: Annotated[int, typer.Option(min=1, help="How much of each list weft uses.")] = 20,
     depth: Annotated[int, typer.Option(min=1, help="Length of the lists of documents.")] = 200,
-    path: cli.CollectionPath = None,
-    strict: cli.Strict = False,
-    cache: cli.CacheFolder = None,
-    no_cache: cli.NoCache = False,
+    *,
+    source: CollectionOptions,
+    caching: CacheOptions,
     plugin: cli.Plugin = None,
 ) -> None:
     """Build a searcher: documents, rankers fitted to them, and an index, in one folder.
@@ -66,13 +67,13 @@ def build(
     rankers = named_rankers(ranker or [])
     with cli.progress_bars() as progress:
         searcher = Searcher.build(
-            documents if path is None else cli.read_collection(documents, path),
+            documents if source.path is None else source.read(documents),
             rankers or None,
             cutoff=cutoff,
             depth=depth,
             text=text or TEXT_FIELDS,
-            cache=cli.open_cache(cache, no_cache),
-            strict=strict,
+            cache=caching.open(),
+            strict=source.strict,
             progress=progress,
         )
         progress("Saving", 0, 1)

@@ -8,14 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, printable, progress_bars, read_all
+from rankloom.cli.app import Plugin, app, either, print_table, printable, progress_bars
 from rankloom.cli.judgments import AsJson, Labels, OneMeasure, Qrels, Ties, Truth
+from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.evaluation import CORRECTIONS, LEGEND, Comparison, Measure, gain
 from rankloom.evaluation.significance import known_tests
 
 
 @app.command()
+@expand_groups
 def compare(
     ours: Annotated[Path, typer.Argument(metavar="OURS", help="Run to test.", show_default=False, readable=False)],
     theirs: Annotated[
@@ -35,8 +37,8 @@ def compare(
     ] = False,
     ties: Ties = "given",
     as_json: AsJson = False,
-    format: Format = None,
-    duplicates: Duplicates = "error",
+    *,
+    reading: RunOptions,
     plugin: Plugin = None,
 ) -> None:
     """Test whether a run is significantly better than others, with a paired test over the queries.
@@ -55,7 +57,7 @@ def compare(
     runs = [ours, *theirs]
     with progress_bars() as progress:
         truth, measure = Truth(qrels, labels), str(Measure.parse(measure))
-        read = dict(zip(map(str, runs), read_all(runs, format, duplicates, progress), strict=True))
+        read = dict(zip(map(str, runs), reading.read(runs, progress), strict=True))
         queries, found = truth.per_query(read, [measure], ties)
     values = {name: one[measure] for name, one in zip(read, found, strict=True)}
     others = {name: one for name, one in values.items() if name != str(ours)}

@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Duplicates, Format, Plugin, app, print_table, progress_bars, read_all
+from rankloom.cli.app import Plugin, app, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
+from rankloom.cli.option_groups import RunOptions, expand_groups
 
 
 @app.command()
+@expand_groups
 def correlate(
     runs: EvaluatedRuns,
     kind: Kind = "jaccard",
@@ -21,8 +23,8 @@ def correlate(
         typer.Option("-o", "--output", help="Write a heat map to this SVG file.", show_default=False, readable=False),
     ] = None,
     as_json: AsJson = False,
-    format: Format = None,
-    duplicates: Duplicates = "error",
+    *,
+    reading: RunOptions,
     plugin: Plugin = None,
 ) -> None:
     """Measure how similar the lists of rankers are.
@@ -38,7 +40,7 @@ def correlate(
         check_target(output)
     names = run_names(runs)
     with progress_bars() as progress:
-        matrix = correlations(read_all(runs, format, duplicates, progress), kind=kind, depth=depth)
+        matrix = correlations(reading.read(runs, progress), kind=kind, depth=depth)
     if output is not None:
         _draw(output, f"{kind.capitalize()} correlation of the first {depth}", names, matrix)
     if as_json:

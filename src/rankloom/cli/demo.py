@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloom.cli.app import CacheFolder, NoCache, app, open_cache, print_table, progress_bars
+from rankloom.cli.app import app, print_table, progress_bars
+from rankloom.cli.option_groups import CacheOptions, expand_groups
 from rankloom.cli.serve import Host, Port, print_url
 from rankloom.errors import InputError
 
@@ -34,6 +35,7 @@ Columns = dict[str, dict[str, Any]]  # selection -> ranker or method -> value of
 
 
 @app.command()
+@expand_groups
 def demo(
     serving: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the page after the table.")] = True,
     host: Host = "127.0.0.1",
@@ -41,8 +43,8 @@ def demo(
     first: Annotated[
         int | None, typer.Option(min=2, help="Use only this many emoji, for a quick look.", show_default=False)
     ] = None,
-    cache: CacheFolder = None,
-    no_cache: NoCache = False,
+    *,
+    caching: CacheOptions,
 ) -> None:
     """Rank the bundled emoji, compare fusion methods, and serve the page.
 
@@ -62,7 +64,7 @@ def demo(
         from rankloom.web import check_extra
 
         check_extra()
-    opened, collection = open_cache(cache, no_cache), emoji(first)
+    opened, collection = caching.open(), emoji(first)
     with progress_bars() as progress:
         searcher = Searcher.build(collection, RANKERS, depth=DEPTH, cache=opened, progress=progress)
         columns = _columns(_Measured(searcher, collection, opened), progress)
@@ -127,7 +129,7 @@ class _Measured:
     def values(self, name: str, rankers: Sequence[str]) -> Any:
         """Return the values of a ranker, or of a method that fuses some rankers."""
         from rankloom.io.cache import digest_bytes
-        from rankloom.version import __version__
+        from rankloom.io.version import __version__
 
         key = digest_bytes(repr(("demo 4", __version__, self._digest, name, rankers, MEASURE)).encode())
         found = self._cache.load(key)

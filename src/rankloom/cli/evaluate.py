@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 from rankloom.cli.app import (
-    Duplicates,
-    Format,
     Plugin,
     app,
     either,
@@ -16,17 +14,18 @@ from rankloom.cli.app import (
     print_table,
     printable,
     progress_bars,
-    read_all,
     read_queries,
     refuse_options,
 )
 from rankloom.cli.judgments import AsJson, EvaluatedRuns, Labels, Qrels, Ties, Truth
+from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.evaluation import Measure
 from rankloom.evaluation.measures import measure_forms
 
 
 @app.command()
+@expand_groups
 def evaluate(
     context: typer.Context,
     runs: EvaluatedRuns,
@@ -49,8 +48,8 @@ def evaluate(
     k: Annotated[int, typer.Option("-k", min=1, help="For a searcher: number of answers that count.")] = 100,
     ties: Ties = "given",
     as_json: AsJson = False,
-    format: Format = None,
-    duplicates: Duplicates = "error",
+    *,
+    reading: RunOptions,
     plugin: Plugin = None,
 ) -> None:
     """Evaluate runs against judgments or class labels, side by side, over the same queries.
@@ -74,7 +73,7 @@ def evaluate(
     with progress_bars() as progress:
         truth = Truth(qrels, labels)
         wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
-        read = dict(zip(map(str, runs), read_all(runs, format, duplicates, progress), strict=True))
+        read = dict(zip(map(str, runs), reading.read(runs, progress), strict=True))
         _, found = truth.per_query(read, wanted, ties)
     values = {
         run: {name: float(value.mean()) for name, value in one.items()} for run, one in zip(read, found, strict=True)

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import CacheFolder, NoCache, Plugin, Strict, Threads, app, open_cache, progress_bars
+from rankloom.cli.app import Plugin, Threads, app, progress_bars
+from rankloom.cli.option_groups import CacheOptions, Strict, expand_groups
 from rankloom.errors import InputError
 
 
 @app.command()
+@expand_groups
 def experiment(
     spec: Annotated[
         Path | None,
@@ -30,8 +32,8 @@ def experiment(
     ] = False,
     show: Annotated[bool, typer.Option("--show", help="Print the complete specification and exit.")] = False,
     strict: Strict = False,
-    cache: CacheFolder = None,
-    no_cache: NoCache = False,
+    *,
+    caching: CacheOptions,
     threads: Threads = None,
     plugin: Plugin = None,
 ) -> None:
@@ -64,7 +66,7 @@ def experiment(
             specified,
             output,
             base=Path() if spec is None else spec.parent,
-            cache=open_cache(cache, no_cache),
+            cache=caching.open(),
             command=shlex.join(["rankloom", *sys.argv[1:]]),
             threads=threads,
             strict=strict,

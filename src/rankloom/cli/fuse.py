@@ -8,6 +8,7 @@ from typer.core import TyperCommand
 
 from rankloom.aggregate import METHODS
 from rankloom.cli import app as cli
+from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.registry import parse_value
 
@@ -33,6 +34,7 @@ class _ManyCollections(TyperCommand):
 
 
 @cli.app.command(cls=_ManyCollections)
+@expand_groups
 def fuse(
     runs: cli.Runs,
     output: cli.Output,
@@ -60,8 +62,8 @@ def fuse(
     ] = None,
     as_collection: cli.AsCollection = False,
     missing: cli.Missing = None,
-    format: cli.Format = None,
-    duplicates: cli.Duplicates = "error",
+    *,
+    reading: RunOptions,
     tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
     threads: cli.Threads = None,
     plugin: cli.Plugin = None,
@@ -89,17 +91,17 @@ def fuse(
         )
     with cli.progress_bars() as progress:
         kind = "collection" if as_collection else None
-        ranks = _read_named(runs, format, duplicates, progress, None if collection else kind)
-        items = _read_named(collection, format, duplicates, progress, kind) if collection else None
+        ranks = _read_named(runs, reading, progress, None if collection else kind)
+        items = _read_named(collection, reading, progress, kind) if collection else None
         given: Any = {"missing": missing, "threads": threads, "progress": progress, **_parsed(options or [])}
         fused = fuse(ranks, call, k, collection=items, **given)
     cli.write(fused, output, tag)
 
 
-def _read_named(runs: list[Path], format: str | None, duplicates: str, progress: Any, kind: str | None) -> Any:
+def _read_named(runs: list[Path], reading: RunOptions, progress: Any, kind: str | None) -> Any:
     """Read runs, by name if they are written NAME=FILE."""
     names, paths = cli.split_names(runs)
-    ranks = cli.read_all(paths, format, duplicates, progress, kind)
+    ranks = reading.read(paths, progress, kind)
     return dict(zip(names, ranks, strict=True)) if names else ranks
 
 

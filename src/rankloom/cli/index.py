@@ -5,6 +5,7 @@ from typing import Annotated, get_args
 import typer
 
 from rankloom.cli import app as cli
+from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.normalize import Absent
@@ -12,6 +13,7 @@ from rankloom.fusion_graph.weave import WEIGHTINGS
 
 
 @cli.app.command()
+@expand_groups
 def index(
     runs: cli.Runs,
     output: cli.Output,
@@ -30,8 +32,8 @@ def index(
         str, typer.Option(help=f"Where Eq. 1 places items that have no list: {cli.either(get_args(Absent))}.")
     ] = "first",
     keep_scores: Annotated[bool, typer.Option(help="Keep scores, for virtual positions of external queries.")] = True,
-    format: cli.Format = None,
-    duplicates: cli.Duplicates = "error",
+    *,
+    reading: RunOptions,
     as_collection: cli.AsCollection = False,
     threads: cli.Threads = None,
     plugin: cli.Plugin = None,
@@ -53,7 +55,7 @@ def index(
     check_folder(output, FusionIndex.KIND)
     names, paths = cli.split_names(runs)
     with cli.progress_bars() as progress:
-        ranks = cli.read_all(paths, format, duplicates, progress, "collection" if as_collection else None)
+        ranks = reading.read(paths, progress, "collection" if as_collection else None)
         built = FusionIndex.build(
             dict(zip(names, ranks, strict=True)) if names else ranks,
             cutoff=cutoff,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloom.cli import app as cli
+from rankloom.cli.option_groups import CacheOptions, CollectionOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.registry import Call, file_options, show_value
 
@@ -20,6 +21,7 @@ MAX_NAME = 60  # characters of a file name without its suffix
 
 
 @cli.app.command()
+@expand_groups
 def rank(
     collection: Annotated[
         str,
@@ -47,10 +49,9 @@ def rank(
         ),
     ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
-    path: cli.CollectionPath = None,
-    strict: cli.Strict = False,
-    cache: cli.CacheFolder = None,
-    no_cache: cli.NoCache = False,
+    *,
+    source: CollectionOptions,
+    caching: CacheOptions,
     plugin: cli.Plugin = None,
 ) -> None:
     """Rank the items of a collection by several rankers, with each item as a query.
@@ -76,10 +77,10 @@ def rank(
     names = _file_names(calls)
     _check_output(output)
     with cli.progress_bars() as progress:
-        opened = _with_queries(cli.read_collection(collection, path), queries)
+        opened = _with_queries(source.read(collection), queries)
         _check_labels(opened)
         done = rank_collection(
-            opened, calls, depth=depth, cache=cli.open_cache(cache, no_cache), strict=strict, progress=progress
+            opened, calls, depth=depth, cache=caching.open(), strict=source.strict, progress=progress
         )
         make_folder(output if done.collection.queries is None else output / "queries")
         for name, lists in done.lists.items():

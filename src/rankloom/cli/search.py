@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloom.cli import app as cli
+from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.fusion_graph.compare import COMPARATORS
 
@@ -19,6 +20,7 @@ FOR_INDEXES = ("comparator", "virtual", "missing", "format", "duplicates", "thre
 
 
 @cli.app.command()
+@expand_groups
 def search(
     context: typer.Context,
     path: Annotated[
@@ -92,8 +94,8 @@ def search(
         typer.Option(help="For an index: use virtual positions for external queries; by default as it was built."),
     ] = None,
     missing: cli.Missing = "error",
-    format: cli.Format = None,
-    duplicates: cli.Duplicates = "error",
+    *,
+    reading: RunOptions,
     threads: cli.Threads = None,
     plugin: cli.Plugin = None,
 ) -> None:
@@ -125,7 +127,7 @@ def search(
     with cli.progress_bars() as progress:
         runs = [Path(one) for one in query or []]
         options = {"comparator": comparator, "virtual": virtual, "missing": missing, "threads": threads}
-        found = _search_index(path, runs, item or [], explain, output, k, options, (format, duplicates), progress)
+        found = _search_index(path, runs, item or [], explain, output, k, options, reading, progress)
     if found is None:
         return
     if output is not None:
@@ -256,7 +258,7 @@ def _search_index(
     output: Path | None,
     k: int,
     options: Mapping[str, Any],
-    reading: tuple[str | None, str],
+    reading: RunOptions,
     progress: Any,
 ) -> Any:
     """Return the answers of an index; None if an explanation was printed instead."""
@@ -271,7 +273,7 @@ def _search_index(
         typer.echo(str(opened.explain(wanted[0], _item(opened, explain), comparator=options["comparator"])))
         return None
     names, paths = cli.split_names(runs)
-    ranks = cli.read_all(paths, *reading, progress)
+    ranks = reading.read(paths, progress)
     lists = (dict(zip(names, ranks, strict=True)) if names else ranks) or None
     return opened.search(lists, k, items=wanted or None, progress=progress, **options)
 

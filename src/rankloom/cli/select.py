@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Duplicates, Format, Plugin, app, either, print_table, progress_bars, read_all
+from rankloom.cli.app import Plugin, app, either, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, Labels, OneMeasure, Qrels, Ties, Truth, run_names
+from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import ESTIMATES, Measure
 
 
 @app.command()
+@expand_groups
 def select(
     runs: EvaluatedRuns,
     qrels: Qrels = None,
@@ -29,8 +31,8 @@ def select(
     depth: Depth = 10,
     ties: Ties = "given",
     as_json: AsJson = False,
-    format: Format = None,
-    duplicates: Duplicates = "error",
+    *,
+    reading: RunOptions,
     plugin: Plugin = None,
 ) -> None:
     """Choose which rankers to fuse: the best ones, or the pair with the best balance of quality and diversity (Eq. 6).
@@ -45,7 +47,7 @@ def select(
 
     names = run_names(runs)
     with progress_bars() as progress:
-        read = read_all(runs, format, duplicates, progress)
+        read = reading.read(runs, progress)
         if qrels is None and labels is None:
             good, by = _estimated(names, read, estimate), f"{estimate} estimate"
         else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloom.cli import app as cli
+from rankloom.cli.option_groups import CacheOptions, CollectionOptions, expand_groups
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
@@ -20,6 +21,7 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 
 
 
 @cli.app.command()
+@expand_groups
 def serve(
     context: typer.Context,
     collection: Annotated[
@@ -56,10 +58,9 @@ def serve(
     ] = None,
     time_limit: Annotated[float, typer.Option(min=1, help="Maximum time of a request, in seconds.")] = 15.0,
     max_upload: Annotated[float, typer.Option(min=0.01, help="Maximum size of a request, in megabytes.")] = 10.0,
-    path: cli.CollectionPath = None,
-    strict: cli.Strict = False,
-    cache: cli.CacheFolder = None,
-    no_cache: cli.NoCache = False,
+    *,
+    source: CollectionOptions,
+    caching: CacheOptions,
     plugin: cli.Plugin = None,
 ) -> None:
     """Serve a web page and a JSON API: search by item, text or image, compare methods, explain results.
@@ -99,8 +100,8 @@ def serve(
             if kind is not None:
                 searcher, read = _open_index(folder), None
             else:
-                settings = {"cutoff": cutoff, "depth": depth, "strict": strict, "progress": progress}
-                searcher, read = _build(collection, path, ranker, cli.open_cache(cache, no_cache), settings)
+                settings = {"cutoff": cutoff, "depth": depth, "strict": source.strict, "progress": progress}
+                searcher, read = _build(collection, source, ranker, caching.open(), settings)
         _print_skipped(searcher)
         serve_searcher(searcher, sock, collection=read, **options)
 
@@ -113,13 +114,13 @@ def _open_index(path: Path) -> "Searcher":
 
 
 def _build(
-    spelling: str, path: str | None, rankers: list[str] | None, cache: "Cache", settings: dict[str, Any]
+    spelling: str, source: CollectionOptions, rankers: list[str] | None, cache: "Cache", settings: dict[str, Any]
 ) -> "tuple[Searcher, Collection | None]":
     """Return a searcher, and the collection it is built from unless that is a table of documents."""
     from rankloom.datasets.table import is_table
     from rankloom.searcher import Searcher
 
-    read = None if path is None and is_table(spelling) else cli.read_collection(spelling, path)
+    read = None if source.path is None and is_table(spelling) else source.read(spelling)
     return Searcher.build(spelling if read is None else read, rankers, cache=cache, **settings), read
 
 

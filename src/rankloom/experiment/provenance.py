@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.experiment.inputs import Inputs
+from rankloom.io.version import __version__
 from rankloom.threads import n_threads
-from rankloom.version import __version__
 
 #: Packages that results depend on, if installed.
 PACKAGES = (

@@ -13,7 +13,7 @@ from rankloom.errors import InputError, RankloomError
 from rankloom.experiment.results import TIMED, Record, from_json, to_json
 from rankloom.experiment.spec import digest
 from rankloom.io.atomic_file import TEMPORARY, atomic_write, make_folder
-from rankloom.version import __version__
+from rankloom.io.version import __version__
 
 R = TypeVar("R", bound=Record)
 

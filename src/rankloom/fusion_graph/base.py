@@ -24,6 +24,7 @@ from rankloom.fusion_graph.verify import DamageError, Layout, Ranges, check_arra
 from rankloom.fusion_graph.weave import Order
 from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
+from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Kind, Ranks
 from rankloom.shards.shard import (
     PostingLists,
@@ -38,7 +39,6 @@ from rankloom.shards.shard import (
     shards_of,
 )
 from rankloom.threads import Scratch, run_blocks
-from rankloom.version import __version__
 
 Array = NDArray[Any]
 Int32s = NDArray[np.int32]

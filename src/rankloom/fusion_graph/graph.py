@@ -14,7 +14,7 @@ from rankloom._kernels import ROUNDING
 from rankloom.errors import MissingExtraError, check_choice
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.draw import to_svg
-from rankloom.html_table import html_table
+from rankloom.ranks.html_table import html_table
 
 if TYPE_CHECKING:
     import networkx

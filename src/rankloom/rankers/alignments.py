@@ -115,7 +115,7 @@ class Alignment:
         def work(start: int, stop: int) -> None:
             align(start, stop, rows, columns, own, out)
 
-        run_blocks(work, len(rows), stage="comparing images", block=BLOCK, progress=progress)
+        run_blocks(work, len(rows), stage="Comparing images", block=BLOCK, progress=progress)
         return out + out.T if own else out  # its lower half is 0
 
     def _aligner(self, distinct: Stack) -> Align:

@@ -255,10 +255,6 @@ def _haar(table: NDArray[np.float64], axes: tuple[int, ...]) -> NDArray[np.float
 
 #: Name -> descriptor and distance: "l1" is a metric of `Ranks.from_vectors`, "d1" is in `distances`.
 COLOR: dict[str, tuple[Descriptor, str]] = {
-    "gch": (gch, "l1"),
-    "bic": (bic, "l1"),
+    **{one.__name__: (one, "l1") for one in (gch, bic, acc_dlog, jac, scd)},
     "acc": (acc, "d1"),
-    "acc_dlog": (acc_dlog, "l1"),
-    "jac": (jac, "l1"),
-    "scd": (scd, "l1"),
 }

@@ -13,18 +13,18 @@ from rankloom._kernels.vector_space import Metric, VectorSpace
 from rankloom.datasets.images import Pixels, reduced
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.io.cache import Cache, digest_bytes
+from rankloom.io.version import __version__
 from rankloom.rankers.alignments import ALIGNMENTS, Alignment
 from rankloom.rankers.color import COLOR
 from rankloom.rankers.composite import COMPOSITE
 from rankloom.rankers.deep import DEEP
 from rankloom.rankers.distances import COMPARISONS
-from rankloom.rankers.image_features import Describe, FeatureStore, Vector, all_readable, describe_images, extract
+from rankloom.rankers.image_features import Describe, FeatureStore, all_readable, extract_images
 from rankloom.rankers.ranker import RANKERS, Maker
 from rankloom.rankers.shape import SHAPE
 from rankloom.rankers.texture import TEXTURE
 from rankloom.rankers.vectors import FittedVectors
 from rankloom.threads import Progress
-from rankloom.version import __version__
 
 Vectors = NDArray[Any]
 FORMAT = 2  # of cached vectors
@@ -78,12 +78,7 @@ class DescriptorRanker:
         return "images"
 
     def fit(
-        self,
-        items: Sequence[Any],
-        *,
-        cache: Cache | None = None,
-        progress: Progress | None = None,
-        threads: int | None = None,
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> FittedVectors:
         """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files. The cache stores each vector.
 
@@ -92,7 +87,7 @@ class DescriptorRanker:
         UnreadableItemsError
             If some cannot be read; the vectors of the others are still cached.
         """
-        vectors = self.item_vectors(items, cache=cache, progress=progress, threads=threads)
+        vectors = self.item_vectors(items, cache=cache, progress=progress)
         return FittedVectors(self, VectorSpace.of(vectors, self._metric()), cache)
 
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
@@ -121,12 +116,7 @@ class DescriptorRanker:
         return vector
 
     def item_vectors(
-        self,
-        items: Sequence[Any],
-        *,
-        cache: Cache | None = None,
-        progress: Progress | None = None,
-        threads: int | None = None,
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> Vectors:
         """Return the vectors of images, sequences end to end. Raise UnreadableItemsError if some cannot be read."""
         probe = self.describe(probe_images()[0])
@@ -136,10 +126,7 @@ class DescriptorRanker:
         def describe(image: Pixels) -> Vectors:
             return self._of_shape(self.describe(image), probe.shape).ravel()
 
-        def describe_all(some: Sequence[Any], report: Progress | None) -> list[Vector | str]:
-            return describe_images(some, describe, stage=f"extracting {self.name}", threads=threads, progress=report)
-
-        vectors = extract(items, describe_all, store=store, progress=progress)
+        vectors = extract_images(items, describe, self.name, store=store, progress=progress)
         return np.stack(vectors) if vectors else probe.reshape(1, -1)[:0]
 
     def query_vectors(

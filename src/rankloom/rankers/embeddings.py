@@ -94,7 +94,7 @@ def embed_minilm(texts: Sequence[str], *, max_tokens: int = MAX_TOKENS, threads:
             mean = states[0].mean(axis=0, dtype=np.float64)
             vectors[number] = mean / np.sqrt((mean * mean).sum())
 
-    run_blocks(work, len(texts), stage="encoding minilm", block=BLOCK, threads=threads)
+    run_blocks(work, len(texts), stage="Encoding minilm", block=BLOCK, threads=threads)
     return vectors
 
 

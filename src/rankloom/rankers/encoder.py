@@ -13,13 +13,13 @@ from rankloom._kernels.vector_space import METRICS, VectorSpace
 from rankloom.datasets.images import ImageError
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.io.cache import Cache, digest_bytes
+from rankloom.io.version import __version__
 from rankloom.rankers.descriptor_ranker import probe_images
 from rankloom.rankers.image_features import IMAGES, TEXTS, FeatureStore, ItemKind, Vector, extract, pixels
 from rankloom.rankers.ranker import UnreadableItemsError
 from rankloom.rankers.terms import check_texts
 from rankloom.rankers.vectors import FittedVectors
 from rankloom.threads import Progress
-from rankloom.version import __version__
 
 #: A list of contents (texts, or images as uint8 RGB arrays) -> a matrix of floats with a row for each
 Encode = Callable[[list[Any]], ArrayLike]
@@ -158,7 +158,7 @@ class EncoderRanker:
             rows = iter(self._matrix(readable) if readable else ())
             results += [str(one) if isinstance(one, ImageError) else next(rows) for one in contents]
             if progress:
-                progress(f"encoding {self.name}", len(results), len(items))
+                progress(f"Encoding {self.name}", len(results), len(items))
         return results
 
     def _content(self, item: Any) -> Any:

@@ -206,8 +206,19 @@ def _first_indices(digests: Sequence[str]) -> dict[str, int]:
     return indices
 
 
-def describe_images(
-    items: Sequence[Any], describe: Describe, *, stage: str, threads: int | None, progress: Progress | None
+def extract_images(
+    items: Sequence[Any], describe: Describe, name: str, *, store: FeatureStore, progress: Progress | None = None
+) -> list[Vector]:
+    """Return the features of each image, as `extract` does; `name` is that of the descriptor."""
+
+    def describe_all(some: Sequence[Any], report: Progress | None) -> list[Vector | str]:
+        return _described(some, describe, stage=f"Extracting {name}", progress=report)
+
+    return extract(items, describe_all, store=store, progress=progress)
+
+
+def _described(
+    items: Sequence[Any], describe: Describe, *, stage: str, progress: Progress | None
 ) -> list[Vector | str]:
     """Return the vector of each image, or the reason why it cannot be read or described."""
     results: list[Vector | str] = [""] * len(items)
@@ -219,7 +230,7 @@ def describe_images(
             except ImageError as error:
                 results[number] = str(error)
 
-    run_blocks(work, len(items), stage=stage, block=BLOCK, threads=threads, progress=progress)
+    run_blocks(work, len(items), stage=stage, block=BLOCK, progress=progress)
     return results
 
 

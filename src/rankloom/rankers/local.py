@@ -13,15 +13,14 @@ from rankloom.datasets.images import Pixels
 from rankloom.errors import InputError, MissingExtraError, check_between, check_whole, whole_number
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.text_file import FilePath
+from rankloom.io.version import __version__
 from rankloom.rankers.bag_of_words import weighing
-from rankloom.rankers.image_features import FeatureStore, Vector, all_readable, describe_images, extract
+from rankloom.rankers.image_features import FeatureStore, all_readable, extract_images
 from rankloom.rankers.pixels import Image, luma
 from rankloom.rankers.ranker import register_ranker
 from rankloom.rankers.term_model import Scheme, Statistics, WeightModel, restored_weights, scaled, sums, weighed
 from rankloom.rankers.vocabulary_tree import LENGTH, Rows, VocabularyTree
-from rankloom.ranks import Ranks
 from rankloom.threads import Progress, run_blocks
-from rankloom.version import __version__
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -106,12 +105,7 @@ class VocabularyRanker:
         return digest_bytes(settings, self._sift_digest().encode(), *arrays)
 
     def fit(
-        self,
-        items: Sequence[Any],
-        *,
-        cache: Cache | None = None,
-        progress: Progress | None = None,
-        threads: int | None = None,
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> FittedVocabulary:
         """Find the words of images: `ImageFile`, arrays, paths or bytes of files. The cache stores their descriptors.
 
@@ -120,9 +114,9 @@ class VocabularyRanker:
         UnreadableItemsError
             If some cannot be read; the descriptors of the others are cached all the same.
         """
-        descriptors = self.descriptors(items, cache=cache, threads=threads, progress=progress)
+        descriptors = self.descriptors(items, cache=cache, progress=progress)
         tree = self._tree(descriptors, cache or Cache(None), progress)
-        counts = word_counts(tree, descriptors, threads, progress)
+        counts = word_counts(tree, descriptors, progress)
         statistics = Statistics.of(counts, tree.n_words)
         weights = weighed(SCHEME, statistics, counts)
         return FittedVocabulary(
@@ -137,12 +131,7 @@ class VocabularyRanker:
         return fitted.with_postings(arrays)
 
     def descriptors(
-        self,
-        items: Sequence[Any],
-        *,
-        cache: Cache | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> list[Rows]:
         """Return the local descriptors of images. Raise UnreadableItemsError if some cannot be read."""
         key = self._sift_digest() if cache is not None and cache.folder is not None else ""
@@ -151,10 +140,7 @@ class VocabularyRanker:
         def describe(image: Pixels) -> NDArray[np.uint8]:
             return root_sift(image, self.contrast).ravel()
 
-        def describe_all(some: Sequence[Any], report: Progress | None) -> list[Vector | str]:
-            return describe_images(some, describe, stage="extracting voc", threads=threads, progress=report)
-
-        found = extract(items, describe_all, store=store, progress=progress)
+        found = extract_images(items, describe, "voc", store=store, progress=progress)
         return [flat.reshape(-1, LENGTH) for flat in found]
 
     def _sift_digest(self) -> str:
@@ -200,20 +186,10 @@ class FittedVocabulary(WeightModel):
     vocabulary: VocabularyTree
     cache: Cache | None
 
-    def rank(
-        self,
-        *,
-        queries: Sequence[Any] | None = None,
-        depth: int = 1000,
-        progress: Progress | None = None,
-        allowed: NDArray[np.bool_] | None = None,
-    ) -> Ranks:
-        """Rank the items for each of them, or for external queries; only images with a common word."""
-        counts = None
-        if queries is not None:
-            with all_readable():
-                counts = self._counts(queries, self.cache, progress)
-        return self.rank_rows(counts, depth=depth, progress=progress, allowed=allowed)
+    def query_counts(self, queries: Sequence[Any], progress: Progress | None = None) -> csr_matrix:
+        """Return how often each word occurs in external queries, images too."""
+        with all_readable():
+            return self._counts(queries, self.cache, progress)
 
     def extended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
         """Return the ranker with more images after its own, and the same words and statistics."""
@@ -265,9 +241,7 @@ def root_sift(image: Image, contrast: float = CONTRAST) -> Rows:
     return np.sort(rows.view(f"V{LENGTH}").ravel()).view(np.uint8).reshape(-1, LENGTH)
 
 
-def word_counts(
-    tree: VocabularyTree, descriptors: Sequence[Rows], threads: int | None = None, progress: Progress | None = None
-) -> csr_matrix:
+def word_counts(tree: VocabularyTree, descriptors: Sequence[Rows], progress: Progress | None = None) -> csr_matrix:
     """Return how often each word occurs in each image, an array of shape (n_images, n_words)."""
     from scipy.sparse import csr_matrix
 
@@ -277,7 +251,7 @@ def word_counts(
     def work(start: int, stop: int) -> None:
         words[ptr[start] : ptr[stop]] = tree.words(np.concatenate(descriptors[start:stop]))
 
-    run_blocks(work, len(descriptors), stage="finding words", block=BLOCK, threads=threads, progress=progress)
+    run_blocks(work, len(descriptors), stage="Finding words", block=BLOCK, progress=progress)
     counts = csr_matrix((np.ones(len(words)), words, ptr), (len(descriptors), tree.n_words))
     counts.sum_duplicates()
     return counts

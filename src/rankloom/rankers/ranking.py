@@ -16,13 +16,13 @@ from rankloom.datasets import Collection, Content, content_digest
 from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
+from rankloom.io.version import __version__
 from rankloom.rankers.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
 from rankloom.threads import Progress
-from rankloom.version import __version__
 
 DEPTH = 1000
 FORMAT = b"ranks 2"  # of cached lists

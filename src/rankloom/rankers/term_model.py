@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -82,7 +83,7 @@ class Scheme:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WeightModel:
+class WeightModel(ABC):
     """A collection as rows of weights, ranked by overlap; see `Scheme`.
 
     A list has only items that share a term of positive weight with the query, and the query itself if it is an item:
@@ -107,24 +108,33 @@ class WeightModel:
         """Number of items."""
         return int(self.own.shape[0])
 
-    def rank_rows(
+    @abstractmethod
+    def query_counts(self, queries: Sequence[Any], progress: Progress | None = None) -> csr_matrix:
+        """Return how often each term occurs in external queries."""
+
+    def rank(
         self,
-        counts: csr_matrix | None,
+        queries: Sequence[Any] | None = None,
         *,
         depth: int = 1000,
-        threads: int | None = None,
         block: int = BLOCK,
         progress: Progress | None = None,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Ranks:
-        """Rank the collection for each of its items, or for the counts of the terms of external queries."""
-        if counts is None:
+        """Rank the collection for each of its items, or for external queries.
+
+        Terms of a query that are not in the collection are ignored. A list has at most `depth` items, fewer if fewer
+        overlap with the query. Queries are ranked in blocks of `block`; `progress` is called with the stage, the
+        queries done and their number. Only items that the mask `allowed` has are ranked.
+        """
+        if queries is None:
             rows, own = self.own, np.arange(self.n_items)
         else:
+            counts = self.query_counts(queries, progress)
             rows = (self.scheme.weigh_query or self.scheme.weigh)(counts, self.statistics)
             own = np.full(rows.shape[0], PAD)
         mask = ALL if allowed is None else allowed
-        return self._ranked(rows, own, self._postings, mask, depth, threads, block, progress)
+        return self._ranked(rows, own, self._postings, mask, depth, block, progress)
 
     def rank_items(
         self,
@@ -138,11 +148,11 @@ class WeightModel:
         """Return the lists of some items, by number; of all items, or only `among` some."""
         queries = self.own[rows]
         if among is None:
-            return self._ranked(queries, rows, self._postings, ALL, depth, None, BLOCK, progress)
+            return self._ranked(queries, rows, self._postings, ALL, depth, BLOCK, progress)
         places = np.full(self.n_items + 1, PAD)
         places[among] = np.arange(len(among))
         some = self.taken(among)
-        found = some._ranked(queries, places[rows], some._postings, ALL, depth, None, BLOCK, progress)
+        found = some._ranked(queries, places[rows], some._postings, ALL, depth, BLOCK, progress)
         numbers = np.append(among, PAD).astype(np.int32)  # the last one maps PAD to itself
         return found.replaced(items=numbers[found.items], n_items=self.n_items)
 
@@ -200,7 +210,6 @@ class WeightModel:
         postings: tuple[NDArray[Any], ...],
         allowed: NDArray[np.bool_],
         depth: int,
-        threads: int | None,
         block: int,
         progress: Progress | None,
     ) -> Ranks:
@@ -218,10 +227,8 @@ class WeightModel:
             scratch = (np.zeros(n), np.empty(n), np.empty(n), *numbers)
             kernels.rank(start, stop, queries, postings, kinds, own, allowed, scratch, found.items, found.bits)
 
-        run_blocks(
-            work, rows.shape[0], stage="ranking texts", block=whole_number("block", block), threads=threads,
-            progress=progress,
-        )  # fmt: skip
+        size = whole_number("block", block)
+        run_blocks(work, rows.shape[0], stage="Ranking texts", block=size, progress=progress)
         return Ranks.trusted(found.items, found.scores, n)
 
 
@@ -244,24 +251,9 @@ class TermModel(WeightModel):
         statistics = Statistics.of(counts, len(space.vocabulary.numbers))
         return cls(space=space, scheme=scheme, statistics=statistics, **weighed(scheme, statistics, counts))
 
-    def rank(
-        self,
-        queries: Sequence[str] | None = None,
-        *,
-        depth: int = 1000,
-        threads: int | None = None,
-        block: int = BLOCK,
-        progress: Progress | None = None,
-        allowed: NDArray[np.bool_] | None = None,
-    ) -> Ranks:
-        """Rank the collection for each of its texts, or for external queries.
-
-        Words of a query that are not in the collection are ignored. A list has at most `depth` texts, fewer if fewer
-        overlap with the query. Queries are ranked in blocks of `block`; `progress` is called with the stage, the
-        queries done and their number. Of the texts, only those that the mask `allowed` has are ranked.
-        """
-        counts = None if queries is None else self.space.counts(check_texts(queries, "queries"))
-        return self.rank_rows(counts, depth=depth, threads=threads, block=block, progress=progress, allowed=allowed)
+    def query_counts(self, queries: Sequence[str], progress: Progress | None = None) -> csr_matrix:
+        """Return how often each term of the collection occurs in external queries."""
+        return self.space.counts(check_texts(queries, "queries"))
 
     def extended(
         self, items: Sequence[str], *, cache: Cache | None = None, progress: Progress | None = None

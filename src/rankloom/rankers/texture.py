@@ -229,10 +229,6 @@ def _channels(height: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.
 
 #: Name -> descriptor and distance: "l1" is a metric of `Ranks.from_vectors`, "match" is in `distances`.
 TEXTURE: dict[str, tuple[Descriptor, str]] = {
-    "lbp": (lbp, "l1"),
+    **{one.__name__: (one, "l1") for one in (lbp, ccom, las, htd, qcch)},
     "lbp_match": (lbp, "match"),
-    "ccom": (ccom, "l1"),
-    "las": (las, "l1"),
-    "htd": (htd, "l1"),
-    "qcch": (qcch, "l1"),
 }

@@ -150,7 +150,7 @@ class FittedVectors:
     ) -> Ranks:
         def report(done: int) -> None:
             if progress:
-                progress("comparing vectors", done, len(queries))
+                progress("Comparing vectors", done, len(queries))
 
         with running(progress=progress):  # alignments, which are slow, report their own
             items, cost = neighbors(queries, whole_number("depth", depth), report=report, **options)

@@ -76,7 +76,7 @@ class VocabularyTree:
             children.append(np.full((len(below), 2), n_nodes, np.int64))
             level = below
             if progress:
-                progress("training the vocabulary", number + 1, levels)
+                progress("Training the vocabulary", number + 1, levels)
         return cls(np.concatenate(centers), np.concatenate(children))
 
     @property

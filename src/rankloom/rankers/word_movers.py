@@ -129,7 +129,6 @@ class MoverModel:
         queries: Sequence[str] | None = None,
         *,
         depth: int = 1000,
-        threads: int | None = None,
         block: int = BLOCK,
         progress: Progress | None = None,
     ) -> Ranks:
@@ -146,7 +145,7 @@ class MoverModel:
                 items[q, : len(found)] = found
                 scores[q, : len(found)] = 0 - costs
 
-        run_blocks(work, len(items), stage="ranking texts", block=block, threads=threads, progress=progress)
+        run_blocks(work, len(items), stage="Ranking texts", block=block, progress=progress)
         return Ranks.trusted(items, scores, self.n_items)
 
     @cached_property

@@ -14,7 +14,6 @@ from rankloom._kernels.faiss_engine import check_engine, neighbors_by
 from rankloom._kernels.nearest import matrix_neighbors, table
 from rankloom._kernels.vector_space import METRICS, VectorSpace
 from rankloom.errors import InputError, check_choice, whole_number
-from rankloom.html_table import html_table
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     PAD,
@@ -28,6 +27,7 @@ from rankloom.ranks.checks import (
     checked_scores,
     checked_values,
 )
+from rankloom.ranks.html_table import html_table
 from rankloom.ranks.ids import Ids
 
 MAX_ROWS, MAX_POSITIONS = 5, 8  # of a table in a notebook

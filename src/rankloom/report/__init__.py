@@ -68,15 +68,8 @@ def render_joint(joint: Joint, page: str | Path, published: Published | None = N
     published : Published, optional
         Published numbers to set beside ours; by default those of the paper.
 
-    Returns
-    -------
-    Path
-        The page.
-
     Raises
     ------
-    MissingExtraError
-        If jinja2 is not installed.
     InputError
         If the page is not an .html file, or cannot be written.
     """

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from rankloom.errors import MissingExtraError
 from rankloom.fusion_graph import Explanation
-from rankloom.html_table import html_table
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.html_table import html_table
 from rankloom.searcher.documents import TEXT_FIELDS, Document, Documents, text_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rankloom.errors import MissingExtraError
 from rankloom.evaluation import compare, evaluate
 from rankloom.evaluation.significance import Comparison
-from rankloom.html_table import html_table
 from rankloom.ranks import Ranks
+from rankloom.ranks.html_table import html_table
 
 if TYPE_CHECKING:
     import pandas

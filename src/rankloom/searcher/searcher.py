@@ -18,25 +18,21 @@ from rankloom.fusion_graph import FusionGraph
 from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
 from rankloom.io.file_lock import locked
-from rankloom.rankers import RANKERS, Ranker, rank_collection
-from rankloom.rankers.encoder import Encode, EncoderRanker
-from rankloom.rankers.ranking import Ranking
+from rankloom.rankers import rank_collection
+from rankloom.rankers.encoder import Encode
 from rankloom.rankers.vectors import FittedVectors
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import Call
 from rankloom.searcher.answer import Answer
 from rankloom.searcher.answering import AUTO, LIST_DEPTH, accepting, answer, encoded, found_items, query_lists, request
-from rankloom.searcher.documents import TEXT_FIELDS, Batch, Document, Documents, Where, batch_of, text_of
+from rankloom.searcher.builder import RankerLike, first_state, named_rankers, part_of, ranker_of, readable
+from rankloom.searcher.documents import TEXT_FIELDS, Document, Documents, Where, batch_of, text_of
 from rankloom.searcher.evaluation import MEASURES, Evaluation, evaluated
 from rankloom.searcher.queries import QueryBatch, external_queries, item_queries
-from rankloom.searcher.state import GRAPH_CUTOFF, Model, Settings, State, by_number
+from rankloom.searcher.state import GRAPH_CUTOFF, Settings, State
 from rankloom.searcher.storage import open_state, save_state
 from rankloom.searcher.updates import added, rebuilt_lists, removed
 from rankloom.threads import Progress, running
-
-#: Default rankers for each part of a collection.
-DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("bm25", "static")}
-RankerLike = str | Call | Ranker | Encode
 
 
 class SearchOptions(TypedDict, total=False):
@@ -117,9 +113,9 @@ class Searcher:
         batch = batch_of(documents, [text] if isinstance(text, str) else text)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
-        named = _named(rankers, batch)
-        made = {name: _ranker(name, given, batch.kinds()) for name, given in named.items()}
-        parts = {_part(one) for one in made.values()}
+        named = named_rankers(rankers, batch)
+        made = {name: ranker_of(name, given, batch.kinds()) for name, given in named.items()}
+        parts = {part_of(one) for one in made.values()}
         with running(progress=progress):
             ranking = rank_collection(
                 batch.collection(parts),
@@ -130,7 +126,7 @@ class Searcher:
                 progress=progress,
             )
             settings = Settings(cutoff, depth, batch.fields, len(batch.documents), batch.name)
-            state = _state(_left(batch, ranking).stored(parts), ranking, named, settings)
+            state = first_state(readable(batch, ranking).stored(parts), ranking, named, settings)
             state.weft(tuple(state.models))
         return cls(state, ranking.skipped)
 
@@ -455,74 +451,6 @@ def updating(path: str | Path) -> Iterator[Searcher]:
         yield searcher
         if searcher.state is not before:
             searcher.save(target)
-
-
-def _named(rankers: Mapping[str, RankerLike] | Sequence[str] | str | None, batch: Batch) -> dict[str, RankerLike]:
-    if rankers is None:
-        rankers = default_rankers(batch)
-    if isinstance(rankers, str):
-        rankers = [rankers]
-    if not isinstance(rankers, Mapping | Sequence):
-        raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {rankers!r}.")
-    named: dict[str, RankerLike] = {}
-    named |= rankers if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
-    if not named:
-        raise InputError("Give at least one ranker.")
-    return named
-
-
-def default_rankers(batch: Batch) -> list[str]:
-    """Return the rankers of documents for which none were chosen."""
-    names = [name for part, rankers in DEFAULT_RANKERS.items() if part in batch.kinds() for name in rankers]
-    if not names:
-        raise InputError(f"{batch.name} has neither images nor texts; name a ranker, such as vectors(part=...).")
-    return names
-
-
-def _ranker(name: str, given: RankerLike, kinds: set[str]) -> str | Call | Ranker:
-    """Return a ranker as `rank_collection` takes it; a function becomes an encoder of texts or else of images."""
-    if isinstance(given, str | Call) or hasattr(given, "fit"):
-        return given  # type: ignore[return-value]
-    if not callable(given):
-        raise InputError(
-            f"The ranker {name!r} must be a spelling, a Ranker, or a function from contents to a matrix; got {given!r}."
-        )
-    return EncoderRanker(name, given, part="texts" if "texts" in kinds else "images")
-
-
-def _part(ranker: str | Call | Ranker) -> str:
-    made: Ranker = RANKERS.make(ranker) if isinstance(ranker, str | Call) else ranker
-    return made.part
-
-
-def _left(batch: Batch, ranking: Ranking) -> Batch:
-    """Return the batch without the documents that could not be read."""
-    if not ranking.skipped:
-        return batch
-    dropped = [number for number, one in enumerate(batch.documents) if one["id"] in ranking.skipped]
-    return batch.without(dropped)
-
-
-def _state(documents: list[Document], ranking: Ranking, named: Mapping[str, RankerLike], settings: Settings) -> State:
-    models, lists = {}, {}
-    for name, one in ranking.lists.items():
-        if one.items is None or one.fit is None or one.ranker is None:
-            raise InputError(f"The ranker {name!r} has no lists of the items themselves, which a search needs.")
-        given = named[name]
-        spelling = str(RANKERS.checked(given)) if isinstance(given, str | Call) else None
-        models[name] = Model(one.ranker, one.fit(), spelling)
-        lists[name] = by_number(_over(one.items, ranking.collection.ids), len(documents))
-    return State(Documents.of(documents), models, lists, settings)
-
-
-def _over(ranks: Ranks, ids: Ids) -> Ranks:
-    """Return lists over the items of a collection, a row for each; a file may have them in another order."""
-    inside = ranks.renumbered(ids)
-    query_ids = inside.query_ids or ids
-    if query_ids == ids:
-        return inside
-    rows = [query_ids.number(one) if one in query_ids else -1 for one in ids]
-    return inside.spread(np.array(rows, np.intp), ids)
 
 
 def _indexed(state: State) -> State:

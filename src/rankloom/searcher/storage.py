@@ -18,12 +18,12 @@ from rankloom.errors import IndexFileError, InputError, RankloomError, whole_num
 from rankloom.fusion_graph import FusionIndex
 from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.io.array_folder import open_folder, save_folder
+from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS, is_updatable
 from rankloom.rankers.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ranks
 from rankloom.searcher.documents import Documents, text_of
 from rankloom.searcher.state import Model, Settings, State
-from rankloom.version import __version__
 
 KIND = "rankloom searcher"
 FORMATS = range(1, 2)

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from rankloom.errors import RankloomError
-from rankloom.version import __version__
+from rankloom.io.version import __version__
 from rankloom.web.limits import INTERNAL_ERROR, RefusedError, error_body
 from rankloom.web.middleware import App, SecurityMiddleware, wants_page
 from rankloom.web.response_cache import ResponseCache

@@ -77,16 +77,8 @@ class IndexSearcher(Searcher):
             raise InputError(f"An index on disk is searched with comparator only; got {', '.join(options)}.")
         return comparator
 
-    def graph(
-        self,
-        query: str | None = None,
-        *,
-        image: Any = None,
-        item: str | None = None,
-        rankers: Sequence[str] | None = None,
-        cutoff: int = 0,
-    ) -> FusionGraph:
-        """Return the fusion graph of an item."""
+    def graph(self, query: str | None = None, *, item: str | None = None, **settings: Any) -> FusionGraph:
+        """Return the fusion graph of an item, with the settings that the index was built with."""
         if item is None:
             raise InputError("An index on disk has the graphs of its items only.")
         return self.index.graph(self.documents.ids.number(item, "item"))

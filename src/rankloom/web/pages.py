@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rankloom.aggregate import METHODS
+from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
 from rankloom.searcher.answering import AUTO
-from rankloom.version import __version__
 from rankloom.web.flow_view import draw_flow
 from rankloom.web.tiles import marked, rows, tiles
 

@@ -17,8 +17,8 @@ from starlette.responses import RedirectResponse, Response
 
 from rankloom.datasets.images import ImageError
 from rankloom.errors import InputError, UnknownNameError
+from rankloom.io.version import __version__
 from rankloom.registry import split
-from rankloom.version import __version__
 from rankloom.web.limits import RefusedError
 from rankloom.web.queries import Choice
 from rankloom.web.queries import Query as PageQuery

@@ -13,10 +13,10 @@ import numpy as np
 from rankloom.datasets import Collection
 from rankloom.datasets.images import ImageError, ImageFile, Pixels, reduced
 from rankloom.io.cache import digest_bytes
+from rankloom.io.version import __version__
 from rankloom.rankers.image_features import image_digest, pixels, stamp
 from rankloom.searcher.documents import IMAGE_FIELD, Documents
 from rankloom.searcher.lru import LRUCache
-from rankloom.version import __version__
 from rankloom.web.decoder import Decoder
 
 MAX_SIDE = 320  # pixels, of the images served

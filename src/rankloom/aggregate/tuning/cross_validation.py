@@ -94,10 +94,6 @@ def cross_validate(
     missing, progress
         As in `fuse`; progress is called after every fold.
 
-    Returns
-    -------
-    CrossValidation
-
     Examples
     --------
     >>> good = Ranks.from_dict({f"q{i}": {"a": 2.0, "b": 1.0} for i in range(6)})
@@ -117,7 +113,7 @@ def cross_validate(
         fused.append(fuser(_part(queries, split == fold).ranks, depth, None, None))
         spellings.append(spelling)
         if progress:
-            progress("cross-validate", fold + 1, folds)
+            progress("Cross-validating", fold + 1, folds)
     whole = _joined(fused, split, queries.ranks[0])
     scores = evaluate(whole, qrels=queries.qrels, measures=wanted, per_query=True)[str(wanted)]
     return CrossValidation(whole, scores, split, tuple(spellings), str(wanted))

@@ -164,7 +164,7 @@ def tune(queries: JudgedQueries, call: Call, measure: Measure, plan: Plan, progr
 
     for done, _ in enumerate(plan.points(space, score), 1):
         if progress:
-            progress("optimize", done, count)
+            progress("Optimizing", done, count)
     best = max(trials, key=lambda spelling: trials[spelling])
     return Tuned(ready(queries, Call.parse(best)), best, trials[best], str(measure), tuple(trials.items()))
 

@@ -7,7 +7,7 @@ import pytest
 
 import rankloom as rl
 from rankloom.fusion_graph.graph import MAX_PARTS
-from rankloom.html_table import html_table
+from rankloom.ranks.html_table import html_table
 
 EVIL = "<script>alert('&')</script>"
 

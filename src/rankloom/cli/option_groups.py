@@ -1,0 +1,111 @@
+"""Groups of options that several commands have: one parameter of a command stands for all options of a group."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+
+import typer
+
+from rankloom.cli.app import either
+from rankloom.io import FORMATS
+from rankloom.io.rows import Duplicates as DuplicatesPolicy
+
+if TYPE_CHECKING:
+    from rankloom.datasets import Collection
+    from rankloom.io.cache import Cache
+
+
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Stop at an item that cannot be read; otherwise it is skipped and reported.")
+]
+
+
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the fields of its option groups in place of the groups, for Typer."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+
+    def run(**given: Any) -> None:
+        made = {key: group(**{one.name: given.pop(one.name) for one in fields(group)}) for key, group in groups.items()}
+        command(**given, **made)
+
+    parameters: list[inspect.Parameter] = []
+    for one in inspect.signature(command).parameters.values():
+        group = groups.get(one.name)
+        parameters += [one] if group is None else inspect.signature(group).parameters.values()
+    named = [one.replace(kind=one.KEYWORD_ONLY) for one in parameters]
+    run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    run.__annotations__ = hints | {one.name: one.annotation for one in parameters if one.name not in hints}
+    run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
+    return run
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How files of ranked lists are read."""
+
+    format: Annotated[
+        str | None,
+        typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default inferred from the file names."),
+    ] = None
+    duplicates: Annotated[
+        str,
+        typer.Option(
+            help=f"What to do if a query lists an item twice: {either(get_args(DuplicatesPolicy))}, which uses the "
+            "better-ranked."
+        ),
+    ] = "error"
+
+    def read(self, paths: Sequence[Path], progress: Any, kind: str | None = None) -> list[Any]:
+        """Read files of ranked lists."""
+        from rankloom.io import read_ranks
+
+        ranks = []
+        for done, path in enumerate(paths):
+            progress("Reading", done, len(paths))
+            ranks.append(read_ranks(path, format=self.format, duplicates=self.duplicates, kind=kind))  # type: ignore[arg-type]
+        progress("Reading", len(paths), len(paths))
+        return ranks
+
+
+@dataclass(frozen=True)
+class CollectionOptions:
+    """How a collection is read."""
+
+    path: Annotated[
+        str | None,
+        typer.Option(help="Folder of a known collection; by default $RANKLOOM_DATA/NAME.", show_default=False),
+    ] = None
+    strict: Strict = False
+
+    def read(self, spelling: str) -> "Collection":
+        """Open the collection that COLLECTION and --path name."""
+        from rankloom.datasets import open_collection
+        from rankloom.registry import Call
+
+        return open_collection(spelling if self.path is None else Call.of(spelling, {"path": self.path}))
+
+
+@dataclass(frozen=True)
+class CacheOptions:
+    """Where descriptors and lists are cached."""
+
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that caches descriptors and ranked lists; by default $RANKLOOM_CACHE, or in the user's cache.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not read or write the cache.")] = False
+
+    def open(self) -> "Cache":
+        """Return the cache that --cache and --no-cache ask for."""
+        from rankloom.io.cache import Cache
+
+        chosen = None if self.no_cache else self.cache or Cache.standard().folder
+        hint = "Choose another folder with --cache, or use --no-cache."
+        return Cache(chosen, warn=lambda message: typer.echo(f"Warning: {message} {hint}", err=True))

@@ -1,0 +1,95 @@
+"""What a new searcher is built from: rankers as they may be given, and the state that their lists make up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rankloom.errors import InputError
+from rankloom.rankers.encoder import Encode, EncoderRanker
+from rankloom.rankers.ranker import RANKERS, Ranker
+from rankloom.rankers.ranking import Ranking
+from rankloom.ranks import Ids, Ranks
+from rankloom.registry import Call
+from rankloom.searcher.documents import Batch, Document, Documents
+from rankloom.searcher.state import Model, Settings, State, by_number
+
+#: Default rankers for each part of a collection.
+DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("bm25", "static")}
+RankerLike = str | Call | Ranker | Encode
+
+
+def named_rankers(
+    rankers: Mapping[str, RankerLike] | Sequence[str] | str | None, batch: Batch
+) -> dict[str, RankerLike]:
+    """Return rankers by name, as they were given; some for each kind of content if none were."""
+    if rankers is None:
+        rankers = default_rankers(batch)
+    if isinstance(rankers, str):
+        rankers = [rankers]
+    if not isinstance(rankers, Mapping | Sequence):
+        raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {rankers!r}.")
+    named: dict[str, RankerLike] = {}
+    named |= rankers if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
+    if not named:
+        raise InputError("Give at least one ranker.")
+    return named
+
+
+def default_rankers(batch: Batch) -> list[str]:
+    """Return the rankers of documents for which none were chosen."""
+    names = [name for part, rankers in DEFAULT_RANKERS.items() if part in batch.kinds() for name in rankers]
+    if not names:
+        raise InputError(f"{batch.name} has neither images nor texts; name a ranker, such as vectors(part=...).")
+    return names
+
+
+def ranker_of(name: str, given: RankerLike, kinds: set[str]) -> str | Call | Ranker:
+    """Return a ranker as `rank_collection` takes it; a function becomes an encoder of texts or else of images."""
+    if isinstance(given, str | Call) or hasattr(given, "fit"):
+        return given  # type: ignore[return-value]
+    if not callable(given):
+        raise InputError(
+            f"The ranker {name!r} must be a spelling, a Ranker, or a function from contents to a matrix; got {given!r}."
+        )
+    return EncoderRanker(name, given, part="texts" if "texts" in kinds else "images")
+
+
+def part_of(ranker: str | Call | Ranker) -> str:
+    """Return the part of a collection that a ranker looks at."""
+    made: Ranker = RANKERS.make(ranker) if isinstance(ranker, str | Call) else ranker
+    return made.part
+
+
+def readable(batch: Batch, ranking: Ranking) -> Batch:
+    """Return the batch without the documents that could not be read."""
+    if not ranking.skipped:
+        return batch
+    dropped = [number for number, one in enumerate(batch.documents) if one["id"] in ranking.skipped]
+    return batch.without(dropped)
+
+
+def first_state(
+    documents: list[Document], ranking: Ranking, named: Mapping[str, RankerLike], settings: Settings
+) -> State:
+    """Return the state of a new searcher: documents, fitted rankers and lists."""
+    models, lists = {}, {}
+    for name, one in ranking.lists.items():
+        if one.items is None or one.fit is None or one.ranker is None:
+            raise InputError(f"The ranker {name!r} has no lists of the items themselves, which a search needs.")
+        given = named[name]
+        spelling = str(RANKERS.checked(given)) if isinstance(given, str | Call) else None
+        models[name] = Model(one.ranker, one.fit(), spelling)
+        lists[name] = by_number(_over(one.items, ranking.collection.ids), len(documents))
+    return State(Documents.of(documents), models, lists, settings)
+
+
+def _over(ranks: Ranks, ids: Ids) -> Ranks:
+    """Return lists over the items of a collection, a row for each; a file may have them in another order."""
+    inside = ranks.renumbered(ids)
+    query_ids = inside.query_ids or ids
+    if query_ids == ids:
+        return inside
+    rows = [query_ids.number(one) if one in query_ids else -1 for one in ids]
+    return inside.spread(np.array(rows, np.intp), ids)
