@@ -449,7 +449,7 @@ class FusionIndex(CollectionIndex):
         with running(threads, progress):
             if queries is not None:
                 graphs = self._rows_of(self._external_lists(queries, virtual, missing)[0])
-            found = graph_vectors(*graphs, collection, numbers, columns, len(known), self._slots)
+            found = graph_vectors(graphs.woven, graphs.norms, collection, numbers, columns, len(known), self._slots)
         return found if queries is not None else found[self._arrays["places"]]
 
     def vector_edges(self) -> Int32s:
