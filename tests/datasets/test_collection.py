@@ -47,10 +47,10 @@ def test_digest_rejects_arbitrary_objects_but_accepts_object_arrays_of_text():
     assert content_digest([b"a\0"]) != content_digest([b"a"])
 
 
-def test_digits_have_five_parts_and_ten_classes():
+def test_digits_have_five_feature_matrices_images_and_ten_classes():
     collection = digits()
     assert (len(collection), len(set(collection.labels))) == (1797, 10)
-    assert sorted(collection.parts) == ["blocks", "directions", "edges", "pixels", "sums"]
+    assert sorted(collection.parts) == ["blocks", "directions", "edges", "images", "pixels", "sums"]
     assert len(digits(first=100)) == 100
     with pytest.raises(InputError, match="There are 1797 digits"):
         digits(first=5000)
@@ -68,7 +68,7 @@ def test_files_reads_labels_or_judgments(tmp_path):
 
 def test_repr_of_a_collection():
     shown = repr(digits())
-    assert shown == "Collection('digits', n=1797, parts: pixels, directions, sums, blocks, edges; labels)"
+    assert shown == "Collection('digits', n=1797, parts: images, pixels, directions, sums, blocks, edges; labels)"
 
 
 def test_without_drops_items_from_all_parts_and_labels():

@@ -9,6 +9,11 @@ from rankloom.experiment.spec import Experiment
 RANKERS = {"bic": 0.61, "acc": 0.58, "gch": 0.50}
 METHODS = {"fg": 0.66, "rrf": 0.60, "combsum": 0.60, "borda": 0.55}
 SELECTIONS = {"all": ("bic", "acc", "gch"), "best(2)": ("bic", "acc")}
+SECTIONS = ["rankers", "correlations", "methods", "wins", "examples", "cutoffs", "comparators", "winning", "gains"]
+SECTIONS += ["times", "provenance"]
+DOT = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+)
 ABOUT = {
     "collection": "soccer: 280 images in 7 classes",
     "n_items": 280,
@@ -64,6 +69,19 @@ def other_records(rankers=tuple(RANKERS)):
             records.append(rec.CutoffRecord(method, cutoff, values(height - 0.2 / cutoff), 0.1))
     records += [rec.ComparatorRecord("wgu", values(0.66)), rec.ComparatorRecord("mcs", values(0.65))]
     return [*records, *(rec.TimeRecord(name, (0.5, 0.6, 0.7), (2e-5, 3e-5, 4e-5)) for name in SELECTIONS)]
+
+
+def example_records():
+    """Return a query won with images, and one lost with texts."""
+    won = rec.Example(
+        rec.Shown("a.jpg", "ajax", DOT),
+        1.0,
+        0.5,
+        (rec.Shown("b.jpg", "ajax", DOT, True), rec.Shown("c.jpg", "barca", DOT)),
+        (),
+    )
+    lost = rec.Example(rec.Shown("q<1>", "a <b> query"), 0.25, 0.75, (rec.Shown("d1", "text"),), (rec.Shown("d2"),))
+    return [rec.ExamplesRecord("all", "fg", "bic", (won, lost))]
 
 
 def results(records=None, about=None, **spec):

@@ -1,18 +1,16 @@
 """The report page in a browser: offline, wide and narrow, light and dark."""
 
 import pytest
-from sample_results import method_records, other_records, ranker_records, results
+from sample_results import SECTIONS, example_records, method_records, other_records, ranker_records, results
 
 from browser import DESKTOP, PHONE, artifacts, visit
 from rankloom.report import render
-
-SECTIONS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "provenance"]
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     methods = method_records({"fg": 0.66, "rrf": 0.6, "combsum": 0.72, "borda": 0.661})  # ▲, ▼ and • of fg
-    found = results([*ranker_records(), *methods, *other_records()])
+    found = results([*ranker_records(), *methods, *other_records(), *example_records()])
     return render(found, tmp_path_factory.mktemp("report")).as_uri()
 
 
@@ -34,8 +32,42 @@ def test_every_link_of_the_contents_has_a_visible_section(browser, address):
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_page_is_never_wider_than_the_window(browser, address, size):
     with visit(browser, address, size=size) as seen:
-        seen.page.locator("summary").first.click()
+        for summary in seen.page.locator("summary").all():
+            summary.click()
         assert seen.overflow == 0
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_plots_fit_their_section_without_scrolling(browser, address, size):
+    with visit(browser, address, size=size) as seen:
+        wider = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+        assert seen.page.locator("figure").evaluate_all(wider) == 0
+
+
+def test_heat_maps_have_one_size(browser, address):
+    with visit(browser, address) as seen:
+        sizes = seen.page.locator("section[aria-labelledby=correlations] svg:visible").evaluate_all(
+            "all => all.map(one => Math.round(one.getBoundingClientRect().width))"
+        )
+        assert len(sizes) == 3
+        assert len(set(sizes)) == 1
+
+
+def test_tables_of_each_selection_are_folded(browser, address):
+    with visit(browser, address) as seen:
+        tables = seen.page.locator("section[aria-labelledby=methods] table")
+        assert [table.is_visible() for table in tables.all()] == [True, False, False]
+        seen.page.get_by_text("Selection best two [best(2)]: bic + acc").first.click()
+        assert [table.is_visible() for table in tables.all()] == [True, False, True]
+
+
+def test_examples_show_both_lists_with_relevance(browser, address):
+    with visit(browser, address) as seen:
+        first = seen.page.locator("article.example").first
+        assert "+0.5000" in first.inner_text()
+        assert first.locator("ol.list").count() == 2
+        assert first.locator("img").count() == 3  # the query, and two items
+        assert first.locator("li.relevant").count() == 1
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ import json
 import shutil
 
 import pytest
+from sample_results import SECTIONS
 
 from browser import artifacts, visit
 from command import run
 from rankloom.experiment import Results
 from rankloom.experiment.results import MethodRecord
 from rankloom.experiment.spec import PAPER_METHODS
-
-SECTIONS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "provenance"]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,9 @@ def test_page_shows_every_section_in_a_browser(folder, browser, tmp_path):
             assert seen.page.locator(f"#{name}").is_visible()
         tables = seen.page.locator("section[aria-labelledby=methods] table")
         assert tables.count() == 5  # the overview, and one for each of the four selections
-        assert seen.page.locator("svg:visible").count() == 5  # three heat maps, effect of the cutoff, winning numbers
+        assert seen.page.locator("svg:visible").count() == 6  # three heat maps, wins, cutoffs, winning numbers
+        assert seen.page.locator("article.example").count() == 6
+        assert seen.page.locator("article.example img").count() > 50
         assert (seen.requests, seen.complaints) == ([(folder / "report.html").as_uri()], [])
         seen.page.screenshot(path=artifacts(tmp_path) / "example.png", full_page=True)
     shutil.copy(folder / "report.html", artifacts(tmp_path) / "example.html")

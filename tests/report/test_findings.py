@@ -13,11 +13,11 @@ def test_fusing_helps():
     found = summarize(results())
     assert (found.verdict, found.headline) == ("better", "Yes.")
     assert found.sentences[0] == (
-        "fg, fusing 3 rankers (selection all), reaches ndcg@10 0.6600, 8.20 % above the best single ranker, "
+        "fg, fusing 3 rankers (all rankers [all]), reaches ndcg@10 0.6600, 8.20 % above the best single ranker, "
         "bic (0.6100): a significant difference (p < 0.0001, ▲)."
     )
-    assert found.sentences[1] == "On the other selections, against the same ranker: best(2): +9.84 % ▲."
-    assert found.sentences[2] == "The best method overall is fg on the selection best(2): 0.6700."
+    assert found.sentences[1] == "On the other selections, against the same ranker: best two [best(2)]: +9.84 % ▲."
+    assert found.sentences[2] == "The best method overall is fg on the selection best two [best(2)]: 0.6700."
 
 
 def test_fusing_hurts():
@@ -32,7 +32,7 @@ def test_another_method_may_help_when_the_first_does_not():
     records = [*ranker_records(), *method_records({"fg": 0.5, "rrf": 0.7}, ONE)]
     found = summarize(results(records, selections=("all",), methods=("fg", "rrf")))
     assert found.headline == "No."
-    assert found.sentences[1] == "The best method overall is rrf on the selection all: 0.7000."
+    assert found.sentences[1] == "The best method overall is rrf on the selection all rankers [all]: 0.7000."
 
 
 def test_an_insignificant_difference_is_a_tie():

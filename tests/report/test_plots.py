@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from rankloom.report.plots import Series, _ticks, bar_chart, heat_map, line_plot
+from rankloom.report.plots import Series, _ticks, bar_chart, difference_plot, heat_map, line_plot
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = '<script>"&'
@@ -116,3 +116,24 @@ def test_lines_and_bars_have_a_narrow_version_with_its_own_ids(draw):
     ids = re.findall(r'id="([^"]+)"', plot.inline)
     assert len(set(ids)) == len(ids) == 4
     assert plot.standalone.count("<svg") == 1
+
+
+def test_points_below_the_floor_are_left_out_and_the_line_enters_from_below():
+    series = [Series("a", ((1, 0.1), (10, 0.5), (100, 0.6)))]
+    plot = line_plot("p", "t", "x", "y", series, floor=0.5)
+    assert plot.body.count("<title>a, ") == 2
+    assert "0.1" not in texts(plot)
+    line = re.search(r'<path class="line s0" d="M([^"]+)"', plot.body.split("</text>")[-1])[1]
+    assert len(line.split("L")) == 3  # the entry, and two points
+
+
+def test_differences_are_drawn_largest_first():
+    plot = difference_plot("p", "t", "ndcg", [-0.5, 0.25, 0.0, 0.5])
+    assert plot.description == "2 gains, from 0.5000; 1 losses, down to -0.5000."
+    assert plot.body.count("Z") == 2  # an outline of gains and one of losses
+
+
+@pytest.mark.parametrize("n", [2, 7, 30])
+def test_heat_maps_fit_a_phone(n):
+    plot = heat_map("p", "t", [f"ranker-{i}" for i in range(n)], [[0.5] * n] * n)
+    assert plot.phone.width <= 330

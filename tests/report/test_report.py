@@ -8,13 +8,12 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from sample_results import ABOUT, method_records, other_records, ranker_records, results
+from sample_results import ABOUT, SECTIONS, method_records, other_records, ranker_records, results
 
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, MethodRecord, TimeRecord
 from rankloom.report import render
 
-ANCHORS = ["rankers", "correlations", "methods", "cutoffs", "comparators", "winning", "gains", "times", "provenance"]
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
@@ -56,9 +55,9 @@ def files(folder):
 def test_page_has_every_section_and_links_to_it(tmp_path):
     page = page_of(results(), tmp_path)
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
-    assert [one for one in ids if one in ANCHORS] == ANCHORS
+    assert [one for one in ids if one in SECTIONS] == SECTIONS
     assert len(set(ids)) == len(ids)
-    assert {attrs["href"] for attrs in page.all("a")} == {"#summary", *(f"#{name}" for name in ANCHORS)}
+    assert {attrs["href"] for attrs in page.all("a")} == {"#summary", *(f"#{name}" for name in SECTIONS)}
 
 
 def test_page_shows_the_provenance(tmp_path):
@@ -90,7 +89,10 @@ def test_tables_and_plots_are_also_files(tmp_path):
         assert {f"tables/{stem}.{extension}" for extension in ("md", "tex", "csv")} <= names
     plots = {name for name in names if name.startswith("plots/")}
     kinds = ("jaccard", "kendall", "spearman")
-    assert plots == {*(f"plots/correlation-{kind}.svg" for kind in kinds), "plots/cutoffs.svg", "plots/winning.svg"}
+    assert plots == {
+        *(f"plots/correlation-{kind}.svg" for kind in kinds),
+        *(f"plots/{name}.svg" for name in ("cutoffs", "winning", "wins")),
+    }
     for name in plots:
         assert ET.parse(tmp_path / name).getroot().get("role") == "img"
 
@@ -186,7 +188,7 @@ def test_tampered_file_list_removes_nothing_else(tmp_path):
 def test_sections_name_the_first_selection_that_was_made(tmp_path):
     records = [*ranker_records(), *method_records(selections={"best(2)": ("bic", "acc")}), *other_records()]
     text = " ".join(page_of(results(records, selections=("pair(authority)", "best(2)")), tmp_path).text)
-    assert "that are fused (L in the paper) on the selection best(2)." in text
+    assert "that are fused (L in the paper) on the selection best two [best(2)]." in text
     assert "Fusion graphs of bic + acc with each comparator." in text
 
 

@@ -67,15 +67,29 @@ def test_tex_escapes_special_characters():
     nasty = next(line for line in lines if "script" in line and line.endswith(r"\\"))
     assert r"a$|$b \& 50\% of\_x\textbackslash{}y $<$script$>$" in nasty
     assert r"\#1 \$2 \{c\} \textasciitilde{}d \textasciicircum{}e {[}f{]}" in nasty
-    assert len(re.findall(r"(?<!\\)&", nasty)) == 3  # four cells
+    assert len(re.findall(r"(?<!\\)&", nasty)) == 2  # three cells: the outcome of the test is a mark on the number
 
 
 def test_tex_uses_the_symbols_of_the_paper_and_booktabs():
     text = to_tex(TABLE)
-    for part in (r"$\blacktriangle$", r"$\blacktriangledown$", r"$\bullet$", r"\toprule", r"\midrule", r"\bottomrule"):
+    for part in (
+        r"0.5000$^{\blacktriangle}$",
+        r"0.7000$^{\blacktriangledown}$",
+        r"0.6666$^{\bullet}$",
+        r"\toprule",
+        r"\midrule",
+        r"\bottomrule",
+    ):
         assert part in text
-    assert r"\begin{tabular}{lcrr}" in text
+    assert r"\begin{tabular}{@{}lrr@{}}" in text
     assert r"\textbf{fg}" in text
+
+
+def test_tex_marks_the_number_before_the_test_and_leaves_out_details():
+    columns = (Column("Method", "text"), Column("all"), Column("all test", "verdict"), Column("p", "p", detail=True))
+    text = to_tex(Table("t", "c", columns, (Row(("rrf", 0.5, "worse", 0.25)),)))
+    assert r"rrf & 0.5000$^{\blacktriangledown}$ \\" in text
+    assert r"Method & all \\" in text
 
 
 def test_tex_braces_are_balanced():

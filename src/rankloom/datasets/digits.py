@@ -16,7 +16,9 @@ Floats = NDArray[np.float64]
 
 @register_collection("digits")
 def digits(first: int | None = None) -> Collection:
-    """Return the 8 x 8 digits, or the first few; parts ``pixels``, ``directions``, ``sums``, ``blocks`` and ``edges``.
+    """Return the 8 x 8 digits, or the first few.
+
+    Parts: ``pixels``, ``directions``, ``sums``, ``blocks`` and ``edges`` for rankers, ``images`` to look at.
 
     References
     ----------
@@ -27,7 +29,8 @@ def digits(first: int | None = None) -> Collection:
         raise InputError(f"There are {len(images)} digits; got first={first}.")
     images, labels = images[:first], labels[:first]
     n = len(images)
-    parts = {
+    parts: dict[str, NDArray[Any]] = {
+        "images": pictures(images),
         "pixels": images.reshape(n, -1),
         "directions": directions(images),
         "sums": np.hstack([images.sum(axis=1), images.sum(axis=2)]),
@@ -41,6 +44,12 @@ def digits(first: int | None = None) -> Collection:
         labels=tuple(str(label) for label in labels),
         about=f"{n} handwritten digits of 8 x 8 pixels, in 10 classes (scikit-learn)",
     )
+
+
+def pictures(images: Floats) -> NDArray[np.uint8]:
+    """Return the digits as RGB images, dark on white, in 4 x 4 blocks of pixels."""
+    gray = (255 - images * (255 / 16)).round().astype(np.uint8)
+    return np.asarray(np.repeat(gray.repeat(4, axis=1).repeat(4, axis=2)[..., None], 3, axis=3))
 
 
 def directions(images: Floats) -> Floats:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Pixels = NDArray[np.uint8]
 #: Left, top, right and bottom in pixels, as in Pillow: right and bottom are exclusive.
 Box = tuple[int, int, int, int]
+#: The bytes of a file, and its media type.
+File = tuple[bytes, str]
 
 MAX_PIXELS = 50_000_000  # a file of a few kilobytes may decompress to gigabytes
 #: Formats to read. Others are rejected: EPS, for example, would start another program.
@@ -153,6 +155,21 @@ def reduced(image: Pixels, longest_side: int) -> Pixels:
     pillow = _pillow()
     size = (max(1, round(width * longest_side / longest)), max(1, round(height * longest_side / longest)))
     return np.asarray(pillow.fromarray(image).resize(size, pillow.Resampling.BOX))
+
+
+def encoded(image: Pixels, max_side: int, max_lossless_side: int = 128) -> File:
+    """Return an image as a small file: PNG if its longer side is at most `max_lossless_side`, else JPEG.
+
+    Examples
+    --------
+    >>> encoded(np.zeros((400, 200, 3), np.uint8), 320)[1]
+    'image/jpeg'
+    """
+    small = np.ascontiguousarray(reduced(image, max_side))
+    kind = "PNG" if max(small.shape[:2]) <= max_lossless_side else "JPEG"
+    out = io.BytesIO()
+    _pillow().fromarray(small).save(out, kind, **({"quality": 85} if kind == "JPEG" else {}))
+    return out.getvalue(), f"image/{kind.lower()}"
 
 
 def _upright(name: str, content: bytes, max_pixels: int, formats: Sequence[str]) -> Pixels:

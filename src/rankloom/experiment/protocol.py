@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from rankloom.aggregate import METHODS, fuse
 from rankloom.evaluation import ESTIMATES, correlations, estimate
 from rankloom.evaluation.estimates import common_neighbors
+from rankloom.experiment.examples import Examples, extreme_queries
 from rankloom.experiment.inputs import Inputs, answer_count, prepare, query_ranks, with_full_paths
 from rankloom.experiment.provenance import about, environment
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
     CutoffRecord,
+    Example,
+    ExamplesRecord,
     MethodRecord,
     PairRecord,
     RankerRecord,
@@ -148,6 +151,9 @@ class Runner:
         yield from measured
         yield from self._pairs(singles, pairs, {one.method for one in measured})
         yield from self._on_first(selected[0])
+        for record in measured[:1]:
+            best = max(singles, key=lambda one: float(one.values[str(self.experiment.measures[0])].mean()))
+            yield from self._attempt("Finding examples", partial(self._examples, record, best))
         for selection in selected if self.fg and self.experiment.repeats else ():
             yield from self._attempt(f"Timing fg on {selection.selection}", partial(self._time, selection))
 
@@ -198,7 +204,7 @@ class Runner:
         cutoffs = len(self.curve) * len(self.experiment.cutoffs)
         timed = n_selections if self.experiment.repeats else 0
         graphs = (len(self.experiment.comparators) + timed) if self.fg else 0
-        return n_selections * len(self.methods) + cutoffs + graphs
+        return n_selections * len(self.methods) + cutoffs + graphs + 1  # the examples
 
     def _runnable(self, calls: Sequence[Call]) -> list[Call]:
         """Return the methods that can run on these inputs; note the others."""
@@ -256,6 +262,30 @@ class Runner:
         rankers = chosen_pair(self.experiment, singles, correlation)
         made = self._method(SelectionRecord(str(PAIR), rankers), call)
         return PairRecord(correlation.correlation, rankers, made.method, made.values)
+
+    def _examples(self, record: MethodRecord, best: RankerRecord) -> ExamplesRecord:
+        """Show the queries on which a method gains and loses most against the best ranker."""
+        main, examples = str(self.experiment.measures[0]), Examples(self.inputs.collection)
+        ours, other = record.values[main], best.values[main]
+
+        def compute() -> ExamplesRecord:
+            call = Call.parse(record.chosen or record.method)
+            fused, _ = self._fused(record.rankers, call, self.experiment.cutoff)
+            ranked = self.inputs.lists[best.ranker].queries
+            shown = tuple(
+                Example(
+                    examples.query(number),
+                    float(ours[number]),
+                    float(other[number]),
+                    examples.answer(number, fused),
+                    examples.answer(number, ranked),
+                )
+                for number in extreme_queries(ours, other)
+            )
+            return ExamplesRecord(record.selection, record.method, best.ranker, shown)
+
+        more = (record.selection, record.method, best.ranker, self.experiment.cutoff)
+        return self.steps.get(self._key("examples", [*record.rankers, best.ranker], *more), compute)
 
     def _variants(self, call: Call) -> list[Call]:
         """Return the calls of a sweep whose neighborhoods fit into the lists; the call itself if it is not a sweep."""

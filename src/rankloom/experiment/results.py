@@ -6,8 +6,9 @@ Every table and figure of a report is made from these records and nothing else.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 Values = dict[str, Floats]
 
 FILE = "results.jsonl"
+DATA_URI = re.compile(r"data:image/(png|jpeg);base64,[A-Za-z0-9+/]+=*")
 FORMAT = 1
 
 
@@ -90,6 +92,57 @@ class PairRecord:
     values: Values
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A query or an item as a report shows it: its id, a short text or its class, and a thumbnail as a data URI."""
+
+    id: str
+    text: str = ""
+    image: str = ""
+    relevant: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(one, str) for one in (self.id, self.text, self.image)):
+            raise ValueError("expected strings to show")
+        if self.image and not DATA_URI.fullmatch(self.image):
+            raise ValueError("expected an image as a data URI")
+        if not isinstance(self.relevant, bool):
+            raise ValueError(f"relevant must be true or false, got {self.relevant!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A query, the main measure of a method and of a ranker on it, and the first items of their lists."""
+
+    query: Shown
+    score: float
+    ranker_score: float
+    fused: tuple[Shown, ...]
+    ranked: tuple[Shown, ...]
+
+    @property
+    def gain(self) -> float:
+        """What the method gains; negative for a loss."""
+        return self.score - self.ranker_score
+
+    @classmethod
+    def read(cls, plain: dict[str, Any]) -> Example:
+        """Return an example from plain data. Raise ValueError, TypeError or KeyError for anything else."""
+        fused, ranked = (tuple(Shown(**one) for one in plain[name]) for name in ("fused", "ranked"))
+        return cls(Shown(**plain["query"]), float(plain["score"]), float(plain["ranker_score"]), fused, ranked)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExamplesRecord:
+    """The queries on which the first method gains and loses most against the best ranker."""
+
+    kind: ClassVar[str] = "examples"
+    selection: str
+    method: str
+    ranker: str
+    examples: tuple[Example, ...]  # largest gain first, then largest loss first
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CutoffRecord:
     """Effectiveness of a method on the first selection at one cutoff."""
@@ -128,6 +181,7 @@ Record = (
     | SelectionRecord
     | MethodRecord
     | PairRecord
+    | ExamplesRecord
     | CutoffRecord
     | ComparatorRecord
     | TimeRecord
@@ -140,6 +194,7 @@ KINDS: dict[str, type[Record]] = {
         SelectionRecord,
         MethodRecord,
         PairRecord,
+        ExamplesRecord,
         CutoffRecord,
         ComparatorRecord,
         TimeRecord,
@@ -235,6 +290,8 @@ def _read(name: str, value: Any) -> Any:
         return {str(kind): float(one) for kind, one in value.items()}
     if name == "rankers":
         return tuple(_text(one) for one in value)
+    if name == "examples":
+        return tuple(map(Example.read, value))
     if name in ("offline", "query"):
         return tuple(map(float, value))
     if name == "seconds":
@@ -258,6 +315,8 @@ def _text(value: Any) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, tuple):
+        return [asdict(one) if isinstance(one, Example) else one for one in value]
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

@@ -92,7 +92,7 @@ def _write_files(folder: Path, parts: list[Section]) -> None:
     files = {
         f"tables/{table.name}.{extension}": write(table)
         for part in parts
-        for table in part.tables
+        for table in (*part.tables, *part.folded)
         for extension, write in FORMATS.items()
     }
     files |= {f"plots/{plot.name}.svg": plot.standalone for part in parts for plot in part.plots}

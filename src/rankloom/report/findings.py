@@ -21,6 +21,7 @@ from rankloom.experiment.results import (
 )
 from rankloom.registry import Call
 from rankloom.report.formats import Column, Role, format_cell
+from rankloom.report.names import selection_label
 
 P = Column("p", "p")
 PERCENT = Column("%", "signed", 2)
@@ -141,7 +142,7 @@ def summarize(results: Results) -> Summary:
         return Summary(None, "Unknown.", (reason,))
     _, own, best, outcome = against_best[0]
     sentences = [_comparison(results, *against_best[0])]
-    rest = [f"{other.selection}: {result.text}" for other, _, _, result in against_best[1:]]
+    rest = [f"{selection_label(other.selection)}: {result.text}" for other, _, _, result in against_best[1:]]
     sentences += [f"On the other selections, against the same ranker: {'; '.join(rest)}."] if rest else []
     sentences.append(_best_overall(results, found, best))
     headlines = {"better": "Yes.", "worse": "No.", "tie": "Not clearly."}
@@ -202,7 +203,7 @@ def _against_best(contest: Contest) -> tuple[Contest, Contender, Contender, Outc
 
 def _comparison(results: Results, contest: Contest, own: Contender, best: Contender, outcome: Outcome) -> str:
     n = len(contest.rankers)
-    given = f"fusing {n} rankers (selection {contest.selection})" if n > 1 else "given a single ranker"
+    given = f"fusing {n} rankers ({selection_label(contest.selection)})" if n > 1 else "given a single ranker"
     p = format_cell(outcome.p, P)
     p_value = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
     significance = "no significant difference" if outcome.verdict == "tie" else "a significant difference"
@@ -224,7 +225,8 @@ def _best_overall(results: Results, found: list[Contest], best: Contender) -> st
     selection, top = max(pairs, key=lambda pair: mean(pair[1].values, results.main) or 0.0)
     if (mean(top.values, results.main) or 0.0) <= (mean(best.values, results.main) or 0.0):
         return f"No method on any selection is better than {best.name} alone."
-    return f"The best method overall is {top.name} on the selection {selection}: {_score(results, top)}."
+    where = selection_label(selection)
+    return f"The best method overall is {top.name} on the selection {where}: {_score(results, top)}."
 
 
 def _score(results: Results, one: Contender) -> str:

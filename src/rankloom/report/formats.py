@@ -45,6 +45,9 @@ TEX = str.maketrans(
 )
 
 
+TEX_MARKS = {"▲": r"\blacktriangle", "▼": r"\blacktriangledown", "•": r"\bullet"}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column: its title, and how its cells are formatted."""
@@ -52,6 +55,8 @@ class Column:
     title: str
     kind: Kind = "number"
     digits: int = 4
+    note: str = ""  # a name for people, which the page shows below the title
+    detail: bool = False  # whether LaTeX leaves it out, whose tables have to fit a column of text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class Row:
 
     cells: tuple[Cell, ...]
     role: Role = ""
+    note: str = ""  # a name for people, which the page shows below the first cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,22 +147,27 @@ def to_markdown(table: Table) -> str:
 
 
 def to_tex(table: Table) -> str:
-    """Return a table as LaTeX, which needs the packages booktabs and amssymb."""
-    align = "".join({"text": "l", "verdict": "c"}.get(column.kind, "r") for column in table.columns)
+    """Return a table as LaTeX, which needs the packages booktabs and amssymb.
+
+    To fit a column of text, the outcome of a test is a mark on the number beside it, and details are left out.
+    """
+    shown = _tex_columns(table.columns)
+    align = "".join("l" if table.columns[number].kind == "text" else "r" for number, _ in shown)
     lines = [
         r"% \usepackage{booktabs,amssymb}",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{table.caption.translate(TEX)}}}",
         rf"\label{{tab:{table.name}}}",
-        rf"\begin{{tabular}}{{{align}}}",
+        r"\small\setlength{\tabcolsep}{4pt}",
+        rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}",
         r"\toprule",
-        _tex_row([column.title.translate(TEX) for column in table.columns]),
+        _tex_row([table.columns[number].title.translate(TEX) for number, _ in shown]),
         r"\midrule",
     ]
     for row, texts in zip(table.rows, table.texts, strict=True):
-        cells = [text.translate(TEX) for text in texts]
-        lines.append(_tex_row([rf"\textbf{{{cell}}}" for cell in cells] if row.role == "first" else cells))
+        cells = [_tex_cell(texts, row.role == "first", number, mark) for number, mark in shown]
+        lines.append(_tex_row(cells))
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip{{\footnotesize {table.legend.translate(TEX)}}}"] if table.legend else []
     return "\n".join([*lines, r"\end{table}"]) + "\n"
@@ -181,6 +192,25 @@ FORMATS = {"md": to_markdown, "tex": to_tex, "csv": to_csv}
 
 def _markdown_row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _tex_columns(columns: tuple[Column, ...]) -> list[tuple[int, int | None]]:
+    """Return the columns to show, each with the column of the test that marks it: the number before, else after."""
+    marks: dict[int, int] = {}
+    for number, column in enumerate(columns):
+        if column.kind == "verdict":
+            marks[number - 1 if columns[number - 1].kind == "number" else number + 1] = number
+    shown = [i for i, column in enumerate(columns) if column.kind != "verdict" and not column.detail]
+    return [(number, marks.get(number)) for number in shown]
+
+
+def _tex_cell(texts: list[str], bold: bool, number: int, mark: int | None) -> str:
+    cell = texts[number].translate(TEX)
+    cell = rf"\textbf{{{cell}}}" if bold else cell
+    if mark is None:
+        return cell
+    sign = TEX_MARKS.get(texts[mark], r"\phantom{\blacktriangle}")  # so that the numbers stay aligned
+    return f"{cell}$^{{{sign}}}$"
 
 
 def _tex_row(cells: list[str]) -> str:

@@ -70,7 +70,7 @@ def _cutoffs(joint: Joint) -> Section:
         plots.append(_cutoff_plot(joint, method))
         shown += present(joint_tables.cutoffs(joint, method))
     missing = "The effect of the cutoff was not measured."
-    return make_section("cutoffs", "Effect of the cutoff", intro, shown, plots, missing, folded=True)
+    return make_section("cutoffs", "Effect of the cutoff", intro, [], plots, missing, folded=shown)
 
 
 def _cutoff_plot(joint: Joint, method: str) -> Plot:
@@ -116,4 +116,4 @@ def _published(joint: Joint, published: Published) -> list[Section]:
     if not every:
         return [numbers]
     title = "Every method on every published set of rankers."
-    return [numbers, make_section("published-methods", "Published methods", title, every, folded=True)]
+    return [numbers, make_section("published-methods", "Published methods", title, [], folded=every)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankloom.errors import MissingExtraError
-from rankloom.experiment.results import MethodRecord, Results, SelectionRecord, distinct
+from rankloom.experiment.results import ExamplesRecord, MethodRecord, Results, SelectionRecord, distinct
 from rankloom.report.findings import environments, summarize
 from rankloom.report.formats import Table
 from rankloom.report.joint import Joint
@@ -26,10 +26,12 @@ class Section:
     title, intro : str
     tables, plots
         Its content.
+    folded : tuple of Table
+        Tables that are collapsed, because they repeat the plots or another table in more detail.
+    examples : ExamplesRecord, optional
+        Queries with their lists, to look at.
     missing : str
-        Shown instead if there are no tables and plots: the reason, in one sentence.
-    folded : bool
-        Whether the tables are collapsed, because they repeat the plots.
+        Shown instead if there is no content: the reason, in one sentence.
     """
 
     anchor: str
@@ -37,8 +39,9 @@ class Section:
     intro: str
     tables: tuple[Table, ...] = ()
     plots: tuple[Plot, ...] = ()
+    folded: tuple[Table, ...] = ()
+    examples: ExamplesRecord | None = None
     missing: str = ""
-    folded: bool = False
 
 
 def to_html(results: Results, sections: list[Section]) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import pairwise
 from math import ceil, floor, log, log10
 from unicodedata import east_asian_width
 
@@ -17,10 +18,12 @@ FONT = 13
 NARROW, WIDE = frozenset("ijlftr.,:;|!'()[] -"), frozenset("mwMW@%—")
 MAX_LABEL = 24  # characters; the tooltip has the full name
 CELL = 42  # side of a heat map cell
+MIN_CELL = 25, 36  # side of a cell with a number, and of one with its leading zero
 MIN_SCALE = 0.7  # below this the page scrolls a plot instead of shrinking it
 WIDTH, PHONE_WIDTH = 720, 330  # of line plots and bar charts
 LEFT, MARGIN = 64, 16  # of the x axis: its start, and the space after its end
 DASHES = ("", "7 4", "2 3", "9 3 2 3")
+SOFT = 'class="soft"'
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#b07800", "#3a86b8", "#555555")
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -28,6 +31,7 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1c1e21}.paper{fill:#fff}.heat{fill:#0072b2}"
     ".axis{stroke:#80868e;fill:none}.grid{stroke:#dfe2e6}.level{stroke:#1c1e21;stroke-dasharray:5 5;fill:none}"
+    ".gain{fill:#00704f}.loss{fill:#b03a00}"
     ".bar{fill:#9aa3ad}.bar.first{fill:#0072b2}.soft{fill:#555b63}.strong{font-weight:600}.line{fill:none;stroke-width:2}"
     + "".join(f".s{i}{{stroke:{c};color:{c}}}" for i, c in enumerate(COLORS))
     + ".mark{fill:currentColor;stroke:none}"
@@ -96,7 +100,33 @@ class Series:
 
 
 def heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
-    """Draw a square matrix with a number in each cell, from pale (0 and below) to strong (1)."""
+    """Draw a square matrix with a number in each cell, from pale (0 and below) to strong (1).
+
+    On a phone the columns are numbered, and small cells have no numbers of their own.
+    """
+    phone = _phone_heat_map(f"{name}-phone", title, labels, matrix)
+    return replace(_heat_map(name, title, labels, matrix), phone=phone)
+
+
+def _phone_heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
+    numbered = [f"{label} {i}" for i, label in enumerate(labels, 1)]
+    left = 12 + max(map(_width, numbered))
+    cell = min(CELL, (PHONE_WIDTH - left - 4) / len(labels))
+    body = []
+    for i, label in enumerate(numbered):
+        body.append(_text(left - 6, 26 + (i + 0.5) * cell, label, "end"))
+        body.append(_text(left + (i + 0.5) * cell, 16, str(i + 1), "middle", SOFT))
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            body.append(_cell(left + j * cell, 22 + i * cell, value, f"{labels[i]}, {labels[j]}", cell))
+    return Plot(name, title, _matrix_text(labels), PHONE_WIDTH, 26 + len(labels) * cell, "\n".join(body))
+
+
+def _matrix_text(labels: Sequence[str]) -> str:
+    return f"Matrix of {len(labels)} rankers with a number in each cell."
+
+
+def _heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
     left = 16 + max(map(_width, labels))
     top = 14 + max(_width(label) for label in labels) * 0.72 + FONT * 0.7
     body = []
@@ -107,19 +137,35 @@ def heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequ
         body.append(_text(x, y, label, "start", f'transform="rotate(-45 {x:.1f} {y:.1f})"'))
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
-            body.append(_cell(left + j * CELL, top + i * CELL, value, f"{labels[i]}, {labels[j]}"))
+            body.append(_cell(left + j * CELL, top + i * CELL, value, f"{labels[i]}, {labels[j]}", CELL))
     overhang = max(_width(label) * 0.72 - (len(labels) - i - 0.5) * CELL for i, label in enumerate(labels))
     side = len(labels) * CELL
-    description = f"Matrix of {len(labels)} rankers with a number in each cell."
-    return Plot(name, title, description, left + side + max(8, overhang + 12), top + side + 8, "\n".join(body))
+    width, height = left + side + max(8, overhang + 12), top + side + 8
+    return Plot(name, title, _matrix_text(labels), width, height, "\n".join(body))
 
 
 def line_plot(
-    name: str, title: str, x_label: str, y_label: str, series: Sequence[Series], level: tuple[str, float] | None = None
+    name: str,
+    title: str,
+    x_label: str,
+    y_label: str,
+    series: Sequence[Series],
+    level: tuple[str, float] | None = None,
+    floor: float | None = None,
 ) -> Plot:
-    """Draw lines over a logarithmic x axis; `level` is the name and value of a dashed horizontal line."""
-    phone = _line_plot(f"{name}-phone", title, x_label, y_label, series, level, PHONE_WIDTH)
-    return replace(_line_plot(name, title, x_label, y_label, series, level, WIDTH), phone=phone)
+    """Draw lines over a logarithmic x axis.
+
+    `level` is the name and value of a dashed horizontal line. Points below `floor` are left out, so that the lines part
+    above it.
+    """
+    phone = _line_plot(f"{name}-phone", title, x_label, y_label, series, level, floor, PHONE_WIDTH)
+    return replace(_line_plot(name, title, x_label, y_label, series, level, floor, WIDTH), phone=phone)
+
+
+def difference_plot(name: str, title: str, label: str, differences: Sequence[float]) -> Plot:
+    """Draw the differences of all queries, largest first: gains above the axis, losses below it."""
+    phone = _difference_plot(f"{name}-phone", title, label, differences, PHONE_WIDTH)
+    return replace(_difference_plot(name, title, label, differences, WIDTH), phone=phone)
 
 
 def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str) -> Plot:
@@ -135,23 +181,52 @@ def _line_plot(
     y_label: str,
     series: Sequence[Series],
     level: tuple[str, float] | None,
+    floor: float | None,
     width: int,
 ) -> Plot:
     names = [line.name for line in series] + ([level[0]] if level else [])
     legend, top = _legend(names, len(series), width)
     bottom, right = top + 270, width - MARGIN
     xs = sorted({x for line in series for x, _ in line.points})
-    ys = [y for line in series for _, y in line.points] + ([level[1]] if level else [])
+    ys = [y for line in series for _, y in line.points if floor is None or y >= floor]
+    ys += [level[1]] if level else []
     steps = _ticks(min(ys), max(ys))
     across = Scale((log(xs[0]), log(xs[-1])), (LEFT + 16, right - 16))
     up = Scale((steps[0], steps[-1]), (bottom, top))
     body = [*legend, *_y_axis(steps, up, right, y_label), *_x_axis(xs, across, right, bottom, x_label)]
     if level:
         body.append(f'<path class="level" d="M{LEFT} {up(level[1]):.1f}H{right}"/>')
+    lowest = bottom if floor is None else up(floor)
     for number, line in enumerate(series):
-        body += _line(number, line.name, [(across(log(x)), up(y), f"{x:g}: {y:.4f}") for x, y in line.points])
+        points = [(across(log(x)), up(y), f"{x:g}: {y:.4f}") for x, y in line.points]
+        body += _line(number, line.name, points, lowest)
     description = f"{y_label} by {x_label} for {', '.join(names)}; the table below has the numbers."
     return Plot(name, title, description, width, bottom + 46, "\n".join(body))
+
+
+def _difference_plot(name: str, title: str, label: str, differences: Sequence[float], width: int) -> Plot:
+    ordered = sorted(differences, reverse=True)
+    steps = _ticks(min(ordered[-1], 0.0), max(ordered[0], 0.0))
+    right, top, bottom = width - MARGIN, 12, 192
+    up, across = Scale((steps[0], steps[-1]), (bottom, top)), Scale((0, len(ordered)), (LEFT, right))
+    body = _y_axis(steps, up, right, label)
+    for kind, part in (("gain", [max(one, 0.0) for one in ordered]), ("loss", [min(one, 0.0) for one in ordered])):
+        body.append(f'<path class="{kind}" d="{_steps(part, across, up)}"/>')
+    body.append(f'<path class="axis" d="M{LEFT} {up(0.0):.1f}H{right}"/>')
+    body.append(_text((LEFT + right) / 2, bottom + 22, f"{len(ordered)} queries", "middle", SOFT))
+    wins, losses = sum(one > 0 for one in ordered), sum(one < 0 for one in ordered)
+    description = f"{wins} gains, from {ordered[0]:.4f}; {losses} losses, down to {ordered[-1]:.4f}."
+    return Plot(name, title, description, width, bottom + 32, "\n".join(body))
+
+
+def _steps(values: Sequence[float], across: Scale, up: Scale) -> str:
+    """Return the outline of a bar for each value, without a point where the height stays the same."""
+    path, height = [f"M{across(0):.1f} {up(0.0):.1f}"], f"{up(0.0):.1f}"
+    for i, value in enumerate(values):
+        if f"{up(value):.1f}" != height:
+            height = f"{up(value):.1f}"
+            path.append(f"H{across(i):.1f}V{height}")
+    return "".join([*path, f"H{across(len(values)):.1f}V{up(0.0):.1f}Z"])
 
 
 def _bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str, width: int) -> Plot:
@@ -172,22 +247,33 @@ def _bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: 
     return Plot(name, title, description, width, 16 + len(bars) * 26, "\n".join(body))
 
 
-def _cell(x: float, y: float, value: float, tooltip: str) -> str:
+def _cell(x: float, y: float, value: float, tooltip: str, side: float) -> str:
     strength = 0.03 + 0.72 * min(max(value, 0.0), 1.0)  # at most 0.75: dark and light text stay readable
     number = f"{value:.2f}".replace("-", "−")
+    if side < MIN_CELL[1]:
+        number = number.replace("0.", ".", 1) if value < 0.995 else "1"
+    shown = _text(x + side / 2, y + side / 2 + 4.5, number, "middle") if side >= MIN_CELL[0] else ""
     return (
         f'<g><title>{_escaped(tooltip)}: {value:.4f}</title><rect class="heat" x="{x + 1:.1f}" y="{y + 1:.1f}" '
-        f'width="{CELL - 2}" height="{CELL - 2}" rx="3" fill-opacity="{strength:.3f}"/>'
-        f"{_text(x + CELL / 2, y + CELL / 2 + 4.5, number, 'middle')}</g>"
+        f'width="{side - 2:.1f}" height="{side - 2:.1f}" rx="3" fill-opacity="{strength:.3f}"/>{shown}</g>'
     )
 
 
-def _line(number: int, name: str, points: Sequence[tuple[float, float, str]]) -> list[str]:
-    path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
-    body = [f'<path class="line s{number % len(COLORS)}" d="M{path}"{_dash(number)}/>']
-    for x, y, value in points:
+def _line(number: int, name: str, points: Sequence[tuple[float, float, str]], lowest: float) -> list[str]:
+    shown = [point for point in points if point[1] <= lowest + 0.1]  # pixels are counted downward
+    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in [*_entry(points, lowest), *(point[:2] for point in shown)])
+    body = [f'<path class="line s{number % len(COLORS)}" d="M{path}"{_dash(number)}/>'] if shown else []
+    for x, y, value in shown:
         body.append(f"<g><title>{_escaped(name)}, {value}</title>{_marker(number, x, y)}</g>")
     return body
+
+
+def _entry(points: Sequence[tuple[float, float, str]], lowest: float) -> list[tuple[float, float]]:
+    """Return where a line that starts below the plot enters it; nothing if it starts inside."""
+    for (x, y, _), (next_x, next_y, _) in pairwise(points):
+        if y > lowest + 0.1 >= next_y:
+            return [(x + (next_x - x) * (y - lowest) / (y - next_y), lowest)]
+    return []
 
 
 def _marker(number: int, x: float, y: float) -> str:
@@ -223,20 +309,20 @@ def _y_axis(steps: Sequence[float], up: Scale, right: int, label: str) -> list[s
     body = [_text(16, middle, label, "middle", f'class="soft" transform="rotate(-90 16 {middle:.1f})"')]
     for step in steps:
         body.append(f'<path class="grid" d="M{LEFT} {up(step):.1f}H{right}"/>')
-        body.append(_text(LEFT - 8, up(step) + 4.5, f"{step:.{digits}f}".replace("-", "−"), "end", 'class="soft"'))
+        body.append(_text(LEFT - 8, up(step) + 4.5, f"{step:.{digits}f}".replace("-", "−"), "end", SOFT))
     return body
 
 
 def _x_axis(xs: Sequence[float], across: Scale, right: int, bottom: float, label: str) -> list[str]:
     """Return the axis with a tick for each value, without labels that would overlap; round numbers keep theirs."""
     body = [f'<path class="axis" d="M{LEFT} {bottom:.1f}H{right}"/>']
-    body.append(_text((LEFT + right) / 2, bottom + 38, label, "middle", 'class="soft"'))
+    body.append(_text((LEFT + right) / 2, bottom + 38, label, "middle", SOFT))
     labeled: list[float] = []
     for value in sorted(xs, key=_roundness):
         x = across(log(value))
         body.append(f'<path class="axis" d="M{x:.1f} {bottom:.1f}v5"/>')
         if all(abs(x - other) >= 28 for other in labeled):
-            body.append(_text(x, bottom + 20, f"{value:g}", "middle", 'class="soft"'))
+            body.append(_text(x, bottom + 20, f"{value:g}", "middle", SOFT))
             labeled.append(x)
     return body
 

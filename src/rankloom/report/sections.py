@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
     CutoffRecord,
+    ExamplesRecord,
     Results,
     SelectionRecord,
     distinct,
 )
 from rankloom.report import tables
-from rankloom.report.findings import environments, first_method, mean, ranked_rankers
+from rankloom.report.findings import (
+    best_contender,
+    contests,
+    environments,
+    first_contender,
+    first_method,
+    mean,
+    ranked_rankers,
+)
 from rankloom.report.formats import Table
+from rankloom.report.names import selection_label
 from rankloom.report.page import Section
-from rankloom.report.plots import Plot, Series, bar_chart, heat_map, line_plot
+from rankloom.report.plots import Plot, Series, bar_chart, difference_plot, heat_map, line_plot
+
+MAX_ZOOM = 0.7  # of the range of values: a plot that would be cut less is shown whole
+NO_EXAMPLES = "No query was won or lost, or the results are from before examples were kept: run the experiment again."
 
 
 def sections(results: Results) -> list[Section]:
@@ -23,6 +38,8 @@ def sections(results: Results) -> list[Section]:
         _rankers(results),
         _correlations(results),
         _methods(results),
+        _wins(results),
+        _examples(results),
         _cutoffs(results),
         _comparators(results),
         _winning(results),
@@ -58,7 +75,7 @@ def _correlations(results: Results) -> Section:
     ]
     shown = shown if plots else []
     missing = "Correlations need at least two rankers with lists for the same queries."
-    return make_section("correlations", "Correlation of rankers", intro, shown, plots, missing, folded=True)
+    return make_section("correlations", "Correlation of rankers", intro, [], plots, missing, folded=shown)
 
 
 def _methods(results: Results) -> Section:
@@ -69,12 +86,40 @@ def _methods(results: Results) -> Section:
     requested = str(results.experiment.methods[0])
     if requested != first_method(results):
         intro += f" {requested}, the first method of the specification, was not run; see the notes at the end."
-    shown = [*present(tables.overview(results)), *tables.methods(results)]
-    return make_section("methods", "Methods", intro, shown, missing="No method was run.")
+    overview, each = present(tables.overview(results)), tables.methods(results)
+    shown, folded = (overview, each) if overview else (each, [])
+    return make_section("methods", "Methods", intro, shown, missing="No method was run.", folded=folded)
+
+
+def _wins(results: Results) -> Section:
+    found = contests(results)[:1]
+    own, best = (first_contender(found[0]), best_contender(found[0])) if found else (None, None)
+    missing = "Wins and losses need a method and the rankers it fuses."
+    if own is None or best is None:
+        return make_section("wins", "Wins and losses", "", [], missing=missing)
+    intro = (
+        f"On how many queries {own.name} is better and worse than each row by {results.main}. "
+        f"The plot has its gain over {best.name}, the best ranker, on every query."
+    )
+    title = f"Gain of {own.name} over {best.name} by query"
+    plot = difference_plot("wins", title, results.main, tables.differences(results, own, best).tolist())
+    return make_section("wins", "Wins and losses", intro, [], [plot], missing, folded=present(tables.wins(results)))
+
+
+def _examples(results: Results) -> Section:
+    found = results.of(ExamplesRecord)
+    if not found or not found[0].examples:
+        return make_section("examples", "Examples", "", [], missing=NO_EXAMPLES)
+    intro = (
+        f"The queries on which {found[0].method} gains and loses most against {found[0].ranker}, the best ranker, "
+        f"by {results.main}, with the first items of both lists. A check mark is on relevant items."
+    )
+    return make_section("examples", "Examples", intro, [], examples=found[0])
 
 
 def _cutoffs(results: Results) -> Section:
-    selection = "".join(f" on the selection {one.selection}" for one in results.of(SelectionRecord)[:1])
+    first = results.of(SelectionRecord)[:1]
+    selection = "".join(f" on the selection {selection_label(one.selection)}" for one in first)
     intro = (
         f"{results.main} by cutoff, the number of items of each list that are fused (L in the paper){selection}. "
         "The axis is logarithmic."
@@ -86,12 +131,25 @@ def _cutoffs(results: Results) -> Section:
         series.append(Series(method, tuple((x, y) for x, y in sorted(points.items()) if y is not None)))
     level = [(f"{one.ranker} (best ranker)", mean(one.values, results.main) or 0.0) for one in best]
     drawn = [one for one in series if one.points]
-    title = f"{results.main} by cutoff"
-    plots = [line_plot("cutoffs", title, "cutoff", results.main, drawn, level[0] if level else None)] if drawn else []
+    title, floor = f"{results.main} by cutoff", _floor(drawn)
+    if floor is not None:
+        intro += " It is zoomed to where the lines part: lower values are in the table."
+    plots = []
+    if drawn:
+        plots = [line_plot("cutoffs", title, "cutoff", results.main, drawn, level[0] if level else None, floor)]
+    missing = "The effect of the cutoff was not measured."
     shown = present(tables.cutoffs(results))
-    return make_section(
-        "cutoffs", "Effect of the cutoff", intro, shown, plots, "The effect of the cutoff was not measured."
-    )
+    return make_section("cutoffs", "Effect of the cutoff", intro, [], plots, missing, folded=shown)
+
+
+def _floor(series: list[Series]) -> float | None:
+    """Return where to cut the axis off: below all lines from the middle cutoff on; None if that shows little more."""
+    cutoffs = sorted({x for one in series for x, _ in one.points})
+    ys = [y for one in series for _, y in one.points]
+    kept = [y for one in series for x, y in one.points if x >= cutoffs[len(cutoffs) // 3]]
+    if not kept or max(ys) - min(kept) > MAX_ZOOM * (max(ys) - min(ys)):
+        return None
+    return min(kept)
 
 
 def _comparators(results: Results) -> Section:
@@ -142,12 +200,13 @@ def make_section(
     plots: list[Plot] | None = None,
     missing: str = "",
     *,
-    folded: bool = False,
+    folded: Sequence[Table] = (),
+    examples: ExamplesRecord | None = None,
 ) -> Section:
     """Return a section, or one with the reason why there is nothing to show."""
-    if not shown and not plots:
+    if not (shown or plots or folded or examples):
         return Section(anchor, title, "", missing=missing)
-    return Section(anchor, title, intro, tuple(shown), tuple(plots or ()), folded=folded)
+    return Section(anchor, title, intro, tuple(shown), tuple(plots or ()), tuple(folded), examples)
 
 
 def present(*made: Table | None) -> list[Table]:

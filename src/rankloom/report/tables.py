@@ -7,12 +7,15 @@ from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from statistics import median, quantiles
 
+import numpy as np
+
 from rankloom.evaluation import winning_numbers
 from rankloom.evaluation.selection import agreement
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
     CutoffRecord,
+    Floats,
     MethodRecord,
     RankerRecord,
     Results,
@@ -25,6 +28,7 @@ from rankloom.report.findings import (
     Outcome,
     caveat,
     contests,
+    first_contender,
     first_method,
     gain_over,
     mean,
@@ -32,10 +36,16 @@ from rankloom.report.findings import (
     ranked_rankers,
 )
 from rankloom.report.formats import Cell, Column, Row, Table
+from rankloom.report.names import measure_meaning, method_name, selection_label, selection_name
 
 SECONDS_DIGITS = 3
+ROUNDING = 1e-9  # values of a measure that differ by less are equal
 #: The columns of effect size: the confidence interval of the mean difference, and Cohen's d.
-EFFECT = (Column("From", "signed"), Column("To", "signed"), Column("d", "signed", 2))
+EFFECT = (
+    Column("From", "signed", detail=True),
+    Column("To", "signed", detail=True),
+    Column("d", "signed", 2, detail=True),
+)
 
 
 def rankers(results: Results) -> Table | None:
@@ -43,7 +53,8 @@ def rankers(results: Results) -> Table | None:
     found = ranked_rankers(results)
     columns = [Column("Ranker", "text"), *map(Column, _measures(results)), Column("Seconds", digits=SECONDS_DIGITS)]
     rows = [Row((one.ranker, *_means(results, one), one.seconds)) for one in found]
-    legend = "Seconds are the ranking time; for cached lists, that of the original run."
+    meanings = "; ".join(map(measure_meaning, results.experiment.measures))
+    legend = f"{meanings}. Seconds are the ranking time; for cached lists, that of the original run."
     return make_table("rankers", f"Single rankers, sorted by {results.main}", columns, rows, legend)
 
 
@@ -92,14 +103,15 @@ def overview(results: Results) -> Table | None:
         return None
     columns = [Column("Method", "text")]
     for contest in found:
-        columns += [Column(contest.selection), Column(f"{contest.selection} test", "verdict")]
+        columns.append(Column(contest.selection, note=_note(contest.selection)))
+        columns.append(Column(f"{contest.selection} test", "verdict"))
     rows = []
     for label, role in {(c.label, c.role): None for contest in found for c in contest.contenders}:
         cells: list[Cell] = [label]
         for contest in found:
             one = next((c for c in contest.contenders if c.label == label), None)
             cells += [mean(one.values, results.main), p_and_verdict(one.outcome)[1]] if one else [None, None]
-        rows.append(Row(tuple(cells), role))
+        rows.append(Row(tuple(cells), role, method_name(label)))
     rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # missing ones go last
     caption = f"{results.main} on every selection, sorted by the first one"
     return make_table("methods", caption, columns, rows, f"{legend(results)} {caveat(results)}".rstrip())
@@ -159,9 +171,9 @@ def winning(results: Results) -> Table | None:
     total = winning_numbers(scores)
     parts = [winning_numbers({selection: one}) for selection, one in scores.items()]
     first = first_method(results)
-    columns = [Column("Method", "text"), Column("Winning number"), *(Column(str(selection)) for selection in scores)]
+    columns = [Column("Method", "text"), Column("Winning number"), *(_selection_column(str(one)) for one in scores)]
     rows = [
-        Row((name, wins, *(part.get(name) for part in parts)), "first" if name == first else "")
+        Row((name, wins, *(part.get(name) for part in parts)), "first" if name == first else "", method_name(name))
         for name, wins in total.items()
     ]
     return make_table("winning", f"Winning numbers by {results.main}", columns, rows, caveat(results))
@@ -174,7 +186,7 @@ def gains(results: Results) -> Table | None:
     if not ours or not found:
         return None
     columns = [Column("Ranker", "text"), Column(results.main)]
-    columns += [Column(f"{first} on {one.selection} (%)", "signed", 2) for one in ours]
+    columns += [Column(f"{first} on {one.selection} (%)", "signed", 2, _note(one.selection)) for one in ours]
     rows = [
         Row(
             (
@@ -222,9 +234,13 @@ def seconds(results: Results) -> Table | None:
     found = results.of(MethodRecord)
     value = {(one.method, one.selection): one.seconds for one in found}
     selections, first = distinct(found, "selection"), first_method(results)
-    columns = [Column("Method", "text"), *(Column(selection, digits=SECONDS_DIGITS) for selection in selections)]
+    columns = [Column("Method", "text"), *(_selection_column(selection, SECONDS_DIGITS) for selection in selections)]
     rows = [
-        Row((name, *(value.get((name, selection)) for selection in selections)), "first" if name == first else "")
+        Row(
+            (name, *(value.get((name, selection)) for selection in selections)),
+            "first" if name == first else "",
+            method_name(name),
+        )
         for name in distinct(found, "method")
     ]
     return make_table("seconds", "Seconds of each method for all queries", columns, rows)
@@ -243,17 +259,56 @@ def legend(results: Results, first: str | None = None) -> str:
 def _methods(results: Results, contest: Contest) -> Table:
     first = first_method(results)
     columns = [Column("Method", "text"), Column("Test", "verdict"), *map(Column, _measures(results))]
-    columns += [Column(f"Gain of {first} (%)", "signed", 2), *EFFECT, Column("p", "p")]
-    columns.append(Column("Seconds", digits=SECONDS_DIGITS))
+    columns += [Column(f"Gain of {first} (%)", "signed", 2), *EFFECT, Column("p", "p", detail=True)]
+    columns.append(Column("Seconds", digits=SECONDS_DIGITS, detail=True))
     rows = []
     for one in contest.contenders:
         p, verdict = p_and_verdict(one.outcome)
         ahead = one.outcome.gain if one.outcome else None
         cells = (*_means(results, one), ahead, *_effect(one.outcome), p, one.seconds)
-        rows.append(Row((one.label, verdict, *cells), one.role))
-    caption = f"Selection {contest.selection}: {' + '.join(contest.rankers)}"
+        rows.append(Row((one.label, verdict, *cells), one.role, method_name(one.name)))
+    caption = f"Selection {selection_label(contest.selection)}: {' + '.join(contest.rankers)}"
     explained = f"{legend(results)} {_effect_legend(results)} {results.depth_caveat}".rstrip()
     return Table(slug("methods", contest.selection), caption, tuple(columns), tuple(rows), explained)
+
+
+def wins(results: Results) -> Table | None:
+    """Return on how many queries of the first selection the first method is better and worse than each other row."""
+    found = contests(results)[:1]
+    own = first_contender(found[0]) if found else None
+    if own is None:
+        return None
+    columns = [Column("Against", "text"), Column("Wins"), Column("Ties"), Column("Losses")]
+    columns += [Column("Largest gain", "signed"), Column("Largest loss", "signed")]
+    rows = [
+        Row((one.label, *_won_and_lost(differences(results, own, one))), one.role, method_name(one.name))
+        for one in found[0].contenders
+        if one is not own
+    ]
+    where = selection_label(found[0].selection)
+    return make_table("wins", f"Queries won and lost by {own.name} on {where}, by {results.main}", columns, rows)
+
+
+def differences(results: Results, own: Contender, other: Contender) -> Floats:
+    """Return what a method gains over another on each query; 0 where they differ only by rounding."""
+    found = own.values[results.main] - other.values[results.main]
+    return np.where(np.abs(found) < ROUNDING, 0.0, found)
+
+
+def _won_and_lost(gains: Floats) -> tuple[Cell, ...]:
+    n_wins, n_losses = int((gains > 0).sum()), int((gains < 0).sum())
+    largest = (float(gains.max(initial=0.0)), float(gains.min(initial=0.0)))
+    return (n_wins, len(gains) - n_wins - n_losses, n_losses, *largest)
+
+
+def _note(selection: str) -> str:
+    """Return a selection in words; empty if that is how it is spelled."""
+    name = selection_name(selection)
+    return "" if name == selection else name
+
+
+def _selection_column(selection: str, digits: int = 4) -> Column:
+    return Column(selection, digits=digits, note=_note(selection))
 
 
 def make_table(

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from starlette.responses import HTMLResponse, Response
 
 from rankloom.datasets import Collection
-from rankloom.datasets.images import Pixels
+from rankloom.datasets.images import File, Pixels
 from rankloom.searcher import Searcher
 from rankloom.web.decoder import Decoder
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.pages import Pages
-from rankloom.web.uploads import File, Uploads
+from rankloom.web.uploads import Uploads
 from rankloom.web.views import Views
 
 T = TypeVar("T")

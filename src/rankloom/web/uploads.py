@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankloom.datasets import Collection
-from rankloom.datasets.images import ImageError, ImageFile, Pixels, reduced
+from rankloom.datasets.images import File, ImageError, ImageFile, Pixels, encoded, reduced
 from rankloom.io.cache import digest_bytes
 from rankloom.io.version import __version__
 from rankloom.rankers.image_features import image_digest, pixels, stamp
@@ -20,24 +19,9 @@ from rankloom.searcher.lru import LRUCache
 from rankloom.web.decoder import Decoder
 
 MAX_SIDE = 320  # pixels, of the images served
-MAX_LOSSLESS_SIDE = 128  # larger images are served as JPEG
 MAX_GALLERY_BYTES = 64_000_000
 MAX_SAMPLES = 50  # images to estimate the image size from
 OVERHEAD = 500  # of a cached file besides its bytes
-
-#: The bytes of a file, and its media type.
-File = tuple[bytes, str]
-
-
-def encoded(image: Pixels, max_side: int = MAX_SIDE) -> File:
-    """Return an image as a small file: PNG if it has few pixels, else JPEG."""
-    from PIL import Image
-
-    small = np.ascontiguousarray(reduced(image, max_side))
-    kind = "PNG" if max(small.shape[:2]) <= MAX_LOSSLESS_SIDE else "JPEG"
-    out = io.BytesIO()
-    Image.fromarray(small).save(out, kind, **({"quality": 85} if kind == "JPEG" else {}))
-    return out.getvalue(), f"image/{kind.lower()}"
 
 
 class Gallery:
@@ -78,7 +62,7 @@ class Gallery:
         image = self.image(number)
         if image is None:
             raise ImageError(f"Item {number} has no image.")
-        return self._files.get((number, self.version(number)), lambda: encoded(pixels(image)))
+        return self._files.get((number, self.version(number)), lambda: encoded(pixels(image), MAX_SIDE))
 
     @cached_property
     def side(self) -> int:
@@ -112,7 +96,7 @@ class Uploads:
         """Decode and store an image; return its digest, or raise `ImageError`."""
         image = self._decoder.decode(content)
         digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
-        self._items.get(digest, lambda: (image, encoded(image)))
+        self._items.get(digest, lambda: (image, encoded(image, MAX_SIDE)))
         return digest
 
     def find(self, digest: str) -> tuple[Pixels, File] | None:

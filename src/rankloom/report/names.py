@@ -1,0 +1,76 @@
+"""Names for people: what a report shows beside the names that specifications use."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from rankloom.aggregate import METHODS
+from rankloom.errors import InputError
+from rankloom.evaluation import MEASURES, Measure
+from rankloom.evaluation.selection import Selection
+from rankloom.registry import Call
+
+COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def selection_name(spelled: str) -> str:
+    """Return a selection in words.
+
+    Examples
+    --------
+    >>> [selection_name(one) for one in ("all", "best(2)", "pair", "pair(authority)", "only(bic, gch)")]
+    ['all rankers', 'best two', 'Eq. 6 pair', 'Eq. 6 pair by authority', 'bic + gch']
+    """
+    try:
+        one = Selection.parse(spelled)
+    except InputError:  # of a plug-in that is not loaded
+        return spelled
+    if one.names:
+        return " + ".join(one.names)
+    count = COUNTS[one.count] if one.count and one.count < len(COUNTS) else one.count
+    name = {"all": "all rankers", "best": f"best {count}", "pair": "Eq. 6 pair"}.get(one.kind, spelled)
+    return name if one.estimate is None else f"{name} by {one.estimate}"
+
+
+def selection_label(spelled: str) -> str:
+    """Return a selection in words with its spelling, such as ``best two [best(2)]``."""
+    name = selection_name(spelled)
+    return name if name == spelled or spelled.startswith("only(") else f"{name} [{spelled}]"
+
+
+def method_name(spelled: str) -> str:
+    """Return the name of a method in the literature; empty if it is unknown or only a matter of spelling.
+
+    Examples
+    --------
+    >>> method_name("fg"), method_name("rkgraph(neighbors=5)"), method_name("weft")
+    ('Fusion graphs', 'RkGraph', '')
+    """
+    try:
+        name = Call.parse(spelled).name
+        title = _phrase(METHODS[name].function).partition(":")[0]
+    except InputError:  # a ranker, or the method of a plug-in that is not loaded
+        return ""
+    return "" if title.casefold() == spelled.casefold() else title
+
+
+def measure_meaning(measure: Measure) -> str:
+    """Return what a measure is, in a phrase.
+
+    Examples
+    --------
+    >>> measure_meaning(Measure.parse("p@10"))
+    'p@10: relevant items among the first k, divided by k (even if the list is shorter), with k = 10'
+    """
+    phrase = _phrase(MEASURES[measure.name].compute)
+    lowered = phrase if phrase[:2].isupper() else phrase[0].lower() + phrase[1:]
+    if measure.cutoff is None or MEASURES[measure.name].cutoff == "recall":
+        return f"{measure}: {lowered}"
+    cut = f"with k = {measure.cutoff}" if " k" in lowered else f"of the first {measure.cutoff} items"
+    return f"{measure}: {lowered}, {cut}"
+
+
+def _phrase(documented: Callable[..., object]) -> str:
+    """Return the first line of a docstring, without its period."""
+    return (inspect.getdoc(documented) or "").partition("\n")[0].rstrip(".")
