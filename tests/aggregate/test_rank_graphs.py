@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from method_checks import check_smaller_k, check_threads_and_blocks
+from method_checks import check_smaller_k, check_threads_and_blocks, wrong_shared_options
 
 import rank_graph_oracle as oracle
 import rankloom as rl
@@ -288,9 +288,7 @@ EXTERNAL = rl.Ranks([[0, 1]])
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        *((name, {"neighbors": 0}, "neighbors must be a whole number, at least 1; got 0.") for name in METHODS),
-        *((name, {"depth": 1.5}, f"depth of the method {name!r} must be a whole number") for name in METHODS),
-        *((name, {"iterations": 0}, "iterations must be a whole number") for name in METHODS if name != "corgraph"),
+        *wrong_shared_options(METHODS, without_iterations="corgraph"),
         ("rkgraph", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
         ("rkgraph", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
         ("corgraph", {"start": 1.0}, "start must be above 0 and below 1; got 1.0."),

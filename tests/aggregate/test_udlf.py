@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from method_checks import check_smaller_k, check_threads_and_blocks
+from method_checks import check_smaller_k, check_threads_and_blocks, wrong_shared_options
 
 import rankloom as rl
 import udlf_oracle as oracle
@@ -271,9 +271,7 @@ A = rl.Ranks([[0, 1], [1, 0]])
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        *((name, {"neighbors": 0}, "neighbors must be a whole number, at least 1; got 0.") for name in METHODS),
-        *((name, {"depth": 1.5}, f"depth of the method {name!r} must be a whole number") for name in METHODS),
-        *((name, {"iterations": 0}, "iterations must be a whole number") for name in METHODS if name != "bfstree"),
+        *wrong_shared_options(METHODS, without_iterations="bfstree"),
         ("cprr", {"neighbors": 9, "depth": 8}, "neighbors must be at most depth; got 9 and 8."),
         ("lhrr", {"neighbors": 1}, "neighbors must be at least 2"),
         ("bfstree", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),

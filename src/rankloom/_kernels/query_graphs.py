@@ -294,16 +294,24 @@ def by_score(score, order):
 
 
 @njit(cache=True, nogil=True)
+def vertex_scratch(n):
+    """Return arrays for the vertices of a graph: items, how they joined, and three of scores."""
+    return np.empty(n, np.int32), np.zeros(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
+
+
+@njit(cache=True, nogil=True)
+def edge_scratch(n):
+    """Return arrays for the edges of a graph: their ends, their values, and the sizes of the graph."""
+    return np.empty((n, 2), np.int64), np.empty(n, np.float64), np.zeros(2, np.int64)
+
+
+@njit(cache=True, nogil=True)
 def released(start, stop, lists, fill, weights, knn, region, threshold, rounds, by_fill, slot, items, scores):
     """The released version: rank by entry sums, or by a random walk if `rounds` is not 0."""
     m = lists.shape[0]
     max_vertices = m * (1 + region * knn)
-    vertices = np.empty(max_vertices, np.int32)
-    joined = np.zeros(max_vertices, np.int64)
-    ends = np.empty((m * (1 + region * (knn + 1)), 2), np.int64)
-    values = np.empty(len(ends), np.float64)
-    score, total, following = np.empty(max_vertices), np.empty(max_vertices), np.empty(max_vertices)
-    sizes = np.zeros(2, np.int64)
+    vertices, joined, score, total, following = vertex_scratch(max_vertices)
+    ends, values, sizes = edge_scratch(m * (1 + region * (knn + 1)))
     for q in range(start, stop):
         sizes[:] = 0
         for r in range(m):
@@ -346,13 +354,9 @@ def article(
     """The article's version: rank greedily, or by PageRank if `rounds` is not 0."""
     m = lists.shape[0]
     max_vertices = m * cap
-    vertices = np.empty(max_vertices, np.int32)
-    joined = np.zeros(max_vertices, np.int64)
+    vertices, joined, score, total, following = vertex_scratch(max_vertices)
     queue, hops = np.empty(cap, np.int64), np.empty(cap, np.int64)
-    ends = np.empty((max_vertices * lists.shape[2], 2), np.int64)
-    values = np.empty(len(ends), np.float64)
-    score, total, following = np.empty(max_vertices), np.empty(max_vertices), np.empty(max_vertices)
-    sizes = np.zeros(2, np.int64)
+    ends, values, sizes = edge_scratch(max_vertices * lists.shape[2])
     for q in range(start, stop):
         sizes[:] = 0
         for r in range(m):

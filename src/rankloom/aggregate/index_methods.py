@@ -15,6 +15,10 @@ from rankloom.ranks import Ranks
 
 #: (index, ranks, k, whether the ranks are those of external queries, its own options) -> answers
 Answer = Callable[..., Ranks]
+PARAMETERS = "    Parameters\n    ----------\n"
+COLLECTION = """    collection : sequence of Ranks, optional
+        Collection ranks of the same rankers, in the same order, if `ranks` are those of external queries.
+"""
 NOT_OPTIONS = ("ranks", "keep_scores", "threads", "progress")  # parameters of `build` that the methods do not have
 
 
@@ -35,6 +39,7 @@ def register_index_method(name: str, index: type[FusionIndex | WeftIndex]) -> Ca
             return answer(made, ranks, k, collection is not None, **mine)
 
         with_signature(method, [*built, *own], like=answer)
+        method.__doc__ = (answer.__doc__ or "").replace(PARAMETERS, PARAMETERS + COLLECTION, 1)
         return register_method(name, needs="collection", answers_external=True)(method)
 
     return add
@@ -48,8 +53,6 @@ def fg(index: FusionIndex, ranks: Sequence[Ranks], k: int, external: bool, *, vi
 
     Parameters
     ----------
-    collection : sequence of Ranks, optional
-        Collection ranks of the same rankers, in the same order, if `ranks` are those of external queries.
     cutoff, depth, reposition, graph_norm, comparator, weighting, absent, comparable, virtual
         As in `FusionIndex.build` and `FusionIndex.search`.
 
@@ -78,8 +81,6 @@ def weft(index: WeftIndex, ranks: Sequence[Ranks], k: int, external: bool, *, vi
 
     Parameters
     ----------
-    collection : sequence of Ranks, optional
-        Collection ranks of the same rankers, in the same order, if `ranks` are those of external queries.
     cutoff, expand, weights, width, depth, reposition, absent, comparable, virtual
         As in `WeftIndex.build` and `WeftIndex.search`.
 
@@ -110,8 +111,6 @@ def vote(
 
     Parameters
     ----------
-    collection : sequence of Ranks, optional
-        Collection ranks of the same rankers, in the same order, if `ranks` are those of external queries.
     share : float
         Weft's share of all votes: 0 is CombSUM of the rankers alone, 1 is weft alone.
     cutoff, expand, weights, width, depth, reposition, absent, comparable, virtual

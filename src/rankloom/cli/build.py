@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from rankloom.cli import app as cli
-from rankloom.cli.option_groups import CacheOptions, CollectionOptions, expand_groups
-from rankloom.errors import InputError
+from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
 
 
 @cli.app.command()
@@ -26,14 +25,6 @@ def build(
         Path,
         typer.Option("-o", "--output", help="Folder to write, such as shop.loom.", show_default=False, readable=False),
     ],
-    ranker: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A ranker, with options as in okapi(b=0.5), optionally named: dense=vectors(path=emb.npz). "
-            "Repeatable. By default bm25 and static for texts, and bic, gch, las and qcch for images.",
-            show_default=False,
-        ),
-    ] = None,
     text: Annotated[
         list[str] | None,
         typer.Option(
@@ -41,9 +32,8 @@ def build(
             show_default=False,
         ),
     ] = None,
-    cutoff: Annotated[int, typer.Option(min=1, help="How much of each list weft uses.")] = 20,
-    depth: Annotated[int, typer.Option(min=1, help="Length of the lists of documents.")] = 200,
     *,
+    fitting: SearcherOptions,
     source: CollectionOptions,
     caching: CacheOptions,
     plugin: cli.Plugin = None,
@@ -64,13 +54,11 @@ def build(
     from rankloom.searcher.storage import KIND
 
     check_folder(output, KIND)
-    rankers = named_rankers(ranker or [])
+    settings = fitting.settings()
     with cli.progress_bars() as progress:
         searcher = Searcher.build(
             documents if source.path is None else source.read(documents),
-            rankers or None,
-            cutoff=cutoff,
-            depth=depth,
+            **settings,
             text=text or TEXT_FIELDS,
             cache=caching.open(),
             strict=source.strict,
@@ -82,22 +70,3 @@ def build(
     typer.echo(f"Built {output}: {len(searcher)} documents, rankers {', '.join(searcher.rankers)}.", err=True)
     for item, reason in searcher.skipped.items():
         typer.echo(f"Skipped {item}: {reason}", err=True)
-
-
-def named_rankers(given: list[str]) -> dict[str, str]:
-    """Return rankers by name: NAME=SPELLING, or the spelling itself.
-
-    Examples
-    --------
-    >>> named_rankers(["bm25", "dense=vectors(path=emb.npz)"])
-    {'bm25': 'bm25', 'dense': 'vectors(path=emb.npz)'}
-    """
-    named: dict[str, str] = {}
-    for one in given:
-        name, equals, spelling = one.partition("=")
-        if not equals or "(" in name or not name.strip():
-            name = spelling = one
-        if name.strip() in named:
-            raise InputError(f"Rankers must have different names; {name.strip()!r} is given twice.")
-        named[name.strip()] = spelling.strip()
-    return named

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 
 from rankloom.cli.app import either
+from rankloom.errors import InputError
 from rankloom.io import FORMATS
 from rankloom.io.rows import Duplicates as DuplicatesPolicy
 
@@ -86,6 +87,45 @@ class CollectionOptions:
         from rankloom.registry import Call
 
         return open_collection(spelling if self.path is None else Call.of(spelling, {"path": self.path}))
+
+
+@dataclass(frozen=True)
+class SearcherOptions:
+    """How a searcher is built."""
+
+    ranker: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A ranker, with options as in okapi(b=0.5), optionally named: dense=vectors(path=emb.npz). "
+            "Repeatable. By default bm25 and static for texts, and bic, gch, las and qcch for images.",
+            show_default=False,
+        ),
+    ] = None
+    cutoff: Annotated[int, typer.Option(min=1, help="How much of each list weft uses.")] = 20
+    depth: Annotated[int, typer.Option(min=1, help="Length of the lists of items.")] = 200
+
+    def settings(self) -> dict[str, Any]:
+        """Return the arguments of `Searcher.build` that they stand for."""
+        return {"rankers": named_rankers(self.ranker or []) or None, "cutoff": self.cutoff, "depth": self.depth}
+
+
+def named_rankers(given: list[str]) -> dict[str, str]:
+    """Return rankers by name: NAME=SPELLING, or the spelling itself.
+
+    Examples
+    --------
+    >>> named_rankers(["bm25", "dense=vectors(path=emb.npz)"])
+    {'bm25': 'bm25', 'dense': 'vectors(path=emb.npz)'}
+    """
+    named: dict[str, str] = {}
+    for one in given:
+        name, equals, spelling = one.partition("=")
+        if not equals or "(" in name or not name.strip():
+            name = spelling = one
+        if name.strip() in named:
+            raise InputError(f"Rankers must have different names; {name.strip()!r} is given twice.")
+        named[name.strip()] = spelling.strip()
+    return named
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloom.cli import app as cli
-from rankloom.cli.option_groups import CacheOptions, CollectionOptions, expand_groups
+from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
@@ -34,16 +34,6 @@ def serve(
             show_default=False,
         ),
     ],
-    ranker: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A ranker, with options as in vectors(metric=l2). Repeatable. By default bm25 and static for texts, "
-            "and bic, gch, las and qcch for images.",
-            show_default=False,
-        ),
-    ] = None,
-    cutoff: Annotated[int, typer.Option(min=1, help="How much of each list weft uses.")] = 20,
-    depth: Annotated[int, typer.Option(min=1, help="Length of the lists of items.")] = 200,
     watch: Annotated[
         bool, typer.Option("--watch", help="Look for a new version of the folder every second, and serve it.")
     ] = False,
@@ -59,6 +49,7 @@ def serve(
     time_limit: Annotated[float, typer.Option(min=1, help="Maximum time of a request, in seconds.")] = 15.0,
     max_upload: Annotated[float, typer.Option(min=0.01, help="Maximum size of a request, in megabytes.")] = 10.0,
     *,
+    fitting: SearcherOptions,
     source: CollectionOptions,
     caching: CacheOptions,
     plugin: cli.Plugin = None,
@@ -100,8 +91,8 @@ def serve(
             if kind is not None:
                 searcher, read = _open_index(folder), None
             else:
-                settings = {"cutoff": cutoff, "depth": depth, "strict": source.strict, "progress": progress}
-                searcher, read = _build(collection, source, ranker, caching.open(), settings)
+                settings = {**fitting.settings(), "strict": source.strict, "progress": progress}
+                searcher, read = _build(collection, source, caching.open(), settings)
         _print_skipped(searcher)
         serve_searcher(searcher, sock, collection=read, **options)
 
@@ -114,14 +105,14 @@ def _open_index(path: Path) -> "Searcher":
 
 
 def _build(
-    spelling: str, source: CollectionOptions, rankers: list[str] | None, cache: "Cache", settings: dict[str, Any]
+    spelling: str, source: CollectionOptions, cache: "Cache", settings: dict[str, Any]
 ) -> "tuple[Searcher, Collection | None]":
     """Return a searcher, and the collection it is built from unless that is a table of documents."""
     from rankloom.datasets.table import is_table
     from rankloom.searcher import Searcher
 
     read = None if source.path is None and is_table(spelling) else source.read(spelling)
-    return Searcher.build(spelling if read is None else read, rankers, cache=cache, **settings), read
+    return Searcher.build(spelling if read is None else read, cache=cache, **settings), read
 
 
 def _print_skipped(searcher: "Searcher") -> None:
