@@ -60,6 +60,17 @@ def running(threads: int | None = None, progress: Progress | None = None) -> Ite
         _RUNNING.reset(token)
 
 
+def cut_blocks(n: int, block: int = BLOCK) -> list[tuple[int, int]]:
+    """Return the blocks that cover rows 0 to n.
+
+    Examples
+    --------
+    >>> cut_blocks(10, 4)
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    return [(start, min(start + block, n)) for start in range(0, n, block)]
+
+
 def run_blocks(
     work: Callable[[int, int], None],
     n: int,

@@ -63,9 +63,9 @@ def test_shards_without_a_shared_vertex_are_not_asked(tmp_path, monkeypatch):
     FusionIndex.build([Ranks(lists)], cutoff=2).save(tmp_path / "x.loom", shards=4)
     index = FusionIndex.open(tmp_path / "x.loom")
     asked = []
-    run = index._kernel
+    run = index.kernel
     monkeypatch.setattr(
-        index, "_kernel", lambda name: lambda shard, *others: (asked.append(shard.first), run(name)(shard, *others))
+        index, "kernel", lambda name: lambda shard, *others: (asked.append(shard.first), run(name)(shard, *others))
     )
     assert index.search(items=[5], k=3).items.tolist() == [[5, 4, -1]]
     assert asked == [4]

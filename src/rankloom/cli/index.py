@@ -1,6 +1,6 @@
 """`rankloom index`: build a fusion-graph index."""
 
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -15,6 +15,7 @@ from rankloom.fusion_graph.weave import WEIGHTINGS
 @cli.app.command()
 @expand_groups
 def index(
+    context: typer.Context,
     runs: cli.Runs,
     output: cli.Output,
     cutoff: Annotated[int, typer.Option(min=1, help="How much of each list makes up a graph: the paper's L.")] = 10,
@@ -32,6 +33,26 @@ def index(
         str, typer.Option(help=f"Where Eq. 1 places items that have no list: {cli.either(get_args(Absent))}.")
     ] = "first",
     keep_scores: Annotated[bool, typer.Option(help="Keep scores, for virtual positions of external queries.")] = True,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Build out of core: a task uses this much memory, as in 1GB. Runs are then tables of lists: .npy, "
+            ".npz or parquet files, or folders of parts (docs/scaling.md). An interrupted build resumes.",
+            show_default=False,
+        ),
+    ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(min=1, help="Cut the index by items into so many shards; with --memory by default as needed."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Run the tasks of --memory on a Dask cluster: the address of its scheduler, such as tcp://host:8786, "
+            "or local for a worker process per core.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     reading: RunOptions,
     as_collection: cli.AsCollection = False,
@@ -48,27 +69,37 @@ def index(
     rankloom index a-items.run b-items.run -o shop.loom
 
     rankloom index bm25=a-items.run dense=b-items.run -o shop.loom
+
+    rankloom index bm25.npy dense.npy --memory 1GB -o big.loom
     """
     from rankloom.fusion_graph.index import FusionIndex
     from rankloom.io.array_folder import check_folder
 
     check_folder(output, FusionIndex.KIND)
     names, paths = cli.split_names(runs)
+    options: dict[str, Any] = {
+        "cutoff": cutoff,
+        "depth": depth,
+        "reposition": reposition,
+        "graph_norm": graph_norm,
+        "comparator": comparator,
+        "weighting": weighting,
+        "absent": absent,
+        "keep_scores": keep_scores,
+        "threads": threads,
+    }
     with cli.progress_bars() as progress:
-        ranks = reading.read(paths, progress, "collection" if as_collection else None)
-        built = FusionIndex.build(
-            dict(zip(names, ranks, strict=True)) if names else ranks,
-            cutoff=cutoff,
-            depth=depth,
-            reposition=reposition,
-            graph_norm=graph_norm,
-            comparator=comparator,
-            weighting=weighting,
-            absent=absent,  # type: ignore[arg-type]
-            keep_scores=keep_scores,
-            threads=threads,
-            progress=progress,
-        )
-        progress("Saving", 0, 1)
-        built.save(output)
-    typer.echo(f"{output}: {built.n_items} items, {len(runs)} rankers", err=True)
+        if memory is not None:
+            cli.refuse_options(context, "with --memory, runs are tables", "format", "duplicates", "as_collection")
+            tables = dict(zip(names, paths, strict=True)) if names else paths
+            options |= {"memory": memory, "shards": shards, "scheduler": scheduler, "progress": progress}
+            built = FusionIndex.build_on_disk(tables, output, **options)
+        else:
+            cli.refuse_options(context, "it needs --memory", "scheduler")
+            ranks = reading.read(paths, progress, "collection" if as_collection else None)
+            lists = dict(zip(names, ranks, strict=True)) if names else ranks
+            built = FusionIndex.build(lists, progress=progress, **options)
+            progress("Saving", 0, 1)
+            built.save(output, shards=shards)
+    cut = f", {built.n_shards} shards" if built.n_shards else ""
+    typer.echo(f"{output}: {built.n_items} items, {len(runs)} rankers{cut}", err=True)

@@ -101,7 +101,10 @@ def _open_index(path: Path) -> "Searcher":
     from rankloom.fusion_graph.index import FusionIndex
     from rankloom.web.index_searcher import IndexSearcher
 
-    return IndexSearcher(FusionIndex.open(path), path.name)
+    opened = FusionIndex.open(path)
+    if opened.n_shards is not None:
+        opened = FusionIndex.open(path, verify=False)  # anew: the check has mapped every page
+    return IndexSearcher(opened, path.name)
 
 
 def _build(

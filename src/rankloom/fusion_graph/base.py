@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, NamedTuple, Self, get_args
@@ -26,6 +28,8 @@ from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Kind, Ranks
+from rankloom.shards.cluster import connected
+from rankloom.shards.served import ServedShards
 from rankloom.shards.shard import (
     PostingLists,
     Shard,
@@ -38,7 +42,7 @@ from rankloom.shards.shard import (
     shard_postings,
     shards_of,
 )
-from rankloom.threads import Scratch, run_blocks
+from rankloom.threads import Scratch, cut_blocks, run_blocks
 
 Array = NDArray[Any]
 Int32s = NDArray[np.int32]
@@ -103,6 +107,8 @@ class CollectionIndex(ABC):
         self._slots = Scratch(self.n_items)
         self._ids: Ids | None = None
         self._lock = Lock()
+        self._path: Path | None = None  # of an index that was opened
+        self._served: ServedShards | None = None
 
     @property
     def n_shards(self) -> int | None:
@@ -166,6 +172,10 @@ class CollectionIndex(ABC):
         Without the scratch `slot`, members are numbered as the items of an index that is not cut.
         """
 
+    @abstractmethod
+    def kernel(self, method: str) -> Kernel:
+        """Return the function that searches a shard, with the comparator `method` or whatever else sets it."""
+
     @staticmethod
     @abstractmethod
     def _least(ptr: Array, rows: Array, norms: Array) -> Array:
@@ -186,7 +196,7 @@ class CollectionIndex(ABC):
 
     def _find(
         self,
-        kernel: Kernel,
+        method: str,
         queries: RankerLists | None,
         k: int,
         items: Sequence[int | str] | None,
@@ -199,11 +209,11 @@ class CollectionIndex(ABC):
         mask = self._allowed(allowed)
         if queries is None:
             rows, into, ids = self._item_rows(items)
-            return self._answer(kernel, Asked(rows, into, self._order.numbers[rows], None), mask, ids, k)
+            return self._answer(method, Asked(rows, into, self._order.numbers[rows], None), mask, ids, k)
         lists, ids = self._external_lists(queries, virtual, missing)
         numbers = np.arange(lists[0].n_queries, dtype=np.int32)
         asked = Asked(numbers, numbers, np.full(len(numbers), PAD, np.int32), self._rows_of(lists))
-        return self._answer(kernel, asked, mask, ids, k)
+        return self._answer(method, asked, mask, ids, k)
 
     def _row(self, query: Query, virtual: bool | None) -> tuple[Any, str]:
         """Return the row of a query, as rows with nothing else, and the id of the query."""
@@ -263,7 +273,7 @@ class CollectionIndex(ABC):
 
     def _answer(
         self,
-        kernel: Kernel,
+        method: str,
         asked: Asked,
         mask: Array,
         ids: Ids | None,
@@ -272,8 +282,14 @@ class CollectionIndex(ABC):
         """Run a kernel over blocks of queries and return what it found."""
         found = np.full((len(asked.rows), k), PAD, np.int32)
         similarities = np.zeros(found.shape, np.float32)
-        block = self._search_whole if self.n_shards is None else self._search_shards
-        run_blocks(block(kernel, asked, mask, found, similarities), len(found), stage="Searching")
+        if self._served is not None:
+            blocks = ((start, *self._block(asked, start, stop)) for start, stop in cut_blocks(len(found)))
+            for start, items, sims in self._served.search(self._shards, method, blocks, mask, k):
+                into = asked.into[start : start + len(items)]
+                found[into], similarities[into] = items, sims
+        else:
+            block = self._search_whole if self.n_shards is None else self._search_shards
+            run_blocks(block(self.kernel(method), asked, mask, found, similarities), len(found), stage="Searching")
         kind: Kind = "collection" if asked.into is self._order.numbers else "queries"
         return Ranks.trusted(found, similarities, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
 
@@ -294,25 +310,35 @@ class CollectionIndex(ABC):
         """Return a function that searches one shard after the other for a block of queries, made explicit."""
 
         def work(start: int, stop: int) -> None:
-            with self._slots.borrowed() as slot:
-                queries, members = self._block(asked, start, stop, slot)
-                own = asked.rows[start:stop] if asked.rows_of is None else asked.rows[:0]
-                for shard in in_order(self._shards, own, members):
-                    lists = shard.lists_of(members)
-                    if (lists.stop > lists.start).any():
-                        with shard.marks.borrowed() as seen:
-                            kernel(shard, lists, queries, mask[shard.first : shard.stop], slot, seen, *results)
+            queries, members, order = self._block(asked, start, stop)
+            block = [np.ascontiguousarray(one[asked.into[start:stop]]) for one in results]
+            for number in order:
+                self.search_shard(kernel, number, queries, members, mask, block)
+            for one, some in zip(results, block, strict=True):
+                one[asked.into[start:stop]] = some
 
         return work
 
-    def _block(self, asked: Asked, start: int, stop: int, slot: Array) -> tuple[tuple[Any, ...], Array]:
-        """Return what the kernel takes of a block of queries, and the members of their graphs."""
+    def search_shard(
+        self, kernel: Kernel, number: int, queries: tuple[Any, ...], members: Array, mask: Array, best: Sequence[Array]
+    ) -> None:
+        """Search one shard for queries made explicit, and update the best items so far and their similarities."""
+        shard = self._shards[number]
+        allowed = mask[shard.first : shard.stop] if len(mask) == self.n_items else mask
+        with self._slots.borrowed() as slot, shard.marks.borrowed() as seen:
+            kernel(shard, shard.lists_of(members), queries, allowed, slot, seen, *best)
+
+    def _block(self, asked: Asked, start: int, stop: int) -> tuple[tuple[Any, ...], Array, list[int]]:
+        """Return what the kernel takes of a block of queries, their members, and the shards to ask, in order."""
         chosen = asked.rows[start:stop]
         rows = self._items(chosen) if asked.rows_of is None else self._some(asked.rows_of, start, stop)
-        content, members = self._explicit(rows, slot)
+        with self._slots.borrowed() as slot:
+            content, members = self._explicit(rows, slot)
         assert members is not None
-        numbers = (np.arange(len(chosen), dtype=np.int32), asked.into[start:stop], asked.own[start:stop])
-        return (0, len(chosen), *(frozen(one.view()) for one in numbers), *content), members
+        numbers = np.arange(len(chosen), dtype=np.int32)
+        given = (frozen(numbers), frozen(numbers.view()), frozen(asked.own[start:stop].view()))
+        order = in_order(self._shards, chosen if asked.rows_of is None else chosen[:0], members)
+        return (0, len(chosen), *given, *content), members, order
 
     def _allowed(self, allowed: Array | None) -> Array:
         """Return a mask of items by row of the index; empty if all are allowed."""
@@ -385,7 +411,28 @@ class CollectionIndex(ABC):
             crash.
         """
         arrays, meta = open_folder(Path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
-        return cls.of_arrays(arrays, meta, verify=verify, path=Path(path))
+        index = cls.of_arrays(arrays, meta, verify=verify, path=Path(path))
+        index._path = Path(path).resolve()
+        return index
+
+    @contextmanager
+    def served(self, scheduler: str) -> Iterator[Self]:
+        """Yield the same index with its shards opened by the workers of a Dask cluster, which search them.
+
+        Each shard stays with one worker; if that dies, another opens it. The folder must be on storage that all workers
+        see. Answers have the same bits.
+
+        Parameters
+        ----------
+        scheduler : str
+            The address of a scheduler, such as ``tcp://host:8786``, or "local" for worker processes on this machine.
+        """
+        if self.n_shards is None or self._path is None:
+            raise InputError("Only an index that was opened from a folder and is cut into shards can be served.")
+        with connected(scheduler) as client:
+            served = type(self).open(self._path, verify=False)
+            served._served = ServedShards(client, partial(_opened, type(self), self._path), len(self._shards))
+            yield served
 
     def in_memory(self) -> Self:
         """Return the same index with its arrays in memory: it no longer depends on the files it was opened from."""
@@ -409,6 +456,11 @@ class CollectionIndex(ABC):
     def __repr__(self) -> str:
         settings = ", ".join(f"{one.name}={getattr(self.settings, one.name)!r}" for one in fields(self.settings))
         return f"{type(self).__name__}(n_items={self.n_items}, {settings})"
+
+
+def _opened(kind: type[CollectionIndex], path: Path) -> CollectionIndex:
+    """Open an index on a worker of a cluster."""
+    return kind.open(path, verify=False)
 
 
 def prepare(

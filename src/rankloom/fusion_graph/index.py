@@ -295,21 +295,21 @@ class FusionIndex(CollectionIndex):
         Ranks
             A row for each query; scores are the similarities, in [0, 1].
         """
-        kernel = self._kernel(comparator or self.settings.comparator)
         with running(threads, progress):
-            return self._find(kernel, queries, k, items, virtual, missing, allowed)
+            return self._find(comparator or self.settings.comparator, queries, k, items, virtual, missing, allowed)
 
-    def _kernel(self, comparator: str) -> Kernel:
+    def kernel(self, method: str) -> Kernel:
+        """Return the function that searches a shard."""
         from rankloom._kernels.search import MCS, OTHER, WGU, compiled, search
 
-        chosen = COMPARATORS[comparator]
+        chosen = COMPARATORS[method]
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
         called = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (None, None)
-        method = (self.settings.graph_norm == "minmax", kind, *called)
+        how = (self.settings.graph_norm == "minmax", kind, *called)
 
         def kernel(shard: Shard, lists: PostingLists, queries: tuple[Any, ...], *mask_and_results: Array) -> None:
             graphs = self._rows_in(shard.arrays)
-            search(*queries, *graphs, lists, shard.numbers, shard.room, *method, *mask_and_results)
+            search(*queries, *graphs, lists, shard.numbers, shard.room, *how, *mask_and_results)
 
         return kernel
 

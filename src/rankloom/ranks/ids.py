@@ -72,3 +72,52 @@ class Ids:
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self._ids[:3])) + (", ..." if len(self) > 3 else "")
         return f"Ids([{shown}], n={len(self)})"
+
+
+class NumberIds(Ids):
+    """The numbers 0..n-1 as ids, which are made when they are asked for: they take no memory.
+
+    Examples
+    --------
+    >>> ids = NumberIds(10**9)
+    >>> ids.number("7"), ids[7], len(ids), "07" in ids
+    (7, '7', 1000000000, False)
+    """
+
+    __slots__ = ("_n",)
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def number(self, id: str, kind: str = "id") -> int:
+        """Return the number that an id is."""
+        if id not in self:
+            raise UnknownNameError(kind, id, [f"0 to {self._n - 1}"])
+        return int(id)
+
+    def __getitem__(self, number: int) -> str:
+        if not 0 <= number < self._n:
+            raise InputError(f"There is no id with the number {number}; there are {self._n}, from 0.")
+        return str(number)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(self._n))
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and id.isdecimal() and str(int(id)) == id and int(id) < self._n
+
+    def union(self, other: Ids) -> Ids:
+        """Return these ids, followed by the new ones of `other`."""
+        return Ids(self).union(other)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NumberIds) and self._n == other._n
+
+    def __hash__(self) -> int:
+        return hash(self._n)
+
+    def __repr__(self) -> str:
+        return f"NumberIds({self._n})"

@@ -200,8 +200,10 @@ def numbered(items: Array, scratch: Array) -> tuple[Array, Array]:
     return frozen(members[:n].copy()), frozen(sources)
 
 
-def in_order(shards: Sequence[Shard], rows: Array, members: Array) -> list[Shard]:
-    """Return the shards in the order in which to ask them: the queries' own first, then those with most members.
+def in_order(shards: Sequence[Shard], rows: Array, members: Array) -> list[int]:
+    """Return the numbers of the shards to ask, in order: the queries' own first, then those with most members.
+
+    A shard that has no row with any of the members is left out.
 
     Parameters
     ----------
@@ -213,4 +215,11 @@ def in_order(shards: Sequence[Shard], rows: Array, members: Array) -> list[Shard
     stops = [shard.stop for shard in shards]
     own = np.bincount(np.searchsorted(stops, rows, side="right"), minlength=len(shards))
     held = np.bincount(np.searchsorted(stops, members, side="right"), minlength=len(shards))
-    return [shards[b] for b in np.lexsort((-held, -own)).tolist()]
+    return [b for b in np.lexsort((-held, -own)).tolist() if _has_any(shards[b], members)]
+
+
+def _has_any(shard: Shard, members: Array) -> bool:
+    vertices = shard.arrays[VERTICES]
+    if not len(vertices):
+        return False
+    return bool((vertices[np.minimum(np.searchsorted(vertices, members), len(vertices) - 1)] == members).any())

@@ -5,19 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.fusion_graph import FusionGraph, FusionIndex
-from rankloom.ranks import Ids
+from rankloom.ranks import Ids, NumberIds
 from rankloom.registry import Call
 from rankloom.searcher import Answer, Searcher
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.state import Settings, State
 
 
+class IndexDocuments(Documents):
+    """Documents that have ids only, made when they are asked for."""
+
+    def __init__(self, ids: Ids) -> None:
+        super().__init__(ids, np.empty(0, np.uint8), np.empty(0, np.int64))
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        if not -len(self) <= number < len(self):
+            raise IndexError(number)
+        return {"id": self.ids[number % len(self)]}
+
+    def column(self, field: str) -> list[Any]:
+        """Return the ids; there are no other fields."""
+        if field != "id":
+            raise InputError(f"No document has a field {field!r}; the items of an index have an id only.")
+        return list(self.ids)
+
+
 class IndexSearcher(Searcher):
     """A searcher over fusion graphs alone, which answers items by the method fg.
 
-    The arrays are copied to memory: the system kills a process that reads a mapped file which was cut.
+    The arrays are copied to memory: the system kills a process that reads a mapped file which was truncated. An index
+    that is cut into shards may be larger than memory, and stays mapped: only what searches touch is read.
 
     Examples
     --------
@@ -28,9 +51,8 @@ class IndexSearcher(Searcher):
     """
 
     def __init__(self, index: FusionIndex, name: str) -> None:
-        self.index = index.in_memory()
-        ids = index.item_ids or Ids(map(str, range(index.n_items)))
-        documents = Documents.of({"id": one} for one in ids)
+        self.index = index.in_memory() if index.n_shards is None else index
+        documents = IndexDocuments(index.item_ids or NumberIds(index.n_items))
         super().__init__(State(documents, {}, {}, Settings(cutoff=index.settings.cutoff, name=name)))
 
     def methods(self, *, external: bool = False) -> list[str]:

@@ -30,6 +30,7 @@ from rankloom.fusion_graph.base import (
     Array,
     CollectionIndex,
     IndexSettings,
+    Kernel,
     Query,
     checked_settings,
     normalized_lists,
@@ -251,7 +252,7 @@ class WeftIndex(CollectionIndex):
             not returned; among equals the query itself comes first, then the smaller number.
         """
         with running(threads, progress):
-            return self._find(self._kernel, queries, k, items, virtual, missing, allowed)
+            return self._find("weft", queries, k, items, virtual, missing, allowed)
 
     def vote(
         self,
@@ -281,14 +282,18 @@ class WeftIndex(CollectionIndex):
         found = self.search(aligned, max(k, VOTE_DEPTH), virtual=virtual, threads=threads, progress=progress)
         return add_votes(with_lists([self._numbered(r) for r in aligned]), found, k, share)
 
-    def _kernel(
-        self, shard: Shard, lists: PostingLists, queries: tuple[Any, ...], mask: Array, *scratch_and_results: Array
-    ) -> None:
+    def kernel(self, method: str) -> Kernel:
+        """Return the function that searches a shard."""
         from rankloom._kernels.weft import search
 
-        collection = (self._rows_in(shard.arrays), lists, shard.numbers, self._parts, mask)
-        with shard.sums.borrowed() as sums:
-            search(*queries, *collection, sums, *scratch_and_results)
+        def kernel(
+            shard: Shard, lists: PostingLists, queries: tuple[Any, ...], mask: Array, *scratch_and_results: Array
+        ) -> None:
+            collection = (self._rows_in(shard.arrays), lists, shard.numbers, self._parts, mask)
+            with shard.sums.borrowed() as sums:
+                search(*queries, *collection, sums, *scratch_and_results)
+
+        return kernel
 
     def _rows_of(self, lists: Sequence[Ranks]) -> Rows:
         own, arrays = frozen(stacked(lists, self.settings.cutoff)), self._arrays
