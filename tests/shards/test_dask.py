@@ -41,18 +41,8 @@ def test_an_index_that_is_not_cut_cannot_be_served(tmp_path):
         pass
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 20))])
 def test_a_killed_worker_costs_its_tasks_only(tmp_path, seed):
-    check_kill(tmp_path, seed)
-
-
-def test_a_build_survives_a_killed_worker(tmp_path):
-    check_kill(tmp_path, 99)
-
-
-def check_kill(tmp_path, seed):
-    """Build, and search what was built, while a worker is killed at some moment of each."""
     rng, ranks = np.random.default_rng(seed), random_collection(seed, 1200)
     kind = (FusionIndex, WeftIndex)[seed % 2]
     whole = kind.build(ranks)

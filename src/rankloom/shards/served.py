@@ -66,7 +66,8 @@ class ServedShards:
         """Return a future of the best items of all shards, each of which is handed those of the one before."""
         n = queries[1]
         best: Any = (np.full((n, k), PAD, np.int32), np.zeros((n, k), np.float32))
-        asked = self._client.scatter((queries, members), hash=False) if len(order) > 1 else (queries, members)
+        # As a task, not scattered: Dask can repeat it if its worker dies.
+        asked = self._client.submit(_kept, (queries, members), pure=False)
         for number in order:
             own = mask[shards[number].first : shards[number].stop] if len(mask) else mask
             at = {"workers": [self._homes[number]], "allow_other_workers": True, "pure": False}
@@ -78,6 +79,11 @@ class ServedShards:
         start, best = one
         items, similarities = best if isinstance(best, tuple) else best.result()
         return start, items, similarities
+
+
+def _kept(value: Any) -> Any:
+    """Return a value as it is: the task of what several tasks take."""
+    return value
 
 
 def _frozen(received: Any) -> Any:
