@@ -62,7 +62,7 @@ effectiveness: $(READY) ## Measure the methods on all collections in RANKLOOM_DA
 
 docs: $(READY) ## Regenerate the pages made from the code, and build the documentation site into ./site
 	$(BIN)/python docs/make_pages.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 notebooks: $(READY) ## Run the notebooks of the documentation; Soccer needs RANKLOOM_DATA
 	$(BIN)/python docs/tools/notebooks.py

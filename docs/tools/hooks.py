@@ -11,6 +11,7 @@ from notebooks import as_page
 
 ROOT = Path(__file__).parents[2]
 SOURCE = "source"  # folder of the site with files of the repository that pages link to
+PROJECT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")  # in the navigation
 
 _LINK = re.compile(r"(\]\()((?!\w+:|#)[^)#\s]+)(#[^)\s]*)?(\))")
 _FORMULA = re.compile(
@@ -25,15 +26,10 @@ def on_files(files, config):
     for notebook in [file for file in files if file.src_uri.endswith(".ipynb")]:
         page = as_page(Path(notebook.abs_src_path).read_text("utf-8"), Path(notebook.src_uri).name)
         files.append(File.generated(config, _site_path(f"docs/{notebook.src_uri}"), content=page))
-    waiting = [f"docs/{file.src_uri}" for file in files.documentation_pages() if file.abs_src_path]
-    known = set(waiting)
-    while waiting:
-        page = waiting.pop()
-        for target in _targets(page) - known:
-            known.add(target)
-            if not target.startswith("docs/"):
-                files.append(File.generated(config, _site_path(target), content=_source_page(target)))
-                waiting += [target] if target.endswith(".md") else []
+    pages = [f"docs/{file.src_uri}" for file in files.documentation_pages() if file.abs_src_path]
+    for target in sorted(_linked(pages) | set(PROJECT)):
+        if _site_path(target).startswith(f"{SOURCE}/"):
+            files.append(File.generated(config, _site_path(target), content=_source_page(target)))
     return files
 
 
@@ -63,6 +59,16 @@ def _mathml(match):
     return convert(html.unescape(match[2]).strip(), display=display)
 
 
+def _linked(pages):
+    """Return the files that pages link to, those that these link to, and so on."""
+    known, waiting = set(), [*pages, *PROJECT]
+    while waiting:
+        new = _targets(waiting.pop()) - known
+        known |= new
+        waiting += [target for target in new if target.endswith(".md")]
+    return known
+
+
 def _targets(page):
     """Return the files of the repository that a page links to."""
     text = _FENCED.sub("", (ROOT / page).read_text("utf-8"))
@@ -73,7 +79,7 @@ def _targets(page):
 
 def _site_path(path):
     """Return where a file of the repository is on the site."""
-    if path.startswith("docs/"):
+    if path.startswith("docs/") and not path.endswith(".py"):
         inside = path.removeprefix("docs/")
         return inside.removesuffix(".ipynb") + ".md" if inside.endswith(".ipynb") else inside
     return f"{SOURCE}/{path}" if path.endswith(".md") else f"{SOURCE}/{path}.md"

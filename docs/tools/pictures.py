@@ -13,7 +13,8 @@ FEATURES = {"color": [1.0, 1.6, 2.9, 4.5, 7.0, 9.0], "shape": [3.0, 4.5, 6.4, 1.
 CUTOFF = 3
 COLORS = {"color": "#0072b2", "shape": "#d55e00"}  # of the rankers; told apart by the color-blind
 INK, VERTEX = "#222222", "#f6e3b4"
-SIDE, RING, LEGEND = 300, 92, 52
+SIDE, RING, RADIUS = 300, 98, 25
+TITLE, LEGEND = 20, 72  # height above and below the drawing
 
 
 def rankers():
@@ -61,18 +62,20 @@ def _reciprocal(items, item):
 
 def panel(title, graph, edges):
     """Return one step as SVG: the vertices with their weights, and some edges."""
-    point = on_ring((v["item"] for v in graph["vertices"]), SIDE, RING)
-    radius = {v["item"]: 11 + 10 * min(v["raw"], 2) ** 0.5 for v in graph["vertices"]}
+    point = {
+        item: (x, y + TITLE) for item, (x, y) in on_ring((v["item"] for v in graph["vertices"]), SIDE, RING).items()
+    }
     largest = max((weight for *_, weight in edges), default=1.0)
-    parts = [_edge(point, radius, edge, largest) for edge in edges]
-    parts += [_vertex(v, point[v["item"]], radius[v["item"]], SIDE / 2) for v in graph["vertices"]]
-    rows = [_row(edge, graph, number) for number, edge in enumerate(edges)] if len(edges) <= 4 else []
+    parts = [_edge(point, edge, largest) for edge in edges]
+    parts += [_vertex(v, point[v["item"]]) for v in graph["vertices"]]
+    rows = [_row(edge, graph, number) for number, edge in enumerate(edges)]
+    height = TITLE + SIDE + LEGEND
     tips = "".join(_tip(color) for color in (*COLORS.values(), INK))
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE + LEGEND}" width="{SIDE}" '
-        f'height="{SIDE + LEGEND}" role="img" font-family="sans-serif" fill="{INK}"><title>{escape(title)}</title>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {height}" width="{SIDE}" height="{height}" '
+        f'role="img" font-family="sans-serif" fill="{INK}"><title>{escape(title)}</title>'
         f'<defs>{tips}</defs><rect width="100%" height="100%" fill="white"/>'
-        f'<text x="{SIDE / 2:g}" y="22" text-anchor="middle" font-size="15" font-weight="bold">{escape(title)}</text>'
+        f'<text x="{SIDE / 2:g}" y="24" text-anchor="middle" font-size="15" font-weight="bold">{escape(title)}</text>'
     )
     return "\n".join([head, *parts, *rows, "</svg>"]) + "\n"
 
@@ -84,35 +87,41 @@ def _tip(color):
     )
 
 
-def _edge(point, radius, edge, largest):
+def _edge(point, edge, largest):
     source, target, ranker, weight = edge
     color = COLORS.get(ranker, INK)
-    # two rankers may contribute to the same edge: the second one bends further out
-    gap = radius[target] + (6 if ranker == "shape" else 0)
-    start = point[source] if ranker != "shape" else (point[source][0] + 5, point[source][1] + 5)
+    start, end = _aside(point[source], point[target], 9 if ranker == "shape" else 0)
     return (
-        f'<path d="{bent_path(start, point[target], gap)}" fill="none" stroke="{color}" '
-        f'stroke-width="{1 + 3 * weight / largest:.2f}" marker-end="url(#tip{color[1:]})"/>'
+        f'<path d="{bent_path(start, end, RADIUS + 2)}" fill="none" stroke="{color}" '
+        f'stroke-width="{0.8 + 2.4 * weight / largest:.2f}" marker-end="url(#tip{color[1:]})"/>'
     )
 
 
-def _vertex(vertex, at, radius, middle):
+def _aside(start, end, distance):
+    """Return both ends moved sideways: two rankers may contribute to the same edge."""
+    (x1, y1), (x2, y2) = start, end
+    length = ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5
+    dx, dy = -(y2 - y1) / length * distance, (x2 - x1) / length * distance
+    return (x1 + dx, y1 + dy), (x2 + dx, y2 + dy)
+
+
+def _vertex(vertex, at):
     x, y = at
-    # the weight is outside of the ring, where no edge is
-    beside = (x + (x - middle) * 0.52, y + (y - middle) * 0.4)
     return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{VERTEX}" stroke="{INK}"/>'
-        f'<text x="{x:.1f}" y="{y + 5:.1f}" text-anchor="middle" font-size="15">{escape(vertex["label"])}</text>'
-        f'<text x="{beside[0]:.1f}" y="{beside[1] + 4:.1f}" text-anchor="middle" font-size="13">'
-        f"{vertex['raw']:.2f}</text>"
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="{VERTEX}" stroke="{INK}"/>'
+        f'<text x="{x:.1f}" y="{y - 1:.1f}" text-anchor="middle" font-size="15" font-weight="bold">'
+        f"{escape(vertex['label'])}</text>"
+        f'<text x="{x:.1f}" y="{y + 14:.1f}" text-anchor="middle" font-size="12">{vertex["raw"]:.3g}</text>'
     )
 
 
 def _row(edge, graph, number):
+    """Return the weight of an edge, as a line below the drawing."""
     labels = {v["item"]: v["label"] for v in graph["vertices"]}
     source, target, ranker, weight = edge
-    x, y = 12 + 150 * (number % 2), SIDE + 14 + 20 * (number // 2)
+    x, y = 14 + 145 * (number % 2), TITLE + SIDE + 8 + 19 * (number // 2)
+    what = f" ({ranker})" if ranker else ""
     return (
-        f'<text x="{x}" y="{y}" font-size="13" fill="{COLORS[ranker]}">'
-        f"{labels[source]} → {labels[target]} {weight:.3f} ({ranker})</text>"
+        f'<text x="{x}" y="{y}" font-size="13" fill="{COLORS.get(ranker, INK)}">'
+        f"{labels[source]} → {labels[target]} {weight:.3f}{what}</text>"
     )

@@ -127,6 +127,8 @@ SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", group="ra
 def register_method(name: str, *, needs: Needs = "queries", answers_external: bool | None = None) -> Callable[[F], F]:
     """Return a decorator that registers a fusion method.
 
+    See ``examples/plugin.py`` for an example, and `check_method` for the contract of a method.
+
     Parameters
     ----------
     name : str
@@ -135,8 +137,6 @@ def register_method(name: str, *, needs: Needs = "queries", answers_external: bo
         The lists of one query at a time, or the lists of all items of the collection, each item a query.
     answers_external : bool, optional
         Whether it answers external queries; by default only methods that need no collection do.
-
-    See ``examples/plugin.py`` for an example, and `check_method` for the contract of a method.
     """
     check_choice("value of needs", needs, get_args(Needs))
     external = needs == "queries" if answers_external is None else answers_external
