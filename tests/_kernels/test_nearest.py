@@ -179,6 +179,7 @@ def test_the_block_size_does_not_change_a_bit(metric, seed, depth, rows):
     assert parts.scores.tobytes() == whole.scores.tobytes()
 
 
+@pytest.mark.long
 def test_memory_is_far_below_an_array_of_all_pairs():
     n = 20_000
     x = np.random.default_rng(1).normal(size=(n, 8))

@@ -15,6 +15,7 @@ def ids(answer):
     return [hit.id for hit in answer]
 
 
+@pytest.mark.long
 def test_langchain(searcher):
     pytest.importorskip("langchain_core")
     retriever = searcher.as_langchain(k=4, where={"topic": "heart"})
@@ -27,6 +28,7 @@ def test_langchain(searcher):
     ]
 
 
+@pytest.mark.long
 def test_llama_index(searcher):
     pytest.importorskip("llama_index.core")
     found = searcher.as_llama_index(k=4).retrieve("blood pressure")
@@ -58,6 +60,7 @@ def test_pyterrier(searcher):
     assert transformer(topics[:0]).empty
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
 def test_ranx(searcher):
     ranx = pytest.importorskip("ranx")

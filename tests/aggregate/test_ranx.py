@@ -17,7 +17,7 @@ import pytest
 
 import rankloom as rl
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # raised by ranx
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]  # ranx compiles, and warns
 
 
 @pytest.fixture(scope="module")

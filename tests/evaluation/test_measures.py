@@ -534,6 +534,7 @@ def test_the_form_of_every_measure_is_accepted_with_a_number():
         assert Measure.parse(form.replace("[@k]", "@10").replace("@k", "@10").replace("@recall", "@0.1"))
 
 
+@pytest.mark.long  # ranx compiles
 @pytest.mark.parametrize("system", ["BM25.2019", "monot5", "splade"])
 def test_graded_passage_runs_match_trec_eval_gdeval_and_ranx(shared, system):
     """TREC-DL 2019, with grades from 0 to 3; ERR as in gdeval, the rest of ranx's list as ranx has it."""

@@ -47,6 +47,7 @@ def test_there_are_two_rankers_of_each_kind():
     assert names == list(KINDS)
 
 
+@pytest.mark.long
 def test_single_rankers_match_the_page(results, page):
     found = {
         one.ranker: [f"{one.values[name].mean():.4f}" for name in sorted(one.values)]
@@ -55,6 +56,7 @@ def test_single_rankers_match_the_page(results, page):
     assert {name: sorted(page["Rankers"][name]) for name in KINDS} == {name: sorted(found[name]) for name in KINDS}
 
 
+@pytest.mark.long
 def test_methods_match_the_page(results, page):
     found = {str(one.method): f"{one.values['ndcg@10'].mean():.4f}" for one in results.of(MethodRecord)}
     assert {name: page["Methods"][name][0] for name in found} == found

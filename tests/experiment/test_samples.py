@@ -78,6 +78,7 @@ def results(shared, tmp_path_factory):
     return sampled
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "items", "rankers"),
     [

@@ -162,6 +162,7 @@ def kill_a_saver(path, two, after):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.long
 def test_a_killed_save_leaves_a_complete_index(tmp_path, two):
     paths, contents = two
     path, moments = tmp_path / "x.loom", random.Random(5)

@@ -109,7 +109,11 @@ def test_contour_features_of_a_disk_are_constant():
 # Against reference loops
 
 
-@pytest.mark.parametrize("image", [u_shape(), blob(3), blob(8, size=90)], ids=["u", "blob", "large blob"])
+@pytest.mark.parametrize(
+    "image",
+    [u_shape(), blob(3), pytest.param(blob(8, size=90), marks=pytest.mark.long)],
+    ids=["u", "blob", "large blob"],
+)
 def test_contexts_equal_reference_loops(image):
     mask = silhouette(image)
     points = contour(mask, 100)

@@ -12,6 +12,8 @@ from rankloom.experiment import Results
 from rankloom.experiment.results import MethodRecord
 from rankloom.experiment.spec import PAPER_METHODS
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

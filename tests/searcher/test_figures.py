@@ -26,6 +26,7 @@ def assert_figures(name, rows):
         assert row["recall@100"] == pytest.approx(recall, abs=CLOSE), (name, system)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_command_line_gives_the_figures(name, shared, tmp_path):
     folder = shared / "data" / name if name == "cranfield" else shared / "data" / "texts" / name

@@ -40,9 +40,23 @@ def assert_same_state(one, other):
         np.testing.assert_array_equal(array, theirs[name], err_msg=name)
 
 
-@settings(max_examples=200)
-@given(st.integers(1, 12), st.integers(3, 9), st.lists(st.tuples(st.booleans(), st.integers(0, 99)), max_size=6))
+UPDATES = st.lists(st.tuples(st.booleans(), st.integers(0, 99)), max_size=6)
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 12), st.integers(3, 9), UPDATES)
 def test_any_sequence_of_updates_equals_a_build_from_scratch(n, depth, steps):
+    assert_updates_equal_a_build(n, depth, steps)
+
+
+@pytest.mark.long
+@settings(max_examples=200)
+@given(st.integers(1, 12), st.integers(3, 9), UPDATES)
+def test_many_sequences_of_updates_equal_a_build_from_scratch(n, depth, steps):
+    assert_updates_equal_a_build(n, depth, steps)
+
+
+def assert_updates_equal_a_build(n, depth, steps):
     docs = documents(n, seed=depth)
     searcher = rl.Searcher.build(docs, RANKERS, depth=depth, cutoff=4)
     first = searcher.state

@@ -75,6 +75,7 @@ class Client(threading.Thread):
         return data
 
 
+@pytest.mark.long
 def test_folder_is_replaced_under_load_without_an_error(tmp_path):
     path = saved(tmp_path / "shop.loom")
     with server("--watch", collection=str(path), rankers=()) as (process, url):
@@ -115,6 +116,7 @@ def test_hangup_takes_up_the_new_version(tmp_path):
         assert process.wait(60) == 0
 
 
+@pytest.mark.long
 def test_old_version_is_served_on_if_the_new_one_is_damaged(tmp_path):
     path = saved(tmp_path / "shop.loom")
     with server("--watch", collection=str(path), rankers=()) as (process, url):
@@ -178,6 +180,7 @@ def test_searcher_with_a_function_as_encoder_is_refused(tmp_path):
     assert "was given as a function" in sentence(run("serve", path, "--port", "0"))
 
 
+@pytest.mark.long
 def test_ranker_of_a_plugin_is_known_to_the_server(tmp_path):
     plugin = tmp_path / "mine.py"
     plugin.write_text(

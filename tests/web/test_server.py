@@ -221,7 +221,8 @@ def seconds_of(url, number):
     ("contents", "expected"),
     [
         ([many_scans(232_000), many_scans(232_000), endless_comment(), endless_comment()], [415] * 4),
-        ([many_scans(80)] * 4, [413] * 4),  # few enough scans to be decoded: the time limit ends that
+        # few enough scans to be decoded: the time limit ends that
+        pytest.param([many_scans(80)] * 4, [413] * 4, marks=pytest.mark.long),
     ],
     ids=["refused", "killed"],
 )
