@@ -357,7 +357,16 @@ def graphs(quick):
     return title, rows, note
 
 
-PARTS = {part.__name__: part for part in (scale, sizes, hubs, reposition, latency, weft, startup, classic, graphs)}
+def shards(quick):
+    """Build out of core and on Dask workers, and search shards."""
+    from shards import out_of_core
+
+    return out_of_core(quick)
+
+
+PARTS = {
+    part.__name__: part for part in (scale, sizes, hubs, reposition, latency, weft, startup, classic, graphs, shards)
+}
 
 
 def markdown(title, rows, note):

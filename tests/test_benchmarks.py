@@ -12,7 +12,9 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", ["scale", "sizes", "hubs", "reposition", "latency", "startup", "classic", "graphs"])
+@pytest.mark.parametrize(
+    "part", ["scale", "sizes", "hubs", "reposition", "latency", "startup", "classic", "graphs", "shards"]
+)
 def test_each_part_runs_on_small_collections(part):
     title, rows, _ = json.loads(output("run.py", part, "--quick", "--inside"))
     assert title
