@@ -364,8 +364,56 @@ def shards(quick):
     return out_of_core(quick)
 
 
+def lists(quick):
+    """Make lists of long texts: the former way, the present one, and with the heaviest terms only."""
+    from lists import texts
+
+    rows = texts(quick)
+    first, last = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    grown = [
+        f"{one['depth']}: {two['posting by posting us'] / one['posting by posting us']:.1f} and "
+        f"{two['now us'] / one['now us']:.1f}"
+        for one, two in zip(first, last, strict=True)
+    ]
+    note = (
+        f"Growth of the time of a query from n = {first[0]['n']:,} to {last[0]['n']:,}, posting by posting and now, at "
+        f"depth {'; '.join(grown)}. Targets: 2 times faster and flatter growth; with terms=25, 5 times faster."
+    )
+    return "Lists of long texts (Ohsumed, okapi, each abstract a query, CPU time on one thread)", rows, note
+
+
+def few_terms(quick):
+    """Measure what the heaviest terms alone cost in effectiveness."""
+    from lists import loss
+
+    return "Loss of terms=25 (Ohsumed, NDCG@10, FG at cutoff 10 of the three rankers)", loss(quick), ""
+
+
+def near_vectors(quick):
+    """Make lists of vectors by the exact and the approximate engines."""
+    from lists import vectors
+
+    note = "Exact time: that of sampled items, scaled to all. Targets: recall of at least 0.99 in at most 0.2."
+    return "Lists of vectors (64 dimensions around random centers, cosine, depth 20, CPU time)", vectors(quick), note
+
+
 PARTS = {
-    part.__name__: part for part in (scale, sizes, hubs, reposition, latency, weft, startup, classic, graphs, shards)
+    part.__name__: part
+    for part in (
+        scale,
+        sizes,
+        hubs,
+        reposition,
+        latency,
+        weft,
+        startup,
+        classic,
+        graphs,
+        shards,
+        lists,
+        few_terms,
+        near_vectors,
+    )
 }
 
 

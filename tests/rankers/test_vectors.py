@@ -175,13 +175,16 @@ def test_faiss_omits_an_item_that_others_beat():
     assert found.items.tolist() == [[2], [2], [2]]
 
 
+@pytest.mark.parametrize("engine", ["hnsw", "ivf"])
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
-def test_hnsw_finds_most_neighbors_with_exact_scores(metric):
+@pytest.mark.parametrize("part", [250_000, 1100])
+def test_most_neighbors_are_found_with_exact_scores(engine, metric, part, monkeypatch):
+    monkeypatch.setattr(faiss_engine, "PART", part)
     pytest.importorskip("faiss")
     rng = np.random.default_rng(5)
     x = rng.normal(size=(20, 16))[rng.integers(0, 20, 3000)] + rng.normal(size=(3000, 16))
     x[1000:1020] = x[0]
-    exact, fast = Vectors(metric=metric).fit(x), Vectors(metric=metric, engine="hnsw").fit(x)
+    exact, fast = Vectors(metric=metric).fit(x), Vectors(metric=metric, engine=engine).fit(x)
     for queries in (None, rng.normal(size=(40, 16))):
         full, found = exact.rank(queries=queries, depth=3000), fast.rank(queries=queries, depth=20)
         near = (found.items[:, :10, None] == full.items[:, None, :10]).any(axis=2).mean()
@@ -191,16 +194,24 @@ def test_hnsw_finds_most_neighbors_with_exact_scores(metric):
             assert [scores[item] for item in found.items[row].tolist()] == found.scores[row].tolist()
     assert found.kind == "queries"
     assert fast.rank(depth=30).items[1010, :3].tolist() == [1010, 0, 1000]
-    assert re.fullmatch(r"hnsw finds \d+\.\d% of the 10 nearest items", fast.note)
+    assert re.fullmatch(rf"{engine} finds \d+\.\d% of the 10 nearest items", fast.note)
     assert exact.note == ""
 
 
-def test_hnsw_gives_the_same_lists_each_time():
-    pytest.importorskip("faiss")
+@pytest.mark.parametrize("engine", ["hnsw", "ivf"])
+def test_approximate_lists_are_the_same_for_any_number_of_threads(engine, monkeypatch):
+    faiss = pytest.importorskip("faiss")
+    monkeypatch.setattr(faiss_engine, "PART", 600)
     x = np.random.default_rng(6).normal(size=(1500, 8))
-    one, other = (Vectors(engine="hnsw").fit(x).rank(depth=30) for _ in range(2))
-    assert same(one, other)
-    assert same(one, rl.Ranks.from_vectors(x, depth=30, engine="hnsw"))
+    one = Vectors(engine=engine).fit(x).rank(depth=30)
+    before = faiss.omp_get_max_threads()
+    try:
+        for threads in (1, 4):
+            faiss.omp_set_num_threads(threads)
+            assert same(one, Vectors(engine=engine).fit(x).rank(depth=30))
+    finally:
+        faiss.omp_set_num_threads(before)
+    assert same(one, rl.Ranks.from_vectors(x, depth=30, engine=engine))
 
 
 def test_updates_and_filters_of_hnsw_are_exact():
@@ -225,11 +236,12 @@ def test_low_recall_of_hnsw_is_a_warning(monkeypatch):
         Vectors(engine="hnsw").fit(x).rank(depth=5)
 
 
-def test_hnsw_ranks_few_items():
+@pytest.mark.parametrize("engine", ["hnsw", "ivf"])
+def test_approximate_engines_rank_few_items(engine):
     pytest.importorskip("faiss")
-    assert Vectors(engine="hnsw").fit([[1.0]]).rank().items.tolist() == [[0]]
-    assert Vectors(engine="hnsw").fit(np.empty((0, 2))).rank().items.shape == (0, 0)
-    assert Vectors(engine="hnsw").fit(np.eye(2)).rank(queries=np.empty((0, 2))).items.shape == (0, 2)
+    assert Vectors(engine=engine).fit([[1.0]]).rank().items.tolist() == [[0]]
+    assert Vectors(engine=engine).fit(np.empty((0, 2))).rank().items.shape == (0, 0)
+    assert Vectors(engine=engine).fit(np.eye(2)).rank(queries=np.empty((0, 2))).items.shape == (0, 2)
 
 
 def test_the_summary_of_a_ranking_has_the_recall_of_hnsw():
@@ -240,7 +252,7 @@ def test_the_summary_of_a_ranking_has_the_recall_of_hnsw():
     assert summary.endswith("\n  vectors(engine=hnsw): hnsw finds 100.0% of the 10 nearest items.")
 
 
-@pytest.mark.parametrize("engine", ["numpy", "faiss", "hnsw"])
+@pytest.mark.parametrize("engine", ["numpy", "faiss", "hnsw", "ivf"])
 def test_queries_of_another_length_are_rejected(engine):
     pytest.importorskip("faiss")
     with pytest.raises(InputError, match="queries and vectors must have the same length; got 3 and 2"):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import (
+    BLOCK_BYTES,
     PAD,
     Costs,
     Floats,
@@ -20,7 +21,6 @@ from rankloom._kernels.nearest import (
     Refinement,
     Singles,
     check_finite,
-    in_tie_order,
     nearest,
     rounded,
     table,
@@ -204,14 +204,30 @@ class VectorSpace:
         own: NDArray[np.integer[Any]] | None = None,
     ) -> tuple[NDArray[np.int32], Singles]:
         """Return the best of each row's candidates, by number, and their exact costs; PAD and -1 mean none."""
+        if own is not None:  # wins ties, and is a candidate of its own list
+            others = np.where(candidates == own[:, None], PAD, candidates)
+            candidates = np.concatenate([own[:, None], others], axis=1)
         items, best = np.full((len(queries), depth), PAD, np.int32), np.zeros((len(queries), depth), np.float32)
-        for query, row in enumerate(candidates):
-            mine = PAD if own is None else int(own[query])
-            numbers = in_tie_order(np.unique(np.append(row[row >= 0], [mine] * (mine >= 0))).astype(np.intp), mine)
-            cost = rounded(self._exact(queries, query, numbers))
-            order = np.argsort(cost, kind="stable")[:depth]
-            items[query, : order.size], best[query, : order.size] = numbers[order], cost[order]
+        rows = max(1, BLOCK_BYTES // (8 * max(candidates.shape[1] * self.vectors.shape[1], 1)))
+        for start in range(0, len(queries), rows):
+            some = candidates[start : start + rows]
+            order, cost = self._sorted(queries.taken(np.arange(start, start + len(some))), some, own is not None)
+            width = min(depth, some.shape[1])
+            found = np.take_along_axis(some, order, axis=1)[:, :width]
+            items[start : start + rows, :width] = found
+            best[start : start + rows, :width] = np.where(found >= 0, cost[:, :width], 0)
         return items, best
+
+    def _sorted(self, queries: "VectorSpace", candidates: NDArray[Any], own: bool) -> tuple[Numbers, Singles]:
+        """Return the order of each row's candidates and their exact costs in it; the first one wins ties if `own`."""
+        missing = candidates < 0
+        repeated = np.repeat(queries.prepared(), candidates.shape[1], axis=0)
+        exact = self.metric.exact(repeated, self.prepared(np.where(missing, 0, candidates).ravel()))
+        cost = np.where(missing, np.float32(np.inf), rounded(exact).reshape(candidates.shape))
+        ties = candidates.copy()
+        ties[:, : int(own)] = PAD
+        order = np.lexsort((ties, cost, missing), axis=1)
+        return order, np.take_along_axis(cost, order, axis=1)
 
     def check_width(self, other: "VectorSpace", name: str = "queries") -> None:
         """Raise InputError if other vectors have another length; it does not matter if there are none."""

@@ -49,6 +49,13 @@ def rank(
         ),
     ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Make lists on a Dask cluster: the address of its scheduler, or local for workers on this machine.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     source: CollectionOptions,
     caching: CacheOptions,
@@ -80,7 +87,13 @@ def rank(
         opened = _with_queries(source.read(collection), queries)
         _check_labels(opened)
         done = rank_collection(
-            opened, calls, depth=depth, cache=caching.open(), strict=source.strict, progress=progress
+            opened,
+            calls,
+            depth=depth,
+            cache=caching.open(),
+            strict=source.strict,
+            progress=progress,
+            scheduler=scheduler,
         )
         make_folder(output if done.collection.queries is None else output / "queries")
         for name, lists in done.lists.items():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,12 +17,17 @@ from rankloom.errors import InputError, UnknownNameError, whole_number
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.version import __version__
+from rankloom.rankers.cluster_ranking import is_ranked_by_parts, rank_by_parts
 from rankloom.rankers.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
+from rankloom.shards.cluster import connected
 from rankloom.threads import Progress
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 DEPTH = 1000
 FORMAT = b"ranks 2"  # of cached lists
@@ -96,6 +101,7 @@ def rank_collection(
     cache: Cache | None = None,
     strict: bool = False,
     progress: Progress | None = None,
+    scheduler: str | None = None,
 ) -> Ranking:
     """Rank a collection with several rankers.
 
@@ -116,6 +122,9 @@ def rank_collection(
         Whether an unreadable item is an error. Otherwise it is dropped from the collection, with its label and parts,
         for all rankers; `Ranking.skipped` gives the reason.
     progress : callable, optional
+    scheduler : str, optional
+        The address of a Dask scheduler, or "local" for workers on this machine (extra ``dask``): they make the lists of
+        the items, by parts, if the ranker can do that (texts, vectors and image descriptors).
 
     Examples
     --------
@@ -133,6 +142,16 @@ def rank_collection(
     for name, (ranker, _) in made.items():
         _check_part(collection, name, ranker.part)
     work = _Work(whole_number("depth", depth), items, cache or Cache(None), progress)
+    if scheduler is not None:
+        with connected(scheduler) as client:
+            return _ranked(collection, made, replace(work, client=client), strict)
+    return _ranked(collection, made, work, strict)
+
+
+def _ranked(
+    collection: Collection, made: Mapping[str, tuple[Ranker, Call | None]], work: _Work, strict: bool
+) -> Ranking:
+    """Return the lists of all rankers, of the items that all of them can read."""
     order = sorted(made, key=lambda name: made[name][0].part != "ids")  # files first: a bad one is found at once
     skipped: dict[str, str] = {}
     while True:  # each round drops at least one unreadable item
@@ -165,6 +184,7 @@ class _Work:
     with_items: bool
     cache: Cache
     progress: Progress | None
+    client: Client | None = None
 
     def digest(self, collection: Collection, part: str) -> _PartDigest | None:
         """Return the digest of a part of items and queries; None if lists are not cached."""
@@ -191,7 +211,7 @@ class _Work:
             own, seconds = self._cached(
                 key,
                 "items",
-                lambda: fitted().rank(depth=self.depth, progress=self.progress),
+                lambda: self._own_lists(fitted()),
                 unchanged,
                 (len(collection), len(collection)),
             )
@@ -208,6 +228,11 @@ class _Work:
         )
         found = with_ids(ranks, collection.ids, collection.queries.ids, "queries")
         return Lists(found, own, seconds + more, ranker, fitted, _note(fitted))
+
+    def _own_lists(self, fitted: Fitted) -> Ranks:
+        if self.client is not None and is_ranked_by_parts(fitted):
+            return rank_by_parts(fitted, self.client, depth=self.depth, progress=self.progress)
+        return fitted.rank(depth=self.depth, progress=self.progress)
 
     def _cached(
         self,

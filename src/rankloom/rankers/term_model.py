@@ -72,6 +72,9 @@ class Scheme:
     weigh_query : callable, optional
     within : {"text", "sentence"}
         Where a pair of consecutive words must be.
+    max_terms : int, optional
+        Use only this many terms of an item as a query: the heaviest, those that add most to its score with itself.
+        External queries are not cut.
     """
 
     terms: str
@@ -80,6 +83,7 @@ class Scheme:
     share: str
     weigh_query: Weigh | None = None
     within: str = "text"
+    max_terms: int | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -128,7 +132,7 @@ class WeightModel(ABC):
         queries done and their number. Only items that the mask `allowed` has are ranked.
         """
         if queries is None:
-            rows, own = self.own, np.arange(self.n_items)
+            rows, own = self._queries, np.arange(self.n_items)
         else:
             counts = self.query_counts(queries, progress)
             rows = (self.scheme.weigh_query or self.scheme.weigh)(counts, self.statistics)
@@ -146,7 +150,7 @@ class WeightModel(ABC):
         progress: Progress | None = None,
     ) -> Ranks:
         """Return the lists of some items, by number; of all items, or only `among` some."""
-        queries = self.own[rows]
+        queries = self._queries[rows]
         if among is None:
             return self._ranked(queries, rows, self._postings, ALL, depth, BLOCK, progress)
         places = np.full(self.n_items + 1, PAD)
@@ -155,6 +159,17 @@ class WeightModel(ABC):
         found = some._ranked(queries, places[rows], some._postings, ALL, depth, BLOCK, progress)
         numbers = np.append(among, PAD).astype(np.int32)  # the last one maps PAD to itself
         return found.replaced(items=numbers[found.items], n_items=self.n_items)
+
+    def rank_part(self, rows: Numbers, *, depth: int = 1000) -> Ranks:
+        """Return the lists of some items as `rank` does."""
+        return self.rank_items(rows, depth=depth)
+
+    def for_workers(self) -> CountedModel:
+        """Return the weights and posting lists alone, which is all that `rank_part` needs."""
+        fields = ("scheme", "statistics", "texts", "own")
+        model = CountedModel(**{name: getattr(self, name) for name in fields})
+        model.__dict__["_postings"] = self._postings  # what cached_property would compute again on each worker
+        return model
 
     def taken(self, numbers: Numbers) -> Self:
         """Return the model of only these items, in this order, with the same statistics."""
@@ -203,6 +218,13 @@ class WeightModel(ABC):
     def _postings(self) -> tuple[NDArray[Any], ...]:
         return (*_arrays(self.texts.tocsc()), sums(self.texts))
 
+    @cached_property
+    def _queries(self) -> csr_matrix:
+        """The items as queries: their heaviest terms, if the scheme has a maximum."""
+        if self.scheme.max_terms is None:
+            return self.own
+        return heaviest(self.own, self.own.data * self.texts.data, self.scheme.max_terms)
+
     def _ranked(
         self,
         rows: csr_matrix,
@@ -230,6 +252,15 @@ class WeightModel(ABC):
         size = whole_number("block", block)
         run_blocks(work, rows.shape[0], stage="Ranking texts", block=size, progress=progress)
         return Ranks.trusted(found.items, found.scores, n)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountedModel(WeightModel):
+    """Weights alone: external queries are counts of terms."""
+
+    def query_counts(self, queries: Any, progress: Progress | None = None) -> csr_matrix:
+        """Return the queries."""
+        return queries
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -292,6 +323,9 @@ def restored_weights(arrays: Mapping[str, NDArray[Any]], n_words: int) -> dict[s
     return {"statistics": statistics, "texts": texts, "own": own}
 
 
+#: The option of every text ranker whose own options have no `terms`.
+TERMS = inspect.Parameter("terms", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=int | None)
+
 #: (texts, options) -> a model of the texts
 Fit = Callable[..., TermModel]
 
@@ -299,17 +333,25 @@ Fit = Callable[..., TermModel]
 def term_model(make: Callable[..., Scheme]) -> Fit:
     """Turn a function from options to a `Scheme` into one from texts and options to a `TermModel`.
 
-    The scheme of the same options alone is ``fit.scheme(**options)``.
+    The scheme of the same options alone is ``fit.scheme(**options)``. Unless the function has an option `terms` itself,
+    which means the kind of terms, ``terms=25`` is the `Scheme.max_terms`.
     """
+    options = dict(inspect.signature(make).parameters)
+    kinds = "terms" in options
+
+    def scheme(*, terms: Any = None, **given: Any) -> Scheme:
+        if terms is None:
+            return make(**given)
+        return make(terms=terms, **given) if kinds else replace(make(**given), max_terms=whole_number("terms", terms))
 
     @wraps(make)
-    def fit(texts: Sequence[str], *, tokenizer: Tokenizer | None = None, **options: Any) -> TermModel:
-        return TermModel.fit(texts, make(**options), tokenizer)
+    def fit(texts: Sequence[str], *, tokenizer: Tokenizer | None = None, **given: Any) -> TermModel:
+        return TermModel.fit(texts, scheme(**given), tokenizer)
 
     first, last = (inspect.signature(fit, follow_wrapped=False).parameters[name] for name in ("texts", "tokenizer"))
-    options = inspect.signature(make).parameters.values()
-    fit.__signature__ = inspect.Signature([first, *options, last], return_annotation=TermModel)  # type: ignore[attr-defined]
-    fit.scheme = make  # type: ignore[attr-defined]
+    options.setdefault("terms", TERMS)
+    fit.__signature__ = inspect.Signature([first, *options.values(), last], return_annotation=TermModel)  # type: ignore[attr-defined]
+    fit.scheme = scheme  # type: ignore[attr-defined]
     return fit
 
 
@@ -368,6 +410,19 @@ def with_data(rows: csr_matrix, data: NDArray[Any]) -> csr_matrix:
     from scipy.sparse import csr_matrix
 
     return csr_matrix((data, rows.indices, rows.indptr), rows.shape)
+
+
+def heaviest(rows: csr_matrix, weights: NDArray[np.float64], n: int) -> csr_matrix:
+    """Return the rows with only the n entries of largest weight in each; of equal ones, the first."""
+    from scipy.sparse import csr_matrix
+
+    lengths = np.diff(rows.indptr)
+    numbers = np.repeat(np.arange(len(lengths)), lengths)
+    order = np.lexsort((-weights, numbers))  # stable
+    places = np.arange(len(order)) - np.repeat(rows.indptr[:-1], lengths)
+    kept = np.sort(order[places < n])
+    ptr = np.append(0, np.cumsum(np.minimum(lengths, n)))
+    return csr_matrix((rows.data[kept], rows.indices[kept], ptr), rows.shape)
 
 
 def sums(rows: csr_matrix) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom._kernels.faiss_engine import HnswIndex, Neighbors, check_engine, neighbors_by
+from rankloom._kernels.faiss_engine import BUILDERS, ApproximateIndex, Neighbors, check_engine, neighbors_by
 from rankloom._kernels.vector_space import METRICS, VectorSpace
 from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
@@ -21,7 +21,7 @@ from rankloom.ranks import Kind, Ranks
 from rankloom.threads import Progress, running
 
 #: Implementation of the search: a name in `ENGINES`.
-Engine = Literal["numpy", "faiss", "hnsw"]
+Engine = Literal["numpy", "faiss", "hnsw", "ivf"]
 
 
 class VectorSource(Protocol):
@@ -45,7 +45,7 @@ class FittedVectors:
     """The vectors of a collection, which is `Updatable`; its lists are those of `Ranks.from_vectors`, bit by bit.
 
     An engine other than numpy is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
-    `rank_items` are always exact. The graph of hnsw is built on first use, and rebuilt after each update.
+    `rank_items` are always exact. The index of hnsw or ivf is built on first use, and rebuilt after each update.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class FittedVectors:
         The vectors, measured once.
     cache : Cache, optional
         Where the source may store vectors of queries.
-    engine : {"numpy", "faiss", "hnsw"}
+    engine : {"numpy", "faiss", "hnsw", "ivf"}
 
     Examples
     --------
@@ -82,11 +82,12 @@ class FittedVectors:
     @property
     def note(self) -> str:
         """How much the lists can be relied on, if they are approximate."""
-        return f"hnsw finds {self._hnsw.recall:.1%} of the 10 nearest items" if self.engine == "hnsw" else ""
+        approximate = self.engine in BUILDERS
+        return f"{self.engine} finds {self._approximate.recall:.1%} of the 10 nearest items" if approximate else ""
 
     @cached_property
-    def _hnsw(self) -> HnswIndex:
-        return HnswIndex.of(self.space)
+    def _approximate(self) -> ApproximateIndex:
+        return ApproximateIndex.of(self.engine, self.space)
 
     def rank(
         self,
@@ -136,8 +137,19 @@ class FittedVectors:
         options = {"own": numbers, "among": among, "ceilings": ceilings}
         return self._ranks(self.space.neighbors, queries, depth, "queries", progress, **options)
 
+    def rank_part(self, rows: NDArray[np.integer[Any]], *, depth: int = 1000) -> Ranks:
+        """Return the lists of some items as `rank` does: by the engine, with the same bits."""
+        return self._ranks(self._neighbors(), self.space.taken(rows), depth, "queries", None, own=rows)
+
+    def for_workers(self) -> FittedVectors:
+        """Return the vectors and the index of an approximate engine, which is all that `rank_part` needs."""
+        fitted = FittedVectors(Vectors(), self.space, engine=self.engine)  # not the source, which may be a network
+        if self.engine in BUILDERS:
+            fitted.__dict__["_approximate"] = self._approximate  # what cached_property would build on each worker
+        return fitted
+
     def _neighbors(self) -> Neighbors:
-        return self._hnsw.neighbors if self.engine == "hnsw" else neighbors_by(self.engine, self.space)
+        return self._approximate.neighbors if self.engine in BUILDERS else neighbors_by(self.engine, self.space)
 
     def _ranks(
         self,
@@ -202,10 +214,10 @@ class Vectors:
     comparable : bool
         Whether external queries are like items, so that their scores can be compared. Choose no for embeddings of a few
         words among those of documents.
-    engine : {"numpy", "faiss", "hnsw"}
+    engine : {"numpy", "faiss", "hnsw", "ivf"}
         The first two compare every pair. faiss (extra ``faiss``; cosine, dot and l2) computes in float32: vectors that
-        are equal up to rounding may swap positions. hnsw (the same extra) does not compare every pair, and finds most
-        neighbors; how many is measured, and a warning says if it is below 95%.
+        are equal up to rounding may swap positions. hnsw and ivf (the same extra) do not compare every pair, and find
+        most neighbors; how many is measured, and a warning says if it is below 95%.
 
     Examples
     --------

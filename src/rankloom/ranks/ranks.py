@@ -209,9 +209,9 @@ class Ranks:
             Length of the lists, at most the size of the collection.
         queries : array of shape (n_queries, d), optional
             External queries; by default each vector is a query (and wins ties in its own list).
-        engine : {"numpy", "faiss", "hnsw"}
-            faiss (extra ``faiss``) computes in float32; hnsw finds most neighbors without comparing all pairs, with a
-            warning if a sample says that it finds fewer than 95% of the 10 nearest. Neither supports l1.
+        engine : {"numpy", "faiss", "hnsw", "ivf"}
+            faiss (extra ``faiss``) computes in float32; hnsw and ivf find most neighbors without comparing all pairs,
+            with a warning if a sample says that they find fewer than 95% of the 10 nearest. None supports l1.
 
         Examples
         --------

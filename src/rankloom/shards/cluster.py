@@ -33,7 +33,7 @@ def connected(scheduler: str, *, workers: int | None = None) -> Iterator[Client]
     except ImportError:
         raise MissingExtraError("A cluster", "dask[distributed]", "dask") from None
     if scheduler == LOCAL:
-        with Client(n_workers=n_threads(workers), threads_per_worker=1, dashboard_address=None) as client:
+        with Client(n_workers=n_threads(workers), threads_per_worker=1, dashboard_address="127.0.0.1:0") as client:
             yield client
         return
     try:

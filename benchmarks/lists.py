@@ -1,0 +1,122 @@
+"""Making lists at scale: texts by posting lists, vectors by exact and approximate engines. CPU seconds."""
+
+import time
+
+import numpy as np
+from numba import njit
+
+from rankloom._kernels.postings import PRODUCT, TOTAL, overlap, write_best
+from rankloom.threads import running
+
+DEPTHS = (20, 100, 1000)
+TERMS = 25
+RANKERS = ("okapi", "bow-cosine", "bow-jaccard")
+
+
+def cpu(work):
+    """Return the CPU seconds of a call, and what it returned."""
+    start = time.process_time()
+    found = work()
+    return time.process_time() - start, found
+
+
+def texts(quick):
+    """Return rows for okapi lists of Ohsumed: by this kernel, by listing texts posting by posting, with few terms."""
+    import rankloom as rl
+    from rankloom.rankers import RANKERS as BY_NAME
+
+    collection = rl.open_collection("ohsumed")
+    rows = []
+    for n in (500, 2_000) if quick else (4_000, 16_000):
+        documents = list(collection.parts["texts"][:n])
+        models = [BY_NAME["okapi"](**options).fit(documents) for options in ({}, {"terms": TERMS})]
+        for depth in DEPTHS:
+            rows.append(text_row(models, n, depth, 1 if quick else 2))
+    return rows
+
+
+def text_row(models, n, depth, repeats):
+    """Return the microseconds per query of three ways, interleaved, the best of a few runs."""
+    ways = [
+        lambda: posting_by_posting(models[0], depth),
+        lambda: models[0].rank(depth=depth).items,
+        lambda: models[1].rank(depth=depth).items,
+    ]
+    with running(threads=1):
+        runs = [[cpu(way) for way in ways] for _ in range(repeats + 1)][1:]  # the first compiles the kernels
+    assert np.array_equal(runs[0][0][1], runs[0][1][1])
+    before, now, few = (min(run[way][0] for run in runs) / n * 1e6 for way in range(3))
+    return {
+        "n": n,
+        "depth": depth,
+        "posting by posting us": before,
+        "now us": now,
+        "times faster": before / now,
+        f"terms={TERMS} us": few,
+        "faster than now": now / few,
+        "faster than posting by posting": before / few,
+    }
+
+
+def posting_by_posting(model, depth):
+    """Rank as before sums were dense: the way that queries with few postings still take."""
+    items = np.full((model.n_items, min(depth, model.n_items)), -1, np.int32)
+    scores = np.zeros(items.shape, np.float32)
+    single = np.zeros(1, np.float32)
+    n = model.n_items
+    scratch = (np.zeros(n), np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32))
+    rows = (model.own.indptr.astype(np.int64), model.own.indices, model.own.data)
+    _rank(*rows, model._postings, *scratch, items, scores.view(np.int32))
+    return items
+
+
+@njit(nogil=True)
+def _rank(q_ptr, q_terms, q_weights, texts, common, seen, keys, single, single_bits, items, bits):
+    ptr, docs, doc_weights, sizes = texts
+    everything = np.ones(0, np.bool_)
+    for q in range(items.shape[0]):
+        terms, weights = q_terms[q_ptr[q] : q_ptr[q + 1]], q_weights[q_ptr[q] : q_ptr[q + 1]]
+        n = overlap(terms, weights, ptr, docs, doc_weights, PRODUCT, everything, common, seen)
+        if common[q] == 0.0:
+            seen[n] = q
+            n += 1
+        write_best(n, 1.0, q, sizes, TOTAL, common, seen, keys, single, single_bits, items[q], bits[q])
+        common[seen[:n]] = 0.0
+
+
+def loss(quick):
+    """Return NDCG@10 of each ranker and of FG on Ohsumed, with whole texts and with few terms."""
+    import rankloom as rl
+    from rankloom.rankers import RANKERS as BY_NAME
+
+    collection = rl.open_collection("ohsumed")
+    n = 1_000 if quick else 16_000
+    documents, labels = list(collection.parts["texts"][:n]), collection.labels[:n]
+    rows = []
+    for options in ({}, {"terms": TERMS}):
+        ranks = [BY_NAME[name](**options).fit(documents).rank(depth=100) for name in RANKERS]
+        fused = rl.FusionIndex.build(ranks).search(k=10)
+        named = dict(zip((*RANKERS, "FG"), (*ranks, fused), strict=True))
+        values = {name: rl.evaluate(one, labels=labels, measures=["ndcg@10"])["ndcg@10"] for name, one in named.items()}
+        rows.append({"query": f"terms={TERMS}" if options else "whole text", **values})
+    return rows
+
+
+def vectors(quick):
+    """Return rows for lists of vectors around random centers; exact lists of a sample, scaled to all."""
+    from rankloom.rankers.vectors import Vectors
+
+    n, sample = (5_000, 500) if quick else (200_000, 1_000)
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(n // 100, 64))
+    x = (centers[rng.integers(0, len(centers), n)] + rng.normal(size=(n, 64)) / 2).astype(np.float32)
+    some = np.sort(rng.choice(n, sample, replace=False))
+    seconds, exact = cpu(lambda: Vectors().fit(x).rank_items(some, depth=20))
+    rows = [{"engine": "numpy", "n": n, "CPU s": seconds * n / sample, "share of exact": 1.0, "recall@10": 1.0}]
+    rows[0] |= {"recall@20": 1.0}
+    for engine in ("hnsw", "ivf"):
+        seconds, found = cpu(lambda engine=engine: Vectors(engine=engine).fit(x).rank(depth=20))
+        near = {k: (found.scores[some, :k] >= exact.scores[:, k - 1 : k]).mean() for k in (10, 20)}
+        row = {"engine": engine, "n": n, "CPU s": seconds, "share of exact": seconds / rows[0]["CPU s"]}
+        rows.append(row | {f"recall@{k}": float(value) for k, value in near.items()})
+    return rows
