@@ -33,6 +33,14 @@ def test_a_single_ranker_is_returned_unchanged():
     assert list(align([TEXT])) == [TEXT]
 
 
+def test_lists_of_items_and_of_queries_are_not_mixed_even_if_their_ids_are_equal():
+    items = Ranks.from_dict({"1": ["1", "2"], "2": ["2", "1"]}, kind="collection")
+    queries = Ranks.from_dict({"1": ["2", "1"], "2": ["2", "1"]}, kind="queries")
+    for missing in ("error", "drop", "empty"):
+        with pytest.raises(InputError, match="Give ranks of one kind"):
+            align([items, queries], missing=missing)
+
+
 def test_an_empty_list_of_rankers_is_an_error():
     with pytest.raises(InputError, match="no ranks to fuse; give one Ranks for each ranker"):
         align([])

@@ -45,6 +45,11 @@ def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> AlignedRanks
     if isinstance(ranks, AlignedRanks):
         return ranks
     given = checked_ranks(ranks)
+    if {"collection", "queries"} <= {r.kind for r in given}:
+        raise InputError(
+            "Some of these ranks are lists of the collection's items and some are lists of queries, so that rows with "
+            "equal ids are not about the same thing. Give ranks of one kind."
+        )
     check_choice("missing policy", missing, get_args(Missing))
     return AlignedRanks(_aligned_queries(_aligned_items(given), missing))
 

@@ -84,9 +84,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def checked(self, spelled: str | Call, **options: Any) -> Call:
         """Return the call that a spelling describes, with its options checked but without calling it."""
-        call = Call.parse(spelled) if isinstance(spelled, str) else spelled
-        if not isinstance(call, Call):
-            raise InputError(f"The {self.kind} must be a name, or a name with options; got {spelled!r}.")
+        call = Call.given(spelled, self.kind)
         remaining = Call(call.name, tuple(pair for pair in call.options if pair[0] not in options))
         _check_options(self.kind, call.name, self[call.name], {**dict(remaining.options), **options})
         return remaining
@@ -261,6 +259,15 @@ class Call:
     def of(cls, name: str, options: Mapping[str, Any]) -> Call:
         """Return a call with the options of a mapping; lists become tuples."""
         return cls(name, tuple(sorted((key, _frozen(value)) for key, value in options.items())))
+
+    @classmethod
+    def given(cls, spelled: object, kind: str) -> Call:
+        """Return the call that a caller gave as such or as its spelling; `kind` is for the error."""
+        if isinstance(spelled, Call):
+            return spelled
+        if not isinstance(spelled, str):
+            raise InputError(f"The {kind} must be a name, or a name with options; got {spelled!r}.")
+        return cls.parse(spelled)
 
     @classmethod
     def parse(cls, text: str) -> Call:

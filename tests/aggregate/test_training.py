@@ -80,3 +80,10 @@ def test_training_on_many_queries_equals_training_on_blocks(monkeypatch):
     monkeypatch.setattr("rankloom.evaluation.truth.BLOCK_CELLS", 20)
     parts = rl.train(ranks, qrels, "posfuse")
     assert all(np.array_equal(one, other) for one, other in zip(whole.learned, parts.learned, strict=True))
+
+
+@pytest.mark.parametrize("method", [5, None, []])
+def test_a_method_is_a_name(method):
+    for learn in (rl.train, rl.optimize, rl.cross_validate):
+        with pytest.raises(rl.InputError, match="The method must be a name, or a name with options"):
+            learn([A, B], QRELS, method)

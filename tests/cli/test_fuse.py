@@ -102,3 +102,19 @@ def test_named_runs_are_matched_to_the_collection_by_name(item_runs, query_runs,
     done = run("fuse", *queries, "--method", "vote", "--collection", *reversed(items), "-o", swapped)
     assert done.exit_code == 0, done.output
     assert straight.read_bytes() == swapped.read_bytes()
+
+
+def test_files_of_the_same_names_in_another_order_are_swapped_rankers(item_runs, query_runs, tmp_path):
+    queries, items, out = tmp_path / "queries", tmp_path / "items", tmp_path / "out.run"
+    for folder, runs in ((queries, query_runs), (items, item_runs)):
+        folder.mkdir()
+        for name, path in zip("ab", runs, strict=True):
+            (folder / name).write_bytes(path.read_bytes())
+    given = (queries / "a", queries / "b", "--format", "trec", "--method", "fg", "-o", out, "--collection")
+    message = sentence(run("fuse", *given, items / "b", items / "a"))
+    assert message.startswith("The runs are a, b, but those of --collection are b, a.")
+    assert not out.exists()
+    assert run("fuse", *given, items / "a", items / "b").exit_code == 0
+    named = [f"{name}={queries / name}" for name in "ab"]
+    done = run("fuse", *named, *given[2:], f"b={items / 'b'}", f"a={items / 'a'}")
+    assert done.exit_code == 0, done.output

@@ -596,3 +596,25 @@ def test_judged_queries_that_are_missing_are_warned_about():
 def test_no_judgments_of_rejected_items_make_all_others_rejected():
     judged = Judged(np.array([[0.0, 1.0, 0.0, 1.0]]), np.array([2]))
     assert Measure("bpref")(judged).tolist() == [(1 / 2 + 0) / 2]
+
+
+@pytest.mark.parametrize("measures", [5, None, [None], ["ndcg@10", 5], [["p@5"]]])
+def test_measures_of_another_type_are_rejected(measures):
+    with pytest.raises(InputError, match="A measure is written as in 'ndcg@10'; got"):
+        evaluate(Ranks.from_dict({"q": ["a"]}), qrels={"q": {"a": 1}}, measures=measures)
+
+
+@pytest.mark.parametrize(
+    ("judged", "message"),
+    [
+        ({"a": "1"}, "grade of item 'a' for query 'q' must be a number; got '1'"),
+        ({"a": None}, "must be a number; got None"),
+        ({"a": float("nan")}, "must be a number; got nan"),
+        ({2: 1}, "ids of judged items are strings; got 2"),
+        (["a"], "must be {item: grade}; got list"),
+    ],
+)
+def test_judgments_that_say_nothing_are_rejected(judged, message):
+    with pytest.raises(InputError) as caught:
+        evaluate(Ranks.from_dict({"q": ["a"]}), qrels={"q": judged})
+    assert message in str(caught.value)

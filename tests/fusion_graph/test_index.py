@@ -681,3 +681,9 @@ def test_the_rule_for_items_without_a_list_is_saved(tmp_path):
     assert not np.array_equal(first.graph(0).items, last.graph(0).items)
     last.save(tmp_path / "x.loom")
     assert FusionIndex.open(tmp_path / "x.loom").settings.absent == "last"
+
+
+@pytest.mark.parametrize("comparable", [False, 5, "yes", [True, True], [1]])
+def test_comparable_is_a_flag_for_each_ranker(comparable):
+    with pytest.raises(InputError, match="comparable must be True or False for each of the 1 rankers"):
+        FusionIndex.build([Ranks([[0, 1], [1, 0]])], comparable=comparable)

@@ -5,8 +5,7 @@ RANKLOOM_FUZZ_API sets the number of cases: so many are compared with the oracle
 """
 
 import numpy as np
-import pytest
-from cases import cases
+from cases import cases, seeded_collections, seeded_ranks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,10 +13,10 @@ import oracle
 import rankloom as rl
 from brute import assert_documented_order, assert_results, external, plain
 from plain_weft import PlainWeft, query_list
-from strategies import collections, ranks
 
 ORACLE = cases("RANKLOOM_FUZZ_API", 150, 3)
-ODD = cases("RANKLOOM_FUZZ_API", 160, 4)
+ODD = cases("RANKLOOM_FUZZ_API", 160, 6)
+EXTERNAL = sorted(n for n, one in rl.METHODS.items() if one.needs == "collection" and one.answers_external)
 ABSENT = st.sampled_from(["first", "last"])
 SCALARS = st.one_of(
     st.none(),
@@ -31,7 +30,7 @@ SCALARS = st.one_of(
 
 @ORACLE
 @given(
-    collections(),
+    seeded_collections(),
     st.integers(1, 6),
     st.booleans(),
     st.sampled_from(["max", "minmax"]),
@@ -48,10 +47,10 @@ def test_fusion_graphs_of_items(rankers, cutoff, reposition, norm, comparator, a
 
 
 @ORACLE
-@given(st.data(), collections(scores=True), st.integers(1, 6), st.booleans(), st.integers(1, 12))
+@given(st.data(), seeded_collections(scores=True), st.integers(1, 6), st.booleans(), st.integers(1, 12))
 def test_fusion_graphs_of_external_queries(data, rankers, cutoff, virtual, k):
     n = rankers[0].n_items
-    queries = [data.draw(ranks(n_items=n, n_queries=2, scores=True)) for _ in rankers]
+    queries = [data.draw(seeded_ranks(n, 2, scores=True)) for _ in rankers]
     index = rl.FusionIndex.build(rankers, cutoff=cutoff)
     out = index.search(queries, k, virtual=virtual)
     assert_results(out, external(rankers, queries, index.settings, virtual), k)
@@ -60,7 +59,7 @@ def test_fusion_graphs_of_external_queries(data, rankers, cutoff, virtual, k):
 @ORACLE
 @given(
     st.data(),
-    collections(),
+    seeded_collections(),
     st.integers(1, 8),
     st.integers(1, 5),
     st.sampled_from([None, 3, 50]),
@@ -72,28 +71,60 @@ def test_weft_of_items_and_external_queries(data, rankers, cutoff, expand, width
     index = rl.WeftIndex.build(rankers, cutoff=cutoff, expand=expand, width=width, absent=absent)
     weft = PlainWeft([plain(r) for r in rankers], cutoff, expand, None, width, absent=absent)
     assert_results(index.search(k=k), [weft.search_item(i) for i in range(n)], k)
-    queries = [data.draw(ranks(n_items=n, n_queries=2)) for _ in rankers]
+    queries = [data.draw(seeded_ranks(n, 2)) for _ in rankers]
     lists = [[query_list(row, cutoff) for row in plain(r)] for r in queries]
     expected = [weft.search_lists([one[q] for one in lists]) for q in range(2)]
     assert_results(index.search(queries, k, virtual=False), expected, k)
 
 
-@ODD
-@given(st.sampled_from(sorted(rl.METHODS)), collections(), st.integers(1, 12))
-def test_every_method_returns_valid_ranks_or_an_error_of_ours(method, rankers, k):
-    try:
-        out = rl.fuse(rankers, method, k)
-    except rl.InputError as error:
-        if "scores" not in str(error):  # a method that needs scores may refuse ranks without
-            raise
-        return
+def assert_valid(out, rankers, k):
+    """Assert that results are valid ranks of the same queries with at most k answers."""
     rl.Ranks(out.items, out.scores, out.n_items)  # checks everything
     assert out.depth <= k
     assert out.n_queries == rankers[0].n_queries
 
 
+def assert_fused(rankers, method, k):
+    """Assert that a method gives valid ranks; one that needs scores may refuse ranks without."""
+    try:
+        out = rl.fuse(rankers, method, k)
+    except rl.InputError as error:
+        if "scores" not in str(error):
+            raise
+        return
+    assert_valid(out, rankers, k)
+
+
 @ODD
-@given(st.sampled_from(sorted(rl.METHODS)), collections(max_length=4), st.data())
+@given(st.sampled_from(sorted(rl.METHODS)), seeded_collections(), st.integers(1, 12))
+def test_every_method_returns_valid_ranks_or_an_error_of_ours(method, rankers, k):
+    assert_fused(rankers, method, k)
+
+
+@ODD
+@given(st.data(), st.sampled_from(EXTERNAL), seeded_collections(), st.integers(1, 12))
+def test_methods_that_answer_external_queries_return_valid_ranks(data, method, rankers, k):
+    queries = [data.draw(seeded_ranks(rankers[0].n_items, 2)) for _ in rankers]
+    assert_valid(rl.fuse(queries, method, k, collection=rankers), queries, k)
+
+
+@ODD
+@given(st.sampled_from(sorted(rl.SUPERVISED)), seeded_collections(), st.data(), st.integers(1, 12))
+def test_every_supervised_method_learns_from_any_judgments(method, rankers, data, k):
+    n = rankers[0].n_items
+    ids = [str(number) for number in range(n)]
+    given_ids = st.sampled_from([*ids, "unknown"])
+    qrels = data.draw(st.dictionaries(given_ids, st.dictionaries(given_ids, st.integers(-1, 3)), max_size=4))
+    named = [r.replaced(item_ids=rl.Ids(ids), query_ids=rl.Ids(ids)) for r in rankers]
+    try:
+        trained = rl.train(named, qrels, method)
+    except rl.InputError:  # none of the queries is judged, or nothing is relevant
+        return
+    assert_fused(named, trained, k)
+
+
+@ODD
+@given(st.sampled_from(sorted(rl.METHODS)), seeded_collections(max_length=4), st.data())
 def test_any_option_is_taken_or_refused_with_an_error_of_ours(method, rankers, data):
     options = rl.METHODS[method].options()
     chosen = data.draw(st.dictionaries(st.sampled_from([*options, "nonsense"]), SCALARS, max_size=3))
@@ -136,14 +167,3 @@ def test_dicts_of_anything_are_ranks_or_an_error_of_ours(lists):
     except rl.InputError:
         return
     assert made.n_queries == len(lists)
-
-
-@pytest.mark.parametrize("method", sorted(rl.METHODS))
-def test_threads_and_blocks_do_not_change_the_bits(method):
-    """More rows than one block has, so that several threads really share the work."""
-    rng = np.random.default_rng(0)
-    points = [rng.normal(size=(5000, 3)) for _ in range(2)]
-    rankers = [rl.Ranks.from_vectors(one, "l2", depth=12) for one in points]
-    one, two = (rl.fuse(rankers, method, 5, threads=threads) for threads in (1, 2))
-    np.testing.assert_array_equal(one.items, two.items)
-    np.testing.assert_array_equal(one.scores, two.scores)

@@ -10,7 +10,7 @@ from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cases import cases
+from cases import cases, seeded_collections
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -19,7 +19,6 @@ import rankloom as rl
 from brute import assert_results, plain
 from command import run
 from plain_weft import PlainWeft
-from strategies import collections
 
 ORACLE = cases("RANKLOOM_FUZZ_CLI", 40, 1)
 ODD = cases("RANKLOOM_FUZZ_CLI", 60, 3)
@@ -83,7 +82,7 @@ def read_results(path, n_items):
 
 @ORACLE
 @given(
-    collections(),
+    seeded_collections(),
     st.sampled_from(sorted(FORMATS)),
     st.sampled_from([".npz", ".run"]),
     st.sampled_from(["fg", "weft", "index"]),

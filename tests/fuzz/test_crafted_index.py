@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from cases import cases
+from cases import SEEDS, cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,6 @@ BUILT = [
 FLOATS = [0.0, -1.0, 1e-300, 5.0, 1e38, 1e300, np.inf, -np.inf, np.nan]
 INTEGERS = [0, 1, 5, 39, 40, 41, 2**16 - 1, 2**31 - 1, 2**32 - 1, 2**62, -1, -(2**31)]
 NUMBERS = {"f": FLOATS, "i": INTEGERS, "u": INTEGERS}
-SEEDS = st.integers(0, 2**32)
 SETTINGS = [0, 1, 2, 7, 1000, -5, 1.5, True, False, None, "max", "last", "x", [], ["a", "b"], [True]]
 
 

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -109,6 +110,9 @@ def test_bad_updates_change_nothing():
         searcher.delete("d1")
     with pytest.raises(rl.InputError, match="at least one document"):
         searcher.delete([f"d{n}" for n in range(5)])
+    deep = reduce(lambda inner, _: [inner], range(5000), [])
+    with pytest.raises(rl.InputError, match="The field 'f' of document 0 is of type list, which cannot be stored"):
+        searcher.add([{"id": "new", "text": "x", "f": deep}])
     searcher.add([])
     searcher.delete([])
     assert searcher.state is before

@@ -100,7 +100,7 @@ def train(
 
 def supervised_call(method: str | Call, **options: Any) -> Call:
     """Return the call of a supervised method, checked."""
-    call = Call.parse(method) if isinstance(method, str) else method
+    call = Call.given(method, "method")
     if call.name in METHODS and call.name not in SUPERVISED:
         raise InputError(f"The method {call.name!r} learns nothing; fuse runs it, and optimize finds its options.")
     given = {**dict(SUPERVISED.checked(call, **options).options), **options}

@@ -89,6 +89,7 @@ def fuse(
         raise InputError(
             f"The method {call.name!r} {reason}: leave --collection out, and give the lists it needs as runs."
         )
+    _check_order(runs, collection or [])
     with cli.progress_bars() as progress:
         kind = "collection" if as_collection else None
         ranks = _read_named(runs, reading, progress, None if collection else kind)
@@ -96,6 +97,17 @@ def fuse(
         given: Any = {"missing": missing, "threads": threads, "progress": progress, **_parsed(options or [])}
         fused = fuse(ranks, call, k, collection=items, **given)
     cli.write(fused, output, tag)
+
+
+def _check_order(runs: list[Path], collection: list[Path]) -> None:
+    """Raise InputError if files of the same names, in another order, show that the rankers were swapped."""
+    named, paths = cli.split_names(runs)
+    ours, theirs = [path.name for path in paths], [path.name for path in cli.split_names(collection)[1]]
+    if not named and ours != theirs and sorted(ours) == sorted(theirs):
+        raise InputError(
+            f"The runs are {', '.join(ours)}, but those of --collection are {', '.join(theirs)}. Give both in the same "
+            "order, or name the rankers, as in bm25=a.run."
+        )
 
 
 def _read_named(runs: list[Path], reading: RunOptions, progress: Any, kind: str | None) -> Any:

@@ -382,7 +382,10 @@ def evaluate(
 
 
 def _measures(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    several = [given] if isinstance(given, str | Measure) else list(given)
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    odd = [one for one in several if not isinstance(one, str | Measure)]
+    if odd:
+        raise InputError(f"A measure is written as in 'ndcg@10'; got {odd[0]!r}.")
     if not several:
         raise InputError("There is nothing to compute; give at least one measure, such as 'ndcg@10'.")
     return [Measure.parse(measure) if isinstance(measure, str) else measure for measure in several]

@@ -106,6 +106,7 @@ def _judged(ranks: Ranks, rows: Mapping[str, int], qrels: Mapping[str, Mapping[s
     grade_of = np.full(ranks.n_items + 1, UNJUDGED)  # of each item for the current query; the last entry is for PAD
     ideals = []
     for number, (query, grades) in enumerate(qrels.items()):
+        _check_grades(query, grades)
         ideals.append(sorted((grade for grade in grades.values() if grade > 0), reverse=True))
         if query in rows:
             known = {_item_number(ranks, item): grade for item, grade in grades.items() if grade >= 0}
@@ -118,6 +119,16 @@ def _judged(ranks: Ranks, rows: Mapping[str, int], qrels: Mapping[str, Mapping[s
     n_rejected = np.array([sum(grade == 0 for grade in grades.values()) for grades in qrels.values()], np.int64)
     found = np.array([query in rows for query in qrels], np.bool_)
     return Judged(np.maximum(gains, 0.0), n_relevant, _padded(ideals), (gains == 0) & found[:, None], n_rejected)
+
+
+def _check_grades(query: str, grades: object) -> None:
+    if not isinstance(grades, Mapping):
+        raise InputError(f"The judgments of query {query!r} must be {{item: grade}}; got {type(grades).__name__}.")
+    for item, grade in grades.items():
+        if not isinstance(item, str):
+            raise InputError(f"The ids of judged items are strings; got {item!r} for query {query!r}.")
+        if not isinstance(grade, int | float | np.number) or grade != grade:
+            raise InputError(f"The grade of item {item!r} for query {query!r} must be a number; got {grade!r}.")
 
 
 def _item_number(ranks: Ranks, item: str) -> int:

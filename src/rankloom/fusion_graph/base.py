@@ -542,9 +542,10 @@ def _checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[b
     """Return whether each ranker's scores are comparable; () if not given."""
     if given is None:
         return ()
-    if isinstance(given, str) or len(given) != n_rankers or not all(isinstance(one, bool | np.bool_) for one in given):
+    flags = list(given) if isinstance(given, Sequence | np.ndarray) else []
+    if len(flags) != n_rankers or not all(isinstance(one, bool | np.bool_) for one in flags):
         raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {given!r}.")
-    return tuple(map(bool, given))
+    return tuple(map(bool, flags))
 
 
 def _list_scores(ranks: Ranks) -> NDArray[np.float32]:

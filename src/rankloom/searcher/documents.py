@@ -289,7 +289,7 @@ def _plain(row: Mapping[str, Any], number: int) -> Document:
     for name, value in row.items():
         if not isinstance(name, str):
             raise InputError(f"The fields of a document must be named by strings; document {number} has {name!r}.")
-        stored = _json(value)
+        stored = _stored(value)
         if stored is UNSTORABLE:
             kind = type(value).__name__
             raise InputError(f"The field {name!r} of document {number} is of type {kind}, which cannot be stored.")
@@ -299,6 +299,13 @@ def _plain(row: Mapping[str, Any], number: int) -> Document:
 
 
 IN_MEMORY, UNSTORABLE = object(), object()  # content for rankers, and what is neither content nor plain data
+
+
+def _stored(value: Any) -> Any:
+    try:
+        return _json(value)
+    except RecursionError:  # nested thousands of levels deep, or within itself
+        return UNSTORABLE
 
 
 def _json(value: Any) -> Any:

@@ -88,7 +88,7 @@ class IndexSearcher(Searcher):
         return Answer(item, "fg", found, {}, self.documents, explain, offset)
 
     def _comparator(self, method: str | Call) -> str:
-        call = Call.parse(method) if isinstance(method, str) else method
+        call = Call.given(method, "method")
         if call.name not in ("auto", "fg"):
             raise UnknownNameError("method", call.name, self.methods())
         options, built = dict(call.options), self.index.settings

@@ -171,7 +171,7 @@ def tune(queries: JudgedQueries, call: Call, measure: Measure, plan: Plan, progr
 
 def checked_call(method: str | Call) -> Call:
     """Return the call of a method that can be tuned or trained on the lists of queries."""
-    call = Call.parse(method) if isinstance(method, str) else method
+    call = Call.given(method, "method")
     if call.name in SUPERVISED:
         SUPERVISED.checked(call)
     else:
