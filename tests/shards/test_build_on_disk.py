@@ -54,6 +54,28 @@ def test_the_bytes_are_those_of_a_build_in_memory(tmp_path, kind, options, seed)
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [FusionIndex, WeftIndex])
+def test_digits_have_the_same_bytes_and_bits(tmp_path, kind):
+    ranks = digits()
+    whole = kind.build(ranks)
+    for shards, scheduler in ((1, None), (3, None), (8, None), (8, "local")):
+        whole.save(tmp_path / "memory.loom", shards=shards)
+        paths = tables(ranks, tmp_path)
+        built = kind.build_on_disk(paths, tmp_path / "disk.loom", shards=shards, scheduler=scheduler)
+        assert contents(tmp_path / "disk.loom") == contents(tmp_path / "memory.loom")
+        assert_same_answers(whole, built, ranks, k=10)
+    with built.served("local") as served:
+        assert_same_answers(whole, served, ranks, k=10)
+
+
+def digits():
+    """Return two rankers of scikit-learn's 1797 digits."""
+    images = pytest.importorskip("sklearn.datasets").load_digits().images
+    sums = np.hstack([images.sum(axis=1), images.sum(axis=2)])
+    return [Ranks.from_vectors(x, "l2", 100) for x in (images.reshape(len(images), -1), sums)]
+
+
 def parts_of_npy(ranks, folder):
     for number, start in enumerate(range(0, ranks.n_items, 11)):
         np.save(folder / f"items-{number:04}.npy", ranks.items[start : start + 11].astype(np.int64))

@@ -1,10 +1,11 @@
 """An index cut into shards has the same bits as the whole."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from collections_on_disk import assert_same_answers, random_collection
+from collections_on_disk import assert_same, assert_same_answers, random_collection
 
 from rankloom import FusionIndex, IndexFileError, Ranks, WeftIndex
 from rankloom.shards.shard import shards_of
@@ -116,3 +117,11 @@ def test_a_changed_shard_file_is_rejected(tmp_path):
     assert "shard1_norms.npy is damaged" in error_of(FusionIndex.open, tmp_path / "x.loom")
     file.unlink()
     assert "shard1_norms.npy is missing" in error_of(FusionIndex.open, tmp_path / "x.loom")
+
+
+def test_an_index_of_format_2_is_still_read():
+    golden = Path(__file__).parents[1] / "golden"
+    whole, cut = (FusionIndex.open(golden / name / "index") for name in ("index-v1", "index-v2"))
+    assert cut.n_shards == 3
+    assert_same(whole.search(k=9), cut.search(k=9))
+    assert whole.explain("a", "c").to_dict() == cut.explain("a", "c").to_dict()
