@@ -1,5 +1,7 @@
 """Tables over several experiments, against numbers worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 from sample_joint import METHODS, soccer, ukbench
 
@@ -61,6 +63,16 @@ def test_experiments_have_their_best_ranker_and_best_method():
     assert row.cells[4:7] == ("fg", pytest.approx(3.4 * 1.07), "best(2)")
 
 
+def test_the_number_of_queries_is_shown_if_items_are_not_the_queries():
+    titles = [column.title for column in joint_tables.experiments(joint()).columns]
+    assert titles[-2:] == ["Rankers", "Items"]
+    external = soccer("Runs")
+    external = replace(external, about=external.about | {"n_queries": 63})
+    table = joint_tables.experiments(joint(soccer(), external))
+    assert [column.title for column in table.columns][-2:] == ["Items", "Queries"]
+    assert table.rows[1].cells[-1] == 63
+
+
 def test_methods_have_a_row_for_the_best_ranker_and_gaps_where_they_were_not_run():
     table = joint_tables.methods(joint(soccer(methods={**METHODS, "weft": 1.2}), ukbench()))
     found = rows(table)
@@ -108,7 +120,7 @@ def test_summary_says_where_fusion_helps_and_what_is_left_out():
     assert (summary.verdict, summary.headline) == ("better", "On 2 of 3 experiments.")
     text = " ".join(summary.sentences)
     assert "significantly better than the best single ranker on Soccer, UKBench; significantly worse on Hard." in text
-    assert "In 6 comparisons with the best single ranker, one for each selection" in text
+    assert "Of 6 comparisons with the best single ranker, one for each selection, it is significantly better in" in text
     assert "Soccer, Hard by ndcg@10; UKBench by ns." in text
     assert summary.sentences[-2:] == ("x is left out: reason.", "a note.")
 

@@ -65,9 +65,7 @@ def _against_methods(joint: Joint) -> list[str]:
 
 def _count(verdicts: list[Verdict], of: str) -> str:
     counts = Counter(verdicts)
-    return (
-        f"In {len(verdicts)} {of}, it is significantly better {counts['better']} times, worse {counts['worse']} times"
-    )
+    return f"Of {len(verdicts)} {of}, it is significantly better in {counts['better']} and worse in {counts['worse']}"
 
 
 def _winner(joint: Joint) -> list[str]:

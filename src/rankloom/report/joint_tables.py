@@ -31,12 +31,14 @@ def experiments(joint: Joint) -> Table | None:
     """Return the best ranker and the best method of each experiment, and its size."""
     columns = [EXPERIMENT, Column("Measure", "text"), Column("Best ranker", "text"), Column("Value")]
     columns += [Column("Best method", "text"), Column("Value"), Column("Selection", "text")]
-    columns += map(Column, ("Rankers", "Queries", "Items"))
+    abouts = [results.about for results in joint.experiments.values()]
+    external = any(about.get("n_queries") != about.get("n_items") for about in abouts)  # else items are the queries
+    sizes = ("n_items", "n_queries") if external else ("n_items",)
+    columns += map(Column, ("Rankers", "Items", "Queries")[: 1 + len(sizes)])
     rows = []
     for label, results in joint.experiments.items():
-        about, spec = results.about, results.experiment
-        sizes = (len(spec.rankers), about.get("n_queries"), about.get("n_items"))
-        rows.append(Row((label, results.main, *_best_ranker(results), *_best_method(results), *sizes)))
+        counts = (len(results.experiment.rankers), *map(results.about.get, sizes))
+        rows.append(Row((label, results.main, *_best_ranker(results), *_best_method(results), *counts)))
     return make_table("experiments", "The experiments", columns, rows, _collections(joint))
 
 
