@@ -190,3 +190,128 @@ def test_no_view_overflows_the_window(browser, base_url, tmp_path, size, scheme)
             screenshot = artifacts(tmp_path) / f"serve-{name}-{size['width']}-{scheme}.png"
             seen.page.screenshot(path=screenshot)
             clean(seen, base_url)
+
+
+LISTS = "/item/3?method=fg&cutoff=6"
+WHY = {
+    "weft": "/item/3/why/4",
+    "vote": "/search/why/9?q=blue+figs",
+    "fg": "/item/3/why/4?method=fg&cutoff=4",
+    "rrf": "/item/3/why/4?method=rrf",
+}
+SPLIT_NUMBERS = """() => {
+    const range = document.createRange(), split = [];
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walk.nextNode(); node; node = walk.nextNode())
+        for (const found of node.data.matchAll(/#?\\d[\\d.]*/g)) {
+            range.setStart(node, found.index);
+            range.setEnd(node, found.index + found[0].length);
+            const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+            if (tops.size > 1) split.push(found[0]);
+        }
+    return split;
+}"""
+# WCAG 2.1, 1.4.3: relative luminance of text and of the nearest opaque background; large text needs 3, other text 4.5.
+LOW_CONTRAST = """() => {
+    const parse = (color) => (color.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+    const light = (color) => {
+        const linear = (c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+        const [r, g, b] = color.slice(0, 3).map((c) => linear(c / 255));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ground = (element) => {
+        for (let one = element; one; one = one.parentElement) {
+            const color = parse(getComputedStyle(one).backgroundColor);
+            if (color.length < 4 || color[3] === 1) return color;
+        }
+        return [255, 255, 255];
+    };
+    const low = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+        const element = node.parentElement, style = getComputedStyle(element);
+        const unseen = !node.data.trim() || !element.checkVisibility({ visibilityProperty: true });
+        if (unseen || element.closest(".hidden, title, option")) continue;
+        const inside = element.closest("svg.flow"), below = inside ? parse(style.stroke) : ground(element);
+        const [one, other] = [light(parse(inside ? style.fill : style.color)), light(below)];
+        const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        const size = parseFloat(style.fontSize), bold = Number(style.fontWeight) >= 700;
+        const large = size >= 24 || (size >= 18.66 && bold);
+        if (ratio < (large ? 3 : 4.5)) low.push(`${ratio.toFixed(2)} ${node.data.trim().slice(0, 40)}`);
+    }
+    return low;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_background(browser, base_url, scheme):
+    for path in {**VIEWS, **WHY, "document": "/item/3/document", "lists": LISTS}.values():
+        with visit(browser, base_url + path, scheme=scheme) as seen:
+            assert seen.page.evaluate(LOW_CONTRAST) == [], path
+
+
+def test_contrast_check_finds_pale_text(browser, base_url):
+    with visit(browser, f"{base_url}/") as seen:
+        seen.page.evaluate("document.querySelector('h1').style.color = '#999'")
+        assert [one[5:] for one in seen.page.evaluate(LOW_CONTRAST)] == ["baskets"]
+
+
+@pytest.mark.parametrize("method", WHY)
+def test_explanation_fits_a_phone_without_split_numbers(browser, base_url, tmp_path, method):
+    with visit(browser, base_url + WHY[method], size=PHONE) as seen:
+        seen.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert seen.overflow == 0
+        assert seen.page.evaluate(SPLIT_NUMBERS) == []
+        seen.page.screenshot(path=artifacts(tmp_path) / f"serve-why-{method}-390-open.png", full_page=True)
+        clean(seen, base_url)
+
+
+def test_phone_tables_and_tiles_split_no_numbers(browser, base_url):
+    for path in ("/", "/item/3", "/search?q=blue+figs"):
+        with visit(browser, base_url + path, size=PHONE) as seen:
+            assert seen.page.evaluate(SPLIT_NUMBERS) == []
+
+
+def test_ranker_lists_come_soon_on_a_phone(browser, base_url):
+    with visit(browser, f"{base_url}/item/3", size=PHONE) as seen:
+        above = """document.querySelector(".list").getBoundingClientRect().top"""
+        tiles = (
+            f"""[...document.querySelectorAll(".tile")].filter((one) => one.getBoundingClientRect().top < {above})"""
+        )
+        assert seen.page.evaluate(f"{tiles}.length") == 4
+
+
+@pytest.mark.parametrize("method", ["weft", "vote", "fg"])
+def test_rows_of_an_explanation_are_reached_by_keyboard_and_labeled(browser, base_url, method):
+    with visit(browser, base_url + WHY[method]) as seen:
+        rows = seen.page.locator("svg.flow .share")
+        labels = [row.get_attribute("aria-label") for row in rows.all()]
+        assert len(labels) > 1
+        assert all("of the score" in label for label in labels)
+        rows.first.focus()
+        reached = [seen.page.evaluate("document.activeElement.getAttribute('aria-label')")]
+        for _ in labels[1:]:
+            seen.page.keyboard.press("Tab")
+            reached.append(seen.page.evaluate("document.activeElement.getAttribute('aria-label')"))
+        assert reached == labels
+        assert seen.page.locator("svg.flow .ends .role").all_text_contents() == ["query", "result"]
+
+
+def test_hover_over_a_row_fades_the_others(browser, base_url):
+    opacity = "(one) => Number(getComputedStyle(one.querySelector('.band')).strokeOpacity)"
+    with visit(browser, base_url + WHY["weft"]) as seen:
+        rows = seen.page.locator("svg.flow .share")
+        rows.nth(1).locator("image").hover()
+        assert rows.nth(1).evaluate(opacity) == 1
+        assert rows.nth(0).evaluate(opacity) < 0.2
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop", "phone dark"])
+def test_screenshots_of_every_page_are_kept(browser, base_url, tmp_path, size, scheme):
+    wide = {**size, "width": 1280 if size is DESKTOP else size["width"]}
+    pages = {**VIEWS, **{f"why-{name}": path for name, path in WHY.items()}, "document": "/item/3/document"}
+    for name, path in {**pages, "error": "/item/99"}.items():
+        with visit(browser, base_url + path, size=wide, scheme=scheme) as seen:
+            assert seen.overflow == 0, name
+            file = artifacts(tmp_path) / f"serve-{name}-{wide['width']}-{scheme}-full.png"
+            seen.page.screenshot(path=file, full_page=True)
+            assert file.stat().st_size > 5000

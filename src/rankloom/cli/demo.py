@@ -1,6 +1,9 @@
-"""`rankloom demo`: compare fusion methods on the bundled emoji, then serve them."""
+"""`rankloom demo`: compare fusion methods on a bundled collection, then serve it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +14,9 @@ from rankloom.cli.serve import Host, Port, print_url
 from rankloom.errors import InputError
 
 if TYPE_CHECKING:
+    import socket
+
+    from rankloom.cli.precompile import Precompiler
     from rankloom.datasets import Collection
     from rankloom.io.cache import Cache
     from rankloom.searcher import Searcher
@@ -25,18 +31,26 @@ METHODS = {
     "recknngraphccs": "RecKNNGraphCCs",
     "rkgraph": "RkGraph",
     "fg": "fusion graphs (FG)",
+    "vote": "vote",
     "weft": "weft",
 }
 OURS = "weft"  # the method that the others are compared with
 MEASURE = "ndcg@10"
 DEPTH = 1000  # of the lists
 CUTOFF = 10  # of fusion graphs; methods that see one query at a time get as much of each list
+#: What the first page explains: an item that fusion finds better neighbors for than any ranker, and a text.
+EXAMPLES = ({"item": "butterfly"}, {"query": "happy cat"})
+#: What other processes compile on a first start, in this order: the page needs the first of each.
+PLANS = (("weft build", "recknngraphccs"), ("weft search", "fg", "rkgraph"))
 Columns = dict[str, dict[str, Any]]  # selection -> ranker or method -> value of each query
 
 
 @app.command()
 @expand_groups
 def demo(
+    texts: Annotated[
+        bool, typer.Option("--text", help="Use texts with judged queries instead: rankloom's own reference.")
+    ] = False,
     serving: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the page after the table.")] = True,
     host: Host = "127.0.0.1",
     port: Port = 8000,
@@ -46,48 +60,122 @@ def demo(
     *,
     caching: CacheOptions,
 ) -> None:
-    """Rank the bundled emoji, compare fusion methods, and serve the page.
+    """Rank a bundled collection, compare fusion methods, and serve the page.
 
-    The first run ranks 1616 images with names and keywords; the next one uses the cache and starts in seconds.
-    If the port is in use, another one is chosen.
+    The collection is 1616 emoji with names and keywords, or with --text the reference of rankloom's methods, rankers
+    and measures, with judged queries. The first start compiles and ranks, and serves the page while the table is
+    computed; the next ones use the cache. If the port is in use, another one is chosen.
 
     Examples:
 
     rankloom demo
 
+    rankloom demo --text
+
     rankloom demo --no-serve
     """
-    from rankloom.datasets import emoji
-    from rankloom.searcher import Searcher
-
     if serving:
         from rankloom.web import check_extra
 
         check_extra()
-    opened, collection = caching.open(), emoji(first)
-    with progress_bars() as progress:
-        searcher = Searcher.build(collection, RANKERS, depth=DEPTH, cache=opened, progress=progress)
-        columns = _columns(_Measured(searcher, collection, opened), progress)
+    if texts and first is not None:
+        raise InputError("--first is a number of emoji; leave it out with --text.")
+    sock = _listen(host, port) if serving else None  # before the work, so that another port is announced at once
+    prepare = _prepared_texts if texts else _prepared_emoji
+    with prepare(caching.open(), first) as prepared:
+        if sock is None or prepared.is_quick:
+            prepared.print_report()
+        if sock is not None:
+            _serve(prepared, sock, host)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A collection that is ranked, with the report on it.
+
+    Attributes
+    ----------
+    print_report : callable
+        Computes and prints the table.
+    is_quick : bool
+        Whether the report is cached or takes no time; if not, the page is served first.
+    """
+
+    searcher: "Searcher"
+    collection: "Collection"
+    examples: Sequence[Mapping[str, str]]
+    print_report: Callable[[], None]
+    is_quick: bool
+
+
+@contextmanager
+def _prepared_emoji(cache: "Cache", first: int | None) -> Iterator[Prepared]:
+    from rankloom.datasets import emoji
+
+    collection = emoji(first)
+    examples = [one for one in EXAMPLES if "query" in one or one["item"] in collection.ids]
+    with _built(collection, RANKERS, cache, DEPTH) as (searcher, compiling):
+        measured = _Measured(searcher, collection, cache)
+        is_quick = measured.is_cached()
+        yield Prepared(searcher, collection, examples, lambda: _print_emoji(measured, collection, compiling), is_quick)
+
+
+@contextmanager
+def _prepared_texts(cache: "Cache", first: int | None) -> Iterator[Prepared]:
+    from rankloom.cli.reference import EXAMPLE, RANKERS, reference
+
+    collection = reference()
+    with _built(collection, RANKERS, cache) as (searcher, compiling):
+        is_quick = not compiling.is_running
+        yield Prepared(searcher, collection, [{"query": EXAMPLE}], lambda: _print_texts(searcher, collection), is_quick)
+
+
+@contextmanager
+def _built(
+    collection: "Collection", rankers: Sequence[str], cache: "Cache", depth: int = 200
+) -> "Iterator[tuple[Searcher, Precompiler]]":
+    """Yield a searcher; on a first start, other processes compile kernels while this one ranks."""
+    from rankloom.cli.precompile import Precompiler, is_compiled
+    from rankloom.rankers import rank_collection
+    from rankloom.searcher import Searcher
+
+    with Precompiler(*(() if is_compiled() else PLANS)) as compiling:
+        with progress_bars() as progress:
+            if compiling.is_running and cache.folder is not None:
+                rank_collection(collection, rankers, depth=depth, cache=cache, progress=progress)
+            compiling.wait("weft build", "weft search")
+            searcher = Searcher.build(collection, rankers, depth=depth, cache=cache, progress=progress)
+        yield searcher, compiling
+
+
+def _print_emoji(measured: "_Measured", collection: "Collection", compiling: "Precompiler") -> None:
+    compiling.wait(*(stage for plan in PLANS for stage in plan))
+    columns = _columns(measured)
     typer.echo(f"{collection.about}; each one a query, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], list(_rows(columns)))
     typer.echo(f"▲ {OURS} is better than this, ▼ worse, • no difference (paired t-test, 99 %); FG at cutoff {CUTOFF}.")
     typer.echo(_verdict(columns) + "\n")
-    if serving:
-        _serve(searcher, collection, host, port)
 
 
-def _columns(table: "_Measured", progress: Any) -> Columns:
+def _print_texts(searcher: "Searcher", collection: "Collection") -> None:
+    """Print how each ranker, RRF and vote answer the judged queries."""
+    assert collection.queries is not None
+    queries = dict(zip(collection.queries.ids, collection.queries.part("texts"), strict=True))
+    typer.echo(f"{collection.about}:\n")
+    typer.echo(f"{searcher.evaluate(queries, collection.queries.qrels)}\n")
+
+
+def _columns(table: "_Measured") -> Columns:
     """Return the values of rankers and methods on each selection."""
-    names = [*RANKERS, *METHODS]
-    columns: Columns = {}
-    for number, (selection, rankers) in enumerate(SELECTIONS.items()):
-        columns[selection] = {}
-        for done, name in enumerate(names):
-            progress("Comparing methods", number * len(names) + done, len(SELECTIONS) * len(names))
-            if name in METHODS or name in rankers:
-                columns[selection][name] = table.values(name, rankers)
-    progress("Comparing methods", 1, 1)
-    return columns
+    return {
+        selection: {name: table.values(name, rankers) for name in (*RANKERS, *METHODS) if _in_table(name, rankers)}
+        for selection, rankers in SELECTIONS.items()
+    }
+
+
+def _in_table(name: str, rankers: Sequence[str]) -> bool:
+    """Return True if the column of a selection has a row of that name: all methods, and its own rankers."""
+    return name in METHODS or name in rankers
 
 
 def _rows(columns: Columns) -> Iterator[list[str]]:
@@ -128,16 +216,26 @@ class _Measured:
 
     def values(self, name: str, rankers: Sequence[str]) -> Any:
         """Return the values of a ranker, or of a method that fuses some rankers."""
+        values = self._cached(name, rankers)
+        if values is None:
+            values = self._evaluate(name, rankers)
+            self._cache.save(self._key(name, rankers), {"values": values})
+        return values
+
+    def is_cached(self) -> bool:
+        """Return True if all values of the slow methods are cached."""
+        return all(self._cached(name, rankers) is not None for name in METHODS for rankers in SELECTIONS.values())
+
+    def _key(self, name: str, rankers: Sequence[str]) -> str:
         from rankloom.io.cache import digest_bytes
         from rankloom.io.version import __version__
 
-        key = digest_bytes(repr(("demo 4", __version__, self._digest, name, rankers, MEASURE)).encode())
-        found = self._cache.load(key)
-        if found is not None and "values" in found and found["values"].shape == (len(self._labels),):
-            return found["values"]
-        values = self._evaluate(name, rankers)
-        self._cache.save(key, {"values": values})
-        return values
+        return digest_bytes(repr(("demo 5", __version__, self._digest, name, rankers, MEASURE)).encode())
+
+    def _cached(self, name: str, rankers: Sequence[str]) -> Any:
+        found = self._cache.load(self._key(name, rankers)) or {}
+        values = found.get("values")
+        return values if values is not None and values.shape == (len(self._labels),) else None
 
     def _evaluate(self, name: str, rankers: Sequence[str]) -> Any:
         from rankloom.aggregate import METHODS as KNOWN
@@ -152,12 +250,24 @@ class _Measured:
         return evaluate(ranks, labels=self._labels, measures=[MEASURE], per_query=True)[MEASURE]
 
 
-def _serve(searcher: "Searcher", collection: "Collection", host: str, port: int) -> None:
-    from rankloom.web import listen, serve
+def _listen(host: str, port: int) -> "socket.socket":
+    from rankloom.web import listen
 
     try:
-        sock = listen(host, port)
+        return listen(host, port)
     except InputError as error:  # most likely another demo
         typer.echo(f"{error} Using another port instead.", err=True)
-        sock = listen(host, 0)
-    serve(searcher, sock, collection=collection, allowed_hosts=[host], ready=print_url)
+        return listen(host, 0)
+
+
+def _serve(prepared: Prepared, sock: "socket.socket", host: str) -> None:
+    """Serve the page; if the report takes a while, compute and print it meanwhile."""
+    from rankloom.web import serve
+
+    def ready(url: str) -> None:
+        print_url(url)
+        if not prepared.is_quick:
+            Thread(target=prepared.print_report, daemon=True).start()
+
+    shown: dict[str, Any] = {"collection": prepared.collection, "examples": prepared.examples}
+    serve(prepared.searcher, sock, allowed_hosts=[host], warm_graphs=prepared.is_quick, ready=ready, **shown)

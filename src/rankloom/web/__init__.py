@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankloom.errors import MissingExtraError
 from rankloom.web.limits import Limits
@@ -43,6 +43,7 @@ def make_app(
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
     examples: Sequence[Mapping[str, str]] = (),
+    warm_graphs: bool = True,
 ) -> App:
     """Return the ASGI application of a searcher; updates of the searcher take effect with the next request.
 
@@ -58,12 +59,16 @@ def make_app(
         Host names to answer for, besides IP addresses and ``localhost``.
     examples : sequence of mappings
         Queries that the first page explains: ``{"query": text}`` or ``{"item": id}``.
+    warm_graphs : bool
+        Whether to load the kernels of fusion graphs at once, and not with the first explanation.
     """
     check_extra()
     from rankloom.web.app import make_app as make
     from rankloom.web.site import Site
 
-    site = Site(searcher, limits or Limits(), collection=collection, name=name, examples=examples)
+    site = Site(
+        searcher, limits or Limits(), collection=collection, name=name, examples=examples, warm_graphs=warm_graphs
+    )
     return make(site, allowed_hosts)
 
 
@@ -84,6 +89,7 @@ def serve(
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
     examples: Sequence[Mapping[str, str]] = (),
+    warm_graphs: bool = True,
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve a searcher until SIGTERM or SIGINT; pending requests are finished first.
@@ -92,7 +98,7 @@ def serve(
     ----------
     sock : socket
         From `listen`.
-    searcher, collection, name, limits, allowed_hosts, examples
+    searcher, collection, name, limits, allowed_hosts, examples, warm_graphs
         As in `make_app`.
     ready : callable
         Called with the URL once the server answers requests.
@@ -100,8 +106,8 @@ def serve(
     from rankloom.web.server import run, url_of
 
     limits = limits or Limits()
-    shown = {"collection": collection, "name": name, "examples": examples}
-    app = make_app(searcher, limits=limits, allowed_hosts=allowed_hosts, **shown)  # type: ignore[arg-type]
+    shown: dict[str, Any] = {"collection": collection, "name": name, "examples": examples, "warm_graphs": warm_graphs}
+    app = make_app(searcher, limits=limits, allowed_hosts=allowed_hosts, **shown)
     run(app, sock, limits=limits, ready=lambda: ready(url_of(sock)))
 
 

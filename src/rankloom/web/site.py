@@ -39,6 +39,8 @@ class Site:
     limits : Limits
     collection, name, digest, examples
         As in `Views`.
+    warm_graphs : bool
+        Whether to load the kernels of fusion graphs at once, as in `Views.warm_up`.
     """
 
     def __init__(
@@ -50,9 +52,11 @@ class Site:
         name: str | None = None,
         digest: str | None = None,
         examples: Sequence[Mapping[str, str]] = (),
+        warm_graphs: bool = True,
     ) -> None:
         self.limits, self.pages = limits, Pages()
         self._shown: dict[str, Any] = {"collection": collection, "name": name, "examples": examples}
+        self._warm_graphs = warm_graphs
         self._served: tuple[Searcher, Views]
         self.replace(searcher, digest)
         self.decoder = Decoder(limits.pixels, min(limits.decode_seconds, limits.seconds))
@@ -74,7 +78,7 @@ class Site:
     def replace(self, searcher: Searcher, digest: str | None = None) -> None:
         """Serve another searcher from the next request on; pending requests finish on the old one."""
         views = self._view(searcher, digest)
-        views.warm_up()
+        views.warm_up(graphs=self._warm_graphs)
         self._served = (searcher, views)
 
     def _view(self, searcher: Searcher, digest: str | None) -> Views:

@@ -93,9 +93,13 @@ class Views:
             raise RefusedError(404, f"There is no item {number}; they are numbered 0 to {len(self) - 1}.")
         return number
 
-    def warm_up(self) -> None:
-        """Search once, so that kernels are compiled or loaded and files are read before the first request."""
-        _load_graph_kernels()
+    def warm_up(self, *, graphs: bool = True) -> None:
+        """Search once, so that kernels are compiled or loaded and files are read before the first request.
+
+        Without `graphs`, the first explanation or search by fg loads the kernels of fusion graphs.
+        """
+        if graphs:
+            _load_graph_kernels()
         if len(self):
             queries = [self.item_query(0), *([self.text_query("words")] if "texts" in self.accepts else [])]
             for query in queries:
