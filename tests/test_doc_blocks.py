@@ -14,6 +14,7 @@ PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.
 #: Checked by other tests: generated from docstrings, which are doctests; requests to a server.
 ELSEWHERE = {"docs/methods.md": {"pycon"}, "docs/serving.md": {"json"}, "docs/start.md": {"json"}}
 LONG = {
+    "docs/scaling.md",
     "docs/serving.md",
     "docs/start.md",
     "docs/searcher.md",
@@ -63,6 +64,7 @@ def write_runs(folder):
 def write_tables(folder):
     for name in ("bm25", "dense"):
         np.save(folder / f"{name}.npy", rl.Ranks.from_vectors(np.random.default_rng(0).normal(size=(50, 3))).items)
+        (folder / f"{name}.run").write_text(ITEMS)
 
 
 def index():
