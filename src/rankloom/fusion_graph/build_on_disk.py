@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
-from rankloom.errors import InputError, whole_number
-from rankloom.fusion_graph.base import CollectionIndex, IndexSettings, warn_if_sparse
+from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.fusion_graph.base import CollectionIndex
+from rankloom.fusion_graph.settings import IndexSettings, warn_if_sparse
 from rankloom.shards.job import Job, Step, install, opened_job, run_steps
 from rankloom.shards.shard import cut_size
 from rankloom.shards.steps import first_steps
 from rankloom.shards.tables import Files, find_files, shape_of, split_paths
 from rankloom.threads import Progress
 
-Index = TypeVar("Index", bound=CollectionIndex)
 #: The paths of tables of lists, one for each ranker, in order or by name.
 Tables = Sequence[str | Path] | Mapping[str, str | Path]
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -87,35 +89,94 @@ def part_size(n_items: int, item_bytes: int, memory: str | int, shards: int | No
     return size
 
 
-def build_on_disk(
-    kind: type[Index],
-    lists: Lists,
-    path: str | Path,
-    settings: IndexSettings,
-    *,
-    steps: Callable[[Job], list[Step]],
-    item_bytes: int,
-    memory: str | int,
-    shards: int | None,
-    options: Mapping[str, Any],
-    scheduler: str | None,
-    threads: int | None,
-    progress: Progress | None,
-) -> Index:
-    """Build an index from tables on disk, task by task, and return it opened."""
-    spec = {
-        "kind": kind.KIND,
-        "settings": settings.to_dict(),
-        "depth": settings.depth,
+class Plan(NamedTuple):
+    """What a kind of index decides about its build on disk."""
+
+    settings: IndexSettings
+    steps: Callable[[Job], list[Step]]  #: those after the lists are normalized
+    item_bytes: int  #: the memory that a task needs for each item
+    extra: Mapping[str, Any]  #: further options of the steps, as plain data
+
+
+class DiskIndex(CollectionIndex):
+    """An index that can be built out of core."""
+
+    build: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    @abstractmethod
+    def _plan(cls, lists: Lists, **options: Any) -> Plan:
+        """Check the options of `build` and return the plan for these tables."""
+
+    @classmethod
+    def build_on_disk(
+        cls,
+        paths: Tables,
+        folder: str | Path,
+        *,
+        memory: str | int = "1GB",
+        shards: int | None = None,
+        scheduler: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Self:
+        """Build an index that is larger than memory, from tables of lists on disk, and return it opened.
+
+        The index is cut into shards; it has the same bytes as one built in memory and saved with as many. An
+        interrupted build resumes when it is called again.
+
+        Parameters
+        ----------
+        paths : sequence of paths, or {name: path}
+            The table of each ranker, row i the list of item i: a .npy file of item numbers, a folder with parts of it
+            and of scores, an .npz file of ranks, or parquet (docs/scaling.md).
+        folder : str or path
+            The folder to write; the work in progress is in a hidden folder next to it.
+        memory : str or int
+            How much memory a task may use, as in "1GB", not counting memory-mapped files.
+        shards : int, optional
+            The number of shards; by default as many as `memory` requires.
+        scheduler : str, optional
+            The address of a Dask scheduler, or "local" for a worker process per CPU; the folder and the tables must be
+            on storage that all workers see. By default, tasks run one after the other in this process.
+        threads, progress
+            As in `build`.
+        **options
+            All other options of `build`, with the same defaults. `weights="agreement"` of weft is not available: it
+            compares the lists of the whole collection.
+        """
+        lists = Lists.of(paths)
+        plan = cls._plan(lists, **_with_defaults(cls.build, options))
+        size = part_size(lists.n_items, plan.item_bytes, memory, shards)
+        with opened_job(Path(folder), cls.KIND, _spec(cls.KIND, lists, plan, size)) as job:
+            steps = [*first_steps(job), *plan.steps(job)]
+            run_steps(job, steps, scheduler=scheduler, threads=threads, progress=progress)
+            if plan.settings.reposition and plan.settings.absent == "first":
+                warn_if_sparse(job.read_notes("lengths")["empty"], lists.n_items, lists.names)
+            shapes = {name: SimpleNamespace(shape=about["shape"]) for name, about in job.all_files().items()}
+            install(job, Path(folder), cls.meta(plan.settings, shapes))
+        return cls.open(folder, verify=False)
+
+
+def _with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `build` that a build on disk has too, as given or by default."""
+    parameters = signature(build).parameters.values()
+    options = {p.name: p.default for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
+    del options["threads"], options["progress"]
+    for name in given:
+        check_choice("option", name, options)
+    return options | dict(given)
+
+
+def _spec(kind: str, lists: Lists, plan: Plan, size: int) -> dict[str, Any]:
+    """Return what a build depends on, as plain data."""
+    return {
+        "kind": kind,
+        "settings": plan.settings.to_dict(),
+        "depth": plan.settings.depth,
         "tables": lists.spec(),
         "n_items": lists.n_items,
-        "size": part_size(lists.n_items, item_bytes, memory, shards),
-        **options,
+        "size": size,
+        **plan.extra,
     }
-    with opened_job(Path(path), kind.KIND, spec) as job:
-        run_steps(job, [*first_steps(job), *steps(job)], scheduler=scheduler, threads=threads, progress=progress)
-        if settings.reposition and settings.absent == "first":
-            warn_if_sparse(job.read_notes("lengths")["empty"], lists.n_items, lists.names)
-        shapes = {name: SimpleNamespace(shape=about["shape"]) for name, about in job.all_files().items()}
-        install(job, Path(path), kind.meta(settings, shapes))
-    return kind.open(path, verify=False)

@@ -18,23 +18,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.align import Missing, RankerLists
+from rankloom.align import Missing, RankerLists, split_names
 from rankloom.errors import check_choice
-from rankloom.fusion_graph.base import (
-    Array,
-    CollectionIndex,
-    IndexSettings,
-    Int32s,
-    Kernel,
-    Query,
-    checked_settings,
-    normalized_lists,
-    prepare,
-    shared_arrays,
-)
+from rankloom.fusion_graph.base import Int32s, Kernel, Query
+from rankloom.fusion_graph.build_on_disk import DiskIndex, Lists, Plan
 from rankloom.fusion_graph.compare import COMPARATORS, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS, Explanation, FusionGraph, check_graph_norm, explain
 from rankloom.fusion_graph.normalize import Absent
+from rankloom.fusion_graph.settings import (
+    Array,
+    IndexSettings,
+    aligned_collection,
+    checked_settings,
+    normalized_lists,
+    shared_arrays,
+)
 from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
 from rankloom.fusion_graph.weave import (
     ROWS,
@@ -52,12 +50,9 @@ from rankloom.shards.shard import PostingLists, Shard
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scipy.sparse import csr_array
 
     from rankloom._kernels.graphs import Woven
-    from rankloom.fusion_graph.build_on_disk import Tables
 
 #: A weighting may give any positive weights; they are finite, and so are norms and sizes.
 FINITE32, FINITE64 = float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)
@@ -79,7 +74,7 @@ class Graphs(NamedTuple):
     norms: NDArray[np.float64]
 
 
-class FusionIndex(CollectionIndex):
+class FusionIndex(DiskIndex):
     """The fusion graphs of a collection, with exact search that examines only a few of them.
 
     Created by `build` or `open`; read-only, and safe to search from several threads.
@@ -164,91 +159,32 @@ class FusionIndex(CollectionIndex):
         progress : callable, optional
             Called with the stage, the number of rows done and the total.
         """
-        check_graph_norm(graph_norm)
-        check_choice("comparator", comparator, COMPARATORS)
-        check_choice("weighting", weighting, WEIGHTINGS)
-        collection, shared = prepare(
-            ranks, cutoff=cutoff, depth=depth, reposition=reposition, absent=absent, comparable=comparable
+        names, given = split_names(ranks)
+        settings = _settings(
+            names,
+            len(given),
+            cutoff=cutoff,
+            depth=depth,
+            reposition=reposition,
+            graph_norm=graph_norm,
+            comparator=comparator,
+            weighting=weighting,
+            absent=absent,
+            comparable=comparable,
         )
-        settings = Settings(**shared, graph_norm=graph_norm, comparator=comparator, weighting=weighting)
+        collection = aligned_collection(given, settings)
         others = shared_arrays(collection, settings, keep_scores=keep_scores)
         with running(threads, progress):
             return cls(settings, _woven(settings, collection) | others)
 
     @classmethod
-    def build_on_disk(
-        cls,
-        paths: Tables,
-        folder: str | Path,
-        *,
-        memory: str | int = "1GB",
-        shards: int | None = None,
-        cutoff: int = 10,
-        depth: int = 1000,
-        reposition: bool = True,
-        graph_norm: str = "max",
-        comparator: str = "wgu",
-        weighting: str = "paper",
-        absent: Absent = "first",
-        comparable: Sequence[bool] | None = None,
-        keep_scores: bool = True,
-        scheduler: str | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> FusionIndex:
-        """Build an index that is larger than memory, from tables of lists on disk, and return it opened.
-
-        The index is cut into shards; it has the same bytes as one built in memory and saved with as many. A build that
-        was interrupted resumes when it is called again.
-
-        Parameters
-        ----------
-        paths : sequence of paths, or {name: path}
-            The table of each ranker, row i the list of item i: a .npy file of item numbers, a folder with parts of it
-            and of scores, an .npz file of ranks, or parquet (docs/scaling.md).
-        folder : str or path
-            The folder to write; the work in progress is in a hidden folder next to it.
-        memory : str or int
-            How much memory a task may use, as in "1GB"; what is mapped from files comes on top of that.
-        shards : int, optional
-            The number of shards; by default as many as `memory` requires.
-        scheduler : str, optional
-            The address of a Dask scheduler, or "local" for a worker process per CPU; the folder and the tables must be
-            on storage that all workers see. By default, tasks run one after the other, here.
-        cutoff, depth, reposition, graph_norm, comparator, weighting, absent, comparable, keep_scores, threads, progress
-            As in `build`.
-        """
-        from rankloom.fusion_graph.build_on_disk import Lists, build_on_disk
+    def _plan(cls, lists: Lists, **options: Any) -> Plan:
         from rankloom.fusion_graph.on_disk import graph_steps
 
-        check_graph_norm(graph_norm)
-        check_choice("comparator", comparator, COMPARATORS)
-        check_choice("weighting", weighting, WEIGHTINGS)
-        lists = Lists.of(paths)
-        n_rankers = len(lists.files)
-        shared = checked_settings(
-            lists.names,
-            n_rankers,
-            cutoff=cutoff,
-            depth=depth,
-            reposition=reposition,
-            absent=absent,
-            comparable=comparable,
-        )
-        return build_on_disk(
-            cls,
-            lists,
-            folder,
-            Settings(**shared, graph_norm=graph_norm, comparator=comparator, weighting=weighting),
-            steps=graph_steps,
-            item_bytes=24 * min(depth, max(lists.depths)) + 24 * n_rankers * cutoff + 128,
-            memory=memory,
-            shards=shards,
-            options={"keep_scores": reposition and keep_scores},
-            scheduler=scheduler,
-            threads=threads,
-            progress=progress,
-        )
+        keep_scores, n_rankers = options.pop("keep_scores"), len(lists.files)
+        settings = _settings(lists.names, n_rankers, **options)
+        item_bytes = 24 * min(settings.depth, max(lists.depths)) + 24 * n_rankers * settings.cutoff + 128
+        return Plan(settings, graph_steps, item_bytes, {"keep_scores": settings.reposition and keep_scores})
 
     def search(
         self,
@@ -461,6 +397,17 @@ class FusionIndex(CollectionIndex):
     @staticmethod
     def _valid(settings: Settings) -> bool:
         return settings.graph_norm in GRAPH_NORMS
+
+
+def _settings(
+    names: tuple[str, ...], n_rankers: int, *, graph_norm: str, comparator: str, weighting: str, **shared: Any
+) -> Settings:
+    """Return the options of `build` as settings, checked."""
+    check_graph_norm(graph_norm)
+    check_choice("comparator", comparator, COMPARATORS)
+    check_choice("weighting", weighting, WEIGHTINGS)
+    checked = checked_settings(names, n_rankers, **shared)
+    return Settings(**checked, graph_norm=graph_norm, comparator=comparator, weighting=weighting)
 
 
 def _woven(settings: Settings, collection: Sequence[Ranks]) -> dict[str, Array]:

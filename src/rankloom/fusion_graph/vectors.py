@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.fusion_graph.base import Array
+from rankloom.fusion_graph.settings import Array
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:

@@ -24,21 +24,20 @@ from rankloom.aggregate.weft.rows import (
     transpose,
 )
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
-from rankloom.align import Missing, RankerLists, align, by_name
+from rankloom.align import Missing, RankerLists, align, by_name, split_names
 from rankloom.errors import InputError, check_range, whole_number
-from rankloom.fusion_graph.base import (
-    Array,
-    CollectionIndex,
-    IndexSettings,
-    Kernel,
-    Query,
-    checked_settings,
-    normalized_lists,
-    prepare,
-    shared_arrays,
-)
+from rankloom.fusion_graph.base import Kernel, Query
+from rankloom.fusion_graph.build_on_disk import DiskIndex, Lists, Plan
 from rankloom.fusion_graph.graph import Explanation, Part
 from rankloom.fusion_graph.normalize import Absent
+from rankloom.fusion_graph.settings import (
+    Array,
+    IndexSettings,
+    aligned_collection,
+    checked_settings,
+    normalized_lists,
+    shared_arrays,
+)
 from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
 from rankloom.fusion_graph.weave import Order
 from rankloom.ranks import PAD, Ranks
@@ -46,10 +45,7 @@ from rankloom.shards.shard import POSTINGS, PostingLists, Shard, numbered
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rankloom._kernels.weft import Rows
-    from rankloom.fusion_graph.build_on_disk import Tables
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
 FUSED = "all rankers"  # the name of the fused field in an explanation
@@ -63,7 +59,7 @@ class WeftSettings(IndexSettings):
     width: int | None
 
 
-class WeftIndex(CollectionIndex):
+class WeftIndex(DiskIndex):
     r"""Items described by the lists of their neighbors, with exact search.
 
     With :math:`X_r[q]` the expanded row of q by ranker r, :math:`X_w[q]` the fused one, J the weighted Jaccard
@@ -144,13 +140,19 @@ class WeftIndex(CollectionIndex):
         depth, reposition, absent, comparable, keep_scores, threads, progress
             As in `FusionIndex.build`.
         """
-        expand = whole_number("expand", expand)
-        width = None if width is None else whole_number("width", width)
-        collection, shared = prepare(
-            ranks, cutoff=cutoff, depth=depth, reposition=reposition, absent=absent, comparable=comparable
+        names, given = split_names(ranks)
+        settings = _settings(
+            names,
+            len(given),
+            cutoff=cutoff,
+            expand=expand,
+            width=width,
+            depth=depth,
+            reposition=reposition,
+            absent=absent,
+            comparable=comparable,
         )
-        expand = min(expand, len(collection) * cutoff + 1)  # a row cannot have more entries
-        settings = WeftSettings(**shared, expand=expand, width=width)
+        collection = aligned_collection(given, settings)
         others = shared_arrays(collection, settings, keep_scores=keep_scores)
         with running(threads, progress):
             order, normalized = normalized_lists(collection, settings, max(cutoff, AGREEMENT.cutoff))
@@ -158,68 +160,16 @@ class WeftIndex(CollectionIndex):
         return cls(settings, arrays | others)
 
     @classmethod
-    def build_on_disk(
-        cls,
-        paths: Tables,
-        folder: str | Path,
-        *,
-        memory: str | int = "1GB",
-        shards: int | None = None,
-        cutoff: int = 20,
-        expand: int = 8,
-        weights: Sequence[float] | None = None,
-        width: int | None = 80,
-        depth: int = 1000,
-        reposition: bool = True,
-        absent: Absent = "first",
-        comparable: Sequence[bool] | None = None,
-        keep_scores: bool = True,
-        scheduler: str | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> WeftIndex:
-        """Build an index that is larger than memory, from tables of lists on disk, and return it opened.
-
-        Parameters
-        ----------
-        paths, folder, memory, shards, scheduler
-            As in `FusionIndex.build_on_disk`.
-        weights : sequence of float, optional
-            As in `build`, but not "agreement", which compares the lists of the whole collection.
-        cutoff, expand, width, depth, reposition, absent, comparable, keep_scores, threads, progress
-            As in `build`.
-        """
+    def _plan(cls, lists: Lists, **options: Any) -> Plan:
         from rankloom.aggregate.weft.on_disk import weft_steps
-        from rankloom.fusion_graph.build_on_disk import Lists, build_on_disk
 
-        lists = Lists.of(paths)
-        n_rankers, cutoff = len(lists.files), whole_number("cutoff", cutoff)
-        width = None if width is None else whole_number("width", width)
-        shared = checked_settings(
-            lists.names,
-            n_rankers,
-            cutoff=cutoff,
-            depth=depth,
-            reposition=reposition,
-            absent=absent,
-            comparable=comparable,
-        )
-        expand = min(whole_number("expand", expand), n_rankers * cutoff + 1)
-        entries = max_entries(n_rankers, cutoff, expand, width)
-        return build_on_disk(
-            cls,
-            lists,
-            folder,
-            WeftSettings(**shared, expand=expand, width=width),
-            steps=weft_steps,
-            item_bytes=24 * min(depth, max(lists.depths)) + entries * (6 + 2 * n_rankers),
-            memory=memory,
-            shards=shards,
-            options={"keep_scores": reposition and keep_scores, "weights": _given_weights(weights, n_rankers)},
-            scheduler=scheduler,
-            threads=threads,
-            progress=progress,
-        )
+        keep_scores, n_rankers = options.pop("keep_scores"), len(lists.files)
+        weights = _given_weights(options.pop("weights"), n_rankers)
+        settings = _settings(lists.names, n_rankers, **options)
+        entries = max_entries(n_rankers, settings.cutoff, settings.expand, settings.width)
+        item_bytes = 24 * min(settings.depth, max(lists.depths)) + entries * (6 + 2 * n_rankers)
+        extra = {"keep_scores": settings.reposition and keep_scores, "weights": weights}
+        return Plan(settings, weft_steps, item_bytes, extra)
 
     def search(
         self,
@@ -373,6 +323,15 @@ class WeftIndex(CollectionIndex):
 AGREEMENT = WeftSettings(
     1, 10, 1000, True, expand=4, width=None
 )  # settings of the fusion that agreement is measured against
+
+
+def _settings(names: tuple[str, ...], n_rankers: int, *, expand: int, width: int | None, **shared: Any) -> WeftSettings:
+    """Return the options of `build` as settings, checked."""
+    expand = whole_number("expand", expand)
+    width = None if width is None else whole_number("width", width)
+    checked = checked_settings(names, n_rankers, **shared)
+    max_expand = n_rankers * checked["cutoff"] + 1  # a row cannot have more entries
+    return WeftSettings(**checked, expand=min(expand, max_expand), width=width)
 
 
 def _expanded(
