@@ -67,7 +67,7 @@ def test_the_seed_decides_the_split(data):
 def test_progress_counts_folds(data):
     calls = []
     rl.cross_validate(*data, "posfuse", folds=3, progress=lambda *call: calls.append(call))
-    assert calls == [("cross-validate", done, 3) for done in (1, 2, 3)]
+    assert calls == [("Cross-validating", done, 3) for done in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("folds", [1, 21])

@@ -70,7 +70,7 @@ def test_supervised_methods_are_trained_in_every_trial(data):
 def test_progress_counts_trials(data):
     calls = []
     rl.optimize(*data, "rrf", progress=lambda *call: calls.append(call))
-    assert calls == [("optimize", done, 10) for done in range(1, 11)]
+    assert calls == [("Optimizing", done, 10) for done in range(1, 11)]
 
 
 @pytest.mark.parametrize(
