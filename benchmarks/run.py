@@ -416,6 +416,11 @@ PARTS = {
     )
 }
 
+#: Parts that read a published collection.
+NEED_DATA = ("lists", "few_terms")
+DATA = "RANKLOOM_DATA"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+
 
 def markdown(title, rows, note):
     """Return a section with a table."""
@@ -431,9 +436,11 @@ def markdown(title, rows, note):
 
 
 def page(results):
-    """Return the page of all saved results."""
+    """Return the page: sections measured here replace those of the same title, the others stay."""
     files = [results / f"{part}.json" for part in PARTS]
     saved = [json.loads(file.read_text()) for file in files if file.exists()]
+    sections = {one.partition("\n")[0]: f"### {one}" for one in PAGE.read_text().split("\n### ")[1:]}
+    sections |= {one["title"]: markdown(one["title"], one["rows"], one["note"]) for one in saved}
     head = [
         "# Benchmarks",
         "",
@@ -442,7 +449,7 @@ def page(results):
         "; ".join(sorted({one["machine"] for one in saved})) + ".",
         "",
     ]
-    return "\n".join([*head, *(markdown(one["title"], one["rows"], one["note"]) for one in saved)])
+    return "\n".join([*head, *(f"{one.rstrip()}\n" for one in sections.values())])
 
 
 def machine():
@@ -474,13 +481,16 @@ def main():
     results.mkdir(exist_ok=True)
     print(f"{machine()}\n", flush=True)
     for part in arguments.parts or PARTS:
+        if part in NEED_DATA and DATA not in os.environ and not arguments.parts:
+            print(f"{part} is left out: set {DATA} to the folder of the collections.\n", flush=True)
+            continue
         command = [sys.executable, __file__, part, "--inside", *(["--quick"] if arguments.quick else [])]
         title, rows, note = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
         print(markdown(title, rows, note), flush=True)
         if not arguments.quick:
             result = {"machine": machine(), "title": title, "rows": rows, "note": note}
             (results / f"{part}.json").write_text(json.dumps(result, indent=1))
-            (HERE.parent / "docs" / "benchmarks.md").write_text(page(results))
+            PAGE.write_text(page(results))
 
 
 if __name__ == "__main__":
