@@ -13,15 +13,15 @@ def random_collection(seed, n=None, *, scores=True):
 
 
 def _lists(rng, n, depth, scored):
-    depth = min(depth, n)
-    near = np.abs(np.arange(n)[:, None] - np.arange(n)) + rng.normal(0, rng.choice([0.5, 5, 50]), (n, n))
-    np.fill_diagonal(near, -9999)
-    items = np.argsort(near, axis=1, kind="stable")[:, :depth].astype(np.int32)
+    depth, reach = min(depth, n), min(n, 61)  # items of a large collection list those nearby only
+    columns = (np.arange(n)[:, None] + np.arange(reach) - reach // 2) % n
+    near = np.abs(np.arange(n)[:, None] - columns) + rng.normal(0, rng.choice([0.5, 5, 50]), columns.shape)
+    near[columns == np.arange(n)[:, None]] = -9999
+    order = np.argsort(near, axis=1, kind="stable")[:, :depth]
+    items = np.take_along_axis(columns, order, 1).astype(np.int32)
     lengths = np.where(rng.random(n) < 0.05, 0, rng.integers(max(1, depth - 3), depth + 1, n))
     items[np.arange(depth) >= lengths[:, None]] = PAD
-    scores = (
-        np.where(items == PAD, 0, -np.round(np.take_along_axis(near, np.maximum(items, 0), 1), 1)) if scored else None
-    )
+    scores = np.where(items == PAD, 0, -np.round(np.take_along_axis(near, order, 1), 1)) if scored else None
     return Ranks(items, scores, n, kind="collection")
 
 
