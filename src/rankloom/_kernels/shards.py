@@ -1,4 +1,4 @@
-"""Rows of an index that is cut into shards: numbering of members, copies of rows, and lists turned round by parts."""
+"""Rows of an index that is cut into shards: numbering of members, copies of rows, and transposed lists."""
 
 from numba import njit
 
@@ -99,18 +99,6 @@ def valid_lengths(lists, n_items, seen, lengths):
 
 
 @njit(cache=True, nogil=True)
-def count_targets(lists, first, size, counts):
-    """Count the entries of lists that lead to each other part; parts have `size` items, this one starts at `first`."""
-    for row in range(lists.shape[0]):
-        for p in range(lists.shape[1]):
-            item = lists[row, p]
-            if item < 0:
-                break
-            if item < first or item >= first + size:
-                counts[item // size] += 1
-
-
-@njit(cache=True, nogil=True)
 def turn(lists, first, size, ends, turned):
     """Write (target, source, position from 0) for the entries that lead to other parts, by part; `ends` is advanced."""
     for row in range(lists.shape[0]):
@@ -124,21 +112,6 @@ def turn(lists, first, size, ends, turned):
                 turned[at, 0] = item
                 turned[at, 1] = first + row
                 turned[at, 2] = p
-
-
-@njit(cache=True, nogil=True)
-def count_listing(lists, first, incoming, ptr):
-    """Count, for each row of a part, the lists that contain its item: those of the part, and `incoming` ones."""
-    n = lists.shape[0]
-    for row in range(n):
-        for p in range(lists.shape[1]):
-            item = lists[row, p]
-            if item < 0:
-                break
-            if first <= item < first + n:
-                ptr[item - first + 1] += 1
-    for entry in range(incoming.shape[0]):
-        ptr[incoming[entry, 0] - first + 1] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -101,6 +101,21 @@ Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; by 
 Output = Annotated[
     Path, typer.Option("-o", "--output", help="File or folder to write.", show_default=False, readable=False)
 ]
+Queries = Annotated[
+    str | None,
+    typer.Option(
+        help="For a searcher: a CSV, TSV or JSON Lines file of queries with id and text, or a collection with queries.",
+        show_default=False,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="Run on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local for a worker "
+        "process per core.",
+        show_default=False,
+    ),
+]
 Missing = Annotated[
     str | None,
     typer.Option(

@@ -8,6 +8,7 @@ import typer
 
 from rankloom.cli.app import (
     Plugin,
+    Queries,
     app,
     either,
     is_searcher,
@@ -34,13 +35,7 @@ def evaluate(
     measure: Annotated[
         list[str] | None, typer.Option(help=f"One of {either(measure_forms())}, as in ndcg@10. Repeatable.")
     ] = None,
-    queries: Annotated[
-        str | None,
-        typer.Option(
-            help="For a searcher: a CSV, TSV or JSON Lines file with id and text, or a collection with judged queries.",
-            show_default=False,
-        ),
-    ] = None,
+    queries: Queries = None,
     method: Annotated[
         list[str] | None,
         typer.Option(help="For a searcher: a method to compare. Repeatable; by default rrf and auto."),

@@ -45,14 +45,7 @@ def index(
         int | None,
         typer.Option(min=1, help="Cut the index by items into so many shards; with --memory by default as needed."),
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="Run the tasks of --memory on a Dask cluster: the address of its scheduler, such as tcp://host:8786, "
-            "or local for a worker process per core.",
-            show_default=False,
-        ),
-    ] = None,
+    scheduler: cli.Scheduler = None,
     *,
     reading: RunOptions,
     as_collection: cli.AsCollection = False,

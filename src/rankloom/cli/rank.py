@@ -49,13 +49,7 @@ def rank(
         ),
     ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="Make lists on a Dask cluster: the address of its scheduler, or local for workers on this machine.",
-            show_default=False,
-        ),
-    ] = None,
+    scheduler: cli.Scheduler = None,
     *,
     source: CollectionOptions,
     caching: CacheOptions,

@@ -48,13 +48,7 @@ def search(
     image: Annotated[
         Path | None, typer.Option(help="An image file as the query.", show_default=False, readable=False)
     ] = None,
-    queries: Annotated[
-        str | None,
-        typer.Option(
-            help="Many queries: a CSV, TSV or JSON Lines file with id and text, or a collection with queries.",
-            show_default=False,
-        ),
-    ] = None,
+    queries: cli.Queries = None,
     k: cli.K = 10,
     offset: Annotated[int, typer.Option(min=0, help="How many of the best results to skip.")] = 0,
     method: Annotated[

@@ -126,8 +126,8 @@ def _turned(lists: Array, start: int, size: int, n_parts: int) -> tuple[Array, A
     """Return (target, source, position) of the entries that lead to other parts, by part, and where each part ends."""
     from rankloom._kernels import shards as kernels
 
-    counts = np.zeros(n_parts, np.int64)
-    kernels.count_targets(lists, start, size, counts)
+    elsewhere = lists[(lists != PAD) & ((lists < start) | (lists >= start + size))]
+    counts = np.bincount(elsewhere // size, minlength=n_parts)
     ends = np.cumsum(counts)
     turned = np.empty((ends[-1], 3), np.int32)
     kernels.turn(lists, start, size, ends - counts, turned)
@@ -181,8 +181,10 @@ def _listing(lists: Array, start: int, incoming: Array) -> tuple[Array, Array, A
     """Return the lists that contain each item of a part, and its positions there, in CSR form."""
     from rankloom._kernels import shards as kernels
 
+    here = lists[(lists >= start) & (lists < start + len(lists))]
     ptr = np.zeros(len(lists) + 1, np.int64)
-    kernels.count_listing(lists, start, incoming, ptr)
+    for targets in (here, incoming[:, 0]):
+        ptr[1:] += np.bincount(targets - start, minlength=len(lists))
     np.cumsum(ptr, out=ptr)
     rows, columns = np.empty(ptr[-1], np.uint32), np.empty(ptr[-1], np.int32)
     kernels.fill_listing(lists, start, incoming, ptr[:-1].copy(), rows, columns)
