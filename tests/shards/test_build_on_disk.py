@@ -134,6 +134,72 @@ def test_wrong_tables_are_reported(tmp_path):
     assert not (tmp_path / "x.loom").exists()
 
 
+LISTS = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+FALLING = [[3.0, 2.0, 1.0]] * 3
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (np.ones((3, 2)), "must have the same"),
+        (np.ones((2, 3)), "must have the same"),
+        (np.full((3, 3), np.inf), "must be finite"),
+        (np.full((3, 3), 1e300), "must be finite"),
+        (np.array([[1, 2, 3]] * 3), "increase along the list"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])  # mapped, and copied
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_scores_that_ranks_would_reject_are_rejected(tmp_path, scores, said, dtype):
+    np.save(tmp_path / "items.npy", np.array(LISTS, np.int32))
+    np.save(tmp_path / "scores.npy", scores.astype(dtype))
+    assert said in error_of(FusionIndex.build_on_disk, [tmp_path], tmp_path / "x.loom")
+
+
+def test_scores_of_padding_do_not_matter(tmp_path):
+    np.save(tmp_path / "items.npy", np.array([[0, 1], [1, -1]], np.int32))
+    np.save(tmp_path / "scores.npy", np.array([[2, 1], [2, np.nan]], np.float32))
+    assert FusionIndex.build_on_disk([tmp_path], tmp_path / "x.loom").n_items == 2
+
+
+def test_wrong_parquet_is_reported(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    def message(*tables):
+        (tmp_path / "lists").mkdir(exist_ok=True)
+        for number, table in enumerate(tables):
+            parquet.write_table(pyarrow.table(table), tmp_path / "lists" / f"{number}.parquet")
+        return error_of(FusionIndex.build_on_disk, [tmp_path / "lists"], tmp_path / "x.loom")
+
+    assert "no column 'items'" in message({"lists": LISTS})
+    assert "a list in each row" in message({"items": [0, 1, 2]})
+    assert "not as long" in message({"items": LISTS, "scores": [[3.0, 2.0], *FALLING[1:]]})
+    assert "Only some parts" in message({"items": LISTS[:1]}, {"items": LISTS[1:], "scores": FALLING[1:]})
+    (tmp_path / "lists" / "0.parquet").write_bytes(b"damaged")
+    assert "is not a parquet file" in error_of(FusionIndex.build_on_disk, [tmp_path / "lists"], tmp_path / "x.loom")
+
+
+def test_lists_of_fixed_size_are_lists(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    column = pyarrow.array(LISTS, pyarrow.list_(pyarrow.int32(), 3))
+    parquet.write_table(pyarrow.table({"items": column}), tmp_path / "x.parquet")
+    built = FusionIndex.build_on_disk([tmp_path / "x.parquet"], tmp_path / "x.loom", cutoff=2)
+    assert np.array_equal(built.search(k=2).items, FusionIndex.build([Ranks(LISTS)], cutoff=2).search(k=2).items)
+
+
+def test_ranks_with_ids_are_not_matched_by_number(tmp_path):
+    write_npz(Ranks(LISTS, item_ids=["c", "b", "a"]), tmp_path / "x.npz")
+    assert "has ids" in error_of(FusionIndex.build_on_disk, [tmp_path / "x.npz"], tmp_path / "x.loom")
+
+
+def test_item_numbers_do_not_wrap(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[0, 1], [1, -(2**32)]]))
+    assert "negative or" in error_of(FusionIndex.build_on_disk, [tmp_path / "x.npy"], tmp_path / "y.loom")
+
+
 def test_lists_that_are_missing_warn(tmp_path):
     items = np.full((20, 2), -1, np.int32)
     items[:10] = [[i, i + 1] for i in range(10)]

@@ -46,15 +46,12 @@ def find_files(path: Path) -> Files:
     if not path.exists():
         raise InputError(f"There is no table of lists at {path}.")
     if path.is_dir():
-        for suffix in (".npy", ".parquet"):
-            items, scores = (_sorted(path, f"{kind}*{suffix}") for kind in ("items", "scores"))
-            if suffix == ".parquet" and not items:
-                items = _sorted(path, "*.parquet")
-            if items:
-                if scores and len(scores) != len(items):
-                    raise InputError(f"{path} has {len(items)} files of items and {len(scores)} of scores.")
-                return Files(items, scores)
-        raise InputError(f"{path} has no items*.npy and no parquet files; it is not a table of lists.")
+        items, scores = (_sorted(path, f"{kind}*.npy") for kind in ("items", "scores"))
+        if scores and len(scores) != len(items):
+            raise InputError(f"{path} has {len(items)} files of items and {len(scores)} of scores.")
+        if not items and not (items := _sorted(path, "*.parquet")):
+            raise InputError(f"{path} has no items*.npy and no parquet files; it is not a table of lists.")
+        return Files(items, scores)
     if path.suffix not in (".npy", ".npz", ".parquet"):
         raise InputError(f"{path} is not a table of lists: expected .npy, .npz, .parquet, or a folder of parts.")
     return Files((str(path.resolve()),), ())
@@ -90,10 +87,7 @@ def blocks(files: Files) -> Iterator[tuple[Array, Array | None]]:
         if path.endswith(".parquet"):
             yield from _parquet_blocks(path)
         elif path.endswith(".npz"):
-            from rankloom.io.npz import read_npz
-
-            ranks = read_npz(path)
-            yield ranks.items, ranks.scores
+            yield _npz_block(path)
         else:
             items = open_array(path)
             scores = open_array(files.scores[number]) if files.scores else None
@@ -102,25 +96,54 @@ def blocks(files: Files) -> Iterator[tuple[Array, Array | None]]:
                 yield items[rows], None if scores is None else scores[rows]
 
 
+def _npz_block(path: str) -> tuple[Array, Array | None]:
+    from rankloom.io.npz import read_npz
+
+    ranks = read_npz(path)
+    if ranks.item_ids is not None or ranks.query_ids is not None:
+        raise InputError(
+            f"{path} has ids, and builds on disk match the items of rankers by number. Build in memory, or write the "
+            "ranks of all rankers without ids and in a common numbering."
+        )
+    return ranks.items, ranks.scores
+
+
 def _parquet_blocks(path: str) -> Iterator[tuple[Array, Array | None]]:
     try:
-        from pyarrow import parquet
+        from pyarrow import ArrowException, parquet
     except ImportError:
         raise MissingExtraError("Reading parquet", "pyarrow", "parquet") from None
-    with parquet.ParquetFile(path) as file:
-        names = file.schema_arrow.names
-        if "items" not in names:
-            raise InputError(f"{path} has no column 'items' with lists of item numbers.")
-        for batch in file.iter_batches(CHUNK, columns=[name for name in ("items", "scores") if name in names]):
-            yield _padded(batch.column("items"), PAD), _padded(batch.column("scores"), 0) if "scores" in names else None
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = [name for name in ("items", "scores") if name in file.schema_arrow.names]
+            if "items" not in names:
+                raise InputError(f"{path} has no column 'items' with lists of item numbers.")
+            for batch in file.iter_batches(CHUNK, columns=names):
+                yield _of_batch(path, *(batch.column(name) for name in names))
+    except (ArrowException, OSError) as error:
+        raise InputError(f"{path} is not a parquet file of lists: {error}.") from None
 
 
-def _padded(column: Any, fill: int) -> Array:
-    offsets = np.asarray(column.offsets)
-    values = np.asarray(column.values)
-    lengths = np.diff(offsets)
+def _of_batch(path: str, *columns: Any) -> tuple[Array, Array | None]:
+    """Return the lists of items and perhaps of scores, padded."""
+    from pyarrow import types
+
+    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    for column in columns:
+        if not any(is_kind(column.type) for is_kind in kinds):
+            raise InputError(f"{path} must have a list in each row of 'items' and 'scores'; got {column.type}.")
+    lengths = [np.asarray(column.value_lengths().fill_null(0)) for column in columns]
+    if not np.array_equal(lengths[0], lengths[-1]):
+        raise InputError(f"{path} has a list of scores that is not as long as the list of items.")
+    padded = [
+        _padded(np.asarray(one.flatten()), lengths[0], fill) for one, fill in zip(columns, (PAD, 0), strict=False)
+    ]
+    return padded[0], padded[1] if len(padded) == 2 else None
+
+
+def _padded(values: Array, lengths: Array, fill: int) -> Array:
     out = np.full((len(lengths), max(int(lengths.max(initial=0)), 1)), fill, values.dtype)
-    out[np.arange(out.shape[1]) < lengths[:, None]] = values[offsets[0] : offsets[-1]]
+    out[np.arange(out.shape[1]) < lengths[:, None]] = values
     return out
 
 
@@ -128,6 +151,9 @@ def shape_of(files: Files) -> tuple[int, int]:
     """Return the number of rows and the depth of a table; reads all of it unless it is .npy."""
     if files.items[0].endswith(".npy"):
         shapes = [open_array(path).shape for path in files.items]
+        for path, shape, own in zip(files.items, shapes, files.scores, strict=False):  # there may be no scores
+            if (found := open_array(own).shape) != shape:
+                raise InputError(f"{path} has shape {shape} and {own} {found}; items and scores must have the same.")
     else:
         shapes = [items.shape for items, _ in blocks(files)]
     return sum(shape[0] for shape in shapes), max(shape[1] for shape in shapes)
@@ -142,15 +168,22 @@ def copy_table(files: Files, depth: int, items_to: Path, scores_to: Path) -> Non
     for items, scores in blocks(files):
         if items.dtype.kind not in "iu":
             raise InputError(f"{files.items[0]} must contain item numbers; got {items.dtype}.")
-        if items.max(initial=0) > np.iinfo(np.int32).max:
-            raise InputError(f"{files.items[0]} has an item number that does not fit in 32 bits.")
+        if items.max(initial=0) > np.iinfo(np.int32).max or items.min(initial=0) < PAD:
+            raise InputError(f"{files.items[0]} has an item number that is negative or does not fit in 32 bits.")
+        if out.filled and (scores is None) != (scored is None):
+            raise InputError(f"Only some parts of the table of {files.items[0]} have scores; give all or none.")
         out.append(items[:, : shape[1]], PAD)
         if scores is not None:
             scored = scored or Growing(scores_to, shape, np.float32)
-            scored.append(scores[:, : shape[1]], 0)
+            scored.append(_as_float32(scores[:, : shape[1]]), 0)
     if scored is not None:
         scored.close()
     out.close()
+
+
+def _as_float32(scores: Array) -> Array:
+    with np.errstate(over="ignore"):  # the check of the lists reports infinity
+        return scores.astype(np.float32)
 
 
 class Growing:
@@ -160,14 +193,14 @@ class Growing:
         self._path = path
         self._aside = aside(path)
         self._array = np.lib.format.open_memmap(self._aside, "w+", dtype, shape) if shape[0] else np.empty(shape, dtype)
-        self._filled = 0
+        self.filled = 0
 
     def append(self, rows: Array, fill: float) -> None:
         """Write further rows, padded to the width of the array."""
-        target = self._array[self._filled : self._filled + len(rows)]
+        target = self._array[self.filled : self.filled + len(rows)]
         target[:, : rows.shape[1]] = rows
         target[:, rows.shape[1] :] = fill
-        self._filled += len(rows)
+        self.filled += len(rows)
 
     def close(self) -> None:
         """Let the file appear."""
@@ -189,8 +222,7 @@ def check_rows(items: Array, scores: Array | None, n_items: int, path: str, firs
 
     lengths = np.empty(len(items), np.int32)
     valid = valid_lengths(items, n_items, seen, lengths)
-    inside = np.arange(items.shape[1]) < lengths[:, None] if scores is not None else None
-    if valid and (scores is None or _ordered(scores, inside)):
+    if valid and (scores is None or _ordered(scores, np.arange(items.shape[1]) < lengths[:, None])):
         return lengths
     try:
         Ranks(items, scores, n_items)
@@ -199,6 +231,7 @@ def check_rows(items: Array, scores: Array | None, n_items: int, path: str, firs
     raise InputError(f"{path}, rows from {first}: the lists are not valid.")
 
 
-def _ordered(scores: Array, inside: Array | None) -> bool:
-    falling = (scores[:, 1:] <= scores[:, :-1]) | ~inside[:, 1:]  # type: ignore[index]
-    return bool(falling.all() and not np.isnan(scores).any())
+def _ordered(scores: Array, inside: Array) -> bool:
+    """Return True if scores are finite and do not increase; those of padding do not count."""
+    falling = scores[:, 1:] <= scores[:, :-1]
+    return bool((falling | ~inside[:, 1:]).all() and (np.isfinite(scores) | ~inside).all())
