@@ -51,7 +51,7 @@ def test_lists_of_queries_whose_ids_are_also_ids_of_items_are_not_indexed(tmp_pa
     rl.write_run(queries, tmp_path / "q.run")
     rl.write_ranks(queries.of_kind("queries"), tmp_path / "q.npz")
     for name, why in (
-        ("q.run", "only 0 of 4 begin with the item of their own id"),
+        ("q.run", "If they are the items' lists, use --as-collection."),
         ("q.npz", "These are lists of queries"),
     ):
         for command in ("index", "fuse"):

@@ -67,7 +67,7 @@ def _one_sentence() -> Iterator[None]:
         yield
         return
     except RankloomError as error:
-        message = str(error)
+        message = _with_options(str(error))
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -80,7 +80,12 @@ def _one_sentence() -> Iterator[None]:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"Warning: {message}", err=True)
+    typer.echo(f"Warning: {_with_options(str(message))}", err=True)
+
+
+def _with_options(message: str) -> str:
+    """Return a message of the library with the option of a command in place of the argument that does the same."""
+    return message.replace("pass kind='collection'.", "use --as-collection.")
 
 
 app = typer.Typer(

@@ -49,11 +49,11 @@ def check_rows_are_items(first: NDArray[np.int32], own: NDArray[np.int32], n_ite
     if len(np.unique(own[own != PAD])) < n_items:
         raise InputError(
             f"These look like lists of external queries whose ids are also ids of items: {found}. {NEEDS_COLLECTION} "
-            "If they are the items' lists, pass kind='collection' (--as-collection)."
+            "If they are the items' lists, pass kind='collection'."
         )
     warnings.warn(
         f"These may be lists of queries rather than of the collection's items: {found}. If they are the items' lists, "
-        "pass kind='collection' (--as-collection).",
+        "pass kind='collection'.",
         RankloomWarning,
         stacklevel=5,
     )
