@@ -212,8 +212,9 @@ def test_bfstree_of_several_rankers_is_that_of_their_reciprocal_rank_fusion():
 def test_the_radix_sort_is_stable(values):
     bits = np.array(values, np.float32).view(np.uint32)
     key = np.array([sorting.descending_key(one) for one in bits], np.uint32)
-    order, spare = np.empty((2, len(values)), np.uint32)
-    sorting.sort_keys(key, len(values), order, np.empty_like(key), spare, np.empty((4, 256), np.uint32))
+    order = np.empty(len(values), np.uint32)
+    pair, spare = np.empty((2, len(values) + 1), np.uint64)
+    sorting.sort_order(key, len(values), order, pair, spare, np.empty((4, 256), np.uint32))
     assert order.tolist() == sorted(range(len(values)), key=lambda p: -values[p])
 
 

@@ -65,7 +65,7 @@ def count_pools(start, stop, lists, back_ptr, back_rows, count):
     """Count the items in the pool of each row."""
     n = lists.shape[1]
     seen = np.zeros(n, np.bool_)
-    pool = np.empty(n, np.int32)
+    pool = np.empty(n + 1, np.int32)
     for i in range(start, stop):
         count[i] = pool_of(i, lists, back_ptr, back_rows, seen, pool)
 
@@ -77,7 +77,7 @@ def fuse_distances(
     """Compute the fused distances of each row's pool, and fill `nearest` with its nearest items; ties in pool order."""
     m, n, depth = lists.shape
     seen = np.zeros(n, np.bool_)
-    pool = np.empty(n, np.int32)
+    pool = np.empty(n + 1, np.int32)
     there = np.full((m, n), -1.0)
     back = np.full((m, n), -1.0)
     order = np.empty(n, np.int64)

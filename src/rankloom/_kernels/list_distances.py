@@ -16,16 +16,20 @@ def sift_down(heap, size, at):
     moved = heap[at]
     key = moved >> half
     child = at + at + one
-    while child < size:
-        largest = heap[child] >> half
-        if child + one < size and heap[child + one] >> half > largest:
-            child += one
-            largest = heap[child] >> half
-        if key >= largest:
+    while child + one < size:
+        left, right = heap[child], heap[child + one]
+        larger = right >> half > left >> half  # without a branch, which could not be predicted
+        largest = right if larger else left
+        child += np.uint64(larger)
+        if key >= largest >> half:
             break
-        heap[at] = heap[child]
+        heap[at] = largest
         at = child
         child = at + at + one
+    else:
+        if child < size and heap[child] >> half > key:
+            heap[at] = heap[child]
+            at = child
     heap[at] = moved
 
 
@@ -42,25 +46,35 @@ def heap_sort(heap, size):
 
 
 @njit(cache=True, nogil=True)
-def sort_items(seen, item, size):
-    """Sort items by number; if they are many, by going through all of them."""
-    if size * 8 < seen.size:
-        item[:size].sort()
-        return
-    at = 0
-    for j in range(seen.size):
-        if seen[j]:
-            item[at] = j
-            at += 1
+def collect_sorted(i, lists, seen, found):
+    """Collect the items of row i of several rankers' lists by number; if they are many, by going through all items.
+
+    `seen` is scratch of False, in which the items are marked; `found` has room for one item more.
+    """
+    m, n, width = lists.shape
+    if m * width * 8 < n:
+        size = collect_items(i, lists, seen, found)
+        found[:size].sort()
+        return size
+    for r in range(m):
+        for p in range(width):
+            if lists[r, i, p] < 0:
+                break
+            seen[np.uint64(lists[r, i, p])] = True
+    at = np.uint64(0)
+    for j in range(n):
+        found[at] = j  # overwritten unless seen
+        at += np.uint64(seen[j])
+    return np.int64(at)
 
 
 @njit(cache=True, nogil=True)
 def fuse_distances(start, stop, lists, distances, absent, out, fused):
     """Sort the items of several lists by the geometric mean of 1 + distance; `absent` has a row for each ranker."""
     m, n, width = lists.shape
-    found = np.full((m, n), -1, np.int32)
+    near = np.full((m, n), -1, np.float32)
     seen = np.zeros(n, np.bool_)
-    item = np.empty(n, np.int32)
+    item = np.empty(n + 1, np.int32)
     key = np.empty(n, np.float32)
     bits = key.view(np.uint32)
     heap = np.empty(n, np.uint64)
@@ -70,15 +84,15 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
             for p in range(width):
                 if lists[r, i, p] < 0:
                     break
-                found[r, lists[r, i, p]] = p
-        size = collect_items(i, lists, seen, item)
-        sort_items(seen, item, size)
+                near[r, np.uint64(lists[r, i, p])] = distances[r, i, p]
+        size = collect_sorted(i, lists, seen, item)
         for c in range(size):
-            j = item[c]
+            j = np.uint64(item[c])
             seen[j] = False
             product = np.float32(1)
             for r in range(m):
-                one = distances[r, i, found[r, j]] if found[r, j] >= 0 else absent[r, i]
+                one = near[r, j] if near[r, j] >= 0 else absent[r, i]
+                near[r, j] = -1
                 product = np.float32(product * np.float32(np.float32(1) + one))
             key[c] = product**root
             heap[c] = np.uint64(bits[c]) << np.uint64(32) | np.uint64(c)  # keys are at least 1: bits sort like them
@@ -87,45 +101,58 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
             at = heap[p] & np.uint64(0xFFFFFFFF) if p < size else np.uint64(0)
             out[i, p] = item[at] if p < size else -1
             fused[i, p] = key[at] if p < size else 0.0
-        for r in range(m):
-            for p in range(width):
-                if lists[r, i, p] < 0:
-                    break
-                found[r, lists[r, i, p]] = -1
 
 
 @njit(cache=True, nogil=True)
-def segments(start, stop, lists, shared, most, distances, out):
-    """Compute distances by shared first items: 1 / (1 + share), the old distance + 1 without any, + 2 further down."""
-    compared = shared.shape[1]
+def segments(start, stop, lists, k, compared, nearness, back_ptr, back_rows, back_columns, scores, out):
+    """Compute distances by shared first items: those of `nearness`, or the old + 1 without any, + 2 further down.
+
+    `scores` are the old distances, negated. An item that both lists have from depth d on adds k + 1 - d. This is added
+    up over the lists that have a first item of i, which are few, not over the first items of all lists compared.
+    """
+    n, width = lists.shape
+    shared = np.zeros(n, np.int32)
     for i in range(start, stop):
-        for p in range(lists.shape[1]):
+        for p in range(min(k, width)):
             if lists[i, p] < 0:
                 break
-            if lists[i, p] == i:
-                out[i, p] = 0.0
-            elif p >= compared:
-                out[i, p] = distances[i, p] + np.float32(2)
-            elif shared[i, p] > 0:
-                share = np.float32(shared[i, p]) / most
-                out[i, p] = np.float32(1) / np.float32(np.float32(1) + share)
+            item = np.uint64(lists[i, p])
+            for entry in range(np.uint64(back_ptr[item]), np.uint64(back_ptr[item + np.uint64(1)])):
+                shared[back_rows[entry]] += k - max(p, back_columns[entry])
+        for p in range(width):
+            j = lists[i, p]
+            if j < 0:
+                break
+            if p >= compared:
+                out[i, p] = np.float32(2) - scores[i, p]
+            elif shared[np.uint64(j)] > 0:
+                out[i, p] = nearness[shared[np.uint64(j)]]
             else:
-                out[i, p] = distances[i, p] + np.float32(1)
+                out[i, p] = np.float32(1) - scores[i, p]
+            if j == i:
+                out[i, p] = 0.0
+        for p in range(min(k, width)):
+            if lists[i, p] < 0:
+                break
+            item = np.uint64(lists[i, p])
+            for entry in range(np.uint64(back_ptr[item]), np.uint64(back_ptr[item + np.uint64(1)])):
+                shared[back_rows[entry]] = 0
 
 
 @njit(cache=True, nogil=True)
-def smaller_of_both(start, stop, lists, distances, back_ptr, back_rows, back_columns, out):
+def smaller_of_both(start, stop, lists, distances, back_ptr, back_rows, back_distances, out):
     """Write minus the smaller of the distances of i to j and of j to i; j's list may lack i."""
     n = lists.shape[0]
     other = np.full(n, np.inf, np.float32)
     for i in range(start, stop):
-        for entry in range(back_ptr[i], back_ptr[i + 1]):
-            other[back_rows[entry]] = distances[back_rows[entry], back_columns[entry]]
+        first, last = np.uint64(back_ptr[i]), np.uint64(back_ptr[i + 1])
+        for entry in range(first, last):
+            other[back_rows[entry]] = back_distances[entry]
         for p in range(lists.shape[1]):
             if lists[i, p] < 0:
                 break
-            out[i, p] = -min(distances[i, p], other[lists[i, p]])
-        for entry in range(back_ptr[i], back_ptr[i + 1]):
+            out[i, p] = -min(distances[i, p], other[np.uint64(lists[i, p])])
+        for entry in range(first, last):
             other[back_rows[entry]] = np.inf
 
 

@@ -57,16 +57,19 @@ def visiting_order(lists, depth, order):
 def collect_items(i, lists, seen, pool):
     """Collect the items of row i of several rankers' lists in order of appearance; return their number.
 
-    `seen` is scratch of False, in which the collected items are marked.
+    `seen` is scratch of False, in which the collected items are marked. `pool` has room for one item more: every item
+    is written, and overwritten if it was not new, since a branch could not be predicted.
     """
-    size = 0
+    size = np.uint64(0)
     for r in range(lists.shape[0]):
         for p in range(lists.shape[2]):
-            item = lists[r, i, p]
-            if item < 0:
+            if lists[r, i, p] < 0:
                 break
-            size = append_new(item, seen, pool, size)
-    return size
+            item = np.uint64(lists[r, i, p])
+            pool[size] = item
+            size += np.uint64(not seen[item])
+            seen[item] = True
+    return np.int64(size)
 
 
 @njit(cache=True, nogil=True)
@@ -95,6 +98,38 @@ def transpose(ptr, items, back_ptr, back_rows, back_columns):
             back_rows[end] = row
             if back_columns.size:
                 back_columns[end] = entry - ptr[row]
+    for item in range(back_ptr.size - 1, 0, -1):
+        back_ptr[item] = back_ptr[item - 1]
+    back_ptr[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def transpose_lists(lists, n, payload, back_ptr, back_rows, back_payload):
+    """List for each item the rows that hold it, ascending, and the payload of each entry; rows end at -1.
+
+    Item j of a table of n rows, the r-th of those stacked in `lists`, has the number r * n + j. Numbers are unsigned,
+    which saves the check for negative indexes.
+    """
+    width = np.uint64(lists.shape[1])
+    back_ptr[:] = 0
+    for row in range(lists.shape[0]):
+        first = np.uint64(row // n * n + 1)
+        for p in range(width):
+            if lists[row, p] < 0:
+                break
+            back_ptr[first + np.uint64(lists[row, p])] += 1
+    for item in range(1, back_ptr.size):
+        back_ptr[item] += back_ptr[item - 1]
+    for row in range(lists.shape[0]):  # as in `transpose`, pointers move to the ends of the items
+        first = np.uint64(row // n * n)
+        for p in range(width):
+            if lists[row, p] < 0:
+                break
+            item = first + np.uint64(lists[row, p])
+            end = np.uint64(back_ptr[item])
+            back_ptr[item] += 1
+            back_rows[end] = row
+            back_payload[end] = payload[row, p]
     for item in range(back_ptr.size - 1, 0, -1):
         back_ptr[item] = back_ptr[item - 1]
     back_ptr[0] = 0

@@ -135,7 +135,7 @@ def rank_by_graph(start, stop, pools, k, tops, S, back_ptr, back_rows, back_colu
     row = np.zeros(n, np.float64)
     seen = np.zeros(n, np.bool_)
     capacity = pools.shape[0] * pools.shape[2]
-    pool = np.empty(capacity, np.int32)
+    pool = np.empty(capacity + 1, np.int32)
     key = np.empty(capacity, np.float64)
     order = np.empty(capacity, np.int64)
     spare = np.empty(capacity, np.int64)

@@ -342,7 +342,7 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
     m, n = components.offset.shape
     width = out.shape[1]
     seen = np.zeros(n, np.bool_)
-    found = np.empty(n, np.int32)
+    found = np.empty(n + 1, np.int32)
     W = np.zeros((m, n), np.float64)
     key, order, spare = sort_scratch(n)
     weights = np.empty(m, np.float64)

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from rankloom._kernels.lists import collect_items
-from rankloom._kernels.sorting import descending_key, sort_keys, sort_smallest
+from rankloom._kernels.sorting import descending_key, sort_order, sort_smallest
 
 
 @njit(cache=True, nogil=True)
@@ -18,24 +18,24 @@ def rerank(start, stop, lists, values, bits, fixed, aligned, out, scores):
     wanted = out.shape[1]
     few = wanted * 16 <= width
     value = np.empty(width if few else 0, np.float64)
-    place, spare = np.empty((2, width if few else 0), np.int64)
-    key, spare_key = np.empty(width, np.uint32), np.empty(width, np.uint32)
-    order, spare_order = np.empty(width, np.uint32), np.empty(width, np.uint32)
+    place, spare_place = np.empty((2, width if few else 0), np.int64)
+    order, key = np.empty(width, np.uint32), np.empty(width, np.uint32)
+    pair, spare = np.empty(width + 1, np.uint64), np.empty(width + 1, np.uint64)
     count = np.empty((4, 256), np.uint32)
     for i in range(start, stop):
         size = 0
         while size < width and lists[i, size] >= 0:
-            if few:
-                value[size] = -values[i, size] if size >= fixed else -np.inf
-            else:
-                key[size] = descending_key(bits[i, size]) if size >= fixed else np.uint32(0)
             size += 1
         if few:
-            sort_smallest(value, size, wanted, place, spare)
+            for p in range(size):
+                value[p] = -values[i, p] if p >= fixed else -np.inf
+            sort_smallest(value, size, wanted, place, spare_place)
             for p in range(min(wanted, size)):
                 order[p] = place[p]
         else:
-            sort_keys(key, size, order, spare_key, spare_order, count)
+            for p in range(size):
+                key[p] = descending_key(bits[i, p]) if p >= fixed else np.uint32(0)
+            sort_order(key, size, order, pair, spare, count)
         own = -1
         for p in range(wanted):
             out[i, p] = lists[i, order[p]] if p < size else -1
@@ -82,10 +82,12 @@ def both_positions(start, stop, lists, base, share, smallest, back_ptr, back_row
 def pooled(start, stop, lists, out):
     """Write the items of several rankers' lists in order of appearance, padded."""
     seen = np.zeros(lists.shape[1], np.bool_)
+    pool = np.empty(lists.shape[1] + 1, np.int32)
     for i in range(start, stop):
-        size = collect_items(i, lists, seen, out[i])
+        size = collect_items(i, lists, seen, pool)
         for p in range(size):
-            seen[out[i, p]] = False
+            seen[pool[p]] = False
+        out[i, :size] = pool[:size]
         out[i, size:] = -1
 
 

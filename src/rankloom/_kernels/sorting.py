@@ -71,38 +71,54 @@ def descending_key(bits):
 
 
 @njit(cache=True, nogil=True)
-def sort_keys(key, size, order, spare_key, spare_order, count):
-    """Fill `order` with 0 to size - 1 sorted by unsigned 32-bit keys, which are overwritten: a radix sort by bytes.
+def sort_pairs(pair, size, spare, count):
+    """Sort unsigned integers by their upper 32 bits, stably, and return the array that holds them: a radix sort.
 
-    `spare_key` and `spare_order` are scratch of the same size, `count` of shape (4, 256). Indexes are unsigned, which
-    saves the check for negative ones.
+    `spare` is scratch of the same size, `count` of shape (4, 256). Indexes are unsigned, which saves the check for
+    negative ones.
     """
     size = np.uint64(size)
-    byte = np.uint32(255)
+    byte = np.uint64(255)
     count[:] = 0
     for p in range(size):
-        order[p] = p
-        for digit in range(np.uint32(4)):
-            count[digit, (key[p] >> (digit * np.uint32(8))) & byte] += np.uint32(1)
-    from_key, from_order, to_key, to_order = key, order, spare_key, spare_order
-    swapped = False
-    for digit in range(np.uint32(4)):
-        shift = digit * np.uint32(8)
-        if size == 0 or count[digit, (from_key[0] >> shift) & byte] == size:
+        for digit in range(np.uint64(4)):
+            count[digit, (pair[p] >> (np.uint64(32) + digit * np.uint64(8))) & byte] += np.uint32(1)
+    for digit in range(np.uint64(4)):
+        shift = np.uint64(32) + digit * np.uint64(8)
+        if size == 0 or count[digit, (pair[0] >> shift) & byte] == size:
             continue  # all the same
         total = np.uint32(0)
-        for value in range(np.uint32(256)):
+        for value in range(np.uint64(256)):
             here = count[digit, value]
             count[digit, value] = total
             total += here
         for p in range(size):
-            value = (from_key[p] >> shift) & byte
-            target = count[digit, value]
-            count[digit, value] = target + np.uint32(1)
-            to_key[target] = from_key[p]
-            to_order[target] = from_order[p]
-        from_key, from_order, to_key, to_order = to_key, to_order, from_key, from_order
-        swapped = not swapped
-    if swapped:
-        for p in range(size):
-            order[p] = spare_order[p]
+            value = (pair[p] >> shift) & byte
+            spare[count[digit, value]] = pair[p]
+            count[digit, value] += np.uint32(1)
+        pair, spare = spare, pair
+    return pair
+
+
+@njit(cache=True, nogil=True)
+def sort_order(key, size, order, pair, spare, count):
+    """Fill `order` with 0 to size - 1 sorted by unsigned 32-bit keys, stably.
+
+    Those of the largest key, which may be many, go to the end as they are. `pair` and `spare` are scratch of one
+    element more, `count` of shape (4, 256).
+    """
+    largest = np.uint32(0)
+    for p in range(size):
+        largest = max(largest, key[p])
+    smaller = last = np.uint64(0)
+    for p in range(size):
+        pair[smaller] = np.uint64(key[p]) << np.uint64(32) | np.uint64(p)
+        spare[last] = p
+        is_smaller = np.uint64(key[p] < largest)
+        smaller += is_smaller
+        last += np.uint64(1) - is_smaller
+    for p in range(last):
+        order[smaller + p] = spare[p]
+    pair = sort_pairs(pair, smaller, spare, count)
+    for p in range(smaller):
+        order[p] = pair[p] & np.uint64(0xFFFFFFFF)

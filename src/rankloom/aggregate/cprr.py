@@ -57,11 +57,11 @@ def cprr(asked: Reranking) -> Ranks:
     """
     ranks, k, neighbors, depth, iterations = asked
     given = own_lists(ranks, depth)
-    lists = [mutual_lists(one) for one in given]
-    one, base, rounds = lists[0], None, iterations
-    if len(lists) > 1:
-        one, base = _fused(given, lists, neighbors, iterations)
+    if len(given) > 1:
+        one, base = _fused(given, neighbors, iterations)
         rounds = FINAL_ROUNDS
+    else:
+        one, base, rounds = mutual_lists(given[0], inverted(given)), None, iterations
     values = np.empty(one.shape, np.float32)
     for left in range(rounds, 0, -1):
         values = _products(one, neighbors, base)
@@ -70,25 +70,28 @@ def cprr(asked: Reranking) -> Ranks:
     return answers(ranks[0], one, values)
 
 
-def _fused(given: Sequence[Array], lists: Sequence[Array], neighbors: int, rounds: int) -> tuple[Array, Array]:
+def _fused(given: Sequence[Array], neighbors: int, rounds: int) -> tuple[Array, Array | None]:
     """Return the union of the lists sorted by the sum of the rankers' similarities, and the sums."""
     pool = pool_of(given)
     total = np.zeros(pool.shape, np.float32)
-    for start, one in zip(given, lists, strict=True):
+    for lists in given:
+        whole = inverted([lists])
+        one = mutual_lists(lists, whole)
         heads = [one[:, :neighbors]]
-        for _ in range(rounds - 1):
-            one, _ = reranked(one, _products(one, neighbors))
+        for left in range(rounds - 1, 0, -1):
+            one, _ = reranked(one, _products(one, neighbors), neighbors if left == 1 else None)
             heads.append(one[:, :neighbors])
-        _add_ranker(pool, start, heads, neighbors, total)
+        _add_ranker(pool, lists, whole, heads, neighbors, total)
     return reranked(pool, total, given[0].shape[1], aligned=True)
 
 
-def _add_ranker(pool: Array, lists: Array, heads: Sequence[Array], neighbors: int, total: Array) -> None:
-    """Add the similarities of one ranker, given its first lists and the first items of each round."""
+def _add_ranker(
+    pool: Array, lists: Array, whole: tuple[Array, Array, Array], heads: Sequence[Array], neighbors: int, total: Array
+) -> None:
+    """Add the similarities of one ranker, given its first lists, also inverted, and the first items of each round."""
     from rankloom._kernels.cprr import add_ranker
 
-    whole, back = inverted([lists]), inverted(heads)
-    tops = frozen(np.concatenate(heads))
+    back, tops = inverted(heads), frozen(np.concatenate(heads))
     run_rows(
         lambda start, stop: add_ranker(start, stop, pool, lists, whole, tops, neighbors, back, total),
         len(pool),

@@ -83,18 +83,21 @@ def padded(lists: Array, width: int) -> NDArray[np.int32]:
     return frozen(items)
 
 
-def inverted(tables: Sequence[Array]) -> tuple[Array, Array, Array]:
+def inverted(tables: Sequence[Array], values: Array | None = None) -> tuple[Array, Array, Array]:
     """Return, for each item, the rows that list it, ascending, and its column in each: pointers, rows, columns.
 
     Several tables of n rows are numbered consecutively: item j and row j of table r both have the number r * n + j.
+    With `values`, which have the shape of the stacked tables, those of the entries stand in place of the columns.
     """
-    from rankloom._kernels.lists import transposed
+    from rankloom._kernels.lists import transpose_lists
 
-    n = len(tables[0])
-    ptr = np.zeros(len(tables) * n + 1, np.int64)
-    np.cumsum(np.concatenate([np.count_nonzero(lists != PAD, axis=1) for lists in tables]), out=ptr[1:])
-    items = np.concatenate([(lists[lists != PAD] + r * n).astype(np.uint32) for r, lists in enumerate(tables)])
-    return transposed(frozen(ptr), frozen(items), len(ptr) - 1, columns=True)
+    lists = frozen(np.ascontiguousarray(tables[0] if len(tables) == 1 else np.concatenate(tables)))
+    if values is None:
+        values = np.broadcast_to(np.arange(lists.shape[1], dtype=np.int32), lists.shape)
+    size = np.count_nonzero(lists != PAD)
+    back = np.empty(len(lists) + 1, np.int64), np.empty(size, np.uint32), np.empty(size, values.dtype)
+    transpose_lists(lists, len(tables[0]), frozen(values), *back)
+    return frozen(back[0]), frozen(back[1]), frozen(back[2])
 
 
 def overlap_shares(p: float, k: int) -> NDArray[np.float64]:

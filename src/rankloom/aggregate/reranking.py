@@ -51,9 +51,20 @@ def mutual_values(lists: Array, share: Array, base: Array | None = None, *, smal
     return out
 
 
-def mutual_lists(lists: Array, *, fixed: int = 0) -> Array:
-    """Return the lists sorted by forward plus backward position; an absent item counts as after the end."""
-    return reranked(lists, mutual_values(lists, np.arange(lists.shape[1], 0, -1)), fixed=fixed)[0]
+def mutual_lists(lists: Array, back: tuple[Array, Array, Array]) -> Array:
+    """Return the lists sorted by forward plus backward position; an absent item counts as after the end.
+
+    `back` is `inverted([lists])`. The item itself stays first.
+    """
+    from rankloom._kernels.mutual import reorder
+
+    n, width = lists.shape
+    missing = frozen(np.full(n, width + 1, np.int32))
+    out = np.empty(lists.shape, np.int32)
+    run_rows(
+        lambda start, stop: reorder(start, stop, lists, width, missing, 1, False, *back, out), n, "Comparing positions"
+    )
+    return frozen(out)
 
 
 def pool_of(tables: Sequence[Array]) -> Array:

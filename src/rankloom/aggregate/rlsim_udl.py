@@ -5,7 +5,7 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.list_distances import list_distances, sorted_by_both
-from rankloom.aggregate.lists import Array, answers
+from rankloom.aggregate.lists import Array, answers, inverted
 from rankloom.errors import check_choice
 from rankloom.ranks import Ranks
 from rankloom.threads import run_rows
@@ -61,11 +61,11 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions") -> Ranks:
     check_choice("value of distances", distances, ("positions", "scores"))
     lists, values, absent = list_distances(ranks, distances)
     one, now = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
+    scores = -now
     for turn in range(iterations):
-        updated = _compared(one, now, neighbors + turn, depth)
-        one, now = sorted_by_both(one, updated, k if turn + 1 == iterations else None)
-        now = -now
-    return answers(ranks[0], one, -now)
+        updated = _compared(one, scores, neighbors + turn, depth)
+        one, scores = sorted_by_both(one, updated, k if turn + 1 == iterations else None)
+    return answers(ranks[0], one, scores)
 
 
 def _fused(lists: Array, distances: Array, absent: Array) -> tuple[Array, Array]:
@@ -79,17 +79,18 @@ def _fused(lists: Array, distances: Array, absent: Array) -> tuple[Array, Array]
     return frozen(out), fused
 
 
-def _compared(lists: Array, distances: Array, neighbors: int, depth: int) -> Array:
-    """Return the distances of one round, in one direction."""
+def _compared(lists: Array, scores: Array, neighbors: int, depth: int) -> Array:
+    """Return the distances of one round, in one direction; `scores` are the negated distances before it."""
     from rankloom._kernels.list_distances import segments
-    from rankloom._kernels.mutual import overlaps
 
-    n, width = lists.shape
-    tail = frozen(np.arange(neighbors + 1, 0, -1.0))  # an item that both lists have from depth d on
-    shared = np.empty((n, min(depth + 1, width)))
-    run_rows(lambda start, stop: overlaps(start, stop, lists, neighbors, tail, shared), n, "Comparing lists")
-    frozen(shared), frozen(distances)
-    most = np.float32(neighbors * (neighbors + 1)) / np.float32(2)
+    most = neighbors * (neighbors + 1) // 2
+    nearness = frozen(1 / (1 + np.arange(most + 1, dtype=np.float32) / np.float32(most)))
+    back = inverted([lists[:, :neighbors]])
     out = np.zeros(lists.shape, np.float32)
-    run_rows(lambda start, stop: segments(start, stop, lists, shared, most, distances, out), n, "Measuring")
+    frozen(scores)
+    run_rows(
+        lambda start, stop: segments(start, stop, lists, neighbors, depth + 1, nearness, *back, scores, out),
+        len(lists),
+        "Comparing lists",
+    )
     return out
