@@ -59,11 +59,18 @@ def methods():
         "",
     ]
     rows = [
-        f"| [`{name}`](#{name}) | {first_line(rl.METHODS[name].function)} | {rl.METHODS[name].needs} |"
+        f"| [`{name}`](#{name}) | {first_line(rl.METHODS[name].function)} | {rl.METHODS[name].needs} | {oracle(name)} |"
         for name in sorted(rl.METHODS)
     ]
-    table = ["| name | method | needs the lists of the |", "|---|---|---|", *rows, ""]
-    parts = [*head, *table, *trained_methods(), *from_ranx(), *(method(name) for name in sorted(rl.METHODS))]
+    table = ["| name | method | needs the lists of the | checked against |", "|---|---|---|---|", *rows, "", *oracles()]
+    parts = [
+        *head,
+        *table,
+        *trained_methods(),
+        *from_ranx(),
+        *from_udlf(),
+        *(method(name) for name in sorted(rl.METHODS)),
+    ]
     return "\n".join([*parts, *(supervised(name) for name in sorted(rl.SUPERVISED))])
 
 
@@ -74,8 +81,11 @@ def trained_methods():
         "`rl.fuse(others, method=trained)`; `rl.cross_validate` does both on parts of the same queries. `rl.optimize` "
         "finds options and weights of any method that sees one query at a time ([how](training.md))."
     )
-    yield from ("", "| name | method |", "|---|---|")
-    yield from (f"| [`{name}`](#{name}) | {first_line(rl.SUPERVISED[name])} |" for name in sorted(rl.SUPERVISED))
+    yield from ("", "| name | method | checked against |", "|---|---|---|")
+    yield from (
+        f"| [`{name}`](#{name}) | {first_line(rl.SUPERVISED[name])} | {oracle(name)} |"
+        for name in sorted(rl.SUPERVISED)
+    )
     yield ""
 
 
@@ -107,6 +117,58 @@ RANX = {
     "wmnz": "wmnz(weights=W)",
     "wsum": "wsum(weights=W)",
 }
+
+
+#: Each method of UDLF -> the same here.
+UDLF = {
+    "BFSTREE": "`bfstree`",
+    "CONTEXTRR": "`contextrr`",
+    "CORGRAPH": "`corgraph`",
+    "CPRR": "`cprr`",
+    "LHRR": "`lhrr`",
+    "RDPAC": "`rdpac`",
+    "RECKNNGRAPH": "`recknngraphccs`, its successor by the same authors",
+    "RKGRAPH": "`rkgraph(pool=last)`",
+    "RLRECOM": "none",
+    "RLSIM": "`rlsim_udl`",
+}
+
+PROGRAM = "the authors' program, plain version"
+#: What the tests compare a method with, unless ranx has it or it is a plain version.
+ORACLES = {
+    **dict.fromkeys(("mra", "rlsim"), "cases computed by hand"),
+    **dict.fromkeys(
+        ("bfstree", "corgraph", "cprr", "lhrr", "rdpac", "recknngraphccs", "rkgraph", "rlsim_udl"), PROGRAM
+    ),
+    "contextrr": "plain version only",
+    "dbsf": "qdrant-client, plain version",
+    "fg": PROGRAM,
+}
+
+
+def oracle(name):
+    """Return what the results of a method are compared with."""
+    if name in ORACLES:
+        return ORACLES[name]
+    return "ranx" if name in {ours.partition("(")[0] for ours in RANX.values()} else "plain version"
+
+
+def oracles():
+    """Yield the explanation of the last column."""
+    yield wrapped(
+        "Checked against: the authors' program, by its stored results (UDLF, for `recknngraphccs` crecknn, for `fg` "
+        "FG; `tests/golden`, and on digits `tests/aggregate/test_rank_graphs_golden.py`); ranx, on random runs "
+        "(`tests/aggregate/test_ranx.py`); a plain version, written for the tests from the article's formulas. There "
+        "are no stored results of `contextrr`."
+    )
+    yield ""
+
+
+def from_udlf():
+    """Yield the table of the names that UDLF gives the methods."""
+    yield from ("The names in UDLF, and the same here:", "", "| UDLF | here |", "|---|---|")
+    yield from (f"| {theirs} | {ours} |" for theirs, ours in UDLF.items())
+    yield ""
 
 
 def from_ranx():

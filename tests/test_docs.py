@@ -101,6 +101,13 @@ def test_every_method_of_ranx_has_a_spelling_here():
         assert {option for option, _ in call.options} <= set(signature(known[call.name]).parameters)
 
 
+def test_every_method_of_udlf_but_one_is_here():
+    table = runpy.run_path(str(ROOT / "docs" / "make_pages.py"))["UDLF"]
+    assert [theirs for theirs, ours in table.items() if ours == "none"] == ["RLRECOM"]
+    for spelling in table.values():
+        assert spelling == "none" or Call.parse(spelling.split("`")[1]).name in rl.METHODS
+
+
 def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():
     page = (ROOT / "docs" / "command-line.md").read_text()
     words = set(re.findall(r"[\w-]+", page))
