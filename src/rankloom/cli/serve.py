@@ -103,7 +103,7 @@ def _open_index(path: Path) -> "Searcher":
 
     opened = FusionIndex.open(path)
     if opened.n_shards is not None:
-        opened = FusionIndex.open(path, verify=False)  # anew: the check has mapped every page
+        opened = FusionIndex.open(path, verify=False)  # again: the check has mapped every page
     return IndexSearcher(opened, path.name)
 
 

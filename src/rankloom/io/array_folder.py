@@ -138,7 +138,7 @@ def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> t
 
 
 def _is_described(name: str, about: Any) -> bool:
-    """Return True if metadata has all that is needed to map a file in the folder; a checksum can be made anew."""
+    """Return True if metadata has all that is needed to map a file in the folder; a checksum can be recomputed."""
     try:
         dtype, shape, size = np.dtype(about["dtype"]), about["shape"], about["bytes"]
         whole = all(type(number) is int and number >= 0 for number in (*shape, size))

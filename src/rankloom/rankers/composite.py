@@ -172,6 +172,15 @@ def cedd_spy(image: Image) -> Levels:
 def fcth_spy(image: Image) -> Levels:
     """Spatial pyramid of `fcth`, as `cedd_spy` is that of `cedd`: 21 parts, 4032 values. The distance is tanimoto.
 
+    Returns
+    -------
+    uint8 array of shape (4032,)
+        Values 0 to 7; parts in the order of `cedd_spy`.
+
+    References
+    ----------
+    Lazebnik, Schmid, Ponce: Beyond bags of features (2006), doi:10.1109/CVPR.2006.68; `fcth`
+
     Examples
     --------
     >>> fcth_spy(np.full((80, 80, 3), 255, np.uint8)).reshape(21, 192)[:, 0].tolist() == [7] * 21

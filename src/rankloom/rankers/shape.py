@@ -118,7 +118,10 @@ def air_affine(image: Image) -> Counts:
     normalized, :math:`p \mapsto \Sigma^{-1/2} (p - \mu)` with its covariance, and the distances of both forms are
     added (alignment `contexts_sum`).
 
-    The array has `idsc`, then that of the whitened shape, in the form of `asc`.
+    Returns
+    -------
+    uint8 array of shape (100, 192)
+        `idsc`, then that of the whitened shape.
 
     References
     ----------

@@ -30,7 +30,7 @@ class OpenShard:
 
 
 class ServedShards:
-    """The shards of an index as futures that are kept; Dask makes the one of a worker that died anew."""
+    """The shards of an index as persistent futures; if a worker dies, Dask recreates its shard elsewhere."""
 
     def __init__(self, client: Any, open_index: Callable[[], Any], n_shards: int) -> None:
         self._client = client

@@ -170,7 +170,7 @@ class _Supervisor:
         self._hangups += 1
 
     def _start_first(self) -> bool:
-        """Start one worker and wait for it, so that an error is reported once; return False if it is told to stop."""
+        """Start one worker and wait for it, so that an error is reported once; return False if asked to stop."""
         first = _Worker(self._job, self._sock)
         self._workers.append(first)
         while not self._stopping and not first.wait_until_ready(TICK_SECONDS):

@@ -79,7 +79,7 @@ def optimize(
     qrels : {query: {item: grade}}, path of a TREC qrels file, or DataFrame
         As in `evaluate`.
     method : str
-        A method that sees one query at a time, or a supervised one, which is trained anew in every trial. Options in
+        A method that sees one query at a time, or a supervised one, which is trained again in every trial. Options in
         the spelling are fixed.
     measure : str
         As in `evaluate`.
@@ -116,7 +116,7 @@ def optimize(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to search, as `optimize` is told."""
+    """The search options of `optimize`."""
 
     search: Search
     space: Values | None
