@@ -137,3 +137,10 @@ def test_differences_are_drawn_largest_first():
 def test_heat_maps_fit_a_phone(n):
     plot = heat_map("p", "t", [f"ranker-{i}" for i in range(n)], [[0.5] * n] * n)
     assert plot.phone.width <= 330
+
+
+@pytest.mark.parametrize(("label", "n"), [("字" * 30, 5), ("ranker", 90)])
+def test_heat_maps_that_do_not_fit_a_phone_are_wider(label, n):
+    plot = heat_map("p", "t", [f"{label}-{i}" for i in range(n)], [[0.5] * n] * n).phone
+    assert 'width="-' not in plot.body
+    assert plot.width > 330

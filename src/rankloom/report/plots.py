@@ -18,6 +18,7 @@ FONT = 13
 NARROW, WIDE = frozenset("ijlftr.,:;|!'()[] -"), frozenset("mwMW@%—")
 MAX_LABEL = 24  # characters; the tooltip has the full name
 CELL = 42  # side of a heat map cell
+MIN_SIDE = 6  # of a cell on a phone; more of them make the plot wider than the screen
 MIN_CELL = 25, 36  # side of a cell with a number, and of one with its leading zero
 MIN_SCALE = 0.7  # below this the page scrolls a plot instead of shrinking it
 WIDTH, PHONE_WIDTH = 720, 330  # of line plots and bar charts
@@ -109,9 +110,10 @@ def heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequ
 
 
 def _phone_heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
-    numbered = [f"{label} {i}" for i, label in enumerate(labels, 1)]
+    numbered = [f"{i} {label}" for i, label in enumerate(labels, 1)]  # long labels are cut at their end
     left = 12 + max(map(_width, numbered))
-    cell = min(CELL, (PHONE_WIDTH - left - 4) / len(labels))
+    cell = max(MIN_SIDE, min(CELL, (PHONE_WIDTH - left - 4) / len(labels)))
+    width = max(PHONE_WIDTH, left + len(labels) * cell + 4)
     body = []
     for i, label in enumerate(numbered):
         body.append(_text(left - 6, 26 + (i + 0.5) * cell, label, "end"))
@@ -119,7 +121,7 @@ def _phone_heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequen
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
             body.append(_cell(left + j * cell, 22 + i * cell, value, f"{labels[i]}, {labels[j]}", cell))
-    return Plot(name, title, _matrix_text(labels), PHONE_WIDTH, 26 + len(labels) * cell, "\n".join(body))
+    return Plot(name, title, _matrix_text(labels), width, 26 + len(labels) * cell, "\n".join(body))
 
 
 def _matrix_text(labels: Sequence[str]) -> str:
