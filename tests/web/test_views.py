@@ -183,6 +183,22 @@ def test_document_is_read_in_full(pets):
     assert len(views.card(0)["text"]) < 300
 
 
+def test_examples_that_cannot_be_searched_are_left_out():
+    searcher = rl.Searcher.build(PETS, ["okapi", "jaccard"])
+    examples = [{"item": "a"}, {"query": "dog"}]
+    assert len(Views(searcher, examples=examples).browse()["stories"]) == 2
+    searcher.delete(["a"])
+    assert [one["query"]["title"] for one in Views(searcher, examples=examples).browse()["stories"]] == ["dog"]
+    images = rl.Searcher.build(baskets(), ["bic"])
+    assert Views(images, baskets(), examples=[{"query": "dog"}]).browse()["stories"] == []
+
+
+def test_items_without_a_class_are_not_a_class():
+    views = Views(rl.Searcher.build([*PETS, {"id": "d", "text": "a dog", "label": None}], ["okapi"]))
+    assert views.search(views.item_query(2), views.defaults)["measures"] is None
+    assert views.search(views.item_query(1), views.defaults)["measures"] is not None
+
+
 def test_story_shows_each_ranker_then_rrf_and_the_default(views):
     rows = views.story({"query": "blue figs"})["rows"]
     assert [row["name"] for row in rows] == ["okapi", "jaccard", "rrf", "vote"]

@@ -28,7 +28,7 @@ class Judgments:
     Parameters
     ----------
     classes : array or None
-        The class of each item as a number.
+        The class of each item as a number, -1 if it has none.
     ids : Ids
         Of the items.
     collection : Collection, optional
@@ -49,7 +49,8 @@ class Judgments:
     def grades(self, query: Query) -> NDArray[np.float64] | None:
         """Return the grade of each item for a query, 0 if it is not relevant; None if the query is not judged."""
         if query.number is not None and self._classes is not None:
-            return np.where(self._classes == self._classes[query.number], 1.0, 0.0)
+            own = self._classes[query.number]
+            return None if own < 0 else np.where(self._classes == own, 1.0, 0.0)
         judged = self._qrels.get(self._by_text.get(query.words, "")) if query.kind == "text" else None
         if judged is None:
             return None

@@ -125,10 +125,11 @@ class Views:
 
     @cached_property
     def classes(self) -> NDArray[np.intp] | None:
-        """The class of each item as a number; None if the classes are unknown."""
+        """The class of each item as a number, -1 if it has none; None if the classes are unknown."""
         if self.labels is None:
             return None
-        return np.unique(np.array([one or "" for one in self.labels], np.str_), return_inverse=True)[1]
+        numbers = np.unique(np.array([one or "" for one in self.labels], np.str_), return_inverse=True)[1]
+        return np.where([one is None for one in self.labels], -1, numbers)
 
     @cached_property
     def judgments(self) -> Judgments:
@@ -247,7 +248,7 @@ class Views:
             "n_found": len(numbers),
             "url": _url("/items", {**given, **({"page": page} if page > 1 else {})}),
             "queries": list(self.judgments.texts.values())[:MAX_QUERIES] if is_first else [],
-            "stories": list(map(self.story, self._examples)) if is_first else [],
+            "stories": [self.story(one) for one in self._examples if self._can_tell(one)] if is_first else [],
             "items": [
                 {**self.card(number), "url": f"/item/{number}"}
                 for number in numbers[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
@@ -369,6 +370,10 @@ class Views:
         kept = ("name", "fused", "measures")
         shown = [{**{name: row[name] for name in kept}, "items": row["items"][:STORY_LENGTH]} for row in rows]
         return {"query": found[0]["query"], "url": found[1]["url"], "rows": shown}
+
+    def _can_tell(self, example: Mapping[str, str]) -> bool:
+        """Return True if an example can be searched: its item is not deleted, and some ranker accepts its text."""
+        return "texts" in self.accepts if "query" in example else example["item"] in self.documents.ids
 
     def _number(self, example: Mapping[str, str]) -> int:
         return self.documents.ids.number(example["item"], "item")
