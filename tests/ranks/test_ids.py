@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloom import PAD, Ids, InputError, UnknownNameError
+from rankloom.ranks import NumberIds
 
 ID_LISTS = st.lists(st.text(max_size=3), unique=True, max_size=8)
 
@@ -76,3 +77,11 @@ def test_membership_and_repr():
     assert "a" in ids
     assert "z" not in ids
     assert repr(ids) == "Ids(['a', 'b', 'c', ...], n=4)"
+
+
+def test_numbers_as_ids_are_those_below_n():
+    ids = NumberIds(10)
+    assert "9" in ids
+    assert not [one for one in ("10", "09", "-1", "", "٣", "9" * 5000, 9) if one in ids]
+    with pytest.raises(UnknownNameError):
+        ids.number("9" * 5000, "item")

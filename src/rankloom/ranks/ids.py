@@ -107,7 +107,9 @@ class NumberIds(Ids):
         return map(str, range(self._n))
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and id.isdecimal() and str(int(id)) == id and int(id) < self._n
+        if not isinstance(id, str) or not id.isdecimal() or len(id) > len(str(self._n)):  # int() refuses very long ones
+            return False
+        return str(int(id)) == id and int(id) < self._n
 
     def union(self, other: Ids) -> Ids:
         """Return these ids, followed by the new ones of `other`."""
