@@ -60,3 +60,12 @@ def test_nothing_is_compiled_twice(tmp_path):
         for _ in range(2)
     ]
     assert [run.split("\n")[::2][:2] for run in runs] == [["False", "0 1"], ["True", "1 0"]]
+
+
+def test_modules_in_the_current_folder_are_not_imported(tmp_path, monkeypatch):
+    (tmp_path / "local_module.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rankloom.cli.precompile.CODE", "import local_module; print('one', flush=True); input()")
+    with Precompiler(["one", "two"]) as compiling:
+        compiling.wait("one")
+        assert compiling._plans == [[]]  # the process failed

@@ -103,7 +103,10 @@ class Precompiler:
     def __init__(self, *plans: Sequence[str]) -> None:
         self._children = [
             subprocess.Popen(
-                [sys.executable, "-c", CODE, *plan], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                [sys.executable, "-P", "-c", CODE, *plan],  # -P: no modules from the current folder
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
             )
             for plan in plans
         ]
