@@ -14,6 +14,7 @@ from collections_on_disk import assert_same_answers, random_collection
 from faults import error_of
 from rankloom import FusionIndex, RankloomWarning, Ranks, WeftIndex
 from rankloom.io import write_npz
+from rankloom.shards.job import Job
 
 KINDS = [(FusionIndex, {"cutoff": 5}), (WeftIndex, {"cutoff": 6, "expand": 3})]
 OTHERS = [
@@ -257,6 +258,26 @@ def test_a_killed_build_resumes_right(tmp_path, seed):
     kind.build_on_disk(paths, target, shards=12)
     assert contents(target) == contents(tmp_path / "memory.loom")
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_build_works_without_locks(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.io.file_lock.fcntl", None)  # Windows
+    np.save(tmp_path / "x.npy", np.array(LISTS, np.int32))
+    assert FusionIndex.build_on_disk([tmp_path / "x.npy"], tmp_path / "x.loom").n_items == 3
+    (tmp_path / ".x.loom.building").mkdir()  # perhaps of another process
+    assert "Another process" in error_of(FusionIndex.build_on_disk, [tmp_path / "x.npy"], tmp_path / "x.loom")
+
+
+def test_a_job_whose_start_was_interrupted_starts_again(tmp_path, monkeypatch):
+    job = Job(tmp_path)
+    job.start({"n_items": 1})
+    monkeypatch.setattr("rankloom.shards.job.shutil.rmtree", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        job.start({"n_items": 2})
+    monkeypatch.undo()
+    (tmp_path / "done").rmdir()
+    job.start({"n_items": 1})
+    assert (tmp_path / "done").is_dir()
 
 
 def test_an_existing_index_is_replaced_when_the_new_one_is_complete(tmp_path):

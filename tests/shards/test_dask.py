@@ -11,6 +11,7 @@ from collections_on_disk import assert_same_answers, random_collection
 from test_build_on_disk import contents, tables
 
 from rankloom import FusionIndex, InputError, WeftIndex
+from rankloom.shards.served import ServedShards
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask, about workers that were killed
@@ -75,3 +76,12 @@ class killing:  # noqa: N801
 
     def __exit__(self, *_):
         self._thread.join()
+
+
+def test_a_cluster_without_workers_is_reported(tmp_path):
+    class Client:
+        def scheduler_info(self, n_workers):
+            return {"workers": {}}
+
+    with pytest.raises(InputError, match="no workers"):
+        ServedShards(Client(), dict, 2)

@@ -110,6 +110,15 @@ def test_a_missing_shard_is_rejected(tmp_path):
     assert json.loads((tmp_path / "x.loom" / "meta.json").read_text())["format"] == 2
 
 
+def test_an_index_that_is_whole_and_cut_is_checked_and_searched_as_whole(tmp_path):
+    index = FusionIndex.build(random_collection(5, 60))
+    FusionIndex(index.settings, {**index._cut(3), **index.arrays}).save(tmp_path / "x.loom")
+    assert_same(FusionIndex.open(tmp_path / "x.loom").search(), index.search())
+    row_items = index.arrays["row_items"] + 60
+    FusionIndex(index.settings, {**index._cut(3), **index.arrays, "row_items": row_items}).save(tmp_path / "x.loom")
+    assert "row_items.npy does not match" in error_of(FusionIndex.open, tmp_path / "x.loom")
+
+
 def test_a_changed_shard_file_is_rejected(tmp_path):
     FusionIndex.build(random_collection(5, 60)).save(tmp_path / "x.loom", shards=3)
     file = tmp_path / "x.loom" / "shard1_norms.npy"

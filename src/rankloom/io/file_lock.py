@@ -38,10 +38,13 @@ def locked(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def claimed(path: Path) -> Iterator[bool]:
-    """Yield True if a file or folder is abandoned, and hold its lock so that no other process claims it as well."""
+def claimed(path: Path, *, is_new: bool = False) -> Iterator[bool]:
+    """Yield True if a file or folder is abandoned, and hold its lock so that no other process claims it as well.
+
+    Where there are no locks, one that this process has just made (`is_new`) counts as abandoned.
+    """
     if fcntl is None:
-        yield _is_old(path)
+        yield is_new or _is_old(path)
         return
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -49,18 +52,18 @@ def claimed(path: Path) -> Iterator[bool]:
         yield False
         return
     try:
-        yield _lock_now(descriptor, path)
+        yield _lock_now(descriptor, path, is_new)
     finally:
         os.close(descriptor)
 
 
-def _lock_now(descriptor: int, path: Path) -> bool:
+def _lock_now(descriptor: int, path: Path, is_new: bool) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # the file system has no locks
-        return _is_old(path)
+        return is_new or _is_old(path)
     return True
 
 

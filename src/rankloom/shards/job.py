@@ -115,7 +115,8 @@ class Job:
         text = json.dumps(spec, indent=1, sort_keys=True)
         known = self.folder / SPECIFICATION
         if not known.exists() or known.read_text(encoding="utf-8") != text:
-            for folder in (self._done, self.work, self.index):  # markers first: nothing is done any more
+            known.unlink(missing_ok=True)  # first: if this is interrupted, no specification matches
+            for folder in (self._done, self.work, self.index):
                 shutil.rmtree(folder, ignore_errors=True)
             for folder in (self.index, self.work, self._done):
                 folder.mkdir()
@@ -190,11 +191,12 @@ def opened_job(path: Path, kind: str, spec: Mapping[str, Any]) -> Iterator[Job]:
     check_folder(path, kind)
     target = resolved(path)
     folder = target.parent / f".{target.name}.building"
+    is_new = not folder.exists()
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"Cannot write an index at {path}: {error.strerror}.") from None
-    with claimed(folder) as free:
+    with claimed(folder, is_new=is_new) as free:
         if not free:
             raise InputError(f"Another process is building {path}; wait for it, or choose another path.")
         job = Job(folder)

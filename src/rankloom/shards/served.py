@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
+from rankloom.errors import InputError
 from rankloom.ranks import PAD
 from rankloom.shards.shard import Shard
 
@@ -35,6 +36,8 @@ class ServedShards:
     def __init__(self, client: Any, open_index: Callable[[], Any], n_shards: int) -> None:
         self._client = client
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise InputError("The cluster has no workers; start some with 'dask worker ADDRESS'.")
         self._homes = [workers[number % len(workers)] for number in range(n_shards)]
         self._shards = [
             client.submit(OpenShard, open_index, number, workers=[home], allow_other_workers=True, pure=False)

@@ -83,7 +83,7 @@ def prefix(number: int) -> str:
 
 def shard_arrays(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
     """Return the arrays of each shard by their names without prefix; those of an unsharded index as one shard."""
-    if not any(name.startswith(prefix(0)) for name in arrays):
+    if "row_ptr" in arrays or not any(name.startswith(prefix(0)) for name in arrays):
         return [dict(arrays)]
     found: list[dict[str, Array]] = []
     while own := dict(_under(arrays, prefix(len(found)))):
