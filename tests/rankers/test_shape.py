@@ -228,7 +228,7 @@ def both(ranks, row):
 def test_progress_counts_compared_images():
     steps = []
     RANKERS["bas"]().fit([blob(seed) for seed in range(6)]).rank(progress=lambda *step: steps.append(step))
-    assert ("comparing images", 6, 6) in steps
+    assert ("Comparing images", 6, 6) in steps
 
 
 def test_the_penalty_is_an_option():
