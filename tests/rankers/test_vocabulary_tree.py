@@ -98,7 +98,7 @@ def test_a_saved_tree_is_read_back(tmp_path):
 def test_progress_is_reported():
     seen = []
     VocabularyTree.train(rows(1, 2, 8, 9), branch=2, levels=2, progress=lambda *step: seen.append(step))
-    assert seen == [("Training the vocabulary", 1, 2), ("training the vocabulary", 2, 2)]
+    assert seen == [("Training the vocabulary", 1, 2), ("Training the vocabulary", 2, 2)]
 
 
 GOOD = {"centers": np.zeros((3, LENGTH), np.uint8), "children": np.array([[1, 3], [3, 3], [3, 3]])}
