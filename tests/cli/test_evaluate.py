@@ -1,4 +1,6 @@
 import json
+import math
+import statistics
 
 import pytest
 
@@ -13,7 +15,21 @@ def test_every_run_and_measure_is_printed(item_runs, tmp_path):
     assert json.loads(result.stdout) == {str(path): {"ndcg@10": 1.0, "map": 1.0} for path in item_runs}
     table = run("evaluate", *item_runs, "--qrels", qrels).stdout
     assert "ndcg@10" in table
-    assert table.count("1.0000") == 2
+    assert table.count("1.0000 ") == 2 * 3  # the mean and both ends of its interval
+
+
+def test_the_table_has_confidence_intervals_and_effect_sizes(tmp_path):
+    """By hand: MRR 1, 1/2 and 1/3 of the first run, 1 for each query of the second."""
+    runs = [tmp_path / "a.run", tmp_path / "b.run"]
+    rl.write_run(rl.Ranks.from_dict({"p": ["x", "y", "z"], "q": ["y", "x", "z"], "r": ["y", "z", "x"]}), runs[0])
+    rl.write_run(rl.Ranks.from_dict({q: ["x", "y", "z"] for q in "pqr"}), runs[1])
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 x 1\n" for q in "pqr"))
+    values = [1, 1 / 2, 1 / 3]
+    mean, spread = statistics.mean(values), statistics.stdev(values)
+    margin = 4.302653 * spread / math.sqrt(3)  # Student's t, 2 degrees of freedom, 97.5 %
+    table = run("evaluate", *runs, "--qrels", tmp_path / "qrels.txt", "--measure", "mrr").stdout
+    assert f"{mean - margin:.4f} {mean + margin:.4f}" in table
+    assert f"{(mean - 1) / spread:+.2f}" in table
 
 
 def test_with_labels_the_whole_class_and_the_query_count(tmp_path):

@@ -1,8 +1,9 @@
 """`rankloom evaluate`: measure runs against judgments or labels."""
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +24,9 @@ from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.evaluation import Measure
 from rankloom.evaluation.measures import measure_forms
+from rankloom.evaluation.significance import compare
+
+ALPHA = 0.05  # intervals at 95 %
 
 
 @app.command()
@@ -49,7 +53,9 @@ def evaluate(
 ) -> None:
     """Evaluate runs against judgments or class labels, side by side, over the same queries.
 
-    With judgments the mean is over all judged queries, with labels over the queries that all runs have. Instead of
+    With judgments the mean is over all judged queries, with labels over the queries that all runs have. The table has
+    the 95 % confidence interval of each mean and, with several runs, the effect size (Cohen's d of the paired
+    differences) of the first run against each; 'rankloom compare' tests the differences. Instead of
     runs, a searcher made by 'rankloom build' may be given, with --queries: each of its rankers, RRF and its default
     method are compared.
 
@@ -76,8 +82,21 @@ def evaluate(
     if as_json:
         typer.echo(json.dumps(values, indent=1))
         return
-    measures = list(next(iter(values.values())))
-    print_table(["run", *measures], [[run, *(f"{row[one]:.4f}" for one in measures)] for run, row in values.items()])
+    head = ["run", *(title for one in found[0] for title in (one, "interval", *(["effect"] if len(read) > 1 else [])))]
+    print_table(head, [[run, *_cells(found[0], one, len(read) > 1)] for run, one in zip(read, found, strict=True)])
+
+
+def _cells(first: Mapping[str, Any], values: Mapping[str, Any], compared: bool) -> Iterator[str]:
+    """Yield for each measure the mean, its confidence interval, and if `compared` the effect size of the first run."""
+    for measure, one in values.items():
+        yield f"{one.mean():.4f}"
+        if len(one) < 2:
+            yield from ("", "") if compared else ("",)
+            continue
+        alone = compare(one, one * 0, alpha=ALPHA)
+        yield f"{alone.low:.4f} {alone.high:.4f}"
+        if compared:
+            yield "" if values is first else f"{compare(first[measure], one, alpha=ALPHA).effect:+.2f}"
 
 
 def _evaluate_searcher(
