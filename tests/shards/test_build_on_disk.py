@@ -14,7 +14,7 @@ from collections_on_disk import assert_same_answers, random_collection
 from faults import error_of
 from rankloom import FusionIndex, RankloomWarning, Ranks, WeftIndex
 from rankloom.io import write_npz
-from rankloom.shards.job import Job
+from rankloom.shards.job import Job, install_folder
 
 KINDS = [(FusionIndex, {"cutoff": 5}), (WeftIndex, {"cutoff": 6, "expand": 3})]
 OTHERS = [
@@ -266,6 +266,20 @@ def test_a_build_works_without_locks(tmp_path, monkeypatch):
     assert FusionIndex.build_on_disk([tmp_path / "x.npy"], tmp_path / "x.loom").n_items == 3
     (tmp_path / ".x.loom.building").mkdir()  # perhaps of another process
     assert "Another process" in error_of(FusionIndex.build_on_disk, [tmp_path / "x.npy"], tmp_path / "x.loom")
+
+
+def test_a_build_that_is_killed_while_it_cleans_up_does_not_install_the_old_index(tmp_path, monkeypatch):
+    np.save(tmp_path / "a.npy", np.array(LISTS, np.int32))
+    np.save(tmp_path / "b.npy", np.array(LISTS, np.int32)[:, ::-1].copy())
+    FusionIndex.build_on_disk([tmp_path / "a.npy"], tmp_path / "x.loom", cutoff=2)
+    monkeypatch.setattr("rankloom.shards.job.install_folder", lambda *given: install_folder(*given) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        FusionIndex.build_on_disk([tmp_path / "b.npy"], tmp_path / "x.loom", cutoff=2)
+    monkeypatch.undo()
+    done = contents(tmp_path / "x.loom")
+    FusionIndex.build_on_disk([tmp_path / "b.npy"], tmp_path / "x.loom", cutoff=2)
+    assert contents(tmp_path / "x.loom") == done
+    assert FusionIndex.open(tmp_path / "x.loom").n_items == 3  # the checksums are right
 
 
 def test_a_job_whose_start_was_interrupted_starts_again(tmp_path, monkeypatch):

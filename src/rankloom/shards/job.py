@@ -206,5 +206,7 @@ def opened_job(path: Path, kind: str, spec: Mapping[str, Any]) -> Iterator[Job]:
 
 def install(job: Job, path: Path, meta: Mapping[str, Any]) -> None:
     """Let the finished index appear at `path`, and remove the job."""
-    install_folder(job.index, path, job.all_files(), meta)
+    files = job.all_files()
+    (job.folder / SPECIFICATION).unlink()  # a job that is killed from here on must not resume: its files have moved
+    install_folder(job.index, path, files, meta)
     shutil.rmtree(job.folder, ignore_errors=True)
