@@ -1,7 +1,7 @@
 """Alignment of several rankers to a common numbering of items and queries."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from rankloom.ranks import PAD, Ids, Ranks
 
 #: The ranks of several rankers, in order or by name.
 RankerLists = Sequence[Ranks] | Mapping[str, Ranks]
+T = TypeVar("T")
 #: How to treat a query that some rankers have no list for.
 Missing = Literal["error", "drop", "empty"]
 
@@ -87,8 +88,8 @@ def checked_ranks(ranks: Sequence[Ranks | Mapping[str, Any]]) -> list[Ranks]:
     return given
 
 
-def split_names(ranks: RankerLists) -> tuple[tuple[str, ...], Sequence[Ranks]]:
-    """Return the names of rankers, if they are given as ``{name: Ranks}``, and the ranks.
+def split_names(ranks: Sequence[T] | Mapping[str, T]) -> tuple[tuple[str, ...], Sequence[T]]:
+    """Return the names of rankers, if they are given as ``{name: Ranks}``, and the ranks or whatever else is given.
 
     Examples
     --------

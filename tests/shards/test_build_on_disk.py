@@ -196,6 +196,16 @@ def test_ranks_with_ids_are_not_matched_by_number(tmp_path):
     assert "has ids" in error_of(FusionIndex.build_on_disk, [tmp_path / "x.npz"], tmp_path / "x.loom")
 
 
+def test_options_are_checked_as_in_memory(tmp_path):
+    np.save(tmp_path / "x.npy", np.array(LISTS, np.int32))
+    message = error_of(FusionIndex.build_on_disk, {1: tmp_path / "x.npy"}, tmp_path / "x.loom")
+    assert "named by strings" in message
+    for kind in (FusionIndex, WeftIndex):
+        assert "keep_scores must be" in error_of(
+            kind.build_on_disk, [tmp_path / "x.npy"], tmp_path / "x.loom", keep_scores="no"
+        )
+
+
 def test_item_numbers_do_not_wrap(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[0, 1], [1, -(2**32)]]))
     assert "negative or" in error_of(FusionIndex.build_on_disk, [tmp_path / "x.npy"], tmp_path / "y.loom")

@@ -32,6 +32,7 @@ from rankloom.fusion_graph.settings import (
     checked_settings,
     normalized_lists,
     shared_arrays,
+    stores_scores,
 )
 from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
 from rankloom.fusion_graph.weave import (
@@ -184,7 +185,7 @@ class FusionIndex(DiskIndex):
         keep_scores, n_rankers = options.pop("keep_scores"), len(lists.files)
         settings = _settings(lists.names, n_rankers, **options)
         item_bytes = 24 * min(settings.depth, max(lists.depths)) + 24 * n_rankers * settings.cutoff + 128
-        return Plan(settings, graph_steps, item_bytes, {"keep_scores": settings.reposition and keep_scores})
+        return Plan(settings, graph_steps, item_bytes, {"keep_scores": stores_scores(settings, keep_scores)})
 
     def search(
         self,

@@ -90,12 +90,17 @@ def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[s
             )
 
 
-def shared_arrays(collection: Sequence[Ranks], settings: IndexSettings, *, keep_scores: bool) -> dict[str, Array]:
-    """Return the arrays that any index may have: the scores of lists, if they can be used, and packed ids."""
+def stores_scores(settings: IndexSettings, keep_scores: bool) -> bool:
+    """Return True if an index keeps the scores of lists: if asked to, and if repositioning can use them."""
     if not isinstance(keep_scores, bool):
         raise InputError(f"keep_scores must be True or False; got {keep_scores!r}.")
+    return keep_scores and settings.reposition
+
+
+def shared_arrays(collection: Sequence[Ranks], settings: IndexSettings, *, keep_scores: bool) -> dict[str, Array]:
+    """Return the arrays that any index may have: the scores of lists, if they can be used, and packed ids."""
     arrays: dict[str, Array] = {}
-    if keep_scores and settings.reposition:
+    if stores_scores(settings, keep_scores):
         arrays |= {f"scores_{i}": _list_scores(r) for i, r in enumerate(collection) if r.scores is not None}
     if collection[0].item_ids is not None:
         arrays["id_bytes"], arrays["id_ptr"] = pack_ids(collection[0].item_ids)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.align import split_names
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.ranks import PAD, Ranks
 
@@ -36,8 +37,7 @@ def split_paths(
     """Return the names of rankers, if given by name, and the paths of their tables."""
     if isinstance(paths, str | Path) or not isinstance(paths, Sequence | Mapping) or not len(paths):
         raise InputError(f"Give the path of a table of lists for each ranker; got {paths!r}.")
-    names = tuple(paths) if isinstance(paths, Mapping) else ()
-    values = list(paths.values()) if isinstance(paths, Mapping) else list(paths)
+    names, values = split_names(paths)
     return names, [Path(path) for path in values]
 
 

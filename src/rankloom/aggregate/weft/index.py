@@ -37,6 +37,7 @@ from rankloom.fusion_graph.settings import (
     checked_settings,
     normalized_lists,
     shared_arrays,
+    stores_scores,
 )
 from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
 from rankloom.fusion_graph.weave import Order
@@ -168,7 +169,7 @@ class WeftIndex(DiskIndex):
         settings = _settings(lists.names, n_rankers, **options)
         entries = max_entries(n_rankers, settings.cutoff, settings.expand, settings.width)
         item_bytes = 24 * min(settings.depth, max(lists.depths)) + entries * (6 + 2 * n_rankers)
-        extra = {"keep_scores": settings.reposition and keep_scores, "weights": weights}
+        extra = {"keep_scores": stores_scores(settings, keep_scores), "weights": weights}
         return Plan(settings, weft_steps, item_bytes, extra)
 
     def search(
