@@ -53,7 +53,7 @@ def rank_by_parts(
     its worker died, returns the same bits.
     """
     ranker = fitted.for_workers()
-    starts, stage = list(range(0, ranker.n_items, part)), "ranking parts of items"
+    starts, stage = list(range(0, ranker.n_items, part)), "Ranking parts of items"
     if not starts:
         return fitted.rank(depth=depth)
     tables = map_tasks(client, rank_one, starts, ranker, part, depth, stage=stage, progress=progress)

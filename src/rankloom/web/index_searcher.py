@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from rankloom.registry import Call
 from rankloom.searcher import Answer, Searcher
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.state import Settings, State
+
+NO_UPDATES = "An index on disk has no documents to add or delete; build it again, or build a searcher."
 
 
 class IndexDocuments(Documents):
@@ -54,6 +57,18 @@ class IndexSearcher(Searcher):
         self.index = index.in_memory() if index.n_shards is None else index
         documents = IndexDocuments(index.item_ids or NumberIds(index.n_items))
         super().__init__(State(documents, {}, {}, Settings(cutoff=index.settings.cutoff, name=name)))
+
+    def add(self, documents: Any) -> None:
+        """Raise InputError: an index has no documents."""
+        raise InputError(NO_UPDATES)
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Raise InputError: an index has no documents."""
+        raise InputError(NO_UPDATES)
+
+    def save(self, path: str | Path) -> None:
+        """Save the index."""
+        self.index.save(path)
 
     def methods(self, *, external: bool = False) -> list[str]:
         """Return fg: the index holds nothing else."""
