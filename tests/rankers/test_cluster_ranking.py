@@ -60,4 +60,4 @@ def test_a_scheduler_makes_the_lists_of_a_collection(client, some):
     address = client.scheduler.address
     found = rank_collection(some, ["okapi"], depth=9, scheduler=address, progress=lambda *one: reports.append(one))
     assert same(found.lists["okapi"].items, rank_collection(some, ["okapi"], depth=9).lists["okapi"].items)
-    assert ("ranking parts of items", 1, 1) in reports
+    assert ("Ranking parts of items", 1, 1) in reports
