@@ -155,3 +155,8 @@ def test_links_of_the_documentation_lead_somewhere():
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         for link in re.findall(r"\]\(((?!https?:)[^)#]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_readme_counts_methods_and_rankers():
+    text = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"{len(rl.METHODS) - 2} other fusion methods, {len(rl.RANKERS)} rankers" in text  # without fg and weft
