@@ -159,4 +159,4 @@ def test_links_of_the_documentation_lead_somewhere():
 
 def test_the_readme_counts_methods_and_rankers():
     text = " ".join((ROOT / "README.md").read_text("utf-8").split())
-    assert f"{len(rl.METHODS) - 2} other fusion methods, {len(rl.RANKERS)} rankers" in text  # without fg and weft
+    assert f"{len(rl.METHODS) - 2} other fusion methods, {len(RANKERS)} rankers" in text  # without fg and weft
