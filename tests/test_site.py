@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import rankloom as rl
-from browser import DESKTOP, PHONE, artifacts, chromium, visit
+from browser import DESKTOP, PHONE, artifacts, visit
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "docs" / "tools"
@@ -82,15 +82,14 @@ def test_every_formula_of_the_site_is_rendered(site):
 
 
 @pytest.mark.long
-def test_the_site_fits_a_phone_and_needs_no_network(site, tmp_path):
+def test_the_site_fits_a_phone_and_needs_no_network(site, browser, tmp_path):
     shots = artifacts(tmp_path)
-    with chromium() as browser:
-        for label, size, scheme in (("desktop", DESKTOP, "light"), ("phone", PHONE, "light"), ("dark", PHONE, "dark")):
-            for name in LOOKED_AT:
-                with visit(browser, (site / f"{name}.html").as_uri(), size=size, scheme=scheme) as seen:
-                    assert seen.overflow <= 0, name
-                    assert [url for url in seen.requests if not url.startswith(("file:", "data:", "blob:"))] == []
-                    seen.page.screenshot(path=shots / f"site-{name.replace('/', '-')}-{label}.png")
+    for label, size, scheme in (("desktop", DESKTOP, "light"), ("phone", PHONE, "light"), ("dark", PHONE, "dark")):
+        for name in LOOKED_AT:
+            with visit(browser, (site / f"{name}.html").as_uri(), size=size, scheme=scheme) as seen:
+                assert seen.overflow <= 0, name
+                assert [url for url in seen.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+                seen.page.screenshot(path=shots / f"site-{name.replace('/', '-')}-{label}.png")
 
 
 def test_every_public_name_is_in_the_api():
