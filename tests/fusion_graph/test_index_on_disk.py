@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute import random_collection
-from rankloom import Ids, IndexFileError, InputError, Ranks
+from rankloom import Ids, IndexFileError, InputError, Ranks, WeftIndex
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.array_folder import META
 from strategies import collections
@@ -351,3 +351,32 @@ def test_an_index_of_format_1_can_be_opened_and_searched():
     np.testing.assert_array_equal(index.search(k=4).items, again.search(k=4).items)
     np.testing.assert_allclose(index.search(k=4).scores, again.search(k=4).scores, atol=1e-6)
     assert index.search(rankers, k=1).items[:, 0].tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("kind", [FusionIndex, WeftIndex])
+@pytest.mark.parametrize("shards", [None, 2])
+def test_ids_that_are_set_later_survive(tmp_path, kind, shards):
+    ids = Ids(f"d{number} é" for number in range(40))
+    index = kind.build(random_collection(1, n=40, depth=12, hubs=1), cutoff=5).with_ids(ids)
+    index.save(tmp_path / "x.loom", shards=shards)
+    reopened = kind.open(tmp_path / "x.loom")
+    for other in (index.in_memory(), reopened, reopened.in_memory()):
+        assert other.item_ids == ids
+        assert other.search(items=["d7 é"], k=3).to_dict() == index.search(items=["d7 é"], k=3).to_dict()
+    reopened.save(tmp_path / "again.loom")
+    assert kind.open(tmp_path / "again.loom").item_ids == ids
+
+
+def test_ids_of_a_saved_index_are_not_replaced(saved):
+    index = FusionIndex.open(saved)
+    assert index.with_ids(index.item_ids).item_ids[0] == "item 0 é"
+    with pytest.raises(InputError, match="built with other ids"):
+        index.with_ids(Ids(map(str, range(len(index)))))
+
+
+def test_ids_that_cannot_be_written_are_an_error(tmp_path):
+    index = FusionIndex.build(random_collection(1, n=3, depth=2)).with_ids(Ids(["a", "\ud800", "b"]))
+    assert index.in_memory().item_ids == index.item_ids
+    with pytest.raises(InputError, match="UTF-8"):
+        index.save(tmp_path / "x.loom")
+    assert not list(tmp_path.iterdir())

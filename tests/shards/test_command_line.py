@@ -1,5 +1,8 @@
 """Indexes out of core from the command line, and served."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from collections_on_disk import random_collection
@@ -56,3 +59,29 @@ def test_serve_keeps_a_cut_index_mapped(tmp_path, ranks):
     assert cut.index.n_shards == 3
     assert cut.documents[44] == {"id": "44"}
     assert not any(array.flags.owndata for array in cut.index.arrays.values())
+
+
+def test_serve_opens_a_cut_index_once_and_verified(tmp_path, ranks, monkeypatch):
+    pytest.importorskip("fastapi")
+    from rankloom.cli.serve import _open_index
+    from rankloom.fusion_graph import base
+
+    FusionIndex.build(ranks).save(tmp_path / "cut.loom", shards=3)
+    calls, opened = [], base.open_folder
+    monkeypatch.setattr(base, "open_folder", lambda *args, **named: calls.append(named) or opened(*args, **named))
+    _open_index(tmp_path / "cut.loom")
+    assert [call["verify"] for call in calls] == [True]
+
+
+def test_checking_a_cut_index_leaves_its_pages_on_disk(tmp_path):
+    """Mapped pages count as memory of the process; those that the check has read are given back."""
+    smaps = Path("/proc/self/smaps")
+    if not smaps.exists():
+        pytest.skip("needs /proc")
+    whole = FusionIndex.build(random_collection(3, 3000))
+    whole.save(tmp_path / "cut.loom", shards=2)
+    cut = FusionIndex.open(tmp_path / "cut.loom")
+    resident = [int(re.search(r"Rss: +(\d+)", part)[1]) for part in smaps.read_text().split(str(tmp_path))[1:]]
+    assert len(resident) > 8
+    assert sum(resident) < 0.1 * sum(file.stat().st_size for file in (tmp_path / "cut.loom").iterdir()) / 1024
+    assert cut.search(k=3, items=[5]).items.tolist() == whole.search(k=3, items=[5]).items.tolist()

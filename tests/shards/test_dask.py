@@ -10,7 +10,7 @@ import pytest
 from collections_on_disk import assert_same_answers, random_collection
 from test_build_on_disk import contents, tables
 
-from rankloom import FusionIndex, InputError, WeftIndex
+from rankloom import FusionIndex, Ids, InputError, WeftIndex
 from rankloom.shards.served import ServedShards
 
 distributed = pytest.importorskip("distributed")
@@ -34,6 +34,14 @@ def test_a_cluster_gives_the_same_bits(tmp_path, cluster, kind, options, seed):
     assert contents(tmp_path / "x.loom") == contents(tmp_path / "memory.loom")
     with built.served(address) as served:
         assert_same_answers(whole, served, ranks)
+
+
+def test_ids_that_are_set_later_are_served(tmp_path, cluster):
+    ids = Ids(f"d{number}" for number in range(45))
+    FusionIndex.build(random_collection(7, 45)).save(tmp_path / "x.loom", shards=2)
+    index = FusionIndex.open(tmp_path / "x.loom").with_ids(ids)
+    with index.served(cluster.scheduler_address) as served:
+        assert served.search(items=["d7"], k=3).to_dict() == index.search(items=["d7"], k=3).to_dict()
 
 
 def test_an_index_that_is_not_cut_cannot_be_served(tmp_path):

@@ -101,10 +101,7 @@ def _open_index(path: Path) -> "Searcher":
     from rankloom.fusion_graph.index import FusionIndex
     from rankloom.web.index_searcher import IndexSearcher
 
-    opened = FusionIndex.open(path)
-    if opened.n_shards is not None:
-        opened = FusionIndex.open(path, verify=False)  # again: the check has mapped every page
-    return IndexSearcher(opened, path.name)
+    return IndexSearcher(FusionIndex.open(path), path.name)
 
 
 def _build(

@@ -24,8 +24,8 @@ from rankloom.fusion_graph.normalize import Absent, normalize_queries
 from rankloom.fusion_graph.settings import Array, IndexSettings
 from rankloom.fusion_graph.verify import DamageError, Layout, Ranges, check_arrays, raising, read_settings
 from rankloom.fusion_graph.weave import Order
-from rankloom.io.array_folder import open_folder, save_folder
-from rankloom.io.npz import unpack_ids
+from rankloom.io.array_folder import open_folder, release_pages, save_folder
+from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Kind, Ranks
 from rankloom.shards.cluster import connected
@@ -106,16 +106,27 @@ class CollectionIndex(ABC):
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """The arrays that `save` writes."""
-        return self._arrays
+        """The arrays that `save` writes; ids that were set by `with_ids` are among them."""
+        ids = self._ids
+        if ids is None or "id_ptr" in self._arrays:
+            return self._arrays
+        return {**self._arrays, **dict(zip(("id_bytes", "id_ptr"), pack_ids(ids), strict=True))}
 
     def with_ids(self, ids: Ids) -> Self:
-        """Set the ids of an index that was built or opened without ids, and return it."""
+        """Set the ids of an index that was built or opened without ids, and return it; `save` writes them."""
         if len(ids) != self.n_items:
             raise InputError(f"The index has {self.n_items} items; got {len(ids)} ids.")
+        if "id_ptr" in self._arrays and ids != self.item_ids:
+            raise InputError("The index was built with other ids; build it again to change them.")
         with self._lock:
             self._ids = ids
         return self
+
+    def _with_arrays(self, arrays: dict[str, Array]) -> Self:
+        """Return an index with the same settings and ids, and with these copies of its arrays, or with its own."""
+        other = type(self)(self.settings, arrays)
+        other._ids = self._ids
+        return other
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> Self:
@@ -351,7 +362,7 @@ class CollectionIndex(ABC):
         shards : int, optional
             Cut the index by items into so many shards, or as many as it has items. By default as it is.
         """
-        arrays = self._arrays if shards is None else self._cut(whole_number("shards", shards))
+        arrays = self.arrays if shards is None else self._cut(whole_number("shards", shards))
         save_folder(Path(path), arrays, self.meta(self.settings, arrays))
 
     @classmethod
@@ -369,7 +380,7 @@ class CollectionIndex(ABC):
 
     def _cut(self, n_shards: int) -> dict[str, Array]:
         """Return the arrays of the index cut into shards, by name."""
-        cut = {name: array for name, array in self._arrays.items() if not is_of_shard(name)}
+        cut = {name: array for name, array in self.arrays.items() if not is_of_shard(name)}
         size = cut_size(self.n_items, n_shards)
         for number, first in enumerate(range(0, max(self.n_items, 1), size)):
             rows = np.arange(first, min(first + size, self.n_items), dtype=np.int32)
@@ -393,6 +404,8 @@ class CollectionIndex(ABC):
         """
         arrays, meta = open_folder(Path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
         index = cls.of_arrays(arrays, meta, verify=verify, path=Path(path))
+        if verify and index.n_shards is not None:  # it may be larger than memory
+            release_pages(arrays.values())
         index._path = Path(path).resolve()
         return index
 
@@ -411,13 +424,13 @@ class CollectionIndex(ABC):
         if self.n_shards is None or self._path is None:
             raise InputError("Only an index that was opened from a folder and is cut into shards can be served.")
         with connected(scheduler) as client:
-            served = type(self).open(self._path, verify=False)
+            served = self._with_arrays(self._arrays)
             served._served = ServedShards(client, partial(_opened, type(self), self._path), len(self._shards))
             yield served
 
     def in_memory(self) -> Self:
         """Return the same index with its arrays in memory: it no longer depends on the files it was opened from."""
-        return type(self)(self.settings, {name: frozen(array.copy()) for name, array in self._arrays.items()})
+        return self._with_arrays({name: frozen(array.copy()) for name, array in self._arrays.items()})
 
     def _number(self, item: int | str) -> int:
         if isinstance(item, str):

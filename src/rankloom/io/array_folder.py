@@ -12,12 +12,13 @@ import ctypes
 import hashlib
 import json
 import math
+import mmap
 import os
 import re
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -135,6 +136,14 @@ def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> t
     with ThreadPoolExecutor() as pool:
         arrays = pool.map(lambda name: _open_array(path / f"{name}.npy", files[name], verify), files)
         return dict(zip(files, arrays, strict=True)), meta
+
+
+def release_pages(arrays: Iterable[Array]) -> None:
+    """Let the system take back the memory of mapped files that were read; they are read again when they are used."""
+    for array in arrays:
+        mapped = getattr(array.base, "_mmap", None)
+        if hasattr(mapped, "madvise"):  # not on Windows
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _is_described(name: str, about: Any) -> bool:
