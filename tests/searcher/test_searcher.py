@@ -1,5 +1,8 @@
 """Searcher: what it builds from, what it answers, filters, explanations and errors."""
 
+import math
+import statistics
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +12,7 @@ from sample_texts import documents, encode
 import rankloom as rl
 from rankloom.aggregate.weft.votes import add_votes
 from rankloom.ranks import PAD, Ids
+from rankloom.searcher.evaluation import Evaluation
 
 RANKERS = {"bm25": "okapi", "dense": encode}
 QUERIES = ["thermal flow in a boundary layer", "the patient's heart", "king and queen", "nothing known: zzz"]
@@ -248,6 +252,22 @@ def test_evaluation_compares_rankers_rrf_and_the_default(searcher):
     assert "<table>" in outcome._repr_html_()
     run = searcher.rank(queries, 100, method="rrf")
     assert rl.evaluate(run, qrels=qrels, measures=["ndcg@10"])["ndcg@10"] == outcome.means()["rrf"]["ndcg@10"]
+
+
+def test_evaluation_has_intervals_and_effect_sizes():
+    """By hand: means of 1, 1/2 and 1/3, against three times 1."""
+    values = [1, 1 / 2, 1 / 3]
+    per_query = {"a": {"mrr": np.array(values)}, "vote": {"mrr": np.ones(3)}}
+    outcome = Evaluation(("mrr",), per_query, "vote", 3, 10)
+    mean, spread = statistics.mean(values), statistics.stdev(values)
+    margin = 4.302653 * spread / math.sqrt(3)  # Student's t, 2 degrees of freedom, 97.5 %
+    interval, effect = f"{mean - margin:.4f} {mean + margin:.4f}", f"{(1 - mean) / spread:+.2f}"
+    assert outcome.cells()[1:] == [["a", f"{mean:.4f} •", interval, effect], ["vote", "1.0000  ", "1.0000 1.0000", ""]]
+    assert all(text in str(outcome) for text in (interval, effect, "Cohen's d"))
+    row, own = outcome.rows()
+    assert row["low mrr"] == pytest.approx(mean - margin)
+    assert row["effect mrr"] == pytest.approx((1 - mean) / spread)
+    assert own["effect mrr"] is None
 
 
 # Filters: equal to brute force over the allowed documents

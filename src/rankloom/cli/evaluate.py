@@ -24,9 +24,7 @@ from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.evaluation import Measure
 from rankloom.evaluation.measures import measure_forms
-from rankloom.evaluation.significance import compare
-
-ALPHA = 0.05  # intervals at 95 %
+from rankloom.evaluation.summary import summarize
 
 
 @app.command()
@@ -57,7 +55,7 @@ def evaluate(
     the 95 % confidence interval of each mean and, with several runs, the effect size (Cohen's d of the paired
     differences) of the first run against each; 'rankloom compare' tests the differences. Instead of
     runs, a searcher made by 'rankloom build' may be given, with --queries: each of its rankers, RRF and its default
-    method are compared.
+    method are compared, in a table with the same columns; effect sizes are those of the default method.
 
     Examples:
 
@@ -89,14 +87,8 @@ def evaluate(
 def _cells(first: Mapping[str, Any], values: Mapping[str, Any], compared: bool) -> Iterator[str]:
     """Yield for each measure the mean, its confidence interval, and if `compared` the effect size of the first run."""
     for measure, one in values.items():
-        yield f"{one.mean():.4f}"
-        if len(one) < 2:
-            yield from ("", "") if compared else ("",)
-            continue
-        alone = compare(one, one * 0, alpha=ALPHA)
-        yield f"{alone.low:.4f} {alone.high:.4f}"
-        if compared:
-            yield "" if values is first else f"{compare(first[measure], one, alpha=ALPHA).effect:+.2f}"
+        found = summarize(one, first[measure] if compared and values is not first else None)
+        yield from (f"{found.mean:.4f}", found.interval(), *([found.effect_size()] if compared else []))
 
 
 def _evaluate_searcher(

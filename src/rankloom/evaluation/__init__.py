@@ -17,6 +17,7 @@ from rankloom.evaluation.significance import (
     compare,
     compare_many,
 )
+from rankloom.evaluation.summary import Summary, summarize
 from rankloom.evaluation.winning import gain, winning_numbers
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Comparison",
     "Measure",
     "Selection",
+    "Summary",
     "Tested",
     "balance",
     "balances",
@@ -47,5 +49,6 @@ __all__ = [
     "gain",
     "register_measure",
     "select",
+    "summarize",
     "winning_numbers",
 ]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rankloom.errors import MissingExtraError
 from rankloom.evaluation import compare, evaluate
 from rankloom.evaluation.significance import Comparison
+from rankloom.evaluation.summary import Summary, summarize
 from rankloom.ranks import Ranks
 from rankloom.ranks.html_table import html_table
 
@@ -37,7 +38,7 @@ class Evaluation:
     depth : int
         How many answers of each system count.
     alpha : float
-        Significance level of the paired t-test.
+        Significance level of the paired t-test and of the intervals.
     """
 
     measures: tuple[str, ...]
@@ -61,14 +62,21 @@ class Evaluation:
         ours, theirs = self.per_query[self.reference][measure], self.per_query[system][measure]
         return compare(ours, theirs, alpha=self.alpha)
 
+    def summary(self, system: str, measure: str) -> Summary:
+        """Return the mean of a system, its confidence interval, and the effect size of the reference against it."""
+        reference = None if system == self.reference else self.per_query[self.reference][measure]
+        return summarize(self.per_query[system][measure], reference, alpha=self.alpha)
+
     def rows(self) -> list[dict[str, Any]]:
-        """Return plain data: for each system its means, and p-values of the paired tests."""
+        """Return plain data: for each system its means, their intervals, effect sizes, and p-values of the tests."""
         rows = []
         for system, means in self.means().items():
             row: dict[str, Any] = {"system": system, **means}
             for measure in self.measures:
                 tested = self.comparison(system, measure)
                 row[f"p {measure}"] = None if tested is None else tested.p_value
+                plain = self.summary(system, measure).plain()
+                row |= {f"{name} {measure}": value for name, value in plain.items()}
             rows.append(row)
         return rows
 
@@ -81,21 +89,27 @@ class Evaluation:
         return pandas.DataFrame(self.rows())
 
     def cells(self) -> list[list[str]]:
-        """Return the table as text: a head, and a row for each system with a symbol for the paired test."""
-        table = [["", *self.measures]]
-        for system, means in self.means().items():
+        """Return the table as text: a head, and a row for each system.
+
+        Each measure has a mean with a symbol for the paired test, the confidence interval of the mean, and the effect
+        size of the reference against the system.
+        """
+        table = [["", *(title for measure in self.measures for title in (measure, "interval", "effect"))]]
+        for system in self.per_query:
             row = [system]
             for measure in self.measures:
-                tested = self.comparison(system, measure)
-                row.append(f"{means[measure]:.4f} {' ' if tested is None else tested.symbol}")
+                tested, one = self.comparison(system, measure), self.summary(system, measure)
+                symbol = " " if tested is None else tested.symbol
+                row += [f"{one.mean:.4f} {symbol}", one.interval(), one.effect_size()]
             table.append(row)
         return table
 
     def note(self) -> str:
-        """Return what the symbols of the table mean."""
+        """Return what the symbols and columns of the table mean."""
         return (
             f"▲ {self.reference} is better than this, ▼ worse, • no difference (paired t-test, {1 - self.alpha:.0%}); "
-            f"{self.n_queries} queries, first {self.depth} answers of each."
+            f"{self.n_queries} queries, first {self.depth} answers of each.\n"
+            f"Interval: of the mean, {1 - self.alpha:.0%}; effect: Cohen's d, positive if {self.reference} is better."
         )
 
     def __str__(self) -> str:
