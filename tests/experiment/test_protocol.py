@@ -115,6 +115,14 @@ def test_comparators_and_times_can_be_skipped(tmp_path):
     assert found.of(ComparatorRecord) == found.of(TimeRecord) == []
 
 
+def test_recall_of_an_approximate_ranker_is_kept(tmp_path):
+    pytest.importorskip("faiss")
+    rankers = {"near": "vectors(part=pixels, engine=ivf)", "pixels": "vectors(part=pixels)"}
+    spec = {**SMALL, "rankers": rankers, "methods": ["rrf"], "selections": ["all"], "curve": [], "comparators": []}
+    run(Experiment.from_dict({**spec, "repeats": 0}), tmp_path, cache=Cache(None))
+    assert [one.recall for one in Results.read(tmp_path).of(RankerRecord)] == [1.0, None]
+
+
 def test_a_sweep_is_the_best_of_its_variants(tmp_path):
     sizes = [neighbors for neighbors in SWEPT_NEIGHBORS if neighbors <= 40]
     methods = ["rkgraph(neighbors=sweep)", "rkgraph", *(f"rkgraph(neighbors={size})" for size in sizes)]
@@ -542,6 +550,7 @@ DAMAGED = {
     "values that are strings": {**RANKER, "values": {"ndcg@10": ["x"], "p@5": [1]}},
     "values in a list": {**RANKER, "values": [1]},
     "seconds that are a string": {**RANKER, "seconds": "x"},
+    "a recall that is a list": {**RANKER, "recall": [1]},
     "a missing measure": {**RANKER, "values": {"p@5": [1]}},
     "values of different lengths": {**RANKER, "values": {"ndcg@10": [1], "p@5": [1, 2]}},
     "a ragged matrix": {**MATRIX, "matrix": [[1, 2], [3]]},
@@ -570,6 +579,7 @@ def test_older_records_are_readable(results):
     plain = to_json(results.of(MethodRecord)[0])
     assert plain.pop("made").startswith(results.about["machine"])
     assert from_json(plain).made == ""
+    assert from_json(RANKER).recall is None
 
 
 def write_runs(folder):

@@ -20,7 +20,7 @@ def error_of(function, *args):
 
 def same(a, b):
     scores = a.scores is b.scores is None or np.array_equal(a.scores, b.scores)
-    others = ("item_ids", "query_ids", "n_items", "kind")
+    others = ("item_ids", "query_ids", "n_items", "kind", "recall")
     return np.array_equal(a.items, b.items) and scores and all(getattr(a, one) == getattr(b, one) for one in others)
 
 
@@ -75,6 +75,7 @@ def any_ranks(draw):
         item_ids=Ids(f"ü {i}" for i in range(n)) if draw(st.booleans()) else None,
         query_ids=Ids(f"q\n{i}" for i in range(len(rows))) if draw(st.booleans()) else None,
         kind=draw(st.sampled_from(kinds)),
+        recall=draw(st.sampled_from([None, 0.987654321])),
     )
 
 

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +7,7 @@ import rankloom as rl
 from rankloom._kernels import faiss_engine
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
+from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, Vectors, is_updatable, rank_collection
 
 METRICS = ["cosine", "dot", "l1", "l2"]
@@ -194,8 +193,8 @@ def test_most_neighbors_are_found_with_exact_scores(engine, metric, part, monkey
             assert [scores[item] for item in found.items[row].tolist()] == found.scores[row].tolist()
     assert found.kind == "queries"
     assert fast.rank(depth=30).items[1010, :3].tolist() == [1010, 0, 1000]
-    assert re.fullmatch(rf"{engine} finds \d+\.\d% of the 10 nearest items", fast.note)
-    assert exact.note == ""
+    assert 0.95 < found.recall <= 1
+    assert (full.recall, fast.rank_items(np.arange(3), depth=5).recall) == (None, None)
 
 
 @pytest.mark.parametrize("engine", ["hnsw", "ivf"])
@@ -244,12 +243,26 @@ def test_approximate_engines_rank_few_items(engine):
     assert Vectors(engine=engine).fit(np.eye(2)).rank(queries=np.empty((0, 2))).items.shape == (0, 2)
 
 
-def test_the_summary_of_a_ranking_has_the_recall_of_hnsw():
+def test_recall_is_the_share_of_nearest_items_that_are_found(monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(faiss_engine, "MIN_PROBES", 1)
+    monkeypatch.setattr(faiss_engine, "MIN_RECALL", 0.0)
+    x = np.random.default_rng(11).normal(size=(200, 6))  # all of them are in the sample
+    found, exact = (rl.Ranks.from_vectors(x, depth=10, engine=engine) for engine in ("ivf", "numpy"))
+    shared = [len(set(a) & set(b)) for a, b in zip(found.items.tolist(), exact.items.tolist(), strict=True)]
+    assert found.recall == pytest.approx(sum(shared) / 2000)
+    assert found.recall < 1
+    assert f"recall={found.recall:.4g})" in repr(found)
+
+
+def test_recall_stays_with_lists_from_the_cache(tmp_path):
     pytest.importorskip("faiss")
     x = np.random.default_rng(9).normal(size=(50, 3))
     some = Collection("some", rl.Ids(map(str, range(50))), {"vectors": x})
-    summary = rank_collection(some, ["vectors(engine=hnsw)"]).summary()
-    assert summary.endswith("\n  vectors(engine=hnsw): hnsw finds 100.0% of the 10 nearest items.")
+    for _ in range(2):
+        ranking = rank_collection(some, ["vectors(engine=hnsw)", "vectors"], cache=Cache(tmp_path))
+        assert ranking.lists["vectors(engine=hnsw)"].queries.recall == 1.0
+        assert ranking.summary().endswith("vectors.\n  vectors(engine=hnsw): recall 100.0%.")
 
 
 @pytest.mark.parametrize("engine", ["numpy", "faiss", "hnsw", "ivf"])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
+from rankloom.aggregate.lists import answers
 from rankloom.ranks import checks as ranks_module
 from strategies import collections, ranks
 
@@ -428,6 +429,17 @@ def test_ranks_know_whether_they_are_of_a_collection_or_of_queries():
     )
     assert Ranks([[0]]).kind is None
     assert Ranks([[0]]).of_kind("queries").kind == "queries"
+
+
+def test_recall_stays_with_the_lists_but_not_with_what_is_fused_from_them():
+    near = Ranks([[0, 1], [1, 0]], kind="collection", recall=0.98765)
+    for one in (near.head(1), near.rows([0]), near.as_collection(), copy.deepcopy(near)):
+        assert one.recall == 0.98765
+    assert repr(near).endswith("scores=no, recall=0.9877)")
+    assert rl.fuse([near, near], "rrf").recall is None
+    assert answers(near, near.items, np.ones((2, 2))).recall is None  # of every method over a whole collection
+    with pytest.raises(InputError, match=r"recall must be from 0 to 1; got 1\.5"):
+        Ranks([[0]], recall=1.5)
 
 
 def test_lists_of_queries_are_not_taken_for_a_collection():

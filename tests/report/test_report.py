@@ -136,6 +136,13 @@ def test_report_of_a_single_ranker(tmp_path):
     assert not (tmp_path / "tables" / "agreement.csv").exists()
 
 
+def test_recall_of_approximate_rankers_is_shown(tmp_path):
+    exact, near, *others = ranker_records()
+    text = "".join(page_of(results([exact, replace(near, recall=0.9876), *others]), tmp_path).text)
+    assert f"Approximate rankers find this share of the 10 nearest items: {near.ranker} 98.8%." in text
+    assert "Approximate" not in "".join(page_of(results(ranker_records()), tmp_path / "exact").text)
+
+
 def test_missing_measurements_are_explained(tmp_path):
     left_out = (ComparatorRecord, TimeRecord, CorrelationRecord)
     others = [one for one in other_records() if not isinstance(one, left_out)]

@@ -42,11 +42,12 @@ def check_engine(engine: str, metric: str) -> None:
         raise InputError(f"engine={engine} supports cosine, dot and l2; got {metric}. Use engine=numpy.")
 
 
-def neighbors_by(engine: str, space: VectorSpace) -> Neighbors:
-    """Return the search of an engine; an approximate one is prepared first."""
+def neighbors_by(engine: str, space: VectorSpace) -> tuple[Neighbors, float | None]:
+    """Return the search of an engine and its recall, None if exact; an approximate one is prepared first."""
     if engine in BUILDERS:
-        return ApproximateIndex.of(engine, space).neighbors
-    return space.neighbors if engine == "numpy" else partial(flat_neighbors, space)
+        approximate = ApproximateIndex.of(engine, space)
+        return approximate.neighbors, approximate.recall
+    return space.neighbors if engine == "numpy" else partial(flat_neighbors, space), None
 
 
 def flat_neighbors(

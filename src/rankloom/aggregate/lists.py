@@ -116,4 +116,4 @@ def empty_answers(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.fl
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:
     """Return the result of a method as Ranks, with the ids of the collection."""
     scores = np.where(items != PAD, np.minimum(scores, MAX_SCORE), 0.0).astype(np.float32)
-    return ranks.replaced(items=items, scores=scores)
+    return ranks.replaced(items=items, scores=scores, recall=None)

@@ -134,7 +134,7 @@ def fuse_pools(
         items[rows, : found.shape[1]] = found
         scores[rows, : found.shape[1]] = values
     first = ranks[0]
-    return first.replaced(items=items, scores=scores)
+    return first.replaced(items=items, scores=scores, recall=None)
 
 
 def _blocks(ranks: Sequence[Ranks]) -> Iterator[slice]:

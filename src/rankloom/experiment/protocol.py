@@ -229,7 +229,8 @@ class Runner:
             lists, own = self.inputs.lists[name], self.own.get(name)
             known = () if own is None else ESTIMATES
             estimates = {kind: estimate(own, kind=kind, neighbors=self.neighbors) for kind in known if own is not None}
-            return RankerRecord(name, self.inputs.evaluate(lists.queries), estimates, lists.seconds)
+            values, recall = self.inputs.evaluate(lists.queries), lists.queries.recall
+            return RankerRecord(name, values, estimates, lists.seconds, recall)
 
         more = (list(ESTIMATES), self.neighbors)
         return self.steps.get(self._key("ranker", [name], *more), compute)

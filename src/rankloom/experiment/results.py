@@ -33,7 +33,8 @@ FORMAT = 1
 class RankerRecord:
     """Effectiveness of a single ranker, measured and estimated without labels, and its ranking time.
 
-    For cached lists the time is that of the original run, which may have been on another machine.
+    For cached lists the time is that of the original run, which may have been on another machine. `recall` is that of
+    an approximate ranker (`Ranks.recall`), None for the others.
     """
 
     kind: ClassVar[str] = "ranker"
@@ -41,6 +42,7 @@ class RankerRecord:
     values: Values
     estimates: dict[str, float]  # estimate -> its mean over the collection
     seconds: float
+    recall: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -294,7 +296,9 @@ def _read(name: str, value: Any) -> Any:
         return tuple(map(Example.read, value))
     if name in ("offline", "query"):
         return tuple(map(float, value))
-    if name == "seconds":
+    if name == "recall" and value is None:
+        return None
+    if name in ("seconds", "recall"):
         return float(value)
     return whole_number(name, value) if name in ("depth", "cutoff") else _text(value)
 

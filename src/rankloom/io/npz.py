@@ -75,8 +75,8 @@ def unpack_ids(blob: NDArray[np.uint8], ptr: NDArray[np.int64]) -> Ids:
 def write_npz(ranks: Ranks, path: FilePath) -> None:
     """Write ranks with their scores and ids as NumPy arrays; no suffix is added to `path`.
 
-    The arrays are ``format`` (the number 1), ``items``, ``n_items``, and if present ``scores``, ``kind``, ``item_ids``,
-    ``item_ids_ptr``, ``query_ids``, ``query_ids_ptr`` (see `pack_ids`).
+    The arrays are ``format`` (the number 1), ``items``, ``n_items``, and if present ``scores``, ``kind``, ``recall``,
+    ``item_ids``, ``item_ids_ptr``, ``query_ids``, ``query_ids_ptr`` (see `pack_ids`).
 
     Raises
     ------
@@ -94,8 +94,9 @@ def write_npz(ranks: Ranks, path: FilePath) -> None:
     arrays: Arrays = {"format": np.array(FORMAT), "items": ranks.items, "n_items": np.array(ranks.n_items)}
     if ranks.scores is not None:
         arrays["scores"] = ranks.scores
-    if ranks.kind is not None:
-        arrays["kind"] = np.array(ranks.kind)
+    for name in ("kind", "recall"):
+        if getattr(ranks, name) is not None:
+            arrays[name] = np.array(getattr(ranks, name))
     for name, ids in (("item_ids", ranks.item_ids), ("query_ids", ranks.query_ids)):
         if ids is not None:
             arrays[name], arrays[f"{name}_ptr"] = pack_ids(ids)
@@ -131,6 +132,7 @@ def _ranks(arrays: Arrays) -> Ranks:
         item_ids=_ids(arrays, "item_ids"),
         query_ids=_ids(arrays, "query_ids"),
         kind=arrays["kind"].item() if "kind" in arrays else None,
+        recall=arrays["recall"].item() if "recall" in arrays else None,
     )
 
 

@@ -57,12 +57,14 @@ def rank_by_parts(
     if not starts:
         return fitted.rank(depth=depth)
     tables = map_tasks(client, rank_one, starts, ranker, part, depth, stage=stage, progress=progress)
-    items, scores = (np.concatenate(arrays) for arrays in zip(*tables, strict=True))
-    return Ranks.trusted(items, scores, ranker.n_items, kind="collection")
+    items, scores = (np.concatenate([one[which] for one in tables]) for which in (0, 1))
+    return Ranks.trusted(items, scores, ranker.n_items, kind="collection", recall=tables[0][2])
 
 
-def rank_one(start: int, ranker: PartRanker, part: int, depth: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return the items and scores of the lists of one part: the task of a worker."""
+def rank_one(
+    start: int, ranker: PartRanker, part: int, depth: int
+) -> tuple[NDArray[Any], NDArray[Any] | None, float | None]:
+    """Return the items, the scores and the recall of the lists of one part: the task of a worker."""
     with running(threads=1):  # there is a worker for each core
         found = ranker.rank_part(np.arange(start, min(start + part, ranker.n_items)), depth=depth)
-    return found.items, found.scores
+    return found.items, found.scores, found.recall

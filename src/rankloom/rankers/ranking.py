@@ -48,9 +48,6 @@ class Lists:
     ranker : Ranker or None
     fit : callable or None
         Returns the ranker fitted to the collection, which is fitted at most once.
-    note : str
-        What the fitted ranker says about its lists, such as the recall of an approximate search; empty if they came
-        from the cache.
     """
 
     queries: Ranks
@@ -58,7 +55,6 @@ class Lists:
     seconds: float = 0.0
     ranker: Ranker | None = None
     fit: Callable[[], Fitted] | None = None
-    note: str = ""
 
     @property
     def comparable(self) -> bool:
@@ -83,9 +79,10 @@ class Ranking:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
     def summary(self) -> str:
-        """Return a line about what was ranked, a line for each note, and a line for each skipped item."""
+        """Return a line about what was ranked, then lines about approximate rankers and skipped items."""
         done = f"Ranked {len(self.collection)} items of {self.collection.name} by {', '.join(self.lists)}."
-        done += "".join(f"\n  {name}: {one.note}." for name, one in self.lists.items() if one.note)
+        recalls = {name: one.queries.recall for name, one in self.lists.items()}
+        done += "".join(f"\n  {name}: recall {one:.1%}." for name, one in recalls.items() if one is not None)
         if not self.skipped:
             return done
         reasons = "".join(f"\n  {item}: {reason}" for item, reason in self.skipped.items())
@@ -217,7 +214,7 @@ class _Work:
             )
             own = with_ids(own, collection.ids, own.query_ids or collection.ids, "collection")
         if collection.queries is None:
-            return Lists(cast(Ranks, own), own, seconds, ranker, fitted, _note(fitted))
+            return Lists(cast(Ranks, own), own, seconds, ranker, fitted)
         queries = cast(Sequence[Any], collection.queries.part(ranker.part))
         ranks, more = self._cached(
             key,
@@ -227,7 +224,7 @@ class _Work:
             (len(collection.queries.ids), len(collection)),
         )
         found = with_ids(ranks, collection.ids, collection.queries.ids, "queries")
-        return Lists(found, own, seconds + more, ranker, fitted, _note(fitted))
+        return Lists(found, own, seconds + more, ranker, fitted)
 
     def _own_lists(self, fitted: Fitted) -> Ranks:
         if self.client is not None and is_ranked_by_parts(fitted):
@@ -253,11 +250,6 @@ class _Work:
         if name is not None and ranks.item_ids is None and unchanged():
             self.cache.save(name, _packed(ranks, seconds))
         return ranks, seconds
-
-
-def _note(fitted: Any) -> str:
-    """Return the note of a ranker, if it has been fitted and has one."""
-    return str(getattr(fitted(), "note", "")) if fitted.cache_info().currsize else ""
 
 
 def with_ids(ranks: Ranks, item_ids: Ids, query_ids: Ids, kind: Kind) -> Ranks:
@@ -332,14 +324,19 @@ def _content(value: Any) -> Any:
 
 def _packed(ranks: Ranks, seconds: float) -> Arrays:
     arrays: Arrays = {"items": ranks.items, "n_items": np.array(ranks.n_items), "seconds": np.array(seconds)}
-    return arrays if ranks.scores is None else {**arrays, "scores": ranks.scores}
+    if ranks.scores is not None:
+        arrays["scores"] = ranks.scores
+    if ranks.recall is not None:
+        arrays["recall"] = np.array(ranks.recall)
+    return arrays
 
 
 def _unpacked(arrays: Arrays | None, shape: tuple[int, int]) -> tuple[Ranks, float] | None:
     if arrays is None:
         return None
     try:
-        ranks = Ranks(arrays["items"], arrays.get("scores"), int(arrays["n_items"]))
+        recall = arrays["recall"].item() if "recall" in arrays else None
+        ranks = Ranks(arrays["items"], arrays.get("scores"), int(arrays["n_items"]), recall=recall)
         found = ranks, float(arrays["seconds"])
     except (KeyError, ValueError, TypeError):  # invalid content is recomputed
         return None

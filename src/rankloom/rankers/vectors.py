@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom._kernels.faiss_engine import BUILDERS, ApproximateIndex, Neighbors, check_engine, neighbors_by
+from rankloom._kernels.faiss_engine import BUILDERS, Neighbors, check_engine, neighbors_by
 from rankloom._kernels.vector_space import METRICS, VectorSpace
 from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
@@ -79,16 +79,6 @@ class FittedVectors:
         """The vectors as given, of shape (n_items, d)."""
         return self.space.vectors
 
-    @property
-    def note(self) -> str:
-        """How much the lists can be relied on, if they are approximate."""
-        approximate = self.engine in BUILDERS
-        return f"{self.engine} finds {self._approximate.recall:.1%} of the 10 nearest items" if approximate else ""
-
-    @cached_property
-    def _approximate(self) -> ApproximateIndex:
-        return ApproximateIndex.of(self.engine, self.space)
-
     def rank(
         self,
         *,
@@ -104,7 +94,7 @@ class FittedVectors:
         if allowed is not None:
             raise InputError("allowed is for external queries; leave it out to rank the items for each of them.")
         own = np.arange(self.n_items)
-        return self._ranks(self._neighbors(), self.space, depth, "collection", progress, own=own)
+        return self._ranks(self.space, depth, "collection", progress, own=own)
 
     def rank_vectors(
         self,
@@ -118,8 +108,8 @@ class FittedVectors:
         among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
         queries = VectorSpace.of(vectors, self.space.metric, "queries")
         if among is None:
-            return self._ranks(self._neighbors(), queries, depth, "queries", progress)
-        return self._ranks(self.space.neighbors, queries, depth, "queries", progress, among=among)
+            return self._ranks(queries, depth, "queries", progress)
+        return self._exact()._ranks(queries, depth, "queries", progress, among=among)
 
     def rank_items(
         self,
@@ -135,25 +125,28 @@ class FittedVectors:
         numbers = np.asarray(rows, np.intp)
         queries = self.space.taken(numbers)
         options = {"own": numbers, "among": among, "ceilings": ceilings}
-        return self._ranks(self.space.neighbors, queries, depth, "queries", progress, **options)
+        return self._exact()._ranks(queries, depth, "queries", progress, **options)
 
     def rank_part(self, rows: NDArray[np.integer[Any]], *, depth: int = 1000) -> Ranks:
         """Return the lists of some items as `rank` does: by the engine, with the same bits."""
-        return self._ranks(self._neighbors(), self.space.taken(rows), depth, "queries", None, own=rows)
+        return self._ranks(self.space.taken(rows), depth, "queries", None, own=rows)
 
     def for_workers(self) -> FittedVectors:
         """Return the vectors and the index of an approximate engine, which is all that `rank_part` needs."""
         fitted = FittedVectors(Vectors(), self.space, engine=self.engine)  # not the source, which may be a network
         if self.engine in BUILDERS:
-            fitted.__dict__["_approximate"] = self._approximate  # what cached_property would build on each worker
+            fitted.__dict__["_neighbors"] = self._neighbors  # what cached_property would build on each worker
         return fitted
 
-    def _neighbors(self) -> Neighbors:
-        return self._approximate.neighbors if self.engine in BUILDERS else neighbors_by(self.engine, self.space)
+    def _exact(self) -> Self:
+        return self if self.engine == "numpy" else replace(self, engine="numpy")
+
+    @cached_property
+    def _neighbors(self) -> tuple[Neighbors, float | None]:
+        return neighbors_by(self.engine, self.space)
 
     def _ranks(
         self,
-        neighbors: Neighbors,
         queries: VectorSpace,
         depth: int,
         kind: Kind,
@@ -164,12 +157,13 @@ class FittedVectors:
             if progress:
                 progress("Comparing vectors", done, len(queries))
 
+        neighbors, recall = self._neighbors
         with running(progress=progress):  # alignments, which are slow, report their own
             items, cost = neighbors(queries, whole_number("depth", depth), report=report, **options)
         if not np.isfinite(cost).all():
             row = int((~np.isfinite(cost)).any(axis=1).argmax())
             raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
-        return Ranks.trusted(items, 0 - cost, self.n_items, kind=kind)
+        return Ranks.trusted(items, 0 - cost, self.n_items, kind=kind, recall=recall)
 
     def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
         """Return the ranker with only these items, in this order."""
@@ -217,7 +211,7 @@ class Vectors:
     engine : {"numpy", "faiss", "hnsw", "ivf"}
         The first two compare every pair. faiss (extra ``faiss``; cosine, dot and l2) computes in float32: vectors that
         are equal up to rounding may swap positions. hnsw and ivf (the same extra) do not compare every pair, and find
-        most neighbors; how many is measured, and a warning says if it is below 95%.
+        most neighbors: `Ranks.recall` has their share of the 10 nearest, and a warning says if it is below 95%.
 
     Examples
     --------

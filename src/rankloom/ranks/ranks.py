@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloom._kernels.faiss_engine import check_engine, neighbors_by
 from rankloom._kernels.nearest import matrix_neighbors, table
 from rankloom._kernels.vector_space import METRICS, VectorSpace
-from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.errors import InputError, check_choice, check_range, whole_number
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     PAD,
@@ -59,6 +59,9 @@ class Ranks:
     kind : {"collection", "queries"} or None
         Whether row i is the list of item i, or the rows are queries; None where it is not known. Methods that need the
         lists of the items reject lists of queries, and lists that look like them.
+    recall : float or None
+        Share of the nearest items that an approximate ranker finds, measured on a sample; None for exact lists and
+        where it is not known.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Ranks:
     item_ids: Ids | None = field(default=None, kw_only=True)
     query_ids: Ids | None = field(default=None, kw_only=True)
     kind: Kind | None = field(default=None, kw_only=True)
+    recall: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         item_ids, query_ids = checked_ids(self.item_ids), checked_ids(self.query_ids)
@@ -86,6 +90,8 @@ class Ranks:
             raise InputError(f"There must be a query id for each row; got {len(query_ids)} for {len(items)} rows.")
         _fill(self, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
         _check_kind(self)
+        if self.recall is not None:
+            check_range(0, 1, recall=self.recall)
 
     @classmethod
     def trusted(
@@ -97,10 +103,12 @@ class Ranks:
         item_ids: Ids | None = None,
         query_ids: Ids | None = None,
         kind: Kind | None = None,
+        recall: float | None = None,
     ) -> Ranks:
         """Return ranks from arrays known to be valid, without checks or copies."""
         ranks = object.__new__(cls)
-        _fill(ranks, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids, kind=kind)
+        _fill(ranks, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
+        _fill(ranks, kind=kind, recall=recall)
         return ranks
 
     def replaced(self, **fields: Any) -> Ranks:
@@ -210,8 +218,8 @@ class Ranks:
         queries : array of shape (n_queries, d), optional
             External queries; by default each vector is a query (and wins ties in its own list).
         engine : {"numpy", "faiss", "hnsw", "ivf"}
-            faiss (extra ``faiss``) computes in float32; hnsw and ivf find most neighbors without comparing all pairs,
-            with a warning if a sample says that they find fewer than 95% of the 10 nearest. None supports l1.
+            faiss (extra ``faiss``) computes in float32; hnsw and ivf find most neighbors without comparing all pairs:
+            `recall` has their share of the 10 nearest, and there is a warning if it is below 95%. None supports l1.
 
         Examples
         --------
@@ -224,10 +232,11 @@ class Ranks:
         space = VectorSpace.of(vectors, METRICS[metric])
         rows = space if queries is None else VectorSpace.of(queries, METRICS[metric], "queries")
         own = np.arange(len(space)) if queries is None else None
-        items, cost = neighbors_by(engine, space)(rows, whole_number("depth", depth), own=own)
+        neighbors, recall = neighbors_by(engine, space)
+        items, cost = neighbors(rows, whole_number("depth", depth), own=own)
         kind: Kind = "collection" if queries is None else "queries"
         ids = item_ids if queries is None and query_ids is None else query_ids
-        return cls(items, 0 - cost, len(space), item_ids=item_ids, query_ids=ids, kind=kind)
+        return cls(items, 0 - cost, len(space), item_ids=item_ids, query_ids=ids, kind=kind, recall=recall)
 
     @classmethod
     def from_dict(
@@ -407,12 +416,14 @@ class Ranks:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Go through `trusted`, so that copies and unpickled ranks are read-only too.
-        create = partial(Ranks.trusted, item_ids=self.item_ids, query_ids=self.query_ids, kind=self.kind)
+        names = ("item_ids", "query_ids", "kind", "recall")
+        create = partial(Ranks.trusted, **{name: getattr(self, name) for name in names})
         return create, (self.items, self.scores, self.n_items)
 
     def __repr__(self) -> str:
         scores = "no" if self.scores is None else "yes"
-        return f"Ranks(n_queries={self.n_queries}, depth={self.depth}, n_items={self.n_items}, scores={scores})"
+        recall = "" if self.recall is None else f", recall={self.recall:.4g}"
+        return f"Ranks(n_queries={self.n_queries}, depth={self.depth}, n_items={self.n_items}, scores={scores}{recall})"
 
     def _repr_html_(self) -> str:
         """Return the first items of the first lists as a table, for notebooks."""

@@ -52,6 +52,9 @@ def _rankers(results: Results) -> Section:
     intro = f"Effectiveness of each ranker on its own, sorted by {results.main}; means over all queries."
     if not any(one.estimates for one in ranked_rankers(results)):
         intro += " There are no label-free estimates: these need the lists of all items of the collection."
+    recalls = [f"{one.ranker} {one.recall:.1%}" for one in ranked_rankers(results) if one.recall is not None]
+    if recalls:
+        intro += f" Approximate rankers find this share of the 10 nearest items: {', '.join(recalls)}."
     shown = present(tables.rankers(results), tables.estimates(results), tables.agreements(results))
     return make_section("rankers", "Rankers", intro, shown, missing="No ranker was evaluated.")
 

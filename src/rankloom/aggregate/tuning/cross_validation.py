@@ -149,4 +149,4 @@ def _joined(fused: Sequence[Ranks], split: NDArray[np.int64], like: Ranks) -> Ra
     for fold, part in enumerate(fused):
         items[split == fold, : part.depth] = part.items
         scores[split == fold, : part.depth] = part.scores
-    return like.replaced(items=items, scores=scores, kind=None)
+    return like.replaced(items=items, scores=scores, kind=None, recall=None)
