@@ -163,3 +163,8 @@ def test_duplicates_are_an_option_of_every_command_that_reads_runs(command, item
     done = run(command, *arguments, "--duplicates", "first")
     assert done.exit_code == 0, done.output
     assert "choose from error, first" in sentence(run(command, *arguments, "--duplicates", "last"))
+
+
+def test_a_message_is_one_line_of_limited_length(tmp_path):
+    assert "a b.run" in sentence(run("fuse", f"{tmp_path}/a\nb.run", "--method", "rrf", "-o", tmp_path / "x.run"))
+    assert len(sentence(run("fuse", "x" * 200, "--method", "y" * 5000, "-o", tmp_path / "x.run"))) < 2100

@@ -17,6 +17,8 @@ from rankloom.io.version import __version__
 #: Replacements for symbols that the output cannot encode: better, worse, no difference.
 ASCII_SYMBOLS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
 
+MAX_MESSAGE = 2000  # characters of an error; a value in it can be of any length
+
 
 def either(names: Iterable[str]) -> str:
     """Return names joined as in: a, b or c."""
@@ -75,12 +77,18 @@ def _one_sentence() -> Iterator[None]:
         if error.filename is None:  # standard output; its buffer cannot be flushed either
             message = f"Cannot write the output: {error.strerror or error}."
             sys.stdout = None
-    typer.echo(f"Error: {message}", err=True)
+    typer.echo(f"Error: {_one_line(message)}", err=True)
     raise typer.Exit(1)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"Warning: {_with_options(str(message))}", err=True)
+    typer.echo(f"Warning: {_one_line(_with_options(str(message)))}", err=True)
+
+
+def _one_line(message: str) -> str:
+    """Return a message without line breaks, which names and plug-ins may contain, and of limited length."""
+    line = " ".join(message.splitlines())
+    return line if len(line) <= MAX_MESSAGE else f"{line[: MAX_MESSAGE - 500]} [...] {line[-480:]}"
 
 
 def _with_options(message: str) -> str:

@@ -27,6 +27,15 @@ Values = dict[str, Floats]
 FILE = "results.jsonl"
 DATA_URI = re.compile(r"data:image/(png|jpeg);base64,[A-Za-z0-9+/]+=*")
 FORMAT = 1
+MAX_NUMBER = 1e15  # sums of larger ones overflow
+#: The types of what is known about a run; all of it may be missing in older results.
+ABOUT: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("collection", "machine", "command", "started", "made"), (str,)),
+    **dict.fromkeys(("n_items", "n_queries"), (int,)),
+    **dict.fromkeys(("notes", "failed"), (list, str)),
+    "versions": (dict,),
+    "cut": (bool,),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +140,7 @@ class Example:
     def read(cls, plain: dict[str, Any]) -> Example:
         """Return an example from plain data. Raise ValueError, TypeError or KeyError for anything else."""
         fused, ranked = (tuple(Shown(**one) for one in plain[name]) for name in ("fused", "ranked"))
-        return cls(Shown(**plain["query"]), float(plain["score"]), float(plain["ranker_score"]), fused, ranked)
+        return cls(Shown(**plain["query"]), _number(plain["score"]), _number(plain["ranker_score"]), fused, ranked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,9 +265,7 @@ class Results:
         (_, head), *rest = [*_lines(path)] or [(1, {})]
         if head.get("format") != FORMAT:
             raise InputError(f"{path} does not have format {FORMAT}; run the experiment again.")
-        if not isinstance(head.get("experiment"), dict) or not isinstance(head.get("about"), dict):
-            raise InputError(f"{path}:1: not a header of results; run the experiment again.")
-        experiment = Experiment.from_dict(head["experiment"])
+        experiment = _header(path, head)
         records = [_record(path, number, plain) for number, plain in rest]
         _check_values(path, experiment, records)
         return cls(experiment, head["about"], tuple(records))
@@ -278,7 +285,7 @@ def from_json(plain: Any) -> Record:
         given = dict(plain)
         kind = KINDS[given.pop("kind")]
         return kind(**{name: _read(name, value) for name, value in given.items()})
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"not a record: {error}") from None
 
 
@@ -289,25 +296,35 @@ def _read(name: str, value: Any) -> Any:
     if name == "matrix":
         return _numbers(value, 2)
     if name == "estimates":
-        return {str(kind): float(one) for kind, one in value.items()}
+        return {str(kind): _number(one) for kind, one in value.items()}
     if name == "rankers":
         return tuple(_text(one) for one in value)
     if name == "examples":
         return tuple(map(Example.read, value))
     if name in ("offline", "query"):
-        return tuple(map(float, value))
-    if name == "recall" and value is None:
-        return None
-    if name in ("seconds", "recall"):
-        return float(value)
+        return tuple(map(_seconds, value))
+    if name == "recall":
+        return None if value is None else _number(value)
+    if name == "seconds":
+        return _seconds(value)
     return whole_number(name, value) if name in ("depth", "cutoff") else _text(value)
 
 
 def _numbers(value: Any, dimensions: int) -> Floats:
     found = np.array(value, np.float64)
-    if found.ndim != dimensions or not np.isfinite(found).all():
-        raise ValueError(f"expected finite numbers in {dimensions} dimensions")
+    if found.ndim != dimensions or not (np.abs(found) <= MAX_NUMBER).all():
+        raise ValueError(f"expected numbers in {dimensions} dimensions, none above {MAX_NUMBER:g}")
     return found
+
+
+def _number(value: Any) -> float:
+    return float(_numbers(value, 0))
+
+
+def _seconds(value: Any) -> float:
+    if _number(value) < 0:
+        raise ValueError(f"expected seconds, got {value!r}")
+    return _number(value)
 
 
 def _text(value: Any) -> str:
@@ -328,7 +345,25 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, _, plain in json_lines(path):
         if not isinstance(plain, dict):
             raise InputError(f"{path}:{number}: not a JSON object; run the experiment again.")
+        try:
+            json.dumps(plain, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{path}:{number}: a lone surrogate; run the experiment again.") from None
         yield number, plain
+
+
+def _header(path: Path, head: dict[str, Any]) -> Experiment:
+    """Return the specification in the first line; raise InputError if it or the provenance is not valid."""
+    spec, about = head.get("experiment"), head.get("about")
+    if not isinstance(spec, dict) or not isinstance(about, dict):
+        raise InputError(f"{path}:1: not a header of results; run the experiment again.")
+    for name, kind in ABOUT.items():
+        if about.get(name) is not None and type(about[name]) not in kind:
+            raise InputError(f"{path}:1: {name} is not valid: {about[name]!r}. Run the experiment again.")
+    try:
+        return Experiment.from_dict(spec)
+    except InputError as error:
+        raise InputError(f"{path}:1: {error}") from None
 
 
 def _record(path: Path, number: int, plain: dict[str, Any]) -> Record:

@@ -141,7 +141,7 @@ def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> t
 def release_pages(arrays: Iterable[Array]) -> None:
     """Let the system take back the memory of mapped files that were read; they are read again when they are used."""
     for array in arrays:
-        mapped = getattr(array.base, "_mmap", None)
+        mapped: Any = getattr(array.base, "_mmap", None)
         if hasattr(mapped, "madvise"):  # not on Windows
             mapped.madvise(mmap.MADV_DONTNEED)
 

@@ -109,7 +109,7 @@ def _written_before(folder: Path) -> set[str]:
     """Return the tables and plots of earlier reports, ignoring any other names in the list."""
     try:
         names = json.loads((folder / FILES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return set()
     return {name for name in names if OWN_FILE.fullmatch(name)} if _is_string_list(names) else set()
 
