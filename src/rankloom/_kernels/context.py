@@ -3,7 +3,9 @@
 import numpy as np
 from numba import njit
 
+from rankloom._kernels.postings import largest_first
 from rankloom._kernels.query_graphs import by_score, listed, vertex
+from rankloom._kernels.sorting import sort_ascending
 
 
 @njit(cache=True, nogil=True)
@@ -125,13 +127,39 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
 @njit(cache=True, nogil=True)
 def keep_best(reached, value, items, values):
     """Write the entries with the largest values, largest first, ties by item number; pad the rest."""
-    order = np.sort(reached)
-    found = value[order]
-    if order.size > items.size:  # sort only what can be kept
-        minimum = np.partition(found, order.size - items.size)[order.size - items.size]
-        order, found = order[found >= minimum], found[found >= minimum]
-    chosen = np.argsort(-found, kind="mergesort")
-    write_chosen(chosen, order, found, items, values)
+    kept, found = at_least(reached, value, smallest_kept(reached, value, items.size))
+    order, spare = np.empty(kept.size, np.int64), np.empty(kept.size, np.int64)
+    sort_ascending(kept, kept.size, order, spare)
+    by_item, keys = kept.copy(), np.empty(kept.size)
+    for p in range(kept.size):
+        by_item[p], keys[p] = kept[order[p]], -found[order[p]]
+    sort_ascending(keys, kept.size, order, spare)
+    write_chosen(order, by_item, -keys, items, values)
+
+
+@njit(cache=True, nogil=True)
+def smallest_kept(reached, value, wanted):
+    """Return the `wanted`-th largest value of the items reached, the smallest one if there are fewer."""
+    last = min(wanted, reached.size) - 1
+    if last < 0:
+        return np.inf
+    found = np.empty(reached.size)
+    for p in range(reached.size):
+        found[p] = value[reached[p]]
+    largest_first(found, found.size, last + 1)
+    return found[last]
+
+
+@njit(cache=True, nogil=True)
+def at_least(reached, value, minimum):
+    """Return the items reached whose values are at least the minimum, and these values."""
+    kept, found = np.empty_like(reached), np.empty(reached.size)
+    count = 0
+    for item in reached:
+        if value[item] >= minimum:
+            kept[count], found[count] = item, value[item]
+            count += 1
+    return kept[:count], found[:count]
 
 
 @njit(cache=True, nogil=True)

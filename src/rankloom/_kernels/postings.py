@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.sorting import copy_first
 
 PRODUCT, MINIMUM = range(2)  # the common part of two weights of a term
 TOTAL, UNION, LARGER, MEAN = range(4)  # the divisor of the common part: none, |A or B|, max, (|A| + |B|) / 2
@@ -68,7 +69,7 @@ def similarity(common, size, other, kind):
 def similarities(common, size, sizes, kind, values):
     """Fill in the similarity of each text; 0 where nothing is common."""
     if kind == TOTAL:
-        values[:] = common
+        copy_first(common, common.size, values)
         return
     for doc in range(common.size):
         values[doc] = ZERO if common[doc] == 0.0 else similarity(common[doc], size, sizes[doc], kind)
@@ -120,7 +121,7 @@ def last_of(values, wanted, tops):
     width = GROUPS * wanted
     if 4 * width > values.size:
         return last_bucket(values, wanted)
-    tops[:width] = values[:width]
+    copy_first(values, width, tops)
     for start in range(width, values.size, width):
         stop = min(start + width, values.size)
         for at in range(stop - start):

@@ -7,6 +7,8 @@ index. `slot` is scratch of zeros, one for each item: the index of a vertex plus
 import numpy as np
 from numba import njit
 
+from rankloom._kernels.sorting import copy_first
+
 
 @njit(cache=True, nogil=True)
 def vertex(item, slot, vertices, count):
@@ -171,7 +173,7 @@ def walk(ends, values, sizes, rounds, score, total, following):
             a, b = ends[entry, 0], ends[entry, 1]
             if a != b:
                 following[b] += score[a] * values[entry] / total[a]
-        score[:count] = following[:count]
+        copy_first(following, count, score)
     score[0] = score[:count].max()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from rankloom._kernels.lists import collect_items
-from rankloom._kernels.sorting import descending_key, sort_order, sort_smallest
+from rankloom._kernels.sorting import copy_first, descending_key, sort_order, sort_smallest
 
 
 @njit(cache=True, nogil=True)
@@ -87,7 +87,7 @@ def pooled(start, stop, lists, out):
         size = collect_items(i, lists, seen, pool)
         for p in range(size):
             seen[pool[p]] = False
-        out[i, :size] = pool[:size]
+        copy_first(pool, size, out[i])
         out[i, size:] = -1
 
 

@@ -2,6 +2,8 @@
 
 from numba import njit
 
+from rankloom._kernels.sorting import copy_first
+
 
 @njit(cache=True, nogil=True)
 def number(items, slot, sources, members):
@@ -42,11 +44,12 @@ def row_lengths(at, rows, first, ptr, lengths):
 
 
 @njit(cache=True, nogil=True)
-def copy_rows(at, rows, first, ptr, values, out_ptr, out):
-    """Copy the rows that a shard owns, those at positions `at`, to a CSR matrix."""
+def copy_rows(at, rows, first, width, ptr, values, out_ptr, out):
+    """Copy the rows that a shard owns, those at positions `at`, to a CSR matrix; an entry has `width` values."""
     for x in at:
         row = rows[x] - first
-        out[out_ptr[x] : out_ptr[x + 1]] = values[ptr[row] : ptr[row + 1]]
+        size = (ptr[row + 1] - ptr[row]) * width
+        copy_first(values[ptr[row] * width :], size, out[out_ptr[x] * width :])
 
 
 @njit(cache=True, nogil=True)

@@ -7,6 +7,13 @@ RUN = 8  # length of the runs sorted by insertion
 
 
 @njit(cache=True, nogil=True)
+def copy_first(source, size, target):
+    """Copy the first `size` elements: numba takes seconds to compile `target[:size] = source[:size]`."""
+    for at in range(size):
+        target[at] = source[at]
+
+
+@njit(cache=True, nogil=True)
 def sort_scratch(size):
     """Return arrays for the sorts below: keys in float64, the order, and spare."""
     return np.empty(size, np.float64), np.empty(size, np.int64), np.empty(size, np.int64)
@@ -29,7 +36,7 @@ def sort_ascending(key, size, order, spare):
             stop = min(start + 2 * run, size)
             if middle == stop or key[order[middle - 1]] <= key[order[middle]]:
                 continue  # already sorted
-            spare[start:middle] = order[start:middle]
+            copy_first(order[start:], middle - start, spare[start:])
             left, right, at = start, middle, start
             while left < middle:
                 if right < stop and key[order[right]] < key[spare[left]]:

@@ -19,7 +19,7 @@ from numba import njit
 from rankloom._kernels import ZERO
 from rankloom._kernels.postings import largest_first
 from rankloom._kernels.search import LAST_MARK, SLACK, any_postings, filled, keep
-from rankloom._kernels.sorting import sort_ascending
+from rankloom._kernels.sorting import copy_first, sort_ascending
 
 UNIT = 1 << 15  # a weight of 1; a power of 2, so that simple fractions are exact
 TIE_UNIT = 1 << 30  # weights are compared in steps of 1 / TIE_UNIT, so that rounding errors do not break ties
@@ -118,7 +118,7 @@ def expand_fused(own, lists, near, shares, own_item, numbers, n, slot, members, 
     for r in range(own.shape[0]):
         n = add_list(own[r], shares[r], near, n, slot, members, fused)
     found = largest_entries(fused, n, members, own_item, numbers, keys, picked)
-    total[: n + 1] = fused[: n + 1]
+    copy_first(fused, n + 1, total)
     divisor = np.float64(1.0)
     for x in range(found):
         weight = fused[picked[x]]
@@ -144,7 +144,7 @@ def settle(n, divisor, width, own, numbers, members, keys, total):
             found += 1
     if found <= width:
         return
-    keys[n : 2 * n] = keys[:n]
+    copy_first(keys, n, keys[n:])
     largest_first(keys[:n], n, width)
     smallest = keys[:width].min()
     for a in range(1, n + 1):

@@ -170,8 +170,10 @@ def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list
     for name in names:
         like = shards[0].arrays[name]
         values = np.empty((ptr[-1], *like.shape[1:]), like.dtype)
+        width, flat = like.shape[1] if like.ndim == 2 else 1, values.reshape(-1)
         for shard, at in owners:
-            copy_rows(at, rows, shard.first, shard.arrays["row_ptr"], shard.arrays[name], ptr, values)
+            entries = shard.arrays[name].reshape(-1)
+            copy_rows(at, rows, shard.first, width, shard.arrays["row_ptr"], entries, ptr, flat)
         out.append(frozen(values))
     return out
 
