@@ -1,5 +1,6 @@
 """The documentation is true: its examples run, its lists are complete."""
 
+import ast
 import re
 import runpy
 import tomllib
@@ -91,21 +92,58 @@ def test_every_supervised_method_is_on_the_page_of_methods():
     assert [name for name in rl.SUPERVISED if f"| [`{name}`](#{name}) |" not in page] == []
 
 
-def test_every_method_of_ranx_has_a_spelling_here():
+ORACLES = runpy.run_path(str(ROOT / "docs" / "tools" / "oracles.py"))
+
+
+def test_every_method_of_ranx_has_a_spelling_and_a_test_here():
     fusion = (Path(find_spec("ranx").origin).parent / "fusion" / "__init__.py").read_text()
-    table = runpy.run_path(str(ROOT / "docs" / "make_pages.py"))["RANX"]
+    table = ORACLES["RANX"]
     assert sorted(re.findall(r'method == "(\w+)"', fusion)) == sorted(table)
-    for spelling in table.values():
+    tests = (ROOT / "tests" / "aggregate" / "test_ranx.py").read_text()
+    for theirs, spelling in table.items():
         call = Call.parse(spelling)
         known = rl.SUPERVISED if call.name in rl.SUPERVISED else rl.METHODS
         assert {option for option, _ in call.options} <= set(signature(known[call.name]).parameters)
+        assert f'"{theirs}"' in tests
+        assert "ranx" in ORACLES["CHECKED"][call.name]
 
 
-def test_every_method_of_udlf_but_one_is_here():
-    table = runpy.run_path(str(ROOT / "docs" / "make_pages.py"))["UDLF"]
-    assert [theirs for theirs, ours in table.items() if ours == "none"] == ["RLRECOM"]
-    for spelling in table.values():
-        assert spelling == "none" or Call.parse(spelling.split("`")[1]).name in rl.METHODS
+def test_every_method_of_udlf_has_a_spelling_and_a_test_here():
+    """The names are those of UDL_METHOD in UDLF's configuration, commit 083436f, but NONE."""
+    names = "CPRR RLRECOM RLSIM CONTEXTRR RECKNNGRAPH RKGRAPH CORGRAPH LHRR BFSTREE RDPAC RFE"
+    assert sorted(ORACLES["UDLF"]) == sorted(names.split())
+    for spelling in ORACLES["UDLF"].values():
+        call = Call.parse(spelling)
+        assert {option for option, _ in call.options} <= set(signature(rl.METHODS[call.name]).parameters)
+        assert {"UDLF", "transcript of UDLF"} & set(ORACLES["CHECKED"][call.name])
+
+
+def source_of(path, name):
+    """Return the source of a test with its decorators, and of the definitions of its module that it names."""
+    text = (ROOT / "tests" / path).read_text("utf-8")
+    lines, tree = text.splitlines(), ast.parse(text)
+
+    def source(node):
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        return "\n".join(lines[first - 1 : node.end_lineno])
+
+    test = source(next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name))
+    words = set(re.findall(r"\w+", test)) - {name}
+    named = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in words]
+    named += [node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in words]
+    return "\n".join([test, *map(source, named)])
+
+
+def test_what_methods_are_checked_against_is_what_tests_check():
+    called = {"fg": "case.index|FusionIndex", "weft": "WeftIndex"}  # by the names of the indexes
+    assert sorted(ORACLES["CHECKED"]) == sorted([*rl.METHODS, *rl.SUPERVISED])
+    for method, checks in ORACLES["CHECKED"].items():
+        assert checks, method
+        for kind, test in checks.items():
+            source = source_of(*test.split("::"))
+            assert re.search(rf"\b({called.get(method, method)})\b", source), (method, test)
+            assert kind != "ranx" or "of_ranx" in source
+            assert ("golden" in test) == (kind in {"UDLF", "transcript of UDLF", "crecknn", "the authors' program"})
 
 
 def test_every_measure_and_format_is_named_on_the_page_of_the_command_line():

@@ -329,3 +329,155 @@ def contextrr(rankers, neighbors=7, depth=25, iterations=5):
         lists = reranked(lists, -D)
         matrices, rankers, largest = [D], [lists], 2
     return answers(lists, -D)
+
+
+# ReckNNGraph
+
+
+def set_scores(lists, k):
+    """Return {(i, s): the share of pairs in the first s of i of which one lists the other}."""
+    scores = {}
+    for i, row in enumerate(lists):
+        for s in range(2, k + 1):
+            members = set(row[:s])
+            scores[i, s] = sum(len(set(lists[a][:s]) & members) for a in members) / s**2
+    return scores
+
+
+def set_distances(lists, scores, L):
+    n = len(lists)
+    W = np.zeros((n, n), np.float32)
+    for (i, s), score in scores.items():
+        for a, b in product(lists[i][:s], repeat=2):
+            W[a, b] += np.float32(score**2)
+    P = (position_distances(lists, L - 1) + 1).astype(np.float32)  # so that ties are those of the program
+    return np.where(W > 0, np.maximum(P, P.T) / np.float32(max(L, 1)) / (1 + W), P), W > 0
+
+
+def recknngraph(rankers, neighbors=15, depth=200, epsilon=0.0125):
+    rankers = prepared(rankers, depth)
+    n, L = len(rankers[0]), length(rankers)
+    before, k = 0.0, neighbors
+    while True:
+        order, F, shared = None, np.float32(1), np.zeros((n, n), bool)
+        for lists in rankers:
+            scores = set_scores(lists, k)
+            D, sharing = set_distances(lists, scores, L)
+            order = (
+                lists if len(rankers) == 1 else sorted_by_distance(lists, D, [set(row) for row in lists], sharing, L)
+            )
+            F, shared = F * D, shared | sharing
+        listed = [set().union(*(lists[i] for lists in rankers)) for i in range(n)]
+        rankers = [sorted_by_distance(order, F, listed, shared, L)]
+        now = sum(scores.values()) / max(1, k * n)
+        k += 1
+        if now - before <= epsilon:
+            return [[(j, 0.0 if i == j else -F[i, j]) for j in row] for i, row in enumerate(rankers[0])]
+        before = now
+
+
+def sorted_by_distance(order, D, listed, shared, L):
+    out = []
+    for i, row in enumerate(order):
+        others = sorted((listed[i] | set(np.flatnonzero(shared[i]).tolist())) - set(row)) if row else []
+        out.append(sorted(row + others, key=lambda j: (j != i, D[i, j]))[:L])
+    return out
+
+
+# RL-Recom
+
+
+def rlrecom(lists, neighbors=8, depth=400, strength=2.0, epsilon=0.0125):
+    lists = prepared([lists], depth)[0]
+    n, L, k, mean = len(lists), length([lists]), neighbors, 0.0
+    D = 2 * L - both(lists, lambda p: L - p)
+    while True:
+        cohesion = []
+        for row in lists:
+            near = row[1 : k + 1]
+            found = sum(1 / (p + 1) for x in near for p, y in enumerate(lists[x][:k]) if p and y in near)
+            cohesion.append(found / (k * sum(1 / p for p in range(2, k + 1))) if k > 1 else 0.0)
+        before, mean = mean, (mean + sum(cohesion)) / n
+        for row, c in zip(lists, cohesion, strict=True):
+            w = [1 - (p + 1) / (k + 1) for p in range(k + 1)]
+            for (p, a), (q, b) in product(enumerate(row[: k + 1]), repeat=2):
+                D[a, b] *= 1 - min(1, strength * c * w[p] * w[q])
+        lists = reranked(lists, -D)
+        k += 1
+        if mean * epsilon > mean - before or mean == before:
+            return [[(j, -D[i, j]) for j in row] for i, row in enumerate(lists)]
+
+
+# RFE
+
+
+def rank_flow(lists, k):
+    n = len(lists)
+    w = np.zeros((n, n))
+    for i, row in enumerate(lists):
+        for p, j in enumerate(row[:k]):
+            w[i, j] = 1 - log(p + 1) / log(k)
+    e = w + w @ w
+    E = e * e.T
+    c = np.sort(E, axis=1)[:, ::-1][:, :k].sum(axis=1)
+    return E, c / c.max()
+
+
+def extended(lists, M, L):
+    """Sort lists and the other items with a value above 0."""
+    more = [row + [j for j in range(len(lists)) if j not in row and M[i, j] > 0] for i, row in enumerate(lists)]
+    return [row[:L] for row in reranked([m if row else [] for m, row in zip(more, lists, strict=True)], M)]
+
+
+def by_both_positions(lists, k, L):
+    def sigma(p):
+        return 1.0 if p == 1 else 1 - 1 / (1 + np.exp(-0.1 * (p - k // 2)))
+
+    P = position_distances(lists, L + 1) + 1
+    M = np.array([[sigma(P[i, j]) ** 2 * sigma(P[j, i]) for j in range(len(lists))] for i in range(len(lists))])
+    return reranked(lists, M), M
+
+
+def rfe(rankers, neighbors=20, depth=400, iterations=2, components=True):
+    rankers = prepared(rankers, depth)
+    n, L, k = len(rankers[0]), length(rankers), neighbors
+    lists = rankers[0]
+    if len(rankers) > 1:
+        total = np.zeros((n, n))
+        for one in rankers:
+            _, M = by_both_positions(one, k, L)
+            for i, row in enumerate(one):
+                total[i, row] += 1 + M[i, row]
+        lists = [row[:L] for row in reranked([union(ls[i] for ls in rankers) for i in range(n)], total)]
+    lists, _ = by_both_positions(lists, k, L)
+    for _ in range(iterations):
+        E, _ = rank_flow(lists, k)
+        lists = reranked(lists, E @ E.T / (position_distances(lists, L) + 1))
+    E, c = rank_flow(lists, k)
+    M = (E.T * c) @ E
+    np.fill_diagonal(M, 2.0**30)
+    lists = extended(lists, M, L)
+    if components:
+        E, c = rank_flow(lists, k)
+        M = component_values(lists, E, c, k, L)
+        lists = extended(lists, M, L)
+    return [list(zip(row, sorted((M[i, j] for j in row), reverse=True), strict=True)) for i, row in enumerate(lists)]
+
+
+def component_values(lists, E, c, k, L):
+    n = len(lists)
+    pairs = [(i, j) for i, row in enumerate(lists) for j in row[:k] if j != i]
+    pairs.sort(key=lambda ij: (E[ij[0]] @ E[ij[1]] * c[ij[0]] * c[ij[1]], *ij), reverse=True)
+    name = list(range(n))
+    for i, j in pairs[: int(np.ceil(len(pairs) * c.mean() / 2))]:
+        kept, lost = name[i], name[j]
+        name = [kept if one == lost else one for one in name]
+    rows = [E[[i for i in range(n) if name[i] == one]].sum(axis=0) for one in sorted(set(name)) if name.count(one) > 1]
+    D = E @ np.array(rows).reshape(-1, n).T
+    M = np.zeros((n, n))
+    P = position_distances(lists, L + 1) + 1
+    for row in rows:
+        top = sorted(np.flatnonzero(row), key=lambda j: -row[j])[:k]
+        for (a, x), (b, y) in product(enumerate(top, 1), repeat=2):
+            M[x, y] = (1 + np.sqrt(a * b) * (D[x] @ D[y])) / P[x, y]
+    return M

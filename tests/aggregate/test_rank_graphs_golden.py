@@ -66,7 +66,10 @@ UDLF = {
     "bfstree": ("bfstree", {"depth": 300}),
     "rdpac": ("rdpac", {"depth": 100}),
     "rlsim_udl": ("rlsim", {"depth": 150}),
+    "recknngraph": ("recknngraph", {}),
 }
+#: Options of the runs of what was written down from the program's source, without the program itself.
+TRANSCRIBED = {"contextrr": {}, "rlrecom": {"depth": 300}, "rfe": {"depth": 300}}
 
 
 @pytest.mark.parametrize("method", UDLF)
@@ -74,6 +77,17 @@ def test_udlf_head_matches_the_program(small, method):
     golden, pix = small
     name, options = UDLF[method]
     np.testing.assert_array_equal(rl.fuse([pix], method, **options).items[::6], golden[name])
+
+
+@pytest.mark.parametrize("method", TRANSCRIBED)
+def test_udlf_head_matches_a_transcript_of_the_program(small, method):
+    golden, pix = small
+    np.testing.assert_array_equal(rl.fuse([pix], method, **TRANSCRIBED[method]).items[::6], golden[method])
+
+
+def test_contextrr_of_three_rankers_matches_a_transcript_of_the_program(small, folder):
+    golden, _ = small
+    np.testing.assert_array_equal(rl.fuse(lists(folder, "digits300"), "contextrr").items[::6], golden["contextrr_all3"])
 
 
 @pytest.mark.parametrize("ranker", [*RANKERS, "all3"])
@@ -90,7 +104,7 @@ def test_udlf_matches_the_program(folder, method, ranker):
     assert np.count_nonzero(out.items != golden["rk"]) <= (2 if method == "bfstree" else 0)
     if method != "lhrr":  # whose scores are cut where items are not sorted by them
         matrix = np.take_along_axis(golden["matrix"], golden["rk"].astype(int), 1)
-        sign = -1 if method == "rlsim_udl" else 1
+        sign = -1 if method in ("rlsim_udl", "recknngraph") else 1
         np.testing.assert_allclose(out.scores, sign * np.sort(matrix, axis=1)[:, ::-sign], rtol=1e-5)
 
 
@@ -165,6 +179,8 @@ def test_corgraph_matches_the_program(folder, case, distances):
         ("digits300", "rdpac", {"depth": 100}, 0.9188),
         ("digits1797", "rdpac", {}, 0.9789),
         ("digits300", "rlsim_udl", {"depth": 150}, 0.9037),
+        ("digits300", "recknngraph", {}, 0.9031),
+        ("digits1797", "recknngraph", {}, 0.9786),
     ],
 )
 def test_ndcg_of_fused_digits_matches_the_program(folder, name, method, options, ndcg):

@@ -1,4 +1,4 @@
-"""CPRR, LHRR, BFSTree, RDPAC, RL-Sim and ContextRR: by hand, against an oracle, and their properties."""
+"""The methods of UDLF but CorGraph and RkGraph: by hand, against an oracle, and their properties."""
 
 from math import log, sqrt
 
@@ -12,11 +12,11 @@ import rankloom as rl
 import udlf_oracle as oracle
 from brute import JIT, plain
 from rankloom._kernels import sorting
-from rankloom.aggregate import bfstree, check_method, contextrr, cprr, lhrr, rdpac, rlsim_udl
+from rankloom.aggregate import bfstree, check_method, contextrr, cprr, lhrr, rdpac, recknngraph, rfe, rlrecom, rlsim_udl
 from rankloom.aggregate.reranking import reranked
 from strategies import collections
 
-METHODS = ("cprr", "lhrr", "bfstree", "rdpac", "rlsim_udl", "contextrr")
+METHODS = ("cprr", "lhrr", "bfstree", "rdpac", "rlsim_udl", "contextrr", "recknngraph", "rlrecom", "rfe")
 SMALL = {
     "cprr": {"neighbors": 3},
     "lhrr": {"neighbors": 3},
@@ -24,6 +24,9 @@ SMALL = {
     "rdpac": {"neighbors": 3, "iterations": 4},
     "rlsim_udl": {"neighbors": 3},
     "contextrr": {"neighbors": 3, "depth": 6},
+    "recknngraph": {"neighbors": 3},
+    "rlrecom": {"neighbors": 3},
+    "rfe": {"neighbors": 3},
 }
 EXAMPLES = 100 if JIT else 20
 SIZE = 40 if JIT else 14
@@ -106,6 +109,22 @@ def test_rlsim_by_hand():
     """K = 2: the first two items of 0 and 1 are the same, which counts at d = 2: s = 2 * 2 / (2 * 3)."""
     out = rlsim_udl([THREE], 3, neighbors=2, iterations=1)
     assert out.scores[0].tolist() == pytest.approx([0, -1 / (1 + 2 * 2 / 6), -1 / (1 + 2 * 1 / 6)])
+
+
+def test_recknngraph_by_hand():
+    """K = 2: the sets {0, 1}, {1, 0} and {2, 1} have the scores 1, 1 and 3/4: of 2 and 1, all but 1 -> 2 are listed.
+
+    W(0, 1) = 1 + 1, W(1, 2) = 9/16, W(0, 2) = 0. The scores add up to less than a large epsilon, so there is one round.
+    """
+    out = recknngraph([THREE], 3, neighbors=2, epsilon=0.9)
+    assert out.scores[0].tolist() == pytest.approx([0, -2 / 3 / (1 + 2), -3])
+    assert out.scores[2].tolist() == pytest.approx([0, -3 / 3 / (1 + 9 / 16), -3])
+
+
+def test_rlrecom_by_hand():
+    """Without recommendations, distances are sums of positions, from 0: 1 + 1 and 2 + 2."""
+    out = rlrecom([THREE], 3, neighbors=2, strength=1e-9)
+    assert out.scores[0].tolist() == pytest.approx([0, -2, -4])
 
 
 def test_contextrr_by_hand():
@@ -200,10 +219,38 @@ def test_contextrr_of_whole_lists_matches_the_oracle(seed, m):
     same(contextrr(ranks, SIZE, **options), oracle.contextrr([plain(r) for r in ranks], **options))
 
 
-def test_bfstree_of_several_rankers_is_that_of_their_reciprocal_rank_fusion():
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_recknngraph_matches_the_oracle(seed, m, ragged):
+    ranks = points(SIZE, m, 12, seed, ragged)
+    lists = [plain(r) for r in ranks]
+    for options in ({"neighbors": 4}, {"neighbors": 3, "depth": 9, "epsilon": 0.1}):
+        same(recknngraph(ranks, SIZE, **options), oracle.recknngraph(lists, **options))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ragged", [False, True])
+def test_rlrecom_matches_the_oracle(seed, ragged):
+    ranks = points(SIZE, 1, 12, seed, ragged)
+    for options in ({"neighbors": 4}, {"neighbors": 3, "depth": 9, "strength": 0.5, "epsilon": 0.1}):
+        close(rlrecom(ranks, SIZE, **options), oracle.rlrecom(plain(ranks[0]), **options))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("components", [False, True])
+def test_rfe_matches_the_oracle(seed, m, components):
+    ranks = points(SIZE, m, 12, seed)
+    options = {"neighbors": 4, "iterations": 2, "components": components}
+    same(rfe(ranks, SIZE, **options), oracle.rfe([plain(r) for r in ranks], **options))
+
+
+@pytest.mark.parametrize("method", [bfstree, rlrecom])
+def test_methods_of_one_ranker_use_the_reciprocal_rank_fusion_of_several(method):
     ranks = points(SIZE, 3, 12)
     fused = rl.fuse(ranks, "rrf", 1400)
-    out, expected = bfstree(ranks, neighbors=4), bfstree([fused], neighbors=4)
+    out, expected = method(ranks, neighbors=4), method([fused], neighbors=4)
     np.testing.assert_array_equal(out.items, expected.items)
     np.testing.assert_array_equal(out.scores, expected.scores)
 
@@ -272,9 +319,14 @@ A = rl.Ranks([[0, 1], [1, 0]])
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        *wrong_shared_options(METHODS, without_iterations="bfstree"),
+        *wrong_shared_options(METHODS, without_iterations=("bfstree", "recknngraph", "rlrecom")),
         ("cprr", {"neighbors": 9, "depth": 8}, "neighbors must be at most depth; got 9 and 8."),
         ("lhrr", {"neighbors": 1}, "neighbors must be at least 2"),
+        ("rfe", {"neighbors": 1}, "neighbors must be at least 2"),
+        ("rfe", {"slope": 0}, "slope must be above 0; got 0."),
+        ("rfe", {"edges": 1.5}, "edges must be above 0 and below 1; got 1.5."),
+        ("rlrecom", {"strength": -1}, "strength must be above 0; got -1."),
+        ("recknngraph", {"epsilon": 0}, "epsilon must be above 0 and below 1; got 0."),
         ("bfstree", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
         ("rdpac", {"damping": 1}, "damping must be above 0 and below 1; got 1."),
         ("rdpac", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
@@ -289,7 +341,7 @@ def test_bad_options_raise(method, options, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("function", [cprr, lhrr, bfstree, rdpac, rlsim_udl, contextrr])
+@pytest.mark.parametrize("function", [cprr, lhrr, bfstree, rdpac, rlsim_udl, contextrr, recknngraph, rlrecom, rfe])
 def test_external_queries_raise(function):
     with pytest.raises(rl.InputError, match="cannot answer external queries"):
         function([rl.Ranks([[0, 1]])])

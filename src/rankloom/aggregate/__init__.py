@@ -17,7 +17,9 @@ from rankloom.aggregate.pairwise import condorcet
 from rankloom.aggregate.query_graph import queryrankfusion
 from rankloom.aggregate.rdpac import rdpac
 from rankloom.aggregate.reciprocal import helloneighbor
-from rankloom.aggregate.recknngraph import recknngraphccs
+from rankloom.aggregate.reciprocal_sets import recknngraph, rlrecom
+from rankloom.aggregate.recknngraphccs import recknngraphccs
+from rankloom.aggregate.rfe import rfe
 from rankloom.aggregate.rkgraph import rkgraph
 from rankloom.aggregate.rlsim_udl import rlsim_udl
 from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
@@ -76,9 +78,12 @@ __all__ = [
     "queryrankfusion",
     "rbc",
     "rdpac",
+    "recknngraph",
     "recknngraphccs",
     "register_method",
+    "rfe",
     "rkgraph",
+    "rlrecom",
     "rlsim",
     "rlsim_udl",
     "rrf",

@@ -7,9 +7,8 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers
+from rankloom.aggregate.lists import Array, answers, check_logarithm
 from rankloom.aggregate.reranking import add_to_pool, mutual_values, own_lists, pool_of, reranked
-from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 from rankloom.threads import run_rows
 
@@ -63,8 +62,7 @@ def lhrr(asked: Reranking) -> Ranks:
     [[0, 1], [1, 0], [2, 1]]
     """
     ranks, k, neighbors, depth, iterations = asked
-    if neighbors < 2:
-        raise InputError(f"neighbors must be at least 2, since weights are divided by its logarithm; got {neighbors}.")
+    check_logarithm(neighbors)
     given = own_lists(ranks, depth)
     if len(given) == 1:
         one, values, _ = _run(given[0], None, neighbors, iterations, k)

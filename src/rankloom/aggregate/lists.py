@@ -35,6 +35,12 @@ def check_neighbors(neighbors: int, depth: int) -> None:
         raise InputError(f"neighbors must be at most depth; got {neighbors} and {depth}.")
 
 
+def check_logarithm(neighbors: int) -> None:
+    """Raise InputError if the logarithm of the neighborhood size is 0."""
+    if neighbors < 2:
+        raise InputError(f"neighbors must be at least 2, since weights are divided by its logarithm; got {neighbors}.")
+
+
 def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.float32] | None]:
     """Return the lists cut to `depth`, every item first in its own list, and their scores.
 

@@ -1,0 +1,185 @@
+"""Sets of first items that list each other: how much they do, and distances of items that share sets."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def set_scores(start, stop, tops, scores):
+    """Compute, for the first s items of each list, s from 2 to k, the share of pairs of which one lists the other.
+
+    A pair counts from the s on at which both are in the set and one is among the first s of the other.
+    """
+    n, k = tops.shape
+    place = np.full(n, -1, np.int64)
+    counted = np.empty(k, np.int64)
+    for i in range(start, stop):
+        counted[:] = 0
+        for p in range(k):
+            if tops[i, p] < 0:
+                break
+            place[tops[i, p]] = p
+        for p in range(k):
+            if tops[i, p] < 0:
+                break
+            for t in range(k):
+                item = tops[tops[i, p], t]
+                if item < 0:
+                    break
+                if place[item] >= 0:
+                    counted[max(p, t, place[item])] += 1
+        for p in range(k):
+            if tops[i, p] < 0:
+                break
+            place[tops[i, p]] = -1
+        total = counted[0]
+        for s in range(2, k + 1):
+            total += counted[s - 1]
+            scores[i, s - 2] = np.float64(total) / np.float64(s * s)
+
+
+@njit(cache=True, nogil=True)
+def gather(
+    at, offset, lists, tops, squares, back_ptr, back_rows, back_columns, weight, ahead, behind, seen, pool, size
+):
+    """Write the weights and both positions of one ranker into rows of scratch; return the new size of the pool.
+
+    `at` is the row of the list in the stacked tables, `offset` the first row of the ranker. A set adds the square of
+    its score to all its items. The pool gets items that are not in it yet.
+    """
+    k = tops.shape[1]
+    for p in range(lists.shape[1]):
+        item = lists[at, p]
+        if item < 0:
+            break
+        ahead[item] = p + 1
+        pool[size] = item  # overwritten unless new
+        size += not seen[item]
+        seen[item] = True
+    for entry in range(back_ptr[at], back_ptr[at + 1]):
+        q, column = np.int64(back_rows[entry]), back_columns[entry]
+        behind[q - offset] = column + 1
+        for s in range(max(column + 1, 2), k + 1):
+            for p in range(s):
+                item = tops[q, p]
+                if item < 0:
+                    break
+                weight[item] += squares[q, s - 2]
+                pool[size] = item
+                size += not seen[item]
+                seen[item] = True
+    return size
+
+
+@njit(cache=True, nogil=True)
+def set_distances(start, stop, order, lists, tops, squares, back_ptr, back_rows, back_columns, out, distances):
+    """Sort the items that any ranker lists, or that share a set with i, by the product of the rankers' distances.
+
+    `order` has the candidates that come first in ties; the others follow by number. The tables of the rankers are
+    stacked; `back_*` inverts the lists.
+    """
+    n, width = order.shape[0], lists.shape[1]
+    m = lists.shape[0] // n
+    weight = np.zeros((m, n), np.float32)
+    ahead, behind = np.zeros((m, n), np.int32), np.zeros((m, n), np.int32)
+    seen = np.zeros(n, np.bool_)
+    pool = np.empty(n + 1, np.int32)
+    key = np.empty(n, np.float32)
+    for i in range(start, stop):
+        first = 0
+        while first < order.shape[1] and order[i, first] >= 0:
+            pool[first] = order[i, first]
+            seen[order[i, first]] = True
+            first += 1
+        size = first
+        for r in range(m if first > 0 else 0):
+            tables = lists, tops, squares, back_ptr, back_rows, back_columns
+            size = gather(r * n + i, r * n, *tables, weight[r], ahead[r], behind[r], seen, pool, size)
+        pool[first:size].sort()
+        for c in range(size):
+            key[c] = distance(pool[c], width, weight, ahead, behind) if pool[c] != i else 0.0
+            seen[pool[c]] = False
+            weight[:, pool[c]] = 0.0
+            ahead[:, pool[c]] = 0
+        found = np.argsort(key[:size], kind="mergesort")
+        for p in range(out.shape[1]):
+            out[i, p] = pool[found[p]] if p < size else -1
+            distances[i, p] = key[found[p]] if p < size else np.float32(0)
+        for r in range(m):
+            for entry in range(back_ptr[r * n + i], back_ptr[r * n + i + 1]):
+                behind[r, back_rows[entry] - r * n] = 0
+
+
+@njit(cache=True, nogil=True)
+def distance(j, width, weight, ahead, behind):
+    """Return the product over rankers of the position, or by the larger of both positions where sets are shared."""
+    product = np.float32(1)
+    for r in range(weight.shape[0]):
+        one = np.float32(ahead[r, j] if ahead[r, j] > 0 else width)
+        if weight[r, j] > 0:
+            other = np.float32(behind[r, j] if behind[r, j] > 0 else width)
+            one = np.float32(max(one, other) / np.float32(width)) / np.float32(np.float32(1) + weight[r, j])
+        product = np.float32(product * one)
+    return product
+
+
+@njit(cache=True, nogil=True)
+def cohesion(start, stop, tops, out):
+    """Compute how many of the first items after each item are listed by those items too, by weight of position.
+
+    Float32 in the order of the lists; `tops` has k + 1 columns.
+    """
+    n, k = tops.shape[0], tops.shape[1] - 1
+    listed = np.zeros(n, np.bool_)
+    whole = np.float32(0)
+    for p in range(1, k):
+        whole += np.float32(1) / np.float32(p + 1)
+    for i in range(start, stop):
+        total = np.float32(0)
+        for p in range(1, k + 1):
+            if tops[i, p] < 0:
+                break
+            listed[tops[i, p]] = True
+        for p in range(1, k + 1):
+            if tops[i, p] < 0:
+                break
+            for t in range(1, k):
+                item = tops[tops[i, p], t]
+                if item < 0:
+                    break
+                if listed[item]:
+                    total += np.float32(1) / np.float32(t + 1)
+        out[i] = total / np.float32(np.float32(k) * whole) if k > 1 else np.float32(0)
+        for p in range(1, k + 1):
+            if tops[i, p] < 0:
+                break
+            listed[tops[i, p]] = False
+
+
+@njit(cache=True, nogil=True)
+def recommend(start, stop, lists, k, strength, cohesive, back_ptr, back_rows, back_columns, distances):
+    """Multiply the distances of items that share the first k + 1 of a list, list after list; `back_*` inverts those."""
+    n, width = lists.shape
+    column = np.full(n, -1, np.int64)
+    for a in range(start, stop):
+        for p in range(width):
+            if lists[a, p] < 0:
+                break
+            column[lists[a, p]] = p
+        for entry in range(back_ptr[a], back_ptr[a + 1]):
+            q = np.int64(back_rows[entry])
+            own = np.float32(1) - np.float32(np.float32(back_columns[entry] + 1) / np.float32(k + 1))
+            for p in range(min(k + 1, width)):
+                item = lists[q, p]
+                if item < 0:
+                    break
+                if column[item] < 0:
+                    continue
+                other = np.float32(1) - np.float32(np.float32(p + 1) / np.float32(k + 1))
+                weight = np.float32(np.float32(own * other) * cohesive[q])
+                factor = np.float32(1.0 - min(1.0, strength * np.float64(weight)))
+                distances[a, column[item]] = np.float32(distances[a, column[item]] * factor)
+        for p in range(width):
+            if lists[a, p] < 0:
+                break
+            column[lists[a, p]] = -1
