@@ -32,8 +32,17 @@ PAIRS = [
     ("logn_isr", {}, "logn_isr", None, {}, 10),
     ("rbc", {"persistence": 0.9}, "rbc", None, {"phi": 0.9}, 10),
     ("borda", {"points": "pool"}, "bordafuse", None, {}, 50),
+    ("borda", {"points": "pool", "weights": WEIGHTS}, "w_bordafuse", None, {"weights": WEIGHTS}, 50),
     ("condorcet", {}, "condorcet", None, {}, 50),
     ("condorcet", {"variant": "fuse", "absent": "last"}, "condorcet", None, {}, 50),
+    (
+        "condorcet",
+        {"variant": "fuse", "absent": "last", "weights": WEIGHTS},
+        "w_condorcet",
+        None,
+        {"weights": WEIGHTS},
+        10,
+    ),
 ]
 #: Supervised methods: with options, the name in ranx and its options of training.
 TRAINED = [
@@ -46,7 +55,7 @@ TRAINED = [
 ]
 ALONE = [("combmed", {}), ("rlsim", {}), ("borda", {}), ("dbsf", {}), ("mra", {}), ("kemeny", {"depth": 10})]
 ALONE += [("mc4", {"depth": 10})]
-SLOW = ("bordafuse", "condorcet")
+SLOW = ("bordafuse", "w_bordafuse", "condorcet", "w_condorcet")
 TRAIN_QUERIES, SUPERVISED_TARGET = 20, 10
 
 

@@ -291,13 +291,16 @@ def classic(quick):
 GRAPH_METHODS = {
     "rkgraph": 4.2,
     "corgraph": 2.5,
-    "recknngraphccs": 2.6,
+    "recknngraph": 2.6,
+    "recknngraphccs": "-",
     "cprr": 0.9,
     "lhrr": 8.2,
     "rlsim_udl": 1.7,
     "rdpac": 69.0,
     "bfstree": "-",
     "contextrr": "-",
+    "rlrecom": "-",
+    "rfe": "-",
     "queryrankfusion": "-",
     "sca": "-",
     "crossdiffusion": "-",
@@ -350,10 +353,10 @@ def graphs(quick):
             }
         )
     note = (
-        "Digits: one thread, as UDLF, whose seconds are those of the authors' program on an idle machine (for "
-        "recknngraphccs, its RECKNNGRAPH, the older method; for rdpac, its CPU seconds; it has no fusion by bfstree, "
-        "and no seconds of contextrr are known). The ratio is UDLF's seconds divided by our CPU seconds; --quick has "
-        "none, since it fuses fewer digits. Targets: a ratio of 2, and of 5 for cprr to rdpac; 4 GB."
+        "Digits: one thread, as UDLF, whose seconds are those of the authors' program on an idle machine (for rdpac, "
+        "its CPU seconds; it has no fusion by bfstree and rlrecom, and no seconds of contextrr and rfe are known). The "
+        "ratio is UDLF's seconds divided by our CPU seconds; --quick has none, since it fuses fewer digits. Targets: a "
+        "ratio of 2, and of 5 for recknngraph and for cprr to rdpac; 4 GB."
     )
     title = (
         f"Graph methods (digits: {ranks[0].n_items:,} items, 3 rankers; large: ring, n = {n:,}, m = 3, depth {depth})"

@@ -18,7 +18,7 @@ def sift_down(heap, size, at):
     child = at + at + one
     while child + one < size:
         left, right = heap[child], heap[child + one]
-        larger = right >> half > left >> half  # without a branch, which could not be predicted
+        larger = right >> half > left >> half
         largest = right if larger else left
         child += np.uint64(larger)
         if key >= largest >> half:
