@@ -48,8 +48,10 @@ def lhrr(asked: Reranking) -> Ranks:
 
     Notes
     -----
-    Lists on digits are identical to those of the authors' UDLF, for one ranker and for three. Unlike the program, a
-    tie between inserted items is broken by their number.
+    Whole lists on digits are identical to those of the authors' UDLF, for one ranker and for three. If lists are cut
+    (`depth` less than the number of items), many inserted items are tied, as the weight of position K is 0; the program
+    orders them by an unstable sort, we by number. One round of one ranker is then still identical; after more rounds,
+    or a fusion, the top 10 are the same in 98.5 % or more.
 
     References
     ----------
