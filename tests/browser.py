@@ -9,6 +9,13 @@ import pytest
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
+#: The windows that every kind of page is looked at in.
+WINDOWS = {
+    "desktop": {"size": DESKTOP, "scheme": "light"},
+    "phone": {"size": PHONE, "scheme": "light"},
+    "dark": {"size": DESKTOP, "scheme": "dark"},
+    "phone-dark": {"size": PHONE, "scheme": "dark"},
+}
 
 
 def missing(reason):
@@ -50,6 +57,28 @@ class Visit:
     def overflow(self):
         """By how many pixels the page is broader than the window."""
         return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+    def violations(self):
+        """Return the serious and critical violations that axe finds: contrast, names of controls, landmarks."""
+        try:
+            from axe_playwright_python.sync_playwright import Axe
+        except ImportError:
+            missing("axe is not installed: pip install 'rankloom[dev]'")
+        found = Axe().run(self.page).response["violations"]
+        return [
+            f"{one['id']}: {node['html'][:200]}"
+            for one in found
+            if one["impact"] in ("serious", "critical")
+            for node in one["nodes"]
+        ]
+
+    def keep(self, name, fallback):
+        """Keep a screenshot of the whole page, with the images that are loaded as one scrolls."""
+        self.page.evaluate("document.querySelectorAll('img[loading]').forEach((one) => { one.loading = 'eager'; })")
+        self.page.wait_for_load_state("networkidle")
+        file = artifacts(fallback) / f"{name}.png"
+        self.page.screenshot(path=file, full_page=True)
+        assert file.stat().st_size > 5000
 
 
 @contextmanager

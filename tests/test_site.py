@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import rankloom as rl
-from browser import DESKTOP, PHONE, artifacts, visit
+from browser import WINDOWS, visit
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "docs" / "tools"
@@ -82,14 +82,25 @@ def test_every_formula_of_the_site_is_rendered(site):
 
 
 @pytest.mark.long
-def test_the_site_fits_a_phone_and_needs_no_network(site, browser, tmp_path):
-    shots = artifacts(tmp_path)
-    for label, size, scheme in (("desktop", DESKTOP, "light"), ("phone", PHONE, "light"), ("dark", PHONE, "dark")):
-        for name in LOOKED_AT:
-            with visit(browser, (site / f"{name}.html").as_uri(), size=size, scheme=scheme) as seen:
-                assert seen.overflow <= 0, name
-                assert [url for url in seen.requests if not url.startswith(("file:", "data:", "blob:"))] == []
-                seen.page.screenshot(path=shots / f"site-{name.replace('/', '-')}-{label}.png")
+@pytest.mark.parametrize("window", WINDOWS)
+def test_the_site_fits_the_window_is_accessible_and_needs_no_network(site, browser, tmp_path, window):
+    for name in LOOKED_AT:
+        with visit(browser, (site / f"{name}.html").as_uri(), **WINDOWS[window]) as seen:
+            assert seen.overflow <= 0, name
+            assert [url for url in seen.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+            assert seen.violations() == [], name
+            seen.keep(f"site-{name.replace('/', '-')}-{window}", tmp_path)
+
+
+@pytest.mark.long
+def test_search_works_in_pages_opened_as_files(site, browser):
+    with visit(browser, (site / "api" / "ranks.html").as_uri()) as seen:
+        seen.page.keyboard.press("/")
+        seen.page.keyboard.type("hybrid search")
+        first = seen.page.locator(".md-search-result__link").first
+        first.wait_for()
+        assert "hybrid-search.html" in first.get_attribute("href")
+        assert seen.complaints == []
 
 
 def test_every_public_name_is_in_the_api():
@@ -131,7 +142,7 @@ def test_a_notebook_becomes_a_page_with_its_outputs_escaped():
     page = tool("notebooks")["as_page"](json.dumps({"cells": cells}), "x.ipynb")
     assert page.startswith("# Title\n\nAbout it.\n\n[Download this notebook](x.ipynb)")
     assert "```python\n1 < 2\n```" in page
-    assert '<pre class="output">a &lt; b\n</pre>' in page
+    assert '<pre class="output" tabindex="0">a &lt; b\n</pre>' in page
     assert '<div class="output" markdown="0"><b> </b></div>' in page
 
 

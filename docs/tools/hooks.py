@@ -56,7 +56,9 @@ def on_page_content(content, page, config, files):
 
 def _mathml(match):
     display = "block" if match[1] == "div" else "inline"
-    return convert(html.unescape(match[2]).strip(), display=display)
+    formula = convert(html.unescape(match[2]).strip(), display=display)
+    # A wide formula scrolls, for which the keyboard must reach it.
+    return formula.replace("<math ", '<math tabindex="0" ', 1) if display == "block" else formula
 
 
 def _linked(pages):

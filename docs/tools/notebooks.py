@@ -36,7 +36,7 @@ def _output(output):
 
 
 def _shown(text):
-    return f'<pre class="output">{html.escape(text)}</pre>'
+    return f'<pre class="output" tabindex="0">{html.escape(text)}</pre>'  # a wide one scrolls
 
 
 def _one_line(markup):

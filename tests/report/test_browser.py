@@ -3,7 +3,7 @@
 import pytest
 from sample_results import SECTIONS, example_records, method_records, other_records, ranker_records, results
 
-from browser import DESKTOP, PHONE, artifacts, visit
+from browser import DESKTOP, PHONE, WINDOWS, visit
 from rankloom.report import render
 
 
@@ -70,18 +70,11 @@ def test_examples_show_both_lists_with_relevance(browser, address):
         assert first.locator("li.relevant").count() == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "scheme"),
-    [
-        ("desktop", DESKTOP, "light"),
-        ("phone", PHONE, "light"),
-        ("dark", DESKTOP, "dark"),
-        ("phone-dark", PHONE, "dark"),
-    ],
-)
-def test_text_has_enough_contrast(browser, address, tmp_path, name, size, scheme):
-    with visit(browser, address, size=size, scheme=scheme) as seen:
-        seen.page.screenshot(path=artifacts(tmp_path) / f"report-{name}.png", full_page=name != "phone-dark")
+@pytest.mark.parametrize("window", WINDOWS)
+def test_text_has_enough_contrast(browser, address, tmp_path, window):
+    with visit(browser, address, **WINDOWS[window]) as seen:
+        seen.keep(f"report-{window}", tmp_path)
+        assert seen.violations() == []
         assert contrast(seen.page, "body") >= 4.5
         assert contrast(seen.page, "nav h2") >= 4.5
         for symbol in (".verdict.better", ".verdict.worse", ".verdict.tie"):

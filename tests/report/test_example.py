@@ -42,5 +42,5 @@ def test_page_shows_every_section_in_a_browser(folder, browser, tmp_path):
         assert seen.page.locator("article.example").count() == 6
         assert seen.page.locator("article.example img").count() > 50
         assert (seen.requests, seen.complaints) == ([(folder / "report.html").as_uri()], [])
-        seen.page.screenshot(path=artifacts(tmp_path) / "example.png", full_page=True)
+        seen.keep("example-desktop", tmp_path)
     shutil.copy(folder / "report.html", artifacts(tmp_path) / "example.html")

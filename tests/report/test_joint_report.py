@@ -7,7 +7,7 @@ import pytest
 from sample_joint import SOCCER, experiment, soccer, ukbench
 from test_report import EVIL, Page, files
 
-from browser import DESKTOP, PHONE, artifacts, visit
+from browser import WINDOWS, visit
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.report import Published, render_joint
 from rankloom.report.joint import Joint
@@ -123,15 +123,13 @@ def test_error_without_jinja_says_what_to_install_and_nothing_is_written(tmp_pat
     assert files(tmp_path) == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "scheme"),
-    [("desktop", DESKTOP, "light"), ("phone", PHONE, "light"), ("phone-dark", PHONE, "dark")],
-)
-def test_page_and_charts_fit_the_window(browser, tmp_path, name, size, scheme):
+@pytest.mark.parametrize("window", WINDOWS)
+def test_page_and_charts_fit_the_window(browser, tmp_path, window):
     address = render_joint(joint(), tmp_path / "all.html").as_uri()
-    with visit(browser, address, size=size, scheme=scheme) as seen:
+    with visit(browser, address, **WINDOWS[window]) as seen:
         seen.page.locator("summary").first.click()
-        seen.page.screenshot(path=artifacts(tmp_path) / f"joint-{name}.png", full_page=True)
+        seen.keep(f"joint-{window}", tmp_path)
+        assert seen.violations() == []
         assert (seen.requests, seen.complaints, seen.overflow) == ([address], [], 0)
         assert seen.page.locator("svg:visible").count() == 3
         scrolled = "[...document.querySelectorAll('figure')].filter(one => one.scrollWidth > one.clientWidth).length"

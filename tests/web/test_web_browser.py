@@ -4,7 +4,7 @@ import pytest
 from serving import server
 from web_collection import encoded, image
 
-from browser import DESKTOP, PHONE, artifacts, visit
+from browser import DESKTOP, PHONE, WINDOWS, visit
 
 
 @pytest.fixture(scope="module")
@@ -182,13 +182,10 @@ VIEWS = {"browse": "/", "results": "/item/3", "words": "/search?q=blue+figs", "w
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_view_overflows_the_window(browser, base_url, tmp_path, size, scheme):
+def test_no_view_overflows_the_window(browser, base_url, size):
     for name, path in VIEWS.items():
-        with visit(browser, base_url + path, size=size, scheme=scheme) as seen:
+        with visit(browser, base_url + path, size=size) as seen:
             assert seen.overflow == 0, name
-            screenshot = artifacts(tmp_path) / f"serve-{name}-{size['width']}-{scheme}.png"
-            seen.page.screenshot(path=screenshot)
             clean(seen, base_url)
 
 
@@ -261,7 +258,7 @@ def test_explanation_fits_a_phone_without_split_numbers(browser, base_url, tmp_p
         seen.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert seen.overflow == 0
         assert seen.page.evaluate(SPLIT_NUMBERS) == []
-        seen.page.screenshot(path=artifacts(tmp_path) / f"serve-why-{method}-390-open.png", full_page=True)
+        seen.keep(f"serve-why-{method}-phone-open", tmp_path)
         clean(seen, base_url)
 
 
@@ -305,13 +302,23 @@ def test_hover_over_a_row_fades_the_others(browser, base_url):
         assert rows.nth(0).evaluate(opacity) < 0.2
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop", "phone dark"])
-def test_screenshots_of_every_page_are_kept(browser, base_url, tmp_path, size, scheme):
-    wide = {**size, "width": 1280 if size is DESKTOP else size["width"]}
+@pytest.mark.parametrize("path", ["/", "/search?q=blue+figs", WHY["vote"]])
+def test_axe_finds_no_serious_violation(browser, base_url, path):
+    with visit(browser, base_url + path, **WINDOWS["phone-dark"]) as seen:
+        assert seen.violations() == []
+
+
+def test_axe_finds_pale_text(browser, base_url):
+    with visit(browser, f"{base_url}/") as seen:
+        seen.page.evaluate("document.querySelector('h1').style.color = '#999'")
+        assert [one.partition(":")[0] for one in seen.violations()] == ["color-contrast"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("window", WINDOWS)
+def test_every_page_is_kept_and_accessible(browser, base_url, tmp_path, window):
     pages = {**VIEWS, **{f"why-{name}": path for name, path in WHY.items()}, "document": "/item/3/document"}
-    for name, path in {**pages, "error": "/item/99"}.items():
-        with visit(browser, base_url + path, size=wide, scheme=scheme) as seen:
-            assert seen.overflow == 0, name
-            file = artifacts(tmp_path) / f"serve-{name}-{wide['width']}-{scheme}-full.png"
-            seen.page.screenshot(path=file, full_page=True)
-            assert file.stat().st_size > 5000
+    for name, path in {**pages, "lists": LISTS, "error": "/item/99"}.items():
+        with visit(browser, base_url + path, **WINDOWS[window]) as seen:
+            assert (seen.overflow, seen.violations()) == (0, []), name
+            seen.keep(f"serve-{name}-{window}", tmp_path)

@@ -31,6 +31,7 @@ COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
 MAX_SINGLE = 16  # queries for which a pass in float32 is faster than float64 vectors, which are not stored
 MAX_LENGTH = 1e15  # products of vectors of length 1 / MAX_LENGTH to MAX_LENGTH fit in float32
+MAX_PLAIN_PAIRS = 16  # up to so many, l1 distances do without scipy.spatial, which takes a quarter second to import
 MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, if fewer than 1 in SPARSITY values are nonzero, skip zeros
 
 #: (queries, vectors) -> all distances, the same bits for a pair in any matrix
@@ -53,9 +54,11 @@ class Metric(NamedTuple):
 
 def city_block(x: ArrayLike, y: ArrayLike) -> Floats:
     """Return l1 distances, summed pair by pair in the order of the columns; columns of zeros change no bit."""
+    left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if len(left) * len(right) <= MAX_PLAIN_PAIRS and left.size:
+        return np.add.accumulate(np.abs(left[:, None] - right), axis=2)[:, :, -1]  # in order, unlike `sum`
     from scipy.spatial.distance import cdist
 
-    left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
     used = left.any(axis=0) | right.any(axis=0)  # a joint histogram has few
     if not used.all():
         left, right = left[:, used], right[:, used]

@@ -51,7 +51,9 @@ def demo(
     texts: Annotated[
         bool, typer.Option("--text", help="Use texts with judged queries instead: rankloom's own reference.")
     ] = False,
-    serving: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the page after the table.")] = True,
+    serving: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Serve the page, and print the table meanwhile.")
+    ] = True,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     first: Annotated[
@@ -63,8 +65,8 @@ def demo(
     """Rank a bundled collection, compare fusion methods, and serve the page.
 
     The collection is 1616 emoji with names and keywords, or with --text the reference of rankloom's methods, rankers
-    and measures, with judged queries. The first start compiles and ranks, and serves the page while the table is
-    computed; the next ones use the cache. If the port is in use, another one is chosen.
+    and measures, with judged queries. The first start compiles and ranks, the next ones use the cache; the table is
+    printed while the page is served. If the port is in use, another one is chosen.
 
     Examples:
 
@@ -83,9 +85,9 @@ def demo(
     sock = _listen(host, port) if serving else None  # before the work, so that another port is announced at once
     prepare = _prepared_texts if texts else _prepared_emoji
     with prepare(caching.open(), first) as prepared:
-        if sock is None or prepared.is_quick:
+        if sock is None:
             prepared.print_report()
-        if sock is not None:
+        else:
             _serve(prepared, sock, host)
 
 
@@ -97,15 +99,12 @@ class Prepared:
     ----------
     print_report : callable
         Computes and prints the table.
-    is_quick : bool
-        Whether the report is cached or takes no time; if not, the page is served first.
     """
 
     searcher: "Searcher"
     collection: "Collection"
     examples: Sequence[Mapping[str, str]]
     print_report: Callable[[], None]
-    is_quick: bool
 
 
 @contextmanager
@@ -116,8 +115,7 @@ def _prepared_emoji(cache: "Cache", first: int | None) -> Iterator[Prepared]:
     examples = [one for one in EXAMPLES if "query" in one or one["item"] in collection.ids]
     with _built(collection, RANKERS, cache, DEPTH) as (searcher, compiling):
         measured = _Measured(searcher, collection, cache)
-        is_quick = measured.is_cached()
-        yield Prepared(searcher, collection, examples, lambda: _print_emoji(measured, collection, compiling), is_quick)
+        yield Prepared(searcher, collection, examples, lambda: _print_emoji(measured, collection, compiling))
 
 
 @contextmanager
@@ -125,9 +123,8 @@ def _prepared_texts(cache: "Cache", first: int | None) -> Iterator[Prepared]:
     from rankloom.cli.reference import EXAMPLE, RANKERS, reference
 
     collection = reference()
-    with _built(collection, RANKERS, cache) as (searcher, compiling):
-        is_quick = not compiling.is_running
-        yield Prepared(searcher, collection, [{"query": EXAMPLE}], lambda: _print_texts(searcher, collection), is_quick)
+    with _built(collection, RANKERS, cache) as (searcher, _):
+        yield Prepared(searcher, collection, [{"query": EXAMPLE}], lambda: _print_texts(searcher, collection))
 
 
 @contextmanager
@@ -222,10 +219,6 @@ class _Measured:
             self._cache.save(self._key(name, rankers), {"values": values})
         return values
 
-    def is_cached(self) -> bool:
-        """Return True if all values of the slow methods are cached."""
-        return all(self._cached(name, rankers) is not None for name in METHODS for rankers in SELECTIONS.values())
-
     def _key(self, name: str, rankers: Sequence[str]) -> str:
         from rankloom.io.cache import digest_bytes
         from rankloom.io.version import __version__
@@ -261,13 +254,17 @@ def _listen(host: str, port: int) -> "socket.socket":
 
 
 def _serve(prepared: Prepared, sock: "socket.socket", host: str) -> None:
-    """Serve the page; if the report takes a while, compute and print it meanwhile."""
+    """Serve the page; meanwhile, print the report and load what only some pages need."""
     from rankloom.web import serve
+    from rankloom.web.views import load_graph_kernels
+
+    def after() -> None:
+        prepared.print_report()
+        load_graph_kernels()
 
     def ready(url: str) -> None:
         print_url(url)
-        if not prepared.is_quick:
-            Thread(target=prepared.print_report, daemon=True).start()
+        Thread(target=after, daemon=True).start()
 
     shown: dict[str, Any] = {"collection": prepared.collection, "examples": prepared.examples}
-    serve(prepared.searcher, sock, allowed_hosts=[host], warm_graphs=prepared.is_quick, ready=ready, **shown)
+    serve(prepared.searcher, sock, allowed_hosts=[host], warm_graphs=False, ready=ready, **shown)

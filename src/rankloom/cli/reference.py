@@ -9,14 +9,23 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from html.entities import html5
 
 from rankloom.datasets import Collection, Queries
 from rankloom.ranks import Ids
 
 RANKERS = ("bm25", "2grams-jaccard", "static")
-EXAMPLE = "methods that vote as in elections"
-SECTION = re.compile(r"^(?:Examples|Returns)\n-+\n.*?(?=^\w[\w ]*\n-+\n|\Z)", flags=re.MULTILINE | re.DOTALL)
-MARKUP = re.compile(r":\w+:`([^`]*)`|\.\. math::|``|^-{3,}$|`", flags=re.MULTILINE)
+#: A query for which fusion helps.
+EXAMPLE = "is a difference between two systems significant"
+SECTION = re.compile(
+    r"^(?:Parameters|Attributes|Returns|Examples)\n-+\n.*?(?=^\w[\w ]*\n-+\n|\Z)", flags=re.MULTILINE | re.DOTALL
+)
+FORMULA = re.compile(r":math:`([^`]*)`|^\.\. math::(.*(?:\n+ +.*)*)", flags=re.MULTILINE)
+MARKUP = re.compile(r":\w+:`([^`]*)`|``|^-{3,}$|`", flags=re.MULTILINE)
+GROUP = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
+#: LaTeX commands that HTML has no character of the same name for; names of functions stay as they are.
+SYMBOLS = {"cdot": "·", "dots": "…", "lVert": "‖", "rVert": "‖"}
+SYMBOLS |= {name: name for name in ("min", "max", "log", "ln", "cos", "sqrt")}
 
 #: Query -> documents and their grades: "method: rrf 2, isr 1; ranker: bm25 2".
 JUDGED = {
@@ -77,7 +86,7 @@ def reference() -> Collection:
     n_judged = sum(map(len, qrels.values()))
     about = f"{len(documents)} docstrings of rankloom; {len(qrels)} queries, {n_judged} answers judged by hand"
     parts = {"texts": list(documents.values())}
-    return Collection("reference", Ids(documents), parts, queries=queries, about=about)
+    return Collection("rankloom reference", Ids(documents), parts, queries=queries, about=about)
 
 
 def _documents() -> Iterator[tuple[str, str]]:
@@ -99,9 +108,27 @@ def _documents() -> Iterator[tuple[str, str]]:
 
 
 def _text(documented: object) -> str:
-    """Return a docstring without examples, section rules and markup."""
-    plain = MARKUP.sub(r"\1", SECTION.sub("", inspect.cleandoc(documented.__doc__ or "")))
+    """Return a docstring as plain text, without parameters, results and examples."""
+    told = SECTION.sub("", inspect.cleandoc(documented.__doc__ or ""))
+    plain = MARKUP.sub(r"\1", FORMULA.sub(lambda found: _plain_formula(found[1] or found[2]), told))
     return re.sub(r"\n{2,}", "\n\n", plain).strip()
+
+
+def _plain_formula(formula: str) -> str:
+    r"""Return LaTeX as plain text.
+
+    Examples
+    --------
+    >>> _plain_formula(r"\mathrm{RRF}(d) = \sum_r \frac{w_r}{c + \rho_{r,q}(d)}")
+    'RRF(d) = ∑_r w_r / (c + ρ_r,q(d))'
+    """
+    plain = re.sub(rf"\\frac{GROUP}{GROUP}", lambda found: " / ".join(map(_bracketed, found.groups())), formula)
+    plain = re.sub(r"\\([A-Za-z]+)", lambda found: SYMBOLS.get(found[1], html5.get(f"{found[1]};", "")), plain)
+    return " ".join(re.sub(r"[{}]", "", re.sub(r"\\[,;!]|\\(?=\W)", " ", plain)).split())
+
+
+def _bracketed(part: str) -> str:
+    return f"({part})" if " " in part else part
 
 
 def _grades(judged: str) -> Iterator[tuple[str, int]]:

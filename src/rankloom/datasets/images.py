@@ -274,7 +274,7 @@ def _rotated(pixels: Pixels, orientation: int) -> Pixels:
 
 def _stamp(path: Path) -> tuple[int, ...]:
     try:
-        stat = Path(path).stat()
+        stat = os.stat(path)  # noqa: PTH116 - a collection may be one file, and is asked thousands of times
     except (OSError, ValueError) as error:
         raise ImageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -44,11 +45,11 @@ def make_app(site: Site, allowed_hosts: Collection[str] = ()) -> App:
     )
     app.state.site = site
     app.router.routes.insert(0, search_route(site))
-    app.include_router(router)
+    app.router.routes.extend(router.routes)  # as they are: including them would build each a second time
     for kind in (RefusedError, RankloomError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _error_response)
-    generated = app.openapi()
-    app.openapi = lambda: _complete_schema(generated, site)  # type: ignore[method-assign]
+    generated = cache(app.openapi)  # when first asked for: it takes a while
+    app.openapi = lambda: _complete_schema(generated(), site)  # type: ignore[method-assign]
     return SecurityMiddleware(ResponseCache(app, lambda: site.views.version), site.limits, allowed_hosts)
 
 

@@ -15,11 +15,12 @@ from rankloom.fusion_graph.draw import image_at
 from rankloom.web.shares import Shares
 
 WIDTH, TOP = 400, 12  # about as wide as a phone, so that its text is readable there
-PITCH, IMAGE_PITCH = 60, 84  # height of a row
-END = 78  # width of the boxes of query and result
-NODE, IMAGE = 142, 42  # width of a neighbor without an image, and side of an image
-BANDS = 84  # height of all bands together
-MIN_BAND = 0.8
+PITCH = 64  # height of a row
+END = 82  # width of the boxes of query and result
+NODE, IMAGE = 146, 40  # width of a neighbor, and side of its image
+BANDS = 56  # height of all bands together: no higher than a row
+MIN_BAND = 1.0
+LINE = 12  # height of a line of text
 MAX_NEIGHBORS = 6  # rows; the rest is one more row
 
 Values = Mapping[str, Any]
@@ -48,16 +49,14 @@ def draw_flow(flow: Values, query: Values, item: Values, classes: Mapping[str, s
     classes : {name of a ranker: CSS class}
     """
     rows = list(_rows(flow, query, item))
-    pitch = IMAGE_PITCH if any(row.image for row in rows) else PITCH
-    height = 2 * TOP + pitch * max(len(rows), 2)
+    height = 2 * TOP + PITCH * max(len(rows), 3)
     center = height / 2
     unit = BANDS / (flow["score"] or 1.0)
     label = f"What {query['title']} and {item['title']} have in common: {flow['n_neighbors']} neighbors."
     out = [f'<svg class="flow" viewBox="0 0 {WIDTH} {height}" role="group" aria-label="{escape(label)}">']
     at = center - BANDS / 2
     for number, row in enumerate(rows):
-        middle = TOP + pitch * (number + 0.5) - (12 if row.image else 0)
-        out.append(_row(row, middle, at, unit, flow["score"], classes))
+        out.append(_row(row, TOP + PITCH * (number + 0.5), at, unit, flow["score"], classes))
         at += unit * sum(row.shares.values())
     out += [_end("query", query, 0, center), _end("result", item, WIDTH - END, center), "</svg>"]
     return "\n".join(out)
@@ -80,22 +79,21 @@ def _row(row: Row, middle: float, at: float, unit: float, score: float, classes:
     named = f"{row.title} ({row.note})" if row.note else row.title
     label = escape(f"{named}: {whole:.4f}, {percent} of the score. {split}.")
     bands = "".join(_bands(row, middle, at, unit, classes))
-    inside = f"<title>{label}</title>{bands}{_node(row, middle, percent)}"
+    inside = f"<title>{label}</title>{bands}{_node(row, middle, percent, unit * whole)}"
     if row.url is None:
         return f'<g class="share {row.kind}" tabindex="0" role="img" aria-label="{label}">{inside}</g>'
     return f'<a class="share {row.kind}" href="{escape(row.url)}" aria-label="{label}">{inside}</a>'
 
 
 def _bands(row: Row, middle: float, at: float, unit: float, classes: Mapping[str, str]) -> Iterator[str]:
-    half = (IMAGE if row.image else NODE) / 2
     level = middle - unit * sum(row.shares.values()) / 2
     for name, share in row.shares.items():
         width = unit * share
         start, end = at + width / 2, level + width / 2
         kind = classes.get(name, "all")
         for path in (
-            _curve(END, start, WIDTH / 2 - half, end),
-            _curve(WIDTH / 2 + half, end, WIDTH - END, start),
+            _curve(END, start, (WIDTH - NODE) / 2, end),
+            _curve((WIDTH + NODE) / 2, end, WIDTH - END, start),
         ):
             yield f'<path class="band {kind}" d="{path}" stroke-width="{max(width, MIN_BAND):.2f}"/>'
         at, level = at + width, level + width
@@ -106,37 +104,36 @@ def _curve(x1: float, y1: float, x2: float, y2: float) -> str:
     return f"M{x1:.1f} {y1:.1f}C{bend:.1f} {y1:.1f} {bend:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
 
 
-def _node(row: Row, middle: float, percent: str) -> str:
-    shown = f"{row.note}, {percent}" if row.note else percent
-    kind = "node marked" if row.note else "node"
-    if row.image:
-        box = _box(kind, (WIDTH - IMAGE) / 2 - 3, middle - IMAGE / 2 - 3, IMAGE + 6, IMAGE + 6)
-        picture = image_at((WIDTH / 2, middle), IMAGE, row.image)
-        return box + picture + _lines([*_wrapped(row.title, 28, 1), shown], WIDTH / 2, middle + IMAGE / 2 + 13)
-    lines = [*_wrapped(row.title, 24, 2), shown]
-    height = 12 * len(lines) + 10
-    box = _box(kind, (WIDTH - NODE) / 2, middle - height / 2, NODE, height)
-    return box + _lines(lines, WIDTH / 2, middle - height / 2 + 14)
+def _node(row: Row, middle: float, percent: str, bands: float) -> str:
+    """Return the box of a row, at least as high as its bands; an image is to the left of the text."""
+    left, room = (WIDTH - NODE) / 2, IMAGE + 4 if row.image else 0
+    lines = [*_wrapped(row.title, 16 if row.image else 22, 2), *([row.note] if row.note else []), percent]
+    height = max(LINE * len(lines) + 10, room + 4, bands)
+    box = _box("node marked" if row.note else "node", left, middle - height / 2, NODE, height)
+    picture = image_at((left + 4 + IMAGE / 2, middle), IMAGE, row.image) if row.image else ""
+    return box + picture + _lines(lines, WIDTH / 2 + room / 2, middle)
 
 
 def _end(role: str, shown: Values, x: float, center: float) -> str:
     """Return the box of the query or the result, marked as such."""
-    middle = x + END / 2
-    head = f'<text class="role" x="{middle:.1f}" y="{center - BANDS / 2 - 14:.1f}">{role}</text>'
-    box = _box(f"end {role}", x + 1, center - BANDS / 2 - 6, END - 2, BANDS + 12)
+    middle, high = x + END / 2, END - 2
+    head = f'<text class="role" x="{middle:.1f}" y="{center - high / 2 - 8:.1f}">{role}</text>'
+    box = _box(f"end {role}", x + 1, center - high / 2, END - 2, high)
     if shown["image"]:
-        below = _lines(_wrapped(shown["title"], 14, 2), middle, center + BANDS / 2 + 20)
+        below = _lines(_wrapped(shown["title"], 13, 3), middle, center + high / 2 + 22)
         return f'<g class="ends">{head}{box}{image_at((middle, center), END - 14, shown["image"])}{below}</g>'
-    lines = _wrapped(shown["title"], 12, 6)
-    return f'<g class="ends">{head}{box}{_lines(lines, middle, center - 6 * len(lines) + 9)}</g>'
+    return f'<g class="ends">{head}{box}{_lines(_wrapped(shown["title"], 12, 6), middle, center)}</g>'
 
 
 def _box(kind: str, x: float, y: float, width: float, height: float) -> str:
     return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="6"/>'
 
 
-def _lines(lines: Sequence[str], x: float, y: float) -> str:
-    return "".join(f'<text x="{x:.1f}" y="{y + 12 * at:.1f}">{escape(line)}</text>' for at, line in enumerate(lines))
+def _lines(lines: Sequence[str], x: float, middle: float) -> str:
+    first = middle - LINE * len(lines) / 2 + 9
+    return "".join(
+        f'<text x="{x:.1f}" y="{first + LINE * at:.1f}">{escape(line)}</text>' for at, line in enumerate(lines)
+    )
 
 
 def _wrapped(text: str, width: int, n_lines: int) -> list[str]:

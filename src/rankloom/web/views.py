@@ -41,7 +41,8 @@ TITLE_FIELDS = ("title", "name")
 LABEL_FIELD = "label"
 MAX_TEXT_FREQUENCY, MAX_ITEM_FREQUENCY = 0.5, 0.1  # share of the texts that may have a term which is marked
 EXPLAINED = ("weft", "vote")  # methods whose answers explain themselves, by neighbors; the others by fusion graphs
-RRF, STORY_LENGTH = "rrf", 8  # what an example compares with, and how many items of each list it shows
+RRF = "rrf"  # what an example compares with
+STORY_IMAGES, STORY_TEXTS = 8, 5  # how many items of each list it shows
 MIN_FREQUENCY = 10  # texts that may have it in any case
 MAX_THROUGH = 20  # results of a page that are explained because no ranker lists them
 MAX_PARSED = 4096  # documents held as Python objects
@@ -99,7 +100,7 @@ class Views:
         Without `graphs`, the first explanation or search by fg loads the kernels of fusion graphs.
         """
         if graphs:
-            _load_graph_kernels()
+            load_graph_kernels()
         if len(self):
             queries = [self.item_query(0), *([self.text_query("words")] if "texts" in self.accepts else [])]
             for query in queries:
@@ -364,11 +365,12 @@ class Views:
         query = self.text_query(example["query"]) if "query" in example else self.item_query(self._number(example))
         found = [self.search(query, replace(self.defaults, method=method)) for method in (RRF, self.defaults.method)]
         rows = [{"name": one["ranker"], "fused": False, **one} for one in found[0]["lists"] if one["accepts"]]
+        length = STORY_IMAGES if self.gallery.version(0) is not None else STORY_TEXTS
         for one in found:
-            listed = self._list(self.defaults, [dict(row) for row in one["results"][:STORY_LENGTH]])
+            listed = self._list(self.defaults, [dict(row) for row in one["results"][:length]])
             rows.append({"name": one["method"], "fused": True, "measures": one["measures"], "items": listed})
         kept = ("name", "fused", "measures")
-        shown = [{**{name: row[name] for name in kept}, "items": row["items"][:STORY_LENGTH]} for row in rows]
+        shown = [{**{name: row[name] for name in kept}, "items": row["items"][:length]} for row in rows]
         return {"query": found[0]["query"], "url": found[1]["url"], "rows": shown}
 
     def _can_tell(self, example: Mapping[str, str]) -> bool:
@@ -384,7 +386,7 @@ class Views:
         return {**asdict(choice), "rankers": list(choice.rankers)}
 
 
-def _load_graph_kernels() -> None:
+def load_graph_kernels() -> None:
     """Compile or load the kernels of fusion graphs, on three items: the graphs of all are built when first used."""
     ranks = Ranks.from_distances(np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]))
     index = FusionIndex.build([ranks], cutoff=2)
