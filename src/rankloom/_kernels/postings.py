@@ -17,6 +17,9 @@ LOW = (1 << 32) - 1  # mask of the half of a key that breaks ties
 SPARSE = 4  # a query with fewer postings than 1 / SPARSE of the texts does not scan all of them
 GROUPS = 8  # groups of texts per item of a list, whose largest sums bound the last score of the list
 BUCKETS = 2048  # of scores, where a list is long
+STEP, MARGIN = 16, 1.25  # a long list: of every 16th text, how many more than its share are to reach the bound
+RARE = 40  # a branch for one in so many texts is predicted well
+RUNS, MAX_RUN = 1024, 64  # buckets of keys to be sorted, and the most keys in one of them
 SLACK = 1.0 - 1e-6  # covers the order of additions, and scores that round to the same float32
 MIN_FLOOR, MAX_FLOOR = 1e-30, 1e30  # outside, float32 does not round relatively
 
@@ -67,12 +70,12 @@ def similarity(common, size, other, kind):
 
 @njit(cache=True, nogil=True)
 def similarities(common, size, sizes, kind, values):
-    """Fill in the similarity of each text; 0 where nothing is common."""
+    """Return the similarity of each text, in `values` unless it is the common part; 0 where nothing is common."""
     if kind == TOTAL:
-        copy_first(common, common.size, values)
-        return
+        return common
     for doc in range(common.size):
         values[doc] = ZERO if common[doc] == 0.0 else similarity(common[doc], size, sizes[doc], kind)
+    return values
 
 
 @njit(cache=True, nogil=True)
@@ -100,13 +103,65 @@ def largest_first(keys, n, wanted):
 
 
 @njit(cache=True, nogil=True)
+def count_runs(keys, n, counts):
+    """Count the keys in each bucket, largest keys first; return the largest key, and the bits that buckets ignore."""
+    low = high = keys[0]
+    for at in range(n):
+        low, high = min(low, keys[at]), max(high, keys[at])
+    shift = 0
+    while (high - low) >> shift >= RUNS:
+        shift += 1
+    for at in range(n):
+        counts[(high - keys[at]) >> shift] += 1
+    return high, shift
+
+
+@njit(cache=True, nogil=True)
+def sort_keys(keys, n):
+    """Sort n keys, largest first: into buckets by their leading bits, then by insertion."""
+    if n <= MAX_RUN:
+        insertion_sort(keys, n)
+        return
+    ends, given = np.zeros(RUNS, np.int64), np.empty(n, np.int64)
+    high, shift = count_runs(keys, n, ends)
+    copy_first(keys, n, given)
+    longest = ends[0]
+    for run in range(1, RUNS):
+        longest = max(longest, ends[run])
+        ends[run] += ends[run - 1]
+    if longest > MAX_RUN:  # insertion would take too long
+        given.sort()
+        for at in range(n):
+            keys[at] = given[n - 1 - at]
+        return
+    for key in given:
+        run = (high - key) >> shift
+        ends[run] -= 1
+        keys[ends[run]] = key
+    insertion_sort(keys, n)
+
+
+@njit(cache=True, nogil=True)
+def insertion_sort(keys, n):
+    """Sort n keys that are almost in order, largest first."""
+    for at in range(1, n):
+        key, to = keys[at], at
+        while to > 0 and keys[to - 1] < key:
+            keys[to] = keys[to - 1]
+            to -= 1
+        keys[to] = key
+
+
+@njit(cache=True, nogil=True)
 def best(keys, n, own, bits, items):
     """Write the items with the largest keys, best first, and the bits of their scores."""
     wanted = min(n, items.size)
-    largest_first(keys, n, wanted)
-    keys[:wanted].sort()
+    if n > 2 * wanted:
+        largest_first(keys, n, wanted)
+        n = wanted
+    sort_keys(keys, n)
     for p in range(wanted):
-        key = keys[wanted - 1 - p]
+        key = keys[p]
         order = key & LOW
         items[p] = own if order == LOW else LOW - 1 - order
         bits[p] = key >> 32
@@ -120,7 +175,8 @@ def last_of(values, wanted, tops):
     """
     width = GROUPS * wanted
     if 4 * width > values.size:
-        return last_bucket(values, wanted)
+        likely = last_bucket(values, STEP, np.int64(MARGIN * wanted / STEP) + 1)
+        return likely if count_at_least(values, likely) >= wanted else last_bucket(values, 1, wanted)
     copy_first(values, width, tops)
     for start in range(width, values.size, width):
         stop = min(start + width, values.size)
@@ -132,15 +188,26 @@ def last_of(values, wanted, tops):
 
 
 @njit(cache=True, nogil=True)
-def last_bucket(values, wanted):
-    """Return the lower edge of the bucket of the `wanted`-th largest value."""
-    top = values.max()
+def count_at_least(values, floor):
+    """Return how many values are at least `floor`."""
+    n = 0
+    for value in values:
+        n += value >= floor
+    return n
+
+
+@njit(cache=True, nogil=True)
+def last_bucket(values, step, wanted):
+    """Return the lower edge of the bucket of the `wanted`-th largest value, of every `step`-th."""
+    top = ZERO
+    for at in range(0, values.size, step):
+        top = max(top, values[at])
     if not MIN_FLOOR < top < MAX_FLOOR:
         return ZERO
     counts, scale = np.zeros(BUCKETS + 1, np.int32), BUCKETS / top
-    for value in values:
-        if 0.0 <= value <= top:  # not NaN: damaged weights must not lead out of the array
-            counts[np.uint32(value * scale)] += 1
+    for at in range(0, values.size, step):
+        if 0.0 <= values[at] <= top:  # not NaN: damaged weights must not lead out of the array
+            counts[np.uint32(values[at] * scale)] += 1
     bucket, n = BUCKETS, counts[BUCKETS]
     while n < wanted and bucket > 0:
         bucket -= 1
@@ -155,13 +222,18 @@ def floor_of(last):
 
 
 @njit(cache=True, nogil=True)
-def at_least(values, floor, seen):
-    """List the texts with a positive value that is at least `floor`; return their number."""
+def at_least(values, floor, wanted, seen):
+    """List the texts with a positive value that is at least `floor`, about `wanted`; return their number."""
     n = 0
+    if RARE * wanted < values.size:
+        for doc in range(values.size):
+            if values[doc] >= floor and values[doc] > 0.0:
+                seen[n] = doc
+                n += 1
+        return n
     for doc in range(values.size):
-        if values[doc] >= floor and values[doc] > 0.0:
-            seen[n] = doc
-            n += 1
+        seen[n] = doc  # without a branch, which would often be mispredicted
+        n += (values[doc] >= floor) & (values[doc] > 0.0)
     return n
 
 
@@ -183,8 +255,8 @@ def scan(terms, weights, size, texts, kinds, allowed, depth, common, values, top
     for doc in range(allowed.size):
         if not allowed[doc]:
             common[doc] = 0.0
-    similarities(common, size, sizes, kinds[1], values)
-    return at_least(values, floor_of(last_of(values, depth, tops)), seen)
+    values = similarities(common, size, sizes, kinds[1], values)
+    return at_least(values, floor_of(last_of(values, depth, tops)), depth, seen)
 
 
 @njit(cache=True, nogil=True)
