@@ -57,7 +57,7 @@ def changing(ranks, k=10):
 BROKEN = {
     no_default: "the option strength of broken must have a default",
     positional: "the option strength of broken must be keyword-only",
-    without_ids: "broken must keep the query ids",
+    without_ids: "must keep the query ids",
     too_many: "answers for k=9",
     rising: "broken returns invalid ranks: The scores of row",
     mixes_queries: "the list of a query by broken depends on other queries",

@@ -55,7 +55,9 @@ def compiled(function: Callable[[float, float, float], float]) -> Any:
         return cfunc("float64(float64, float64, float64)", cache=own)(function)
     except NumbaError as error:
         reason = str(error).strip().splitlines()[-1]
-        raise InputError(f"{function.__name__} must be plain arithmetic that numba compiles: {reason}") from None
+        raise InputError(
+            f"The comparator {function.__name__!r} must be plain arithmetic that numba compiles: {reason}"
+        ) from None
 
 
 WGU, MCS, OTHER = range(3)  # kinds of comparators: two are inlined, which saves a tenth of the time

@@ -87,12 +87,12 @@ class Fusion:
         if collection is not None:
             return self._external(ranks, k, collection, missing)
         if self.method.needs == "queries":
-            return self.method.function(align(ranks, missing=missing or "error"), k, **self.options)
+            return self._run(align(ranks, missing=missing or "error"), k)
         if missing not in (None, "empty"):
             raise InputError(
                 f"Items without a list get an empty one in a collection method; missing={missing!r} is not allowed."
             )
-        return self.method.function(align_collection(ranks), k, **self.options)
+        return self._run(align_collection(ranks), k)
 
     def _external(self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks], missing: Missing | None) -> Ranks:
         if self.method.needs == "queries":
@@ -102,11 +102,33 @@ class Fusion:
                 "This method cannot answer external queries; leave the collection out and pass its lists as the ranks."
             )
         queries, items = align(ranks, missing=missing or "error"), align_collection(collection)
-        return self.method.function(queries, k, collection=items, **self.options)
+        return self._run(queries, k, collection=items)
+
+    def _run(self, ranks: Sequence[Ranks], k: int, **others: Any) -> Ranks:
+        """Run the method; it may be a plug-in, so check what it returns."""
+        fused = self.method.function(ranks, k, **others, **self.options)
+        wrong = _violation(fused, ranks[0], others.get("collection", ranks)[0], k)
+        if wrong:
+            name = getattr(self.method.function, "__name__", "")
+            raise InputError(f"The method {name!r} {wrong}. Check it with check_method.")
+        return fused
+
+
+def _violation(fused: Any, queries: Ranks, items: Ranks, k: int) -> str:
+    """Return how the result of a method violates the contract; empty if it does not."""
+    if not isinstance(fused, Ranks):
+        return f"must return Ranks; got {type(fused).__name__}"
+    if (fused.n_queries, fused.n_items) != (queries.n_queries, items.n_items):
+        return f"must return Ranks of {queries.n_queries} lists over {items.n_items} items; got {fused!r}"
+    if fused.depth > k:
+        return f"returns {fused.depth} answers for k={k}"
+    if fused.query_ids != queries.query_ids:
+        return "must keep the query ids"
+    return "" if fused.item_ids == items.item_ids else "must keep the item ids"
 
 
 #: The methods by name; plug-ins register through the entry-point group ``rankloom.methods``.
-METHODS: Registry[Method] = Registry("method", group="rankloom.methods")
+METHODS: Registry[Method] = Registry("method", group="rankloom.methods", entries=Method)
 
 
 class Supervised(Protocol):
@@ -121,7 +143,7 @@ class Supervised(Protocol):
 
 #: The supervised methods by name, for `train`; plug-ins register through the entry-point group
 #: ``rankloom.supervised``.
-SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", group="rankloom.supervised")
+SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", group="rankloom.supervised", entries=Callable)
 
 
 def register_method(name: str, *, needs: Needs = "queries", answers_external: bool | None = None) -> Callable[[F], F]:

@@ -14,6 +14,7 @@ from rankloom.aggregate.pool import Pool, checked_weights, counting, fuse_pools
 from rankloom.aggregate.query_methods import PoolScore, register_pool_method
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import Ranks
+from rankloom.ranks.checks import returned_numbers
 
 Mode = Literal["mean", "median"]
 #: The normalized scores of each ranker's lists.
@@ -223,9 +224,12 @@ def normalizer(name: str, constant: float | None) -> Callable[[Pool], Normalized
     if constant is not None and not (isinstance(constant, Real) and np.isfinite(constant)):
         raise InputError(f"constant must be a finite number; got {constant!r}.")
 
+    what = f"normalization {name!r}"
+
     def normalize(pool: Pool) -> Normalized:
         sizes = {"pool": pool.sizes()} if "pool" in known else {}
-        return [function(r, **settings, **sizes) for r in pool.ranks]
+        found = [function(r, **settings, **sizes) for r in pool.ranks]
+        return [returned_numbers(what, values, r.items.shape) for r, values in zip(pool.ranks, found, strict=True)]
 
     return normalize
 

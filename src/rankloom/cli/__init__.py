@@ -2,24 +2,27 @@
 
 import sys
 
-from rankloom.cli import (  # noqa: F401  # each registers its command
-    add,
-    build,
-    compare,
-    correlate,
-    delete,
-    demo,
-    evaluate,
-    experiment,
-    fuse,
-    index,
-    rank,
-    report,
-    search,
-    select,
-    serve,
-)
-from rankloom.cli.app import app
+from rankloom.cli.app import shown_warnings
+
+with shown_warnings():  # of plug-ins, which are loaded for the help
+    from rankloom.cli import (  # noqa: F401  # each registers its command
+        add,
+        build,
+        compare,
+        correlate,
+        delete,
+        demo,
+        evaluate,
+        experiment,
+        fuse,
+        index,
+        rank,
+        report,
+        search,
+        select,
+        serve,
+    )
+    from rankloom.cli.app import app
 
 __all__ = ["app", "main"]
 

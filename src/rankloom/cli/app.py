@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from rankloom.align import Missing as MissingPolicy
 from rankloom.errors import RankloomError
 from rankloom.io.version import __version__
+from rankloom.registry import blame, forget_uses
 
 #: Replacements for symbols that the output cannot encode: better, worse, no difference.
 ASCII_SYMBOLS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
@@ -57,9 +58,17 @@ class _Group(TyperGroup):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        with _one_sentence(), warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+        forget_uses()
+        with _one_sentence(), shown_warnings():
             return super().invoke(ctx)
+
+
+@contextmanager
+def shown_warnings() -> Iterator[None]:
+    """Print each warning as one sentence."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        yield
 
 
 @contextmanager
@@ -69,14 +78,19 @@ def _one_sentence() -> Iterator[None]:
         yield
         return
     except RankloomError as error:
-        message = _with_options(str(error))
-    except BrokenPipeError:
+        message = _with_options(blame(error) or str(error))
+    except (BrokenPipeError, KeyboardInterrupt, typer.Exit, typer.Abort):
         raise
     except OSError as error:
         message = f"Cannot use {error.filename}: {error.strerror}."
         if error.filename is None:  # standard output; its buffer cannot be flushed either
             message = f"Cannot write the output: {error.strerror or error}."
             sys.stdout = None
+    except BaseException as error:  # plug-ins may raise anything, and exit
+        found = None if hasattr(error, "exit_code") else blame(error)  # a usage error has an exit code
+        if found is None:
+            raise
+        message = found
     typer.echo(f"Error: {_one_line(message)}", err=True)
     raise typer.Exit(1)
 

@@ -200,7 +200,7 @@ def _part(owner: str, ids: Ids, parts: Mapping[str, Part], name: str) -> Part:
 #: (options) -> a collection
 Reader = Callable[..., Collection]
 #: Collections by name; plug-ins register theirs through the entry-point group ``rankloom.collections``.
-COLLECTIONS: Registry[Reader] = Registry("collection", group="rankloom.collections")
+COLLECTIONS: Registry[Reader] = Registry("collection", group="rankloom.collections", entries=Callable)
 
 #: Registers the reader of a collection, as in ``@register_collection("name")``.
 register_collection = COLLECTIONS.register

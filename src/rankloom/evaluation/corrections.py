@@ -7,12 +7,13 @@ from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError
 from rankloom.evaluation.truth import Floats
+from rankloom.ranks.checks import returned_numbers
 from rankloom.registry import Registry
 
 #: (p-values, ascending) -> adjusted p-values in the same order, possibly above 1
 Adjust = Callable[[Floats], Floats]
 #: The corrections by name.
-CORRECTIONS: Registry[Adjust] = Registry("correction", group="rankloom.corrections")
+CORRECTIONS: Registry[Adjust] = Registry("correction", group="rankloom.corrections", entries=Callable)
 
 
 @CORRECTIONS.register("none")
@@ -78,5 +79,6 @@ def correct(p_values: ArrayLike, *, method: str = "holm") -> Floats:
         raise InputError(f"p-values must be a list of numbers from 0 to 1; got {p_values!r}.")
     order = np.argsort(given, kind="stable")
     adjusted = np.empty_like(given)
-    adjusted[order] = np.minimum(adjust(given[order]), 1.0)
+    found = returned_numbers(f"correction {method!r}", adjust(given[order]), given.shape)
+    adjusted[order] = np.minimum(found, 1.0)
     return adjusted

@@ -17,6 +17,7 @@ from rankloom.align import align
 from rankloom.errors import InputError, whole_number
 from rankloom.evaluation.truth import Floats
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.checks import returned_numbers
 from rankloom.registry import Registry
 
 Positions = NDArray[np.int64]
@@ -56,7 +57,7 @@ class Overlap:
 #: (overlap of pairs of lists) -> one number for each pair
 Correlate = Callable[[Overlap], Floats]
 #: The correlations by name.
-CORRELATIONS: Registry[Correlate] = Registry("correlation", group="rankloom.correlations")
+CORRELATIONS: Registry[Correlate] = Registry("correlation", group="rankloom.correlations", entries=Callable)
 
 
 @CORRELATIONS.register("jaccard")
@@ -241,7 +242,8 @@ def _correlated(first: Ranks, second: Ranks, kind: str, depth: int) -> Floats:
     correlate = CORRELATIONS[kind]
     if first.n_queries == 0:
         raise InputError("There is nothing to compare; the ranks have no rows.")
-    return np.concatenate([_of_block(a, b, correlate) for a, b in _blocks(first.head(depth), second.head(depth))])
+    found = np.concatenate([_of_block(a, b, correlate) for a, b in _blocks(first.head(depth), second.head(depth))])
+    return returned_numbers(f"correlation {kind!r}", found, (first.n_queries,))
 
 
 def _blocks(first: Ranks, second: Ranks) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:

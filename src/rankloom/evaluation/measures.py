@@ -20,6 +20,7 @@ from rankloom.errors import InputError, RankloomWarning, check_choice, check_ran
 from rankloom.evaluation.run_checks import missing_queries
 from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_labels, judged_by_qrels
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.checks import returned_numbers
 from rankloom.registry import Call, Registry
 
 #: How to order items of equal score.
@@ -65,7 +66,7 @@ class Formula:
 
 
 #: The measures by name.
-MEASURES: Registry[Formula] = Registry("measure", group="rankloom.measures")
+MEASURES: Registry[Formula] = Registry("measure", group="rankloom.measures", entries=Formula)
 
 
 def register_measure(
@@ -151,7 +152,8 @@ class Measure:
     def __call__(self, judged: Judged) -> Floats:
         """Return the measure of each list."""
         cutoff = NO_CUTOFF if self.cutoff is None else self.cutoff
-        return MEASURES[self.name](**dict(self.options))(judged, cutoff)
+        values = MEASURES[self.name](**dict(self.options))(judged, cutoff)
+        return returned_numbers(f"measure {self.name!r}", values, judged.n_relevant.shape)
 
 
 #: Cutoffs in messages.

@@ -44,7 +44,7 @@ class Rule:
 
 
 #: The rules by name.
-SELECTIONS: Registry[Rule] = Registry("selection", group="rankloom.selections")
+SELECTIONS: Registry[Rule] = Registry("selection", group="rankloom.selections", entries=Rule)
 
 
 def register(name: str, *needs: Need) -> Callable[[Choose], Choose]:

@@ -5,7 +5,7 @@ Verdicts are shown with the symbols of the paper: `SYMBOLS` and `LEGEND`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Literal, NamedTuple, Protocol
@@ -52,9 +52,9 @@ class JointTest(Protocol):
 
 
 #: The paired tests by name.
-TESTS: Registry[PairedTest] = Registry("test", group="rankloom.tests")
+TESTS: Registry[PairedTest] = Registry("test", group="rankloom.tests", entries=Callable)
 #: The tests of all systems at once, by name.
-JOINT_TESTS: Registry[JointTest] = Registry("joint test", group="rankloom.joint_tests")
+JOINT_TESTS: Registry[JointTest] = Registry("joint test", group="rankloom.joint_tests", entries=Callable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,12 @@ means registering one function of plain arithmetic.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from numbers import Real
 
 from rankloom.errors import InputError
 from rankloom.registry import Registry
@@ -39,7 +42,7 @@ class Comparator:
 
 
 #: The comparators by name; a plug-in adds one through the entry-point group ``rankloom.comparators``.
-COMPARATORS: Registry[Comparator] = Registry("comparator", group="rankloom.comparators")
+COMPARATORS: Registry[Comparator] = Registry("comparator", group="rankloom.comparators", entries=Comparator)
 
 
 def register_comparator(name: str, *, bound: Compare | None = None) -> Callable[[Compare], Compare]:
@@ -127,6 +130,19 @@ def check_comparator(name: str) -> None:
                 lower = comparator.similarity(less, a, b)
                 _require(lower <= similarity, f"{name} decreases as more is shared")
                 _require(lower <= comparator.bound(common, a, min_b), f"{name} is above its bound")
+
+
+@lru_cache(maxsize=64)
+def check_values(comparator: Comparator, name: str) -> None:
+    """Raise InputError unless a comparator returns similarities; compiled code can neither check that nor raise."""
+    for sizes in _grid():
+        for function, high in ((comparator.similarity, 1.0), (comparator.bound, math.inf)):
+            value = function(*sizes)
+            if not isinstance(value, Real) or not 0 <= value <= high:
+                raise InputError(
+                    f"The comparator {name!r} must return a similarity from 0 to 1; got {value!r} for {sizes}. Check "
+                    "it with check_comparator."
+                )
 
 
 def _grid() -> Iterator[tuple[float, float, float]]:

@@ -22,7 +22,7 @@ from rankloom.align import Missing, RankerLists, split_names
 from rankloom.errors import check_choice
 from rankloom.fusion_graph.base import Int32s, Kernel, Query
 from rankloom.fusion_graph.build_on_disk import DiskIndex, Lists, Plan
-from rankloom.fusion_graph.compare import COMPARATORS, mcs, wgu
+from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS, Explanation, FusionGraph, check_graph_norm, explain
 from rankloom.fusion_graph.normalize import Absent
 from rankloom.fusion_graph.settings import (
@@ -241,6 +241,8 @@ class FusionIndex(DiskIndex):
 
         chosen = COMPARATORS[method]
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
+        if kind == OTHER:
+            check_values(chosen, method)
         called = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (None, None)
         how = (self.settings.graph_norm == "minmax", kind, *called)
 

@@ -35,7 +35,7 @@ ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of 
 Weighting = Callable[[NDArray[np.int64], NDArray[np.float32]], tuple[Array, Array]]
 
 #: The weightings by name; a plug-in adds one through the entry-point group ``rankloom.weightings``.
-WEIGHTINGS: Registry[Weighting] = Registry("weighting", group="rankloom.weightings")
+WEIGHTINGS: Registry[Weighting] = Registry("weighting", group="rankloom.weightings", entries=Callable)
 
 #: Registers how lists become vertex and edge weights: ``@register_weighting("name")``.
 register_weighting = WEIGHTINGS.register
@@ -65,7 +65,7 @@ def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[NDArray[np.fl
     for length in range(1, cutoff + 1):
         positions = np.arange(1, length + 1)
         found = weighting(positions, scores[length, :length])
-        if len(found) != 2 or not all(_positive(one, length) for one in found):
+        if not isinstance(found, tuple | list) or len(found) != 2 or not all(_positive(one, length) for one in found):
             raise InputError(
                 f"The weighting {name!r} must return two arrays of finite positive numbers, one for each position; "
                 f"got {found!r} for a list of {length}."

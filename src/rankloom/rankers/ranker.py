@@ -172,7 +172,7 @@ def is_comparable(ranker: Ranker) -> bool:
 #: (options) -> a ranker
 Maker = Callable[..., Ranker]
 #: Rankers by name; plug-ins register theirs through the entry-point group ``rankloom.rankers``.
-RANKERS: Registry[Maker] = Registry("ranker", group="rankloom.rankers")
+RANKERS: Registry[Maker] = Registry("ranker", group="rankloom.rankers", entries=Callable)
 
 #: Registers a ranker: its class, or a function that makes it from options, as in ``@register_ranker("name")``.
 register_ranker = RANKERS.register

@@ -151,6 +151,24 @@ def checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.flo
     return scores
 
 
+def returned_numbers(what: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return what a function that may be a plug-in returned; raise InputError unless it is finite numbers of a shape.
+
+    Examples
+    --------
+    >>> returned_numbers("measure 'mine'", [0.5], (2,))
+    Traceback (most recent call last):
+    rankloom.errors.InputError: The measure 'mine' must return finite numbers of shape (2,); got [0.5].
+    """
+    try:
+        found = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        found = np.empty((0, *shape))
+    if found.shape != shape or not np.isfinite(found).all():
+        raise InputError(f"The {what} must return finite numbers of shape {shape}; got {values!r}.")
+    return found
+
+
 def _first(wrong: NDArray[np.bool_]) -> int:
     """Return the number of the first row that has a True."""
     return int(wrong.any(1).argmax())

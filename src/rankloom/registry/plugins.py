@@ -1,0 +1,101 @@
+"""Plug-in files, and which plug-in an error comes from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from traceback import walk_tb
+
+from rankloom.errors import InputError, RankloomError
+
+_loading: list[str] = []  # the plug-ins that are being loaded, the innermost last
+_modules: dict[str, str] = {}  # module or package -> the plug-in it is from
+_used: dict[str, None] = {}  # entries of plug-ins that were looked up
+
+
+@contextmanager
+def loading(name: str, module: str) -> Iterator[None]:
+    """Note that the code of a module, and what is registered meanwhile, is from a plug-in."""
+    _modules[module] = name
+    _loading.append(name)
+    try:
+        yield
+    finally:
+        _loading.pop()
+
+
+def source() -> str | None:
+    """Return the plug-in that is being loaded; None in a module of ours, which a plug-in may be the first to import."""
+    frame = sys._getframe() if _loading else None
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    ours = frame is not None and str(frame.f_globals.get("__name__", "")).startswith("rankloom.")
+    return _loading[-1] if _loading and not ours else None
+
+
+def note_use(entry: str) -> None:
+    """Note that an entry of a plug-in was looked up."""
+    _used[entry] = None
+
+
+def forget_uses() -> None:
+    """Forget which entries were looked up: a new command starts."""
+    _used.clear()
+
+
+def blame(error: BaseException) -> str | None:
+    """Return a sentence about an error that comes from a plug-in, or probably does; None if no plug-in was used."""
+    modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(error.__traceback__)]
+    found = [_modules[name] for one in modules for name in (one, one.partition(".")[0]) if name in _modules]
+    if isinstance(error, RankloomError):
+        return f"The plug-in {found[-1]}: {error}" if found else None
+    if found:
+        return f"The plug-in {found[-1]} failed: {described(error)}"
+    if not _used or not isinstance(error, Exception):
+        return None
+    return f"This failed, probably because of {' or '.join(_used)}: {described(error)}"
+
+
+def described(error: BaseException) -> str:
+    """Return the type of an error and its message, whatever class it is of."""
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    return f"{type(error).__name__}: {message}" if message else f"{type(error).__name__}."
+
+
+def load_plugin(path: str | Path) -> None:
+    """Run a Python file that registers methods, rankers, measures or other plug-ins.
+
+    The file runs with the permissions of this process: load only files that you trust. A file runs only once.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or fails while it runs.
+    """
+    import zlib
+    from importlib.util import module_from_spec, spec_from_file_location
+    from sys import modules
+
+    file = Path(path).expanduser().absolute()
+    if not file.is_file():
+        raise InputError(f"There is no plug-in file {path}; give the path of a Python file.")
+    if file.suffix != ".py":
+        raise InputError(f"A plug-in must be a Python file (.py); got {path}.")
+    name = f"rankloom_plugin_{file.stem}_{zlib.crc32(str(file).encode()):08x}"
+    spec = spec_from_file_location(name, file)
+    if name in modules or spec is None or spec.loader is None:
+        return
+    modules[name] = module = module_from_spec(spec)
+    try:
+        with loading(str(path), name):
+            spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the plug-in may raise anything, and exit
+        del modules[name]
+        raise InputError(f"The plug-in {path} failed: {described(error)}") from error
