@@ -115,7 +115,7 @@ def from_udlf():
         "The names in UDLF, and the same here. UDLF's K (TOPK, K_END) is `neighbors`, L (CK) is `depth`, and T is "
         "`iterations`, for RDPAC the number of steps from K_START to K_END. It requires L to be at most the size of "
         "the collection; here a larger `depth` means whole lists. It does not fuse rankers by BFSTREE and RLRECOM; "
-        "here their lists are fused by `rrf` first."
+        "here their lists are fused by `rrf` first. RLSIM's METRIC is `measure`, in lower case."
     )
     yield from ("", "| UDLF | here |", "|---|---|")
     yield from (f"| {theirs} | `{ours}` |" for theirs, ours in UDLF.items())

@@ -4,7 +4,7 @@ Lists are lists of item numbers, best first; row i is the list of item i, and st
 (item, score), best first; the scores are sorted, the item itself is swapped into the first position.
 """
 
-from itertools import product
+from itertools import combinations, product
 from math import log
 
 import numpy as np
@@ -263,16 +263,47 @@ def position_distances(lists, absent):
     return D
 
 
-def rlsim_udl(lists, neighbors=15, depth=700, iterations=3, D=None):
+def list_similarity(lists, i, j, k, measure):
+    """Return a measure of the first k items of two lists; the others are over all items that are first in either."""
+    one, other, n = lists[i], lists[j], len(lists)
+
+    def jaccard(d):
+        return len(set(one[:d]) & set(other[:d])) / (2 * d - len(set(one[:d]) & set(other[:d])))
+
+    if measure in ("rbo", "jaccard", "jaccard_k"):
+        means = {"jaccard": lambda: jaccard(k), "jaccard_k": lambda: sum(map(jaccard, range(1, k + 1))) / k}
+        return overlap(one, other, k, 0.9) if measure == "rbo" else means[measure]()
+    if not set(one[:k]) & set(other[:k]):
+        return 0
+    L = length([lists])
+    a, b = ({x: row.index(x) if x in row else L for x in set(one[:k]) | set(other[:k])} for row in (one, other))
+    if measure == "spearman":
+        return 1 / (1 + sum(abs(a[x] - b[x]) for x in a) / (2 * k * n))
+    pairs = list(combinations(a, 2))
+    apart = [(x, y) for x, y in pairs if (a[x] > a[y]) != (b[x] > b[y])]
+    if measure == "goodman":
+        return ((len(pairs) - 2 * len(apart)) / len(pairs) + 1) / 2
+    if measure == "kendall_tau":
+        return 1 / (1 + len(apart) / (k * (k - 1)))
+    weights = [0.8 ** min(a[x], a[y], b[x], b[y]) * min(2, (abs(a[x] - a[y]) + abs(b[x] - b[y])) / k) for x, y in apart]
+    return 1 / (1 + sum(weights) / (2 * k * (k - 1)))
+
+
+def rlsim_udl(lists, neighbors=15, depth=700, iterations=3, D=None, measure="intersection"):
     """One ranker, or the fused lists with their distances."""
     D = position_distances(lists, 0) if D is None else D
+
+    def near(i, j, k):
+        if measure != "intersection":
+            return list_similarity(lists, i, j, k, measure)
+        return sum(len(set(lists[i][:d]) & set(lists[j][:d])) for d in range(2, k + 1)) / (k * (k + 1) / 2)
+
     for k in range(neighbors, neighbors + iterations):
         N = np.full(D.shape, np.inf)
         for i, row in enumerate(lists):
             for q, j in enumerate(row):
-                common = sum(len(set(row[:d]) & set(lists[j][:d])) for d in range(2, k + 1))
-                near = 1 / (1 + common / (k * (k + 1) / 2)) if common else D[i, j] + 1
-                N[i, j] = 0 if i == j else near if q <= depth else D[i, j] + 2
+                s = near(i, j, k) if i != j else 0
+                N[i, j] = 0 if i == j else D[i, j] + 2 if q > depth else 1 / (1 + s) if s else D[i, j] + 1
         D = np.minimum(N, N.T)
         lists = reranked(lists, -D)
     return answers(lists, -D)

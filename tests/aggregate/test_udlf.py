@@ -14,6 +14,7 @@ from brute import JIT, plain
 from rankloom._kernels import sorting
 from rankloom.aggregate import bfstree, check_method, contextrr, cprr, lhrr, rdpac, recknngraph, rfe, rlrecom, rlsim_udl
 from rankloom.aggregate.reranking import reranked
+from rankloom.aggregate.rlsim_udl import MEASURES
 from strategies import collections
 
 METHODS = ("cprr", "lhrr", "bfstree", "rdpac", "rlsim_udl", "contextrr", "recknngraph", "rlrecom", "rfe")
@@ -196,6 +197,24 @@ def test_rlsim_of_one_ranker_matches_the_oracle(rankers, neighbors, iterations, 
     same(rlsim_udl(rankers, 10, **options), oracle.rlsim_udl(lists, **options))
 
 
+@pytest.mark.parametrize("measure", MEASURES[1:])
+@pytest.mark.parametrize("seed", range(2))
+def test_rlsim_by_other_measures_matches_the_oracle(measure, seed):
+    """One round: near ties that float32 breaks would spread."""
+    ranks = points(SIZE, 1, SIZE, seed)
+    options = {"neighbors": 5, "iterations": 1, "depth": 9, "measure": measure}
+    close(rlsim_udl(ranks, SIZE, **options), oracle.rlsim_udl(plain(ranks[0]), **options))
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("neighbors", [1, 2, 60])
+def test_rlsim_of_short_lists_and_any_neighborhood(measure, neighbors):
+    ranks = points(SIZE, 2, 12, ragged=True)
+    out = rlsim_udl(ranks, SIZE, neighbors=neighbors, measure=measure)
+    assert np.isfinite(out.scores).all()
+    assert all(row[0] == i for i, row in enumerate(plain(out)) if row)
+
+
 @settings(max_examples=EXAMPLES)
 @given(collections(m=2, n_items=8), st.integers(1, 4))
 def test_rlsim_of_two_rankers_matches_the_oracle_up_to_ties(rankers, neighbors):
@@ -330,6 +349,7 @@ A = rl.Ranks([[0, 1], [1, 0]])
         ("bfstree", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
         ("rdpac", {"damping": 1}, "damping must be above 0 and below 1; got 1."),
         ("rdpac", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
+        ("rlsim_udl", {"measure": "kendall"}, "Unknown measure 'kendall'; choose from goodman, "),
         ("rlsim_udl", {"distances": "scores"}, "distances='scores' needs ranks with scores; ranker 1 has none."),
         ("contextrr", {"neighbors": 25}, "neighbors must be less than depth; got 25 and 25."),
         ("contextrr", {"collection": [A]}, "This method cannot answer external queries"),

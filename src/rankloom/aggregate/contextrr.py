@@ -41,8 +41,8 @@ def contextrr(asked: Reranking, *, distances: str = "positions") -> Ranks:
     Notes
     -----
     Lists on digits are identical to those of a transcript of the authors' UDLF, for one ranker and for three, which has
-    two traits that are kept: the filter sees pixels it has already changed,
-    and where several rankers add nothing, the distances and the order of ties are those of the last.
+    two traits that are kept: the filter sees pixels it has already changed, and where several rankers add nothing, the
+    distances and the order of ties are those of the last.
 
     References
     ----------

@@ -137,8 +137,8 @@ def rlrecom(asked: Reranking, *, strength: float = 2.0, epsilon: float = 0.0125)
 
     Notes
     -----
-    Written from the authors' UDLF, which does not fuse rankers. As there, each mean of cohesions starts from the one of
-    the round before, which is divided by the number of items.
+    Lists on digits are identical to those of a transcript of the authors' UDLF, which does not fuse rankers. As there,
+    each mean of cohesions starts from the one of the round before, which is divided by the number of items.
 
     References
     ----------

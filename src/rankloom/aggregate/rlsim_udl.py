@@ -10,9 +10,20 @@ from rankloom.errors import check_choice
 from rankloom.ranks import Ranks
 from rankloom.threads import run_rows
 
+MEASURES = (
+    "intersection",
+    "rbo",
+    "jaccard",
+    "jaccard_k",
+    "kendall_tau",
+    "kendall_tau_w",
+    "spearman",
+    "goodman",
+)
+
 
 @register_reranker("rlsim_udl", neighbors=15, depth=700, iterations=3)
-def rlsim_udl(asked: Reranking, *, distances: str = "positions") -> Ranks:
+def rlsim_udl(asked: Reranking, *, distances: str = "positions", measure: str = "intersection") -> Ranks:
     r"""RL-Sim: items by how much their lists overlap, in rounds.
 
     A round compares the list of i with those of the next `depth` items j after i itself,
@@ -35,6 +46,14 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions") -> Ranks:
     distances : {"positions", "scores"}
         The first distances: positions from 0 (the longest length if absent), or differences to the best score (the
         largest of the list if absent), which are the distances if scores are negated distances.
+    measure : str
+        The similarity s of two lists: ``intersection``, as above, or one of those of RL-Sim*, over the first K items of
+        both. ``rbo``: rank-biased overlap with p = 0.9. ``jaccard``; ``jaccard_k``, its mean over the first 1 to K.
+        Over the items of either, with their positions in the whole lists, and 0 if none is shared: ``kendall_tau``,
+        1 / (1 + x) with x the pairs in different order, divided by K (K - 1); ``kendall_tau_w``, with pairs weighted by
+        0.8 to the smallest position, from 0, times the sum of their distances in both lists over K, at most 2, divided
+        by 2 K (K - 1); ``spearman``, with x the sum of the differences in position, divided by 2 K n; ``goodman``, the
+        share of pairs in the same order.
 
     Returns
     -------
@@ -43,8 +62,9 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions") -> Ranks:
 
     Notes
     -----
-    Lists on digits are identical to those of the authors' UDLF, for one ranker and for three. For that, the fused
-    items are sorted by the same heap sort, which is not stable; other ties keep the earlier order.
+    Lists on digits are identical to those of the authors' UDLF, for one ranker and for three, and with the other
+    measures to those of a transcript of it. For that, the fused items are sorted by the same heap sort, which is not
+    stable; other ties keep the earlier order.
 
     References
     ----------
@@ -59,11 +79,12 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions") -> Ranks:
     """
     ranks, k, neighbors, depth, iterations = asked
     check_choice("value of distances", distances, ("positions", "scores"))
+    check_choice("measure", measure, MEASURES)
     lists, values, absent = list_distances(ranks, distances)
     one, now = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
     scores = -now
     for turn in range(iterations):
-        updated = _compared(one, scores, neighbors + turn, depth)
+        updated = _compared(one, scores, neighbors + turn, depth, measure)
         one, scores = sorted_by_both(one, updated, k if turn + 1 == iterations else None)
     return answers(ranks[0], one, scores)
 
@@ -79,18 +100,36 @@ def _fused(lists: Array, distances: Array, absent: Array) -> tuple[Array, Array]
     return frozen(out), fused
 
 
-def _compared(lists: Array, scores: Array, neighbors: int, depth: int) -> Array:
+def _compared(lists: Array, scores: Array, neighbors: int, depth: int, measure: str) -> Array:
     """Return the distances of one round, in one direction; `scores` are the negated distances before it."""
+    out = np.zeros(lists.shape, np.float32)
+    frozen(scores)
+    if measure == "intersection":
+        _intersected(lists, scores, neighbors, depth, out)
+    else:
+        _measured(lists, scores, neighbors, depth, measure, out)
+    return out
+
+
+def _measured(lists: Array, scores: Array, neighbors: int, depth: int, measure: str, out: Array) -> None:
+    from rankloom._kernels import list_similarities as kernels
+
+    code, back = getattr(kernels, measure.upper()), inverted([lists])
+    run_rows(
+        lambda start, stop: kernels.compare_lists(start, stop, lists, neighbors, depth + 1, code, *back, scores, out),
+        len(lists),
+        "Comparing lists",
+    )
+
+
+def _intersected(lists: Array, scores: Array, neighbors: int, depth: int, out: Array) -> None:
     from rankloom._kernels.list_distances import segments
 
     most = neighbors * (neighbors + 1) // 2
     nearness = frozen(1 / (1 + np.arange(most + 1, dtype=np.float32) / np.float32(most)))
     back = inverted([lists[:, :neighbors]])
-    out = np.zeros(lists.shape, np.float32)
-    frozen(scores)
     run_rows(
         lambda start, stop: segments(start, stop, lists, neighbors, depth + 1, nearness, *back, scores, out),
         len(lists),
         "Comparing lists",
     )
-    return out
