@@ -39,7 +39,7 @@ def recknngraph(asked: Reranking, *, epsilon: float = 0.0125) -> Ranks:
     Returns
     -------
     Ranks
-        Scores are negated distances, at most 0.
+        Scores are the negated distances.
 
     Notes
     -----
@@ -53,9 +53,9 @@ def recknngraph(asked: Reranking, *, epsilon: float = 0.0125) -> Ranks:
 
     Examples
     --------
-    >>> out = recknngraph([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2)
-    >>> out.items.tolist(), (-out.scores[0]).round(4).tolist()
-    ([[0, 1], [1, 0], [2, 1]], [0.0, 0.2222])
+    >>> out = recknngraph([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2, epsilon=0.9)
+    >>> out.items[0], out.scores[0].round(2)
+    (array([0, 1], dtype=int32), array([-0.  , -0.22], dtype=float32))
     """
     ranks, k, neighbors, depth, _ = asked
     check_between(0, 1, epsilon=epsilon)
@@ -123,17 +123,15 @@ def rlrecom(asked: Reranking, *, strength: float = 2.0, epsilon: float = 0.0125)
 
     Parameters
     ----------
-    neighbors : int
-        K of the first round; at most `depth`.
     strength : float
         :math:`\lambda`, above 0.
     epsilon : float
-        Where to stop, between 0 and 1.
+        Smallest growth of cohesion for another round, between 0 and 1.
 
     Returns
     -------
     Ranks
-        Scores are negated distances, at most 0.
+        Scores are the distances, negated.
 
     Notes
     -----

@@ -44,10 +44,8 @@ def rfe(asked: Reranking, *, slope: float = 0.1, components: bool = True, edges:
 
     Parameters
     ----------
-    neighbors : int
-        K, the neighborhood size; at least 2, at most `depth`.
     depth : int
-        L, how many items of each list to use, and the length of the lists that are ranked.
+        L, to which lists are cut before and after each sort.
     iterations : int
         Number of sorts by embeddings.
     slope : float
