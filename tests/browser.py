@@ -75,7 +75,7 @@ class Visit:
     def keep(self, name, fallback):
         """Keep a screenshot of the whole page, with the images that are loaded as one scrolls."""
         self.page.evaluate("document.querySelectorAll('img[loading]').forEach((one) => { one.loading = 'eager'; })")
-        self.page.wait_for_load_state("networkidle")
+        self.page.wait_for_function("[...document.images].every((one) => one.complete)")
         file = artifacts(fallback) / f"{name}.png"
         self.page.screenshot(path=file, full_page=True)
         assert file.stat().st_size > 5000

@@ -90,7 +90,7 @@ def test_documents_are_added_and_deleted(folder, tmp_path):
     path = tmp_path / "s.loom"
     run("build", folder / "docs.jsonl", "--ranker", "bm25", "--ranker", "bow-cosine", "-o", path)
     new = write_table(tmp_path / "new.jsonl", [{"id": "new", "text": "a heart with blood pressure"}])
-    assert "Added 1 documents" in run("add", path, new).stderr
+    assert "Added 1 document; " in run("add", path, new).stderr
     assert "new" in rl.Searcher.open(path)
     assert "'new' already exists" in sentence(run("add", path, new))
     assert "Deleted 2 documents" in run("delete", path, "new", "d3").stderr

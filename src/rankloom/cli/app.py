@@ -228,6 +228,17 @@ def refuse_options(context: typer.Context, reason: str, *names: str) -> None:
             raise InputError(f"--{name.replace('_', '-')} does not apply: {reason}.")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "document"), counted(2, "document")
+    ('1 document', '2 documents')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 @contextmanager
 def progress_bars() -> Iterator[Any]:
     """Yield a callback that draws progress bars on standard error if it is a terminal."""

@@ -122,7 +122,7 @@ def _end(role: str, shown: Values, x: float, center: float) -> str:
     if shown["image"]:
         below = _lines(_wrapped(shown["title"], 13, 3), middle, center + high / 2 + 22)
         return f'<g class="ends">{head}{box}{image_at((middle, center), END - 14, shown["image"])}{below}</g>'
-    return f'<g class="ends">{head}{box}{_lines(_wrapped(shown["title"], 12, 6), middle, center)}</g>'
+    return f'<g class="ends">{head}{box}{_lines(_wrapped(shown["title"], 13, 6), middle, center)}</g>'
 
 
 def _box(kind: str, x: float, y: float, width: float, height: float) -> str:
