@@ -1,6 +1,7 @@
 """An index cut into shards has the same bits as the whole."""
 
 import json
+import mmap
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 from collections_on_disk import assert_same, assert_same_answers, random_collection
 
 from rankloom import FusionIndex, IndexFileError, Ranks, WeftIndex
+from rankloom.io.array_folder import release_pages
 from rankloom.shards.shard import shards_of
+from rankloom.threads import running
 
 
 def error_of(read, *args, **options):
@@ -134,3 +137,39 @@ def test_an_index_of_format_2_is_still_read():
     assert cut.n_shards == 3
     assert_same(whole.search(k=9), cut.search(k=9))
     assert whole.explain("a", "c").to_dict() == cut.explain("a", "c").to_dict()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")
+def test_a_search_of_shards_releases_what_it_has_read(tmp_path, monkeypatch):
+    n = 30_000
+    ring = (np.arange(n)[:, None] + np.arange(10)) % n
+    FusionIndex.build([Ranks(ring, kind="collection")] * 2).save(tmp_path / "x.loom", shards=3)
+    index = FusionIndex.open(tmp_path / "x.loom")
+    items = np.random.default_rng(0).integers(0, n, n).tolist()  # blocks of 4,096
+
+    def mapped():
+        return int(Path("/proc/self/statm").read_text().split()[2]) * mmap.PAGESIZE
+
+    def growth(limit):
+        index.search(items=items[:1])  # loads the kernels
+        release_pages(index.arrays.values())
+        before, during = mapped(), []
+        monkeypatch.setattr("rankloom.io.array_folder.MAX_MAPPED", before + limit)
+        with running(threads=1, progress=lambda *_: during.append(mapped())):
+            found = index.search(items=items, k=5)
+        return found, max(during) - before
+
+    size = sum(array.nbytes for name, array in index.arrays.items() if name.startswith("shard"))
+    found, grown = growth(size // 20)
+    whole, all_of_it = growth(1 << 40)
+    assert_same(found, whole)
+    assert grown < size / 2 < all_of_it
+
+
+def test_items_in_any_order_and_twice_have_their_own_lists():
+    ranks = random_collection(3, 60)
+    index = FusionIndex.build(ranks)
+    items = [41, 7, 7, 59, 0]
+    found, every = index.search(items=items, k=6), index.search(k=6)
+    assert found.items.tobytes() == every.items[items].tobytes()
+    assert found.scores.tobytes() == every.scores[items].tobytes()

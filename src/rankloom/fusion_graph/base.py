@@ -24,7 +24,7 @@ from rankloom.fusion_graph.normalize import Absent, normalize_queries
 from rankloom.fusion_graph.settings import Array, IndexSettings
 from rankloom.fusion_graph.verify import DamageError, Layout, Ranges, check_arrays, raising, read_settings
 from rankloom.fusion_graph.weave import Order
-from rankloom.io.array_folder import open_folder, release_pages, save_folder
+from rankloom.io.array_folder import limit_pages, open_folder, release_pages, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Kind, Ranks
@@ -261,7 +261,9 @@ class CollectionIndex(ABC):
             raise InputError(f"items must be a list of ids or numbers; got {items!r}.")
         chosen = np.array([self._number(item) for item in items], np.int32)
         ids = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
-        return self._order.places[chosen], np.arange(len(chosen), dtype=np.int32), ids
+        rows = self._order.places[chosen]
+        into = np.argsort(rows, kind="stable").astype(np.int32)  # neighbors after each other: they share pages
+        return rows[into], into, ids
 
     def _answer(
         self,
@@ -322,6 +324,7 @@ class CollectionIndex(ABC):
 
     def _block(self, asked: Asked, start: int, stop: int) -> tuple[tuple[Any, ...], Array, list[int]]:
         """Return what the kernel takes of a block of queries, their members, and the shards to ask, in order."""
+        limit_pages(self._arrays.values())
         chosen = asked.rows[start:stop]
         rows = self._items(chosen) if asked.rows_of is None else self._some(asked.rows_of, start, stop)
         with self._slots.borrowed() as slot:

@@ -37,6 +37,7 @@ OLD, NEW = ".old", ".aside"  # suffixes of the temporary folders
 IN_USE = (5, 32)  # Windows error codes for a folder with open files, which cannot be renamed
 NAME = re.compile(r"\w[\w.-]*")  # of an array: nothing that leads out of the folder
 SMALL = 4096  # bytes; smaller files are read, not mapped
+MAX_MAPPED = 1 << 30  # bytes of files in memory from which a search of shards releases them
 
 Array = NDArray[Any]
 
@@ -144,6 +145,19 @@ def release_pages(arrays: Iterable[Array]) -> None:
         mapped: Any = getattr(array.base, "_mmap", None)
         if hasattr(mapped, "madvise"):  # not on Windows
             mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def limit_pages(arrays: Iterable[Array]) -> None:
+    """Release the pages of mapped files if the process has more than `MAX_MAPPED` bytes of files in memory (Linux).
+
+    The system would take them back when it needs memory, but limits and monitors count them as memory in use.
+    """
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[2])
+    except OSError:
+        return
+    if pages * mmap.PAGESIZE > MAX_MAPPED:
+        release_pages(arrays)
 
 
 def _is_described(name: str, about: Any) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
 from rankloom.errors import InputError
+from rankloom.io.array_folder import limit_pages
 from rankloom.ranks import PAD
 from rankloom.shards.shard import Shard
 
@@ -103,6 +104,7 @@ def search_shard(
     shard: OpenShard, method: str, asked: tuple[tuple[Any, ...], Array], mask: Array, best: tuple[Array, Array]
 ) -> tuple[Array, Array]:
     """Search a shard; this is what a worker runs."""
+    limit_pages(shard.index.arrays.values())
     queries, members = _frozen(asked)
     found = best[0].copy(), best[1].copy()
     shard.index.search_shard(shard.index.kernel(method), shard.number, queries, members, frozen(mask), found)
