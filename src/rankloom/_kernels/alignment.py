@@ -5,12 +5,13 @@ and the mirrored second. Columns are repeated, so that those from any start poin
 """
 
 import numpy as np
-from numba import njit
+
+from rankloom._kernels.jit import helper, kernel
 
 INFINITY = np.float32(np.inf)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def chi_square_costs(x_ptr, x_points, x_counts, y_ptr, y_points, y_reversed, y_counts, mirror, shared, total, costs):
     """Compute chi-square between histograms from their filled bins; bin k of a mirrored histogram is ``mirror[k]``.
 
@@ -37,7 +38,7 @@ def chi_square_costs(x_ptr, x_points, x_counts, y_ptr, y_points, y_reversed, y_c
                 row[n + j] = row[j]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def city_block_costs(x, y, costs):
     """Compute l1 between the features of points; a mirrored sequence is a reversed one."""
     n = len(x)
@@ -50,7 +51,7 @@ def city_block_costs(x, y, costs):
             costs[1, i, n - 1 - j] = costs[1, i, 2 * n - 1 - j] = cost
 
 
-@njit(cache=True, nogil=True)
+@helper
 def without_skips(costs):
     """Return the smallest cost of an alignment without skips."""
     n = len(costs)
@@ -62,7 +63,7 @@ def without_skips(costs):
     return sums.min()
 
 
-@njit(cache=True, nogil=True)
+@helper
 def cheapest(costs, penalty, repeat, band, bound, table):
     """Return the smallest cost of an alignment over all start points of the second sequence, at most `bound`.
 
@@ -90,7 +91,7 @@ def cheapest(costs, penalty, repeat, band, bound, table):
     return min(bound, table[n % 2, n].min())
 
 
-@njit(cache=True, nogil=True)
+@helper
 def cheapest_side(costs, penalty, repeat, band, table):
     """Return the smaller cost of an alignment with the second sequence and with its mirror image."""
     bound = min(without_skips(costs[0]), without_skips(costs[1]))
@@ -98,7 +99,7 @@ def cheapest_side(costs, penalty, repeat, band, table):
     return cheapest(costs[1], penalty, repeat, band, bound, table)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align_histograms(start, stop, rows, columns, own, histograms, mirror, shared, total, n, settings, out):
     """Align sequences of histograms by chi-square: `rows` with `columns`, or with those after them if `own`.
 
@@ -118,7 +119,7 @@ def align_histograms(start, stop, rows, columns, own, histograms, mirror, shared
             out[i, j] = cheapest_side(costs, penalty, repeat, band, table)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align_features(start, stop, rows, columns, own, features, settings, out):
     """Align sequences of features by l1, as `align_histograms`."""
     penalty, repeat, band = settings

@@ -1,11 +1,10 @@
 """l1 distances of sparse rows, summed in column order: bit-identical to the sum over all columns."""
 
-from numba import njit
-
 from rankloom._kernels import ZERO
+from rankloom._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sparse_city_block(x_ptr, x_columns, x_values, y_ptr, y_columns, y_values, out):
     """Compute l1 between each row of x and each row of y; the columns of a row must ascend."""
     for row in range(x_ptr.size - 1):

@@ -1,14 +1,14 @@
 """Neighborhoods as sparse vectors: weighted Jaccard similarity, diffusion, and close sets."""
 
 import numpy as np
-from numba import njit
 
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.postings import largest_first
 from rankloom._kernels.query_graphs import by_score, listed, vertex
 from rankloom._kernels.sorting import sort_ascending
 
 
-@njit(cache=True, nogil=True)
+@helper
 def write_chosen(chosen, pool, value, items, values):
     """Write the chosen items of a pool and their values, as many as there is room for; pad the rest."""
     end = min(items.size, chosen.size)
@@ -19,14 +19,14 @@ def write_chosen(chosen, pool, value, items, values):
     values[end:] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best(vertices, score, items, scores):
     """Write the best items of a pool by score in float32, ties in pool order; pad the rest."""
     chosen = by_score(score, np.arange(vertices.size))
     write_chosen(chosen, vertices, score, items, scores)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pool(q, lists, slot, vertices):
     """Collect the items of q's lists, ranker by ranker, in order of appearance; return their number."""
     count = 0
@@ -38,7 +38,7 @@ def pool(q, lists, slot, vertices):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def jaccards(start, stop, lists, ptr, columns, values, sums, part, slot, score):
     """Add to `score` `part` times the weighted Jaccard similarity of the vectors of q and of each item in its pool."""
     vertices = np.empty(lists.shape[0] * lists.shape[2], np.int32)
@@ -62,7 +62,7 @@ def jaccards(start, stop, lists, ptr, columns, values, sums, part, slot, score):
             slot[columns[entry]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_of_pools(start, stop, lists, slot, score, items, scores):
     """Write the best items of each query's pool by `score`, whose columns are in pool order."""
     vertices = np.empty(lists.shape[0] * lists.shape[2], np.int32)
@@ -73,7 +73,7 @@ def best_of_pools(start, stop, lists, slot, score, items, scores):
             slot[vertices[i]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, values, share, eta, out, weight, slot):
     """One diffusion step of one ranker: the largest entries of each row of K (mean of the others' P) K' + eta I.
 
@@ -124,7 +124,7 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
             second[reached[spot]] = 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def keep_best(reached, value, items, values):
     """Write the entries with the largest values, largest first, ties by item number; pad the rest."""
     kept, found = at_least(reached, value, smallest_kept(reached, value, items.size))
@@ -137,7 +137,7 @@ def keep_best(reached, value, items, values):
     write_chosen(order, by_item, -keys, items, values)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def smallest_kept(reached, value, wanted):
     """Return the `wanted`-th largest value of the items reached, the smallest one if there are fewer."""
     last = min(wanted, reached.size) - 1
@@ -150,7 +150,7 @@ def smallest_kept(reached, value, wanted):
     return found[last]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def at_least(reached, value, minimum):
     """Return the items reached whose values are at least the minimum, and these values."""
     kept, found = np.empty_like(reached), np.empty(reached.size)
@@ -162,7 +162,7 @@ def at_least(reached, value, minimum):
     return kept[:count], found[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mean_of_rows(start, stop, items, values, share, alive, slot, out, scores):
     """Write the best items of each row of a weighted sum of sparse matrices."""
     m, _, depth = items.shape
@@ -181,7 +181,7 @@ def mean_of_rows(start, stop, items, values, share, alive, slot, out, scores):
             slot[vertices[i]] = 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def reciprocal_set(q, lists, knn, out):
     """Collect the reciprocal neighbors of q, including q itself if listed; return their number."""
     count = 0
@@ -194,7 +194,7 @@ def reciprocal_set(q, lists, knn, out):
     return count
 
 
-@njit(cache=True, nogil=True)
+@helper
 def close_set(q, lists, knn, overlap, inside, members, near):
     """Collect q's reciprocal neighbors and, of each, its reciprocal neighbors at half the size, if enough are shared.
 
@@ -220,7 +220,7 @@ def close_set(q, lists, knn, overlap, inside, members, near):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hello_neighbor(start, stop, lists, weights, length, knn, overlap, slot, inside, items, scores):
     """Rank the close sets first, by mean similarity to the set, then the rest of the pool."""
     m, _, depth = lists.shape

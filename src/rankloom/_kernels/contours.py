@@ -1,9 +1,9 @@
 """Contours of masks: tracing, the inner-distance graph, and histograms of where the other points lie."""
 
 import numpy as np
-from numba import njit
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.jit import helper, kernel
 
 # Directions right, down, left, up as (down, right), and the pixels ahead of a corner, to the right and to the left.
 STEPS = np.array([[0, 1], [1, 0], [0, -1], [-1, 0]])
@@ -11,7 +11,7 @@ AHEAD_RIGHT = np.array([[0, 0], [0, -1], [-1, -1], [-1, 0]])
 AHEAD_LEFT = np.array([[-1, 0], [0, 0], [0, -1], [-1, -1]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def trace(mask, row, column, pixels):
     """Follow the outer boundary from the top edge of a pixel, clockwise; list the pixel inside each edge.
 
@@ -37,7 +37,7 @@ def trace(mask, row, column, pixels):
         n += 1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def is_inside(mask, y, x, v, u):
     """Return True if all pixels of the line from (y, x) to (v, u) are foreground; its ends are not tested."""
     steps = max(abs(v - y), abs(u - x))
@@ -47,7 +47,7 @@ def is_inside(mask, y, x, v, u):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def visible_lengths(mask, points, lengths):
     """Compute the distances of points that see each other inside the mask; inf for others.
 
@@ -65,7 +65,7 @@ def visible_lengths(mask, points, lengths):
             lengths[j, i] = lengths[i, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shortest_paths(lengths, first):
     """Replace lengths by those of shortest paths (Floyd-Warshall); `first` gets the first vertex of each path."""
     n = len(lengths)
@@ -82,7 +82,7 @@ def shortest_paths(lengths, first):
                         first[i, j] = first[i, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contexts(points, lengths, first, n_lengths, n_angles, base, counts):
     """Count the other points in bins of log distance and of angle to the tangent."""
     n = len(points)

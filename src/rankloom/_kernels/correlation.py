@@ -7,8 +7,8 @@ and the fused distance is the product over the rankers of 1 + the larger of the 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import sort_ascending
 
@@ -29,7 +29,7 @@ class Distances(NamedTuple):
     fused: bool
 
 
-@njit(cache=True, nogil=True)
+@helper
 def unknown(i, j, absent, fused):
     """Return the distance of a pair that is in no list."""
     if not fused:
@@ -40,7 +40,7 @@ def unknown(i, j, absent, fused):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def pool_of(i, lists, back_ptr, back_rows, seen, pool):
     """Collect the items in row i's lists, in order of appearance, then those whose lists have i, by ranker and number.
 
@@ -60,7 +60,7 @@ def pool_of(i, lists, back_ptr, back_rows, seen, pool):
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_pools(start, stop, lists, back_ptr, back_rows, count):
     """Count the items in the pool of each row."""
     n = lists.shape[1]
@@ -70,7 +70,7 @@ def count_pools(start, stop, lists, back_ptr, back_rows, count):
         count[i] = pool_of(i, lists, back_ptr, back_rows, seen, pool)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fuse_distances(
     start, stop, lists, values, absent, back_ptr, back_rows, back_columns, row_ptr, items, distances, nearest
 ):
@@ -109,21 +109,21 @@ def fuse_distances(
             nearest[i, p] = pool[order[p]] if p < size else -1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def spread_row(i, D, row):
     """Write the known distances of row i to `row`."""
     for entry in range(D.row_ptr[i], D.row_ptr[i + 1]):
         row[D.row_items[entry]] = D.row_values[entry]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def clear_row(i, D, row):
     """Reset `row` to -1."""
     for entry in range(D.row_ptr[i], D.row_ptr[i + 1]):
         row[D.row_items[entry]] = -1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def own_distances(start, stop, lists, D, out):
     """Fill `out` with the distances to the first items of each row's list."""
     row = np.full(lists.shape[0], -1.0)
@@ -136,7 +136,7 @@ def own_distances(start, stop, lists, D, out):
         clear_row(i, D, row)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def pearson(x, y, size):
     """Return Pearson's correlation of the first `size` values; NaN if either is constant."""
     mean_x = mean_y = np.float64(0)
@@ -157,7 +157,7 @@ def pearson(x, y, size):
     return xy / np.sqrt(xx * yy)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def level_of(similarity, thresholds):
     """Return the index of the highest threshold that is met; -1 if none is."""
     low, high = -1, thresholds.size - 1
@@ -170,7 +170,7 @@ def level_of(similarity, thresholds):
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def levels_of(start, stop, similarities, thresholds, levels):
     """Compute `level_of` each similarity."""
     for i in range(start, stop):
@@ -178,7 +178,7 @@ def levels_of(start, stop, similarities, thresholds, levels):
             levels[i, p] = level_of(similarities[i, p], thresholds)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def correlate(start, stop, lists, own, D, thresholds, levels):
     """Compute the level of (r + 1) / 2 for row i and each row of its list, r being over the first items of both.
 

@@ -1,10 +1,11 @@
 """Cartesian products of ranking references: rows of the similarity matrix, one at a time."""
 
 import numpy as np
-from numba import njit
+
+from rankloom._kernels.jit import helper, kernel
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_products_of(i, first, tops, k, back_ptr, back_rows, back_columns, row):
     """Add row i of the products of first items, and of the lists that refer to one item.
 
@@ -28,7 +29,7 @@ def add_products_of(i, first, tops, k, back_ptr, back_rows, back_columns, row):
                 row[np.int64(back_rows[entry]) - first] += weight * (k - np.int64(back_columns[entry]))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def clear_products_of(i, first, tops, back_ptr, back_rows, row):
     """Reset what `add_products_of` has written; a short row as a whole, which is faster."""
     width = np.uint64(tops.shape[1])
@@ -48,7 +49,7 @@ def clear_products_of(i, first, tops, back_ptr, back_rows, row):
             row[np.int64(back_rows[entry]) - first] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_products(start, stop, lists, tops, k, back_ptr, back_rows, back_columns, values):
     """Add to `values` the products of each row and the items of its list."""
     row = np.zeros(tops.shape[0], np.int64)
@@ -61,7 +62,7 @@ def add_products(start, stop, lists, tops, k, back_ptr, back_rows, back_columns,
         clear_products_of(i, 0, tops, back_ptr, back_rows, row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_ranker(start, stop, pool, lists, whole, tops, k, back, values):
     """Add to `values` what one ranker says of each row and the items of its pool, over several rounds.
 

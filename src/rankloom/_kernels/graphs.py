@@ -8,9 +8,9 @@ Items and slots are unsigned, which saves the check for negative indexes.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankloom._kernels import ROUNDING, ZERO
+from rankloom._kernels.jit import helper, kernel
 
 # Columns of `norms`: weight = (raw - low) * scale, for vertices and for edges, and the size |G|.
 V_LOW, V_SCALE, E_LOW, E_SCALE, SIZE = range(5)
@@ -27,7 +27,7 @@ class Woven(NamedTuple):
     P: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_vertices(start, stop, lists, slot, degree):
     """Count the distinct items in the lists of each row; `slot` is scratch of zeros, cleared before returning."""
     m, _, cutoff = lists.shape
@@ -47,7 +47,7 @@ def count_vertices(start, stop, lists, slot, degree):
         degree[q] = n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weave(start, stop, lists, weights, nearness, slot, woven):
     """Compute W and P; the item in column p of a list of length n adds `weights[n, p]` and `nearness[n, p]`."""
     m, _, cutoff = lists.shape
@@ -77,7 +77,7 @@ def weave(start, stop, lists, weights, nearness, slot, woven):
             woven.P[first + a] = near[a]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def widest(rows, ptr):
     """Return the largest number of vertices in any of the rows."""
     width = 0
@@ -86,13 +86,13 @@ def widest(rows, ptr):
     return width
 
 
-@njit(cache=True, nogil=True)
+@helper
 def padded(n):
     """Return the length of rows for n vertices and slot 0: a multiple of what one step of a vector loop takes."""
     return np.uint64((n + LANES) // LANES * LANES)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def lay_out(members, sources, links, slot, M):
     """Number the vertices in `slot` and set M[b * side + a] to W[A, B] for each pair of them; 0 if no edge.
 
@@ -112,7 +112,7 @@ def lay_out(members, sources, links, slot, M):
         M[a * side + a] = 0.0  # no edge from a vertex to itself
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_edges(targets, n, side, M, totals):
     """Set totals[a], for all a, to the sum of W[A, B] over the first n of `targets`, added up in their order.
 
@@ -133,7 +133,7 @@ def add_edges(targets, n, side, M, totals):
             totals[a] += M[b + a]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_smaller_edges(targets, n, side, M, near, low, scale, other_near, other_low, other_scale, totals):
     """Set totals[a], for all a, to the sum of the smaller of two scaled weights of edge A -> B over `targets`."""
     totals[:side] = 0.0
@@ -145,14 +145,14 @@ def add_smaller_edges(targets, n, side, M, near, low, scale, other_near, other_l
             totals[a] += e if v > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clear(members, slot):
     """Reset `slot` to 0."""
     for item in members:
         slot[item] = 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def low_and_scale(low, high):
     """Return the offset and factor that scale [low, high] to [0, 1]; equal weights are left unchanged."""
     if high - low > ROUNDING * high:
@@ -160,7 +160,7 @@ def low_and_scale(low, high):
     return 0.0, 1.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def extremes(first, n, side, graphs, M, low, high):
     """Return the smallest and largest raw weight of the vertices and of the edges; `low` and `high` are scratch."""
     v_low = e_low = np.inf
@@ -183,7 +183,7 @@ def extremes(first, n, side, graphs, M, low, high):
     return v_low, v_high, e_low, e_high
 
 
-@njit(cache=True, nogil=True)
+@helper
 def edge_sums(q, graphs, norms, minmax, M, every, near, totals):
     """Set near[a] to P of each vertex, and totals[a] to the sum of its outgoing edges, not yet times P for max."""
     first = graphs.ptr[q]
@@ -197,7 +197,7 @@ def edge_sums(q, graphs, norms, minmax, M, every, near, totals):
         add_edges(every, n, padded(n), M, totals)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def measure(start, stop, graphs, sources, links, minmax, slot, norms):
     """Compute the norms and sizes of graphs, summing in the same order as `search`.
 

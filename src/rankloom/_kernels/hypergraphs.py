@@ -6,9 +6,9 @@ Similarities are rounded to float32 step by step, as in the reference program, s
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.sorting import sort_ascending, sort_scratch
 
 
@@ -26,7 +26,7 @@ class Hyperedges(NamedTuple):
     back_rounded: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_members(start, stop, tops, size):
     """Count the distinct items in the lists of the first items of each row."""
     seen = np.full(tops.shape[0], -1, np.int32)
@@ -44,7 +44,7 @@ def count_members(start, stop, tops, size):
         size[i] = count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_members(start, stop, tops, share, ptr, items, exact, rounded, confidence):
     """Fill the hyperedge of each row: the item itself with 1, and the products of shares along its neighbors' lists."""
     k = tops.shape[1]
@@ -79,7 +79,7 @@ def fill_members(start, stop, tops, share, ptr, items, exact, rounded, confidenc
         confidence[i] = total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_products(i, edges, product, touched, count):
     """Add the confidence-weighted products of hyperedge values for row i; return the number of items touched."""
     for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
@@ -95,21 +95,21 @@ def add_products(i, edges, product, touched, count):
     return count
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_dots(e, weight, edges, dots):
     """Add `weight` times the value of item e in each hyperedge."""
     for entry in range(edges.back_ptr[e], edges.back_ptr[e + 1]):
         dots[edges.back_rows[entry]] += np.float64(np.float32(weight * edges.back_rounded[entry]))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def clear_dots(e, edges, dots):
     """Reset what `add_dots` has written."""
     for entry in range(edges.back_ptr[e], edges.back_ptr[e + 1]):
         dots[edges.back_rows[entry]] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def similarities(start, stop, lists, edges, values, others, other_values):
     """Compute the values of the listed items, and the best items that are not listed, best first."""
     n, width = lists.shape
@@ -157,7 +157,7 @@ def similarities(start, stop, lists, edges, values, others, other_values):
             clear_dots(edges.back_rows[entry], edges, far)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join(start, stop, lists, values, others, other_values, out, scores):
     """Insert the best items that are not listed where they exceed the value of the list at that position."""
     for i in range(start, stop):

@@ -1,12 +1,12 @@
 """Distances stored along lists: fused, symmetric, and updated by the similarity of lists or by context images."""
 
 import numpy as np
-from numba import njit
 
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.lists import collect_items
 
 
-@njit(cache=True, nogil=True)
+@helper
 def sift_down(heap, size, at):
     """Restore the heap, largest key first, below one element; the key is the upper half of an element.
 
@@ -33,7 +33,7 @@ def sift_down(heap, size, at):
     heap[at] = moved
 
 
-@njit(cache=True, nogil=True)
+@helper
 def heap_sort(heap, size):
     """Sort by ascending key with a binary heap, which breaks ties as the reference program does."""
     first = np.uint64(0)
@@ -45,7 +45,7 @@ def heap_sort(heap, size):
         sift_down(heap, last, first)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def collect_sorted(i, lists, seen, found):
     """Collect the items of row i of several rankers' lists by number; if they are many, by going through all items.
 
@@ -68,7 +68,7 @@ def collect_sorted(i, lists, seen, found):
     return np.int64(at)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fuse_distances(start, stop, lists, distances, absent, out, fused):
     """Sort the items of several lists by the geometric mean of 1 + distance; `absent` has a row for each ranker."""
     m, n, width = lists.shape
@@ -103,7 +103,7 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
             fused[i, p] = key[at] if p < size else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def segments(start, stop, lists, k, compared, nearness, back_ptr, back_rows, back_columns, scores, out):
     """Compute distances by shared first items: those of `nearness`, or the old + 1 without any, + 2 further down.
 
@@ -139,7 +139,7 @@ def segments(start, stop, lists, k, compared, nearness, back_ptr, back_rows, bac
                 shared[back_rows[entry]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smaller_of_both(start, stop, lists, distances, back_ptr, back_rows, back_distances, out):
     """Write minus the smaller of the distances of i to j and of j to i; j's list may lack i."""
     n = lists.shape[0]
@@ -156,7 +156,7 @@ def smaller_of_both(start, stop, lists, distances, back_ptr, back_rows, back_dis
             other[back_rows[entry]] = np.inf
 
 
-@njit(cache=True, nogil=True)
+@helper
 def threshold(first, count):
     """Return the largest of some distances, and the level of their mean in 255 shades of it; first is not counted."""
     largest = np.float32(0)
@@ -170,7 +170,7 @@ def threshold(first, count):
     return largest, int(np.float32(np.float32(mean / largest) * np.float32(255)))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def median_filter(image, rows, columns):
     """Smooth a black and white image in place, 3 x 3, line by line; four white pixels make white."""
     for a in range(1, rows - 1):
@@ -182,7 +182,7 @@ def median_filter(image, rows, columns):
             image[a, b] = 1 if white >= 4 else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def context_images(start, stop, lists, distances, absent, neighbors, images):
     """Draw, for each item and each of its neighbors, the distances between their first items: 0 is black, near."""
     n, width = lists.shape
@@ -232,7 +232,7 @@ def context_images(start, stop, lists, distances, absent, neighbors, images):
             slot[members[c]] = -1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_image(x, i, o, own, lists, images, light, row):
     """Add the black pixels of one image to row x of the weights; `own` is the line of x in the images of item i."""
     neighbor = np.int64(lists[i, o])
@@ -255,7 +255,7 @@ def add_image(x, i, o, own, lists, images, light, row):
                 row[lists[neighbor, b]] += amount / np.float32(4)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_images(start, stop, tops, images, light, back_ptr, back_rows, back_columns, pool, weights):
     """Add the images of one ranker to the weights of each row and the items of its pool."""
     row = np.zeros(tops.shape[0], np.float32)
@@ -276,7 +276,7 @@ def add_images(start, stop, tops, images, light, back_ptr, back_rows, back_colum
             weights[x, c] = row[pool[x, c]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def from_weights(start, stop, lists, weights, distances, largest, out):
     """Compute distances: 2 / weight, or 1 + the old distance divided by the largest where nothing was added."""
     for i in range(start, stop):

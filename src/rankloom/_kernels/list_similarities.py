@@ -1,14 +1,15 @@
 """Distances from the similarity of the first items of two lists, by any of several measures; float32 as in UDLF."""
 
 import numpy as np
-from numba import njit
+
+from rankloom._kernels.jit import helper, kernel
 
 RBO, JACCARD, JACCARD_K, KENDALL_TAU, KENDALL_TAU_W, SPEARMAN, GOODMAN = range(7)
 PERSISTENCE = np.float32(0.9)  # of the rank-biased overlap
 DECAY = np.float64(np.float32(0.8))  # of the weights of pairs
 
 
-@njit(cache=True, nogil=True)
+@helper
 def by_overlap(one, other, size, k, measure):
     """Return a measure of the shared items at each depth, given the positions of all items in both lists."""
     shared = np.zeros(k, np.int64)
@@ -29,7 +30,7 @@ def by_overlap(one, other, size, k, measure):
     return np.float32(total / np.float32(k)) if measure == JACCARD_K else np.float32(inter) / np.float32(2 * k - inter)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def by_pairs(one, other, size, k, measure):
     """Return a measure of the pairs of items that the two lists order differently."""
     different = 0
@@ -53,7 +54,7 @@ def by_pairs(one, other, size, k, measure):
     return np.float32(np.float32(1) / np.float32(np.float32(1) + distance))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def similarity(one, other, size, k, n, measure):
     """Return the similarity of two lists, given the positions in both of the items that are first in either."""
     if measure in (RBO, JACCARD, JACCARD_K):
@@ -71,7 +72,7 @@ def similarity(one, other, size, k, n, measure):
     return by_pairs(one, other, size, k, measure)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def compare_lists(start, stop, lists, k, compared, measure, back_ptr, back_rows, back_columns, scores, out):
     """Compute distances as `list_distances.segments` does, by a measure of the first k items of two lists.
 

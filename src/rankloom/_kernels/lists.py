@@ -3,15 +3,15 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
+from rankloom._kernels.jit import helper, kernel
 
 Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def append_new(item, seen, found, size):
     """Append an item to the first `size` of `found` unless it is marked in `seen`, and mark it; return the new size."""
     if not seen[item]:
@@ -21,7 +21,7 @@ def append_new(item, seen, found, size):
     return size
 
 
-@njit(cache=True, nogil=True)
+@helper
 def is_marked(bits, item):
     """Return True if an item is marked, and mark it."""
     bit = np.uint8(1 << (item & 7))
@@ -30,7 +30,7 @@ def is_marked(bits, item):
     return marked
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def visiting_order(lists, depth, order):
     """Fill `order` with the items in breadth-first order over their lists, so that neighbors are close in memory."""
     n = lists.shape[0]
@@ -53,7 +53,7 @@ def visiting_order(lists, depth, order):
                     tail += 1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def collect_items(i, lists, seen, pool):
     """Collect the items of row i of several rankers' lists in order of appearance; return their number.
 
@@ -72,7 +72,7 @@ def collect_items(i, lists, seen, pool):
     return np.int64(size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def relabel(start, stop, rows, numbers, lists, out):
     """Copy rows `rows[start:stop]` of `lists`, with `numbers[item]` for each item."""
     for i in range(start, stop):
@@ -82,7 +82,7 @@ def relabel(start, stop, rows, numbers, lists, out):
             out[i, p] = numbers[item] if item >= 0 else item
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def transpose(ptr, items, back_ptr, back_rows, back_columns):
     """List for each item the rows of a CSR matrix that hold it, ascending, and its column if `back_columns` is used."""
     back_ptr[:] = 0
@@ -103,7 +103,7 @@ def transpose(ptr, items, back_ptr, back_rows, back_columns):
     back_ptr[0] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def transpose_lists(lists, n, payload, back_ptr, back_rows, back_payload):
     """List for each item the rows that hold it, ascending, and the payload of each entry; rows end at -1.
 
@@ -146,7 +146,7 @@ def transposed(ptr: Array, items: Array, n_items: int, *, columns: bool) -> tupl
     return frozen(back[0]), frozen(back[1]), frozen(back[2])
 
 
-@njit(cache=True, nogil=True)
+@helper
 def sort_by_distance(items, distance, length, count, out):
     """Sort a list by distance and cut it to the length of `out`: a stable counting sort, O(depth)."""
     for d in range(count.size):
@@ -164,7 +164,7 @@ def sort_by_distance(items, distance, length, count, out):
         out[target] = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reposition(start, stop, lists, lengths, unlisted, back_ptr, back_rows, back_columns, position, out):
     """Apply Eq. 1 and cut to the width of `out`; `position` is scratch of zeros, cleared before returning.
 
@@ -187,7 +187,7 @@ def reposition(start, stop, lists, lengths, unlisted, back_ptr, back_rows, back_
         sort_by_distance(lists[i], distance, lengths[i], count, out[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reposition_queries(start, stop, lists, scores, lengths, own, out):
     """Apply Eq. 1 to external queries; their position in item j's list is found by a binary search in `own[j]`."""
     depth = lists.shape[1]
@@ -207,7 +207,7 @@ def reposition_queries(start, stop, lists, scores, lengths, own, out):
         sort_by_distance(lists[i], distance, lengths[i], count, out[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_differ(start, stop, ptr, items, seen):
     """Return True if no row of a CSR matrix has an item twice; `seen` has no marks of these rows yet."""
     for row in range(start, stop):
@@ -218,7 +218,7 @@ def rows_differ(start, stop, ptr, items, seen):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge(start, stop, own, items, scores, more, more_scores, out, out_scores):
     """Merge two lists of each row by score; ties: the item itself (`own`), then the smaller number."""
     for i in range(start, stop):

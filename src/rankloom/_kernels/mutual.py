@@ -1,13 +1,13 @@
 """Mutual relations of items in a collection: reciprocal positions, rank-biased overlaps, and the rank graph."""
 
 import numpy as np
-from numba import njit
 
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import sort_smallest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reorder(start, stop, lists, head, missing, backward, with_larger, back_ptr, back_rows, back_columns, out):
     """Stably sort the first `head` items by the sum of both positions, plus the larger of the two if `with_larger`.
 
@@ -45,7 +45,7 @@ def reorder(start, stop, lists, head, missing, backward, with_larger, back_ptr, 
             out[i, p] = lists[i, p]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swap_first(lists):
     """Swap each item with the first of its own list, if it is listed."""
     for i in range(lists.shape[0]):
@@ -56,7 +56,7 @@ def swap_first(lists):
                 break
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def overlaps(start, stop, lists, k, tail, out):
     """Fill `out` with the rank-biased overlap of row i's list and the lists of its first items.
 
@@ -86,7 +86,7 @@ def overlaps(start, stop, lists, k, tail, out):
             position[lists[i, p]] = 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_graph_row(i, first, k, tops, S, back_ptr, back_rows, back_columns, row):
     """Add row i of the matrix A of one ranker, whose lists start at row `first` of `tops` and `S`."""
     width = tops.shape[1]
@@ -107,7 +107,7 @@ def add_graph_row(i, first, k, tops, S, back_ptr, back_rows, back_columns, row):
             row[b] += 2.0 * s * S[q, p]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def clear_graph_row(i, first, tops, back_ptr, back_rows, row):
     """Reset `row` to 0."""
     for p in range(tops.shape[1]):
@@ -123,7 +123,7 @@ def clear_graph_row(i, first, tops, back_ptr, back_rows, row):
             row[tops[q, p]] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_by_graph(start, stop, pools, k, tops, S, back_ptr, back_rows, back_columns, out, distances):
     """Sort each row's pool by the distances 1 / (1 + A); with several rankers, by the product of 1 + distance.
 

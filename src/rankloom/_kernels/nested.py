@@ -10,8 +10,8 @@ The rows of several rankers are numbered consecutively: row i of ranker r is num
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import sort_scratch, sort_smallest
 
@@ -54,7 +54,7 @@ class Rules(NamedTuple):
     multiplied: bool
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reciprocal_levels(start, stop, lists, back_ptr, back_rows, back_columns, levels):
     """Compute the strongest level at which an item and a listed one are reciprocal neighbors; -1 if at none."""
     n, k = lists.shape
@@ -70,7 +70,7 @@ def reciprocal_levels(start, stop, lists, back_ptr, back_rows, back_columns, lev
             position[back_rows[entry]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_members(lists, levels, count):
     """Count the members of each row's group, including the item itself."""
     for i in range(lists.shape[0]):
@@ -79,7 +79,7 @@ def count_members(lists, levels, count):
             count[i] += lists[i, p] >= 0 and lists[i, p] != i and levels[i, p] >= 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_groups(start, stop, lists, levels, n_levels, ptr, items, item_levels):
     """Collect the group of each row: the item itself, then the others by descending level, then in list order."""
     count = np.empty(n_levels + 1, np.int64)
@@ -104,7 +104,7 @@ def gather_groups(start, stop, lists, levels, n_levels, ptr, items, item_levels)
                 item_levels[at] = levels[i, p]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def strong_components(start, stop, ptr, items, item_levels, labels):
     """Label the strongly connected components of levels start to stop by their smallest member (Tarjan)."""
     n = ptr.size - 1
@@ -159,7 +159,7 @@ def strong_components(start, stop, ptr, items, item_levels, labels):
                     n_waiting = bottom
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def component_ranges(start, stop, order, labels, starts, stops):
     """Compute, for levels start to stop, the range in `order` of the component of each offset."""
     n = order.size
@@ -172,7 +172,7 @@ def component_ranges(start, stop, order, labels, starts, stops):
                 begin = at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def column_sums(groups, weight, gain, offset, starts, stops, out):
     """Add up each column of W: own edges, groups, components."""
     n = offset.size
@@ -187,7 +187,7 @@ def column_sums(groups, weight, gain, offset, starts, stops, out):
             out[i] += weight[level] * (stops[offset[i], level] - starts[offset[i], level])
 
 
-@njit(cache=True, nogil=True)
+@helper
 def together(here, there, starts, stops):
     """Return the strongest level at which two offsets share a component; -1 if none."""
     low, high = -1, starts.shape[1] - 1
@@ -200,7 +200,7 @@ def together(here, there, starts, stops):
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def joined(weights, divisor, rules):
     """Return the combined weight of all rankers, negated, as an ascending sort key."""
     if rules.divided:
@@ -211,7 +211,7 @@ def joined(weights, divisor, rules):
     return -total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def key_of(i, item, W, components, rules, weights):
     """Return the sort key of an item in row i; W holds the gains of groups."""
     for r in range(weights.size):
@@ -221,7 +221,7 @@ def key_of(i, item, W, components, rules, weights):
     return joined(weights, rules.column[item], rules)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collect(i, pools, groups, rules, W, seen, found):
     """Collect the candidates of row i: items of its lists in order of appearance, then of shared groups; add up W."""
     n = seen.size
@@ -244,13 +244,13 @@ def collect(i, pools, groups, rules, W, seen, found):
     return listed, size
 
 
-@njit(cache=True, nogil=True)
+@helper
 def good_enough(key, limit, ties):
     """Return True if a key can be among the best."""
     return key < limit or (ties and key == limit)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def wider(here, level, starts, stops):
     """Return the next weaker level at which the component of an offset is larger; -1 if there is none."""
     size = stops[here, level] - starts[here, level] if level < starts.shape[1] else 1
@@ -260,7 +260,7 @@ def wider(here, level, starts, stops):
     return level
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_members(i, components, rules, wanted, limit, ties, seen, found, size, weights):
     """Add the best items that share only a component with row i, for one ranker.
 
@@ -285,7 +285,7 @@ def add_members(i, components, rules, wanted, limit, ties, seen, found, size, we
     return size
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_joint_members(i, components, rules, wanted, limit, ties, W, seen, found, size, weights, key, level, at):
     """Add the best items that share only components with row i, for several rankers (a threshold algorithm).
 
@@ -331,7 +331,7 @@ def add_joint_members(i, components, rules, wanted, limit, ties, W, seen, found,
                     moved = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_rows(start, stop, pools, groups, components, rules, out, scores):
     """Rank the best items of each row by W, the total gain of the groups and components that have both.
 

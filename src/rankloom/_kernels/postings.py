@@ -6,9 +6,9 @@ queries meet almost all texts. A score is the same sum either way, in the order 
 """
 
 import numpy as np
-from numba import njit
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.sorting import copy_first
 
 PRODUCT, MINIMUM = range(2)  # the common part of two weights of a term
@@ -24,7 +24,7 @@ SLACK = 1.0 - 1e-6  # covers the order of additions, and scores that round to th
 MIN_FLOOR, MAX_FLOOR = 1e-30, 1e30  # outside, float32 does not round relatively
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def overlap(terms, weights, ptr, docs, doc_weights, kind, allowed, common, seen):
     """Add up the common part of a query and each allowed text; list those that share a term, return their number."""
     n = 0
@@ -44,7 +44,7 @@ def overlap(terms, weights, ptr, docs, doc_weights, kind, allowed, common, seen)
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_postings(term, weight, ptr, docs, doc_weights, kind, common):
     """Add what one term of a query adds to the common part of each text."""
     these, values = docs[ptr[term] : ptr[term + 1]], doc_weights[ptr[term] : ptr[term + 1]]
@@ -56,7 +56,7 @@ def add_postings(term, weight, ptr, docs, doc_weights, kind, common):
             common[np.uint32(these[entry])] += min(weight, values[entry])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def similarity(common, size, other, kind):
     """Return the common part divided by the function of both sizes that `kind` selects."""
     if kind == UNION:
@@ -68,7 +68,7 @@ def similarity(common, size, other, kind):
     return common
 
 
-@njit(cache=True, nogil=True)
+@helper
 def similarities(common, size, sizes, kind, values):
     """Return the similarity of each text, in `values` unless it is the common part; 0 where nothing is common."""
     if kind == TOTAL:
@@ -78,7 +78,7 @@ def similarities(common, size, sizes, kind, values):
     return values
 
 
-@njit(cache=True, nogil=True)
+@helper
 def largest_first(keys, n, wanted):
     """Move the `wanted` largest of n keys to the front, the smallest of them last (quickselect)."""
     low, high = 0, n - 1
@@ -102,7 +102,7 @@ def largest_first(keys, n, wanted):
             return
 
 
-@njit(cache=True, nogil=True)
+@helper
 def count_runs(keys, n, counts):
     """Count the keys in each bucket, largest keys first; return the largest key, and the bits that buckets ignore."""
     low = high = keys[0]
@@ -116,7 +116,7 @@ def count_runs(keys, n, counts):
     return high, shift
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_keys(keys, n):
     """Sort n keys, largest first: into buckets by their leading bits, then by insertion."""
     if n <= MAX_RUN:
@@ -141,7 +141,7 @@ def sort_keys(keys, n):
     insertion_sort(keys, n)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def insertion_sort(keys, n):
     """Sort n keys that are almost in order, largest first."""
     for at in range(1, n):
@@ -152,7 +152,7 @@ def insertion_sort(keys, n):
         keys[to] = key
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best(keys, n, own, bits, items):
     """Write the items with the largest keys, best first, and the bits of their scores."""
     wanted = min(n, items.size)
@@ -167,7 +167,7 @@ def best(keys, n, own, bits, items):
         bits[p] = key >> 32
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def last_of(values, wanted, tops):
     """Return a lower bound of the `wanted`-th largest value, usually a close one.
 
@@ -187,7 +187,7 @@ def last_of(values, wanted, tops):
     return tops[wanted - 1]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def count_at_least(values, floor):
     """Return how many values are at least `floor`."""
     n = 0
@@ -196,7 +196,7 @@ def count_at_least(values, floor):
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def last_bucket(values, step, wanted):
     """Return the lower edge of the bucket of the `wanted`-th largest value, of every `step`-th."""
     top = ZERO
@@ -215,13 +215,13 @@ def last_bucket(values, step, wanted):
     return bucket / scale
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def floor_of(last):
     """Return a score below which no text can be in a list whose last score is at least `last`."""
     return last * SLACK if MIN_FLOOR < last < MAX_FLOOR else ZERO
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def at_least(values, floor, wanted, seen):
     """List the texts with a positive value that is at least `floor`, about `wanted`; return their number."""
     n = 0
@@ -237,7 +237,7 @@ def at_least(values, floor, wanted, seen):
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def with_own(own, n, seen):
     """Add the query itself to n texts if it is not among them; return their number."""
     if own < 0 or (seen[:n] == own).any():
@@ -246,7 +246,7 @@ def with_own(own, n, seen):
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def scan(terms, weights, size, texts, kinds, allowed, depth, common, values, tops, seen):
     """List the texts that may be among the best `depth`, by adding all postings; return their number."""
     ptr, docs, doc_weights, sizes = texts
@@ -259,7 +259,7 @@ def scan(terms, weights, size, texts, kinds, allowed, depth, common, values, top
     return at_least(values, floor_of(last_of(values, depth, tops)), depth, seen)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_best(n, size, own, sizes, kind, common, seen, keys, single, single_bits, items, bits):
     """Write the best of n texts, by their common part with the query; none that shares nothing, but the query."""
     found = 0
@@ -273,7 +273,16 @@ def write_best(n, size, own, sizes, kind, common, seen, keys, single, single_bit
     best(keys, found, own, bits, items)
 
 
-@njit(cache=True, nogil=True)
+@helper
+def n_postings(terms, ptr):
+    """Return the number of postings of terms."""
+    n = 0
+    for term in terms:
+        n += ptr[term + 1] - ptr[term]
+    return n
+
+
+@kernel
 def rank(start, stop, queries, texts, kinds, own, allowed, scratch, items, bits):
     """Rank the texts for queries `start` to `stop` by score; ties: the query itself, then the smaller number.
 
@@ -287,7 +296,7 @@ def rank(start, stop, queries, texts, kinds, own, allowed, scratch, items, bits)
     depth = items.shape[1]
     for q in range(start, stop):
         terms, weights, size = q_terms[q_ptr[q] : q_ptr[q + 1]], q_weights[q_ptr[q] : q_ptr[q + 1]], q_sizes[q]
-        few = depth == 0 or SPARSE * (ptr[terms + 1] - ptr[terms]).sum() < common.size
+        few = depth == 0 or SPARSE * n_postings(terms, ptr) < common.size
         if few:
             n = overlap(terms, weights, ptr, docs, doc_weights, kinds[0], allowed, common, seen)
         else:

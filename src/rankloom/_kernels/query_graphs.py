@@ -5,12 +5,12 @@ index. `slot` is scratch of zeros, one for each item: the index of a vertex plus
 """
 
 import numpy as np
-from numba import njit
 
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.sorting import copy_first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def vertex(item, slot, vertices, count):
     """Return the index of an item among the vertices, appending it if new, and the number of vertices."""
     if slot[item] == 0:
@@ -20,7 +20,7 @@ def vertex(item, slot, vertices, count):
     return np.int64(slot[item]) - 1, count
 
 
-@njit(cache=True, nogil=True)
+@helper
 def listed(item, row, depth):
     """Return True if the item is among the first `depth` of a list."""
     for p in range(min(depth, row.size)):
@@ -31,7 +31,7 @@ def listed(item, row, depth):
     return False
 
 
-@njit(cache=True, nogil=True)
+@helper
 def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, joined, vertices, ends, values, sizes):
     """Add the two layers of one ranker around q to the graph; `joined` marks the vertices this ranker has reached."""
     own = lists[q]
@@ -80,7 +80,7 @@ def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, join
     sizes[0], sizes[1] = count, entries
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reciprocal(start, stop, lists, ordered, out):
     """Compute the Jaccard similarity of the neighborhoods of i and each reciprocal neighbor; 0 for other neighbors."""
     knn = lists.shape[1]
@@ -109,7 +109,7 @@ def reciprocal(start, stop, lists, ordered, out):
             out[i, p] = np.float64(shared) / (sizes - shared)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def article_growth(
     q, lists, jaccards, ranker, cap, decay, threshold, weight, slot, joined, queue, hops, vertices, ends, values, sizes
 ):
@@ -150,7 +150,7 @@ def article_growth(
     sizes[0], sizes[1] = count, entries
 
 
-@njit(cache=True, nogil=True)
+@helper
 def entry_sums(ends, values, sizes, score):
     """Score each vertex by the sum of its entries."""
     score[: sizes[0]] = 0
@@ -158,7 +158,7 @@ def entry_sums(ends, values, sizes, score):
         score[ends[entry, 0]] += values[entry]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk(ends, values, sizes, rounds, score, total, following):
     """Score by a random walk from a uniform start, without damping; then put the query first."""
     count, entries = sizes[0], sizes[1]
@@ -177,7 +177,7 @@ def walk(ends, values, sizes, rounds, score, total, following):
     score[0] = score[:count].max()
 
 
-@njit(cache=True, nogil=True)
+@helper
 def page_rank(ends, values, sizes, damping, restart, rounds, tolerance, score, total, following):
     """Score by a random walk on undirected edges that returns to the query with probability (1 - damping) * restart."""
     count, entries = sizes[0], sizes[1]
@@ -205,7 +205,7 @@ def page_rank(ends, values, sizes, damping, restart, rounds, tolerance, score, t
             break
 
 
-@njit(cache=True, nogil=True)
+@helper
 def adjacency(ends, values, sizes):
     """Return the edges of each vertex, in both directions: pointers, other ends, weights."""
     count, entries = sizes[0], sizes[1]
@@ -226,7 +226,7 @@ def adjacency(ends, values, sizes):
     return ptr, others, weights
 
 
-@njit(cache=True, nogil=True)
+@helper
 def greedy(ends, values, sizes, order, score, gain):
     """Rank vertices greedily: next comes the one with the heaviest edges to those already ranked, ties as in `order`.
 
@@ -256,7 +256,7 @@ def greedy(ends, values, sizes, order, score, gain):
     return entered
 
 
-@njit(cache=True, nogil=True)
+@helper
 def tie_order(fill, slot, by_fill, count):
     """Return the vertices in order of discovery, or first those in the list `fill`, in its order."""
     key = np.arange(count)
@@ -270,7 +270,7 @@ def tie_order(fill, slot, by_fill, count):
     return np.argsort(key)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def answer(entered, score, vertices, fill, slot, items, scores):
     """Write the best vertices, then the other items of the list `fill` with score 0; pad the rest."""
     k = items.size
@@ -289,25 +289,25 @@ def answer(entered, score, vertices, fill, slot, items, scores):
     scores[end:] = 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def by_score(score, order):
     """Sort by score in float32, best first; ties in the given order."""
     return order[np.argsort(-score[order].astype(np.float32), kind="mergesort")]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def vertex_scratch(n):
     """Return arrays for the vertices of a graph: items, how they joined, and three of scores."""
     return np.empty(n, np.int32), np.zeros(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def edge_scratch(n):
     """Return arrays for the edges of a graph: their ends, their values, and the sizes of the graph."""
     return np.empty((n, 2), np.int64), np.empty(n, np.float64), np.zeros(2, np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def released(start, stop, lists, fill, weights, knn, region, threshold, rounds, by_fill, slot, items, scores):
     """The released version: rank by entry sums, or by a random walk if `rounds` is not 0."""
     m = lists.shape[0]
@@ -333,7 +333,7 @@ def released(start, stop, lists, fill, weights, knn, region, threshold, rounds, 
             joined[i] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def article(
     start,
     stop,

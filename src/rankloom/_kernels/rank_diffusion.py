@@ -1,10 +1,11 @@
 """Diffusion over lists, one row or column at a time; float32 as it adds up, so that ties are as in the program."""
 
 import numpy as np
-from numba import njit
+
+from rankloom._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def divide_columns(lists, width, P):
     """Divide the entries of the first `width` columns of the lists by the sum of their item's entries."""
     n = lists.shape[0]
@@ -22,7 +23,7 @@ def divide_columns(lists, width, P):
                 P[i, p] = P[i, p] / sums[lists[i, p]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def step(start, stop, lists, W, P, damping, out):
     """Compute P W' at the listed items, then damp it and add the rest of the identity."""
     k = W.shape[1]
@@ -51,7 +52,7 @@ def step(start, stop, lists, W, P, damping, out):
             row[lists[i, p]] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def square(start, stop, lists, P, out):
     """Compute P P at the items of the whole lists."""
     n, length = lists.shape
@@ -75,7 +76,7 @@ def square(start, stop, lists, P, out):
         row[:] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def by_position(lists, ptr, rows, columns):
     """List for each item the rows that have it and its column there, by ascending column; `ptr` ends as it began."""
     for p in range(lists.shape[1]):
@@ -90,7 +91,7 @@ def by_position(lists, ptr, rows, columns):
     ptr[0] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cube_columns(start, stop, lists, P, squared, ptr, rows, columns, out):
     """Compute P Q at the listed items, where Q is `squared` until its entries are replaced by the new ones.
 

@@ -1,10 +1,11 @@
 """Sets of first items that list each other: how much they do, and distances of items that share sets."""
 
 import numpy as np
-from numba import njit
+
+from rankloom._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def set_scores(start, stop, tops, scores):
     """Compute, for the first s items of each list, s from 2 to k, the share of pairs of which one lists the other.
 
@@ -38,7 +39,7 @@ def set_scores(start, stop, tops, scores):
             scores[i, s - 2] = np.float64(total) / np.float64(s * s)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(
     at, offset, lists, tops, squares, back_ptr, back_rows, back_columns, weight, ahead, behind, seen, pool, size
 ):
@@ -71,7 +72,7 @@ def gather(
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def set_distances(start, stop, order, lists, tops, squares, back_ptr, back_rows, back_columns, out, distances):
     """Sort the items that any ranker lists, or that share a set with i, by the product of the rankers' distances.
 
@@ -110,7 +111,7 @@ def set_distances(start, stop, order, lists, tops, squares, back_ptr, back_rows,
                 behind[r, back_rows[entry] - r * n] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distance(j, width, weight, ahead, behind):
     """Return the product over rankers of the position, or by the larger of both positions where sets are shared."""
     product = np.float32(1)
@@ -123,7 +124,7 @@ def distance(j, width, weight, ahead, behind):
     return product
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cohesion(start, stop, tops, out):
     """Compute how many of the first items after each item are listed by those items too, by weight of position.
 
@@ -156,7 +157,7 @@ def cohesion(start, stop, tops, out):
             listed[tops[i, p]] = False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def recommend(start, stop, lists, k, strength, cohesive, back_ptr, back_rows, back_columns, distances):
     """Multiply the distances of items that share the first k + 1 of a list, list after list; `back_*` inverts those."""
     n, width = lists.shape

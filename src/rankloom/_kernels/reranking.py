@@ -1,13 +1,13 @@
 """Lists sorted again by values of their items, and values from positions in both directions; float32 throughout."""
 
 import numpy as np
-from numba import njit
 
+from rankloom._kernels.jit import kernel
 from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import copy_first, descending_key, sort_order, sort_smallest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rerank(start, stop, lists, values, bits, fixed, aligned, out, scores):
     """Sort each list by descending value, stably, and swap the item itself into the first position.
 
@@ -50,7 +50,7 @@ def rerank(start, stop, lists, values, bits, fixed, aligned, out, scores):
             out[i, 0] = i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def both_positions(start, stop, lists, base, share, smallest, back_ptr, back_rows, back_columns, out):
     """Add `share[p]` to `base` for position p of j in i's list, and for that of i in j's list; or take the smallest.
 
@@ -78,7 +78,7 @@ def both_positions(start, stop, lists, base, share, smallest, back_ptr, back_row
             column[back_rows[entry]] = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pooled(start, stop, lists, out):
     """Write the items of several rankers' lists in order of appearance, padded."""
     seen = np.zeros(lists.shape[1], np.bool_)
@@ -91,7 +91,7 @@ def pooled(start, stop, lists, out):
         out[i, size:] = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_values(start, stop, pool, lists, values, total):
     """Add to `total` the value of each item of the pool that is in the list of its row."""
     found = np.zeros(pool.shape[0], np.float64)

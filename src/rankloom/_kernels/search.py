@@ -33,6 +33,7 @@ from rankloom._kernels.graphs import (
     padded,
     widest,
 )
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.sorting import sort_ascending
 from rankloom.errors import InputError
 
@@ -63,7 +64,7 @@ def compiled(function: Callable[[float, float, float], float]) -> Any:
 WGU, MCS, OTHER = range(3)  # kinds of comparators: two are inlined, which saves a tenth of the time
 
 
-@njit(cache=True, nogil=True)
+@helper
 def compare_sizes(kind, compare, common, size, other):
     """Return the similarity of two graphs; `compare` is None for the comparators that are inlined here."""
     if compare is None:
@@ -72,7 +73,7 @@ def compare_sizes(kind, compare, common, size, other):
     return compare(common, size, other)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def is_below(kind, compare_bound, common, size, other, floor):
     """Return True if graphs that share at most `common` are less similar than `floor`."""
     if compare_bound is None:
@@ -80,7 +81,7 @@ def is_below(kind, compare_bound, common, size, other, floor):
     return compare_bound(common, size, other) < floor
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def min_sizes(post_ptr, post_rows, norms, out):
     """Compute for each item the size of the smallest graph that has it as a vertex."""
     for item in range(out.size):
@@ -108,7 +109,7 @@ class Room(NamedTuple):
     bounds: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@helper
 def make_room(width, max_entries):
     """Return scratch for queries of up to `width` vertices and rows of fewer than `max_entries` entries."""
     side = padded(width)
@@ -130,7 +131,7 @@ def make_room(width, max_entries):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weigh(q, graphs, norms, minmax, room):
     """Compute the weight of each vertex of the query, and of its outgoing edges."""
     first = graphs.ptr[q]
@@ -143,7 +144,7 @@ def weigh(q, graphs, norms, minmax, room):
         room.vertex[a, OUT] = room.totals[a]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def plan(sources, postings, minmax, room):
     """Order the vertices for the scan, and return the size of the query's graph.
 
@@ -164,7 +165,7 @@ def plan(sources, postings, minmax, room):
     return whole
 
 
-@njit(cache=True, nogil=True)
+@helper
 def removed(a, side, low, scale, minmax, M, vertex, mine, left, edges):
     """Return the weight of vertex a and of its edges to and from vertices not yet scanned; update `left`.
 
@@ -225,7 +226,7 @@ def common_edges(q, s, n, side, q_norms, norms, minmax, M, mine, shared, near, t
     return edges
 
 
-@njit(cache=True, nogil=True)
+@helper
 def keep(item, sim, found, own, best, sims):
     """Insert an item into the best so far, sorted by similarity; ties: the query itself, then by number."""
     k = best.size
@@ -246,7 +247,7 @@ def keep(item, sim, found, own, best, sims):
     return min(found + 1, k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def filled(best):
     """Return the number of items in a padded row."""
     n = best.size
@@ -255,7 +256,7 @@ def filled(best):
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def any_postings(sources, postings):
     """Return True if any member of a query has postings here."""
     for source in sources:  # noqa: SIM110 (numba)
@@ -264,7 +265,7 @@ def any_postings(sources, postings):
     return False
 
 
-@njit(cache=True, nogil=True)
+@helper
 def pop_largest(waiting, bounds, n):
     """Move the candidate with the largest bound, of n, to the end."""
     at = 0
@@ -283,7 +284,7 @@ def record(item, sim, own, found, floor, best, sims):
     return found, sims[found - 1] * SLACK if found == best.size else floor
 
 
-@njit(cache=True, nogil=True)
+@helper
 def compare_waiting(
     q,
     n_waiting,
@@ -318,7 +319,7 @@ def compare_waiting(
     return found, floor
 
 
-@njit(cache=True, nogil=True)
+@helper
 def scan(
     q,
     own,
@@ -358,7 +359,7 @@ def scan(
         if is_below(kind, compare_bound, bound, size, max(bound, room.min_size[step]), floor):
             break
         source = sources[room.walk[step]]
-        n_waiting = 0
+        n_waiting = np.int64(0)  # a plain 0 is a type of its own, for which numba would compile all this once more
         for entry in range(postings.start[source], postings.stop[source]):
             s = postings.rows[entry]
             if seen[s] == mark:
@@ -424,7 +425,7 @@ def scan(
         unseen -= removed(a, side, q_norms[q, E_LOW], q_norms[q, E_SCALE], minmax, M, vertex, mine, room.left, totals)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(
     start,
     stop,

@@ -1,11 +1,10 @@
 """Rows of an index that is cut into shards: numbering of members, copies of rows, and transposed lists."""
 
-from numba import njit
-
+from rankloom._kernels.jit import kernel
 from rankloom._kernels.sorting import copy_first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number(items, slot, sources, members):
     """Number the distinct items in order of appearance; `slot` is scratch of zeros, cleared before returning."""
     n = 0
@@ -21,7 +20,7 @@ def number(items, slot, sources, members):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distinct(items, slot, found):
     """Collect the distinct items; `slot` is scratch of zeros, cleared before returning."""
     n = 0
@@ -35,7 +34,7 @@ def distinct(items, slot, found):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def row_lengths(at, rows, first, ptr, lengths):
     """Write the lengths of the rows that a shard owns, those at positions `at`."""
     for x in at:
@@ -43,7 +42,7 @@ def row_lengths(at, rows, first, ptr, lengths):
         lengths[x] = ptr[row + 1] - ptr[row]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_rows(at, rows, first, width, ptr, values, out_ptr, out):
     """Copy the rows that a shard owns, those at positions `at`, to a CSR matrix; an entry has `width` values."""
     for x in at:
@@ -52,7 +51,7 @@ def copy_rows(at, rows, first, width, ptr, values, out_ptr, out):
         copy_first(values[ptr[row] * width :], size, out[out_ptr[x] * width :])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def local_postings(ptr, items, vertices, slot, post_ptr, post_rows):
     """List for each vertex the rows that have it, ascending; `slot` is scratch of zeros, cleared before returning."""
     for x in range(vertices.size):
@@ -74,7 +73,7 @@ def local_postings(ptr, items, vertices, slot, post_ptr, post_rows):
         slot[vertices[x]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def valid_lengths(lists, n_items, seen, lengths):
     """Compute the lengths of padded lists; return False if an item is out of range, twice in a list, or after padding.
 
@@ -101,7 +100,7 @@ def valid_lengths(lists, n_items, seen, lengths):
     return valid
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def turn(lists, first, size, ends, turned):
     """Write (target, source, position from 0) for the entries that lead to other parts, by part; `ends` is advanced."""
     for row in range(lists.shape[0]):
@@ -117,7 +116,7 @@ def turn(lists, first, size, ends, turned):
                 turned[at, 2] = p
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_listing(lists, first, incoming, ends, rows, columns):
     """Write the lists that contain each row's item, and the positions (from 0); `ends` is advanced."""
     n = lists.shape[0]

@@ -1,25 +1,26 @@
 """Stable sorts of short arrays: fast to compile, and without allocations."""
 
 import numpy as np
-from numba import njit
+
+from rankloom._kernels.jit import helper, kernel
 
 RUN = 8  # length of the runs sorted by insertion
 
 
-@njit(cache=True, nogil=True)
+@helper
 def copy_first(source, size, target):
     """Copy the first `size` elements: numba takes seconds to compile `target[:size] = source[:size]`."""
     for at in range(size):
         target[at] = source[at]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def sort_scratch(size):
     """Return arrays for the sorts below: keys in float64, the order, and spare."""
     return np.empty(size, np.float64), np.empty(size, np.int64), np.empty(size, np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_ascending(key, size, order, spare):
     """Fill `order` with 0 to size - 1 sorted by ascending key; `spare` is scratch."""
     for start in range(0, size, RUN):
@@ -49,7 +50,7 @@ def sort_ascending(key, size, order, spare):
         run *= 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_smallest(key, size, wanted, order, spare):
     """Fill the first `wanted` elements of `order` as `sort_ascending` does; the others are undefined."""
     if wanted * 16 > size:
@@ -69,7 +70,7 @@ def sort_smallest(key, size, wanted, order, spare):
         filled += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def descending_key(bits):
     """Return an unsigned key that sorts float32 values, given as bits, in descending order; both zeros are equal."""
     if bits >> np.uint32(31):
@@ -77,7 +78,7 @@ def descending_key(bits):
     return bits ^ np.uint32(0x7FFFFFFF)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def sort_pairs(pair, size, spare, count):
     """Sort unsigned integers by their upper 32 bits, stably, and return the array that holds them: a radix sort.
 
@@ -107,7 +108,7 @@ def sort_pairs(pair, size, spare, count):
     return pair
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_order(key, size, order, pair, spare, count):
     """Fill `order` with 0 to size - 1 sorted by unsigned 32-bit keys, stably.
 

@@ -1,10 +1,11 @@
 """Lists extended by the entries of sparse rows, and components of a graph."""
 
 import numpy as np
-from numba import njit
+
+from rankloom._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def extend_lists(start, stop, lists, ptr, items, values, own, out, scores):
     """Sort each list and the other items of its sparse row, those by number, by descending value; own item first.
 
@@ -48,7 +49,7 @@ def extend_lists(start, stop, lists, ptr, items, values, own, out, scores):
         value[i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join_components(firsts, seconds, root):
     """Join the components of pairs of items, in order; a component is known by the root of the first of the pair."""
     for entry in range(firsts.size):

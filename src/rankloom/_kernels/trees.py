@@ -7,9 +7,9 @@ D_q those of their first items, multiplied along the path.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.lists import append_new
 
 
@@ -24,7 +24,7 @@ class Level(NamedTuple):
     back_columns: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def correlations(start, stop, tops, share, out):
     """Compute the rank-biased overlap of row i's list and the lists of its first items, in float32 as it adds up."""
     k = tops.shape[1]
@@ -58,7 +58,7 @@ def correlations(start, stop, tops, share, out):
             position[tops[i, p]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def second_level(start, stop, tops, near, slot, ptr, items, values):
     """Fill the second level of each tree, or with no `items` only count it in `ptr`; `slot` is scratch of -1."""
     k = tops.shape[1]
@@ -90,7 +90,7 @@ def second_level(start, stop, tops, near, slot, ptr, items, values):
             values[ptr[q] + at] = weight[at]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def column_sums(first, second, sums):
     """Add the column sums of W."""
     for q in range(first.ptr.size - 1):
@@ -105,21 +105,21 @@ def column_sums(first, second, sums):
             sums[second.items[at]] += (c + d) * second.values[at]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_level(level, q, weight, row):
     """Add `weight` times one level of tree q."""
     for at in range(level.ptr[q], level.ptr[q + 1]):
         row[level.items[at]] += weight * level.values[at]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def clear_level(level, q, row):
     """Reset what `add_level` has written."""
     for at in range(level.ptr[q], level.ptr[q + 1]):
         row[level.items[at]] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def dot_level(level, q, row):
     """Return the dot product of a row and one level of tree q."""
     total = ZERO
@@ -128,7 +128,7 @@ def dot_level(level, q, row):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def mark_trees(level, m, seen, trees, count):
     """Collect the trees that have an item in a level; return their number."""
     for entry in range(level.back_ptr[m], level.back_ptr[m + 1]):
@@ -136,7 +136,7 @@ def mark_trees(level, m, seen, trees, count):
     return count
 
 
-@njit(cache=True, nogil=True)
+@helper
 def matrix_row(i, first, second, row):
     """Add row i of W."""
     for entry in range(first.back_ptr[i], first.back_ptr[i + 1]):
@@ -149,7 +149,7 @@ def matrix_row(i, first, second, row):
         add_level(second, q, second.values[second.ptr[q] + second.back_columns[entry]], row)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def clear_matrix_row(i, first, second, row):
     """Reset what `matrix_row` has written."""
     for entry in range(first.back_ptr[i], first.back_ptr[i + 1]):
@@ -159,7 +159,7 @@ def clear_matrix_row(i, first, second, row):
         clear_level(second, second.back_rows[entry], row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def diffuse(start, stop, lists, first, second, sums, out):
     """Compute the products of row i and the rows of its list, over the columns of its list, W divided by `sums`."""
     n, width = lists.shape

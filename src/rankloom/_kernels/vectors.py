@@ -1,19 +1,19 @@
 """Fusion graphs as rows of a sparse matrix: a column for each vertex, and one for each edge."""
 
 import numpy as np
-from numba import njit
 
 from rankloom._kernels.graphs import E_LOW, E_SCALE, V_LOW, V_SCALE
+from rankloom._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(slot, members, value):
     """Set the slots of all members to one value."""
     for member in members:
         slot[member] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_features(start, stop, graphs, collection, edges, slot, counts):
     """Count the vertices of each graph, and its edges if `edges`; `slot` is scratch of zeros, cleared afterwards."""
     for q in range(start, stop):
@@ -29,7 +29,7 @@ def count_features(start, stop, graphs, collection, edges, slot, counts):
         fill(slot, graphs.items[first:last], 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_features(start, stop, graphs, norms, collection, numbers, edge_columns, slot, ptr, columns, values):
     """Fill the columns and weights of each graph: vertices by item number, edges by `edge_columns` if it has any."""
     for q in range(start, stop):

@@ -14,9 +14,9 @@ from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.postings import largest_first
 from rankloom._kernels.search import LAST_MARK, SLACK, any_postings, filled, keep
 from rankloom._kernels.sorting import copy_first, sort_ascending
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     sizes: np.ndarray  # (rows, fields): the sum of the weights of a row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def own_first(start, stop, first, lists):
     """Move item `first + i` to the front of list i, in place; if not listed, a full list drops its last item."""
     for i in range(start, stop):
@@ -53,7 +53,7 @@ def own_first(start, stop, first, lists):
                 break
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_list(ranked, factor, near, n, slot, members, total):
     """Add `factor * near[p]` to the total of the item in each column p of a list; return the number of slots."""
     for p in range(np.uint64(ranked.size)):
@@ -70,7 +70,7 @@ def add_list(ranked, factor, near, n, slot, members, total):
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def expand_ranker(own, lists, near, skip, expand, n, slot, members, total):
     """Add up the weighted lists of a row and of its first items; return the number of slots and the divisor."""
     n = add_list(own, 1.0, near, n, slot, members, total)
@@ -84,14 +84,14 @@ def expand_ranker(own, lists, near, skip, expand, n, slot, members, total):
     return n, divisor
 
 
-@njit(cache=True, nogil=True)
+@helper
 def tie_key(weight, item, own, numbers):
     """Return an integer that sorts by weight; ties: the item itself, then the smaller number."""
     tie = LOW if item == own else LOW - 1 - np.int64(numbers[item])
     return np.int64(np.rint(weight * TIE_UNIT)) << 32 | tie
 
 
-@njit(cache=True, nogil=True)
+@helper
 def largest_entries(weights, n, members, own, numbers, keys, picked):
     """Fill `picked` with the slots of the largest positive weights, except the item's own; return their number."""
     found = 0
@@ -112,7 +112,7 @@ def largest_entries(weights, n, members, own, numbers, keys, picked):
     return found
 
 
-@njit(cache=True, nogil=True)
+@helper
 def expand_fused(own, lists, near, shares, own_item, numbers, n, slot, members, fused, keys, picked, total):
     """Expand the weighted sum of a row's lists by its largest entries, as `expand_ranker` does for one ranker."""
     for r in range(own.shape[0]):
@@ -131,7 +131,7 @@ def expand_fused(own, lists, near, shares, own_item, numbers, n, slot, members, 
     return n, divisor
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(n, divisor, width, own, numbers, members, keys, total):
     """Divide a field by its divisor and keep its `width` largest entries; set the others to 0."""
     found = 0
@@ -152,7 +152,7 @@ def settle(n, divisor, width, own, numbers, members, keys, total):
             total[a] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def write_row(n, total, at, slot, members, items, weights, size):
     """Write the entries with a nonzero weight, as integers, and their sums; return where the next row starts."""
     size[:] = 0
@@ -170,7 +170,7 @@ def write_row(n, total, at, slot, members, items, weights, size):
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand(start, stop, own, lists, inside, near, shares, numbers, expand, width, slot, ends, items, weights, sizes):
     """Expand the lists `own[:, start:stop]` to consecutive rows; `ends` receives the end of each row.
 
@@ -201,7 +201,7 @@ def expand(start, stop, own, lists, inside, near, shares, numbers, expand, width
         ends[q - start] = at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def min_sizes(post_ptr, post_rows, sizes, smallest):
     """Compute, for each item and field, the size of the smallest row that has the item."""
     fields = sizes.shape[1]
@@ -213,7 +213,7 @@ def min_sizes(post_ptr, post_rows, sizes, smallest):
                 smallest[item, f] = min(smallest[item, f], sizes[post_rows[entry], f])
 
 
-@njit(cache=True, nogil=True)
+@helper
 def lay_out(members, weights, slot, query):
     """Number the items of a query in `slot`, and copy their weights to the flat array `query`, indexed by slot."""
     fields = weights.shape[1]
@@ -223,14 +223,14 @@ def lay_out(members, weights, slot, query):
             query[(x + 1) * fields + f] = weights[x, f]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clear(members, slot):
     """Reset `slot` to 0."""
     for item in members:
         slot[item] = 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def plan(sources, weights, size, parts, postings, gain, walk, spare, max_gain, bound):
     """Order the items for the scan, and bound the mean Jaccard similarity of rows that are new at each step.
 
@@ -260,7 +260,7 @@ def plan(sources, weights, size, parts, postings, gain, walk, spare, max_gain, b
         bound[step] = total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def common_four(first, last, field, fields, items, weights, slot, query):
     """Return the common weight of a row and the query in four fields."""
     c0 = c1 = c2 = c3 = np.uint32(0)
@@ -275,7 +275,7 @@ def common_four(first, last, field, fields, items, weights, slot, query):
     return c0, c1, c2, c3
 
 
-@njit(cache=True, nogil=True)
+@helper
 def common_one(first, last, field, fields, items, weights, slot, query):
     """Return the common weight of a row and the query in one field."""
     common = np.uint32(0)
@@ -285,7 +285,7 @@ def common_one(first, last, field, fields, items, weights, slot, query):
     return common
 
 
-@njit(cache=True, nogil=True)
+@helper
 def intersect(first, last, items, weights, slot, query, common):
     """Compute the common weight of a row and the query in each field; `weights` and `query` are flat."""
     field = np.uint64(0)
@@ -300,7 +300,7 @@ def intersect(first, last, items, weights, slot, query, common):
         field += np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def jaccards(common, size, other, parts, similar):
     """Compute the Jaccard similarity of each field; return their mean, weighted as in the score."""
     mean = ZERO
@@ -313,7 +313,7 @@ def jaccards(common, size, other, parts, similar):
     return mean
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score(similar, parts):
     """Return S of two rows from their Jaccard similarities."""
     total = ZERO
@@ -322,13 +322,13 @@ def score(similar, parts):
     return np.float32(total / log(1.0 + SHARPNESS))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def floor_of(sim):
     """Return the smallest mean Jaccard similarity that can have this score (Jensen: the logarithm is concave)."""
     return (exp(sim * SLACK * log(1.0 + SHARPNESS)) - 1.0) / SHARPNESS * SLACK
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def compare(s, floor, rows, weights, size, parts, slot, query, common, similar):
     """Return the score of the query and row s; 0 if the mean Jaccard similarity is below `floor`."""
     first = np.uint64(rows.ptr[s])
@@ -339,7 +339,7 @@ def compare(s, floor, rows, weights, size, parts, slot, query, common, similar):
     return score(similar, parts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collect(sources, walk, step, floor, bound, max_gain, postings, allowed, seen, mark, sums, candidates):
     """Add up, for each row that was not compared yet, a bound on what it shares with the query.
 
@@ -364,7 +364,7 @@ def collect(sources, walk, step, floor, bound, max_gain, postings, allowed, seen
     return n, rest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(
     start,
     stop,
@@ -470,7 +470,7 @@ def search(
         clear(members, slot)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contributions(asked, q, rows, s, parts, slot, shared, shares):
     """Compute the contribution of each shared item, by field, to S(q, s); return the number of shared items."""
     first = asked.ptr[q]
@@ -502,7 +502,7 @@ def contributions(asked, q, rows, s, parts, slot, shared, shares):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_overlaps(start, stop, lists, others, tail, position, out):
     """Compute the rank-biased overlap of each row in both tables; `position` is scratch of zeros, cleared again."""
     depth = min(tail.size, lists.shape[1])

@@ -1,12 +1,12 @@
 """One side of the relaxed word mover's distance: each word of the query moves to the nearest word of a text."""
 
 import numpy as np
-from numba import njit
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def query_side(squares, weights, ptr, words, candidates, costs):
     """Compute, for each candidate text, the cost of moving each word of the query to the nearest word of the text."""
     for at in range(candidates.size):

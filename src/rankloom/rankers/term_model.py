@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels import frozen
 from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.npz import pack_ids, unpack_ids
@@ -239,9 +240,9 @@ class WeightModel(ABC):
 
         n = len(postings[-1])
         found = _Found.empty(rows.shape[0], min(whole_number("depth", depth), n))
-        queries = (*_arrays(rows), sums(rows))
+        queries, postings = _read_only(*_arrays(rows), sums(rows)), _read_only(*postings)
         kinds = (OVERLAPS[self.scheme.overlap], SHARES[self.scheme.share])
-        own, allowed = np.ascontiguousarray(own, np.int64), np.ascontiguousarray(allowed, np.bool_)
+        own, allowed = _read_only(np.ascontiguousarray(own, np.int64), np.ascontiguousarray(allowed, np.bool_))
 
         def work(start: int, stop: int) -> None:
             single = np.zeros(1, np.float32)  # viewed as a number and as its bits
@@ -369,6 +370,11 @@ def _is_valid(rows: csr_matrix) -> bool:
     return bool(
         ends and (np.diff(ptr) >= 0).all() and terms.min(initial=0) >= 0 and terms.max(initial=-1) < rows.shape[1]
     )
+
+
+def _read_only(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Return read-only views, as the arrays of a saved model are: kernels are compiled for these alone."""
+    return tuple(frozen(array.view()) for array in arrays)
 
 
 def _arrays(sparse: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:

@@ -161,6 +161,7 @@ def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list
     """
     from rankloom._kernels.shards import copy_rows, row_lengths
 
+    rows = frozen(np.array(rows, np.int64))  # of any type when given: compile once
     owners = owned(shards, rows)
     ptr = np.zeros(len(rows) + 1, np.int64)
     for shard, at in owners:
