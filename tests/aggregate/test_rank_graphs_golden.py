@@ -177,7 +177,7 @@ def test_corgraph_matches_the_program(folder, case, distances):
         ("digits1797", "cprr", {}, 0.9812),
         ("digits300", "lhrr", {"depth": 300}, 0.9160),
         ("digits300", "rdpac", {"depth": 100}, 0.9188),
-        ("digits1797", "rdpac", {}, 0.9789),
+        pytest.param("digits1797", "rdpac", {}, 0.9789, marks=pytest.mark.long),
         ("digits300", "rlsim_udl", {"depth": 150}, 0.9037),
         ("digits300", "recknngraph", {}, 0.9031),
         ("digits1797", "recknngraph", {}, 0.9786),

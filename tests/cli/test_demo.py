@@ -25,6 +25,7 @@ def stamps(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*.npz")}
 
 
+@pytest.mark.long
 def test_table_is_that_of_the_readme():
     result = run("demo", "--no-serve", "--no-cache")
     assert result.exit_code == 0, result.output

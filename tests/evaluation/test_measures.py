@@ -320,18 +320,23 @@ def test_random_graded_runs_match_trec_eval(seed):
 
 @pytest.mark.parametrize(
     ("system", "reported"),  # from reported_MAP_MEASURES.txt, published with the runs
-    {
-        "BB2c1.0_9": 0.1882,
-        "BM25b0.75_1": 0.1828,
-        "DFR_BM25c1.0_2": 0.1835,
-        "DLH13_7": 0.1830,
-        "IFB2c1.0_8": 0.1881,
-        "InL2c1.0_6": 0.1854,
-        "In_expC2c1.0_5": 0.1826,
-        "LGDc1.0_3": 0.1882,
-        "PL2c1.0_4": 0.1683,
-        "TF_IDF_0": 0.1821,
-    }.items(),
+    [
+        ("BM25b0.75_1", 0.1828),
+        ("PL2c1.0_4", 0.1683),
+        *(
+            pytest.param(*row, marks=pytest.mark.long)
+            for row in {
+                "BB2c1.0_9": 0.1882,
+                "DFR_BM25c1.0_2": 0.1835,
+                "DLH13_7": 0.1830,
+                "IFB2c1.0_8": 0.1881,
+                "InL2c1.0_6": 0.1854,
+                "In_expC2c1.0_5": 0.1826,
+                "LGDc1.0_3": 0.1882,
+                "TF_IDF_0": 0.1821,
+            }.items()
+        ),
+    ],
 )
 def test_trec7_runs_match_trec_eval(shared, system, reported):
     folder = shared / "data" / "trec7-terrier-runs"

@@ -10,6 +10,7 @@ from rankloom.io.cache import Cache
 from rankloom.report import render
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

@@ -179,10 +179,11 @@ def test_a_killed_save_leaves_a_complete_index(tmp_path, two):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_killed_first_save_leaves_no_index_or_a_complete_one(tmp_path, two):
+@pytest.mark.parametrize("turns", [2, pytest.param(12, marks=pytest.mark.long)])
+def test_a_killed_first_save_leaves_no_index_or_a_complete_one(tmp_path, two, turns):
     paths, contents = two
     moments = random.Random(6)
-    for turn in range(12):
+    for turn in range(turns):
         path = tmp_path / str(turn) / "x.loom"
         path.parent.mkdir()
         kill_a_saver(path, paths, moments.uniform(0, 0.012))

@@ -111,7 +111,7 @@ def test_contour_features_of_a_disk_are_constant():
 
 @pytest.mark.parametrize(
     "image",
-    [u_shape(), blob(3), pytest.param(blob(8, size=90), marks=pytest.mark.long)],
+    [u_shape(), *(pytest.param(image, marks=pytest.mark.long) for image in (blob(3), blob(8, size=90)))],
     ids=["u", "blob", "large blob"],
 )
 def test_contexts_equal_reference_loops(image):

@@ -238,11 +238,14 @@ for number in range(rounds):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
-def test_a_killed_add_leaves_the_old_or_the_new_state(tmp_path):
+@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.long)])
+def test_a_killed_add_leaves_the_old_or_the_new_state(tmp_path, kills):
     path = tmp_path / "shop.loom"
     rl.Searcher.build(documents(30), ["bm25", "bow-cosine"]).save(path)
-    done = subprocess.run([sys.executable, "-c", KILLS, str(path), "50"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLS, str(path), str(kills)], capture_output=True, text=True, check=True
+    )
     outcomes = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
-    assert len(outcomes) == 50
+    assert len(outcomes) == kills
     assert {n for n, _ in outcomes} <= {30, 50}
     assert {found for _, found in outcomes} == {3}
