@@ -4,6 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+# worksteal: a worker starts with half of the tests, so kernels of neighboring tests are compiled by one worker only.
+PYTEST := $(BIN)/python -m pytest --quiet -n $(WORKERS) --dist worksteal
+# Compiled modules and rewritten assertions are kept for the next run.
+unexport PYTHONDONTWRITEBYTECODE
 KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize graph golden) \
   $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context udlf) tests/aggregate/weft \
   $(patsubst %,tests/rankers/test_%.py,alignments bag_of_words contour word_graph word_movers) \
@@ -28,18 +32,18 @@ demo: $(READY) ## Rank the emoji, print a table of methods and serve the page
 	$(BIN)/rankloom demo
 
 test: $(READY) ## Run the tests and the doctests, without the long ones
-	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS) -m 'not long'
+	$(PYTEST) -rs -m 'not long'
 
 long: $(READY) # the tests marked long
-	$(BIN)/python -m pytest --quiet -rs -n $(WORKERS) -m long
+	$(PYTEST) -rs -m long
 
 plain: $(READY) # kernels must give the same results without the JIT
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet -n $(WORKERS) -k 'not digits' $(KERNEL_TESTS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -k 'not digits' $(KERNEL_TESTS)
 
 fuzz: $(READY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
-	RANKLOOM_FUZZ_API=20000 RANKLOOM_FUZZ_CLI=5000 $(BIN)/python -m pytest --quiet -n $(WORKERS) tests/fuzz
+	RANKLOOM_FUZZ_API=20000 RANKLOOM_FUZZ_CLI=5000 $(PYTEST) tests/fuzz
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
-	  $(BIN)/python -m pytest --quiet -n $(WORKERS) tests/fuzz
+	  $(PYTEST) tests/fuzz
 
 check: format lint types imports test long plain ## Everything that CI checks
 
