@@ -19,6 +19,8 @@ REGISTRIES = (rl.METHODS, rl.COMPARATORS, rl.WEIGHTINGS, rl.NORMALIZATIONS, MEAS
 RAISING = {
     "an error": "raise RuntimeError('two\\nlines')",
     "no message": "raise ValueError",
+    "no connection": "raise ConnectionRefusedError('no server')",
+    "a file that is not there": "open('none.txt')",
     "an exit": "raise SystemExit(3)",
     "a base exception": "raise BaseException('base')",
     "the end of a loop": "raise StopIteration",
@@ -75,7 +77,7 @@ def test_a_plug_in_file_that_raises(tmp_path, files, restored, code):
 
 @pytest.mark.parametrize("returned", [*RETURNED, "rl.Ranks([[0, 1]])", "ranks[0].items"])
 def test_a_method_that_does_not_return_ranks_of_the_queries(tmp_path, files, restored, returned):
-    path = plugin(tmp_path, f"@rl.register_method('mine')\ndef mine(ranks, k):\n    return {returned}")
+    path = plugin(tmp_path, f"@rl.register_method('mine')\ndef combine(ranks, k):\n    return {returned}")
     assert "The method 'mine' must return Ranks" in sentence(run(*fused(files, tmp_path), "--plugin", path))
 
 

@@ -82,8 +82,8 @@ def _one_sentence() -> Iterator[None]:
     except (BrokenPipeError, KeyboardInterrupt, typer.Exit, typer.Abort):
         raise
     except OSError as error:
-        message = f"Cannot use {error.filename}: {error.strerror}."
-        if error.filename is None:  # standard output; its buffer cannot be flushed either
+        message = blame(error) or f"Cannot use {error.filename}: {error.strerror}."
+        if error.filename is None and blame(error) is None:  # standard output; its buffer cannot be flushed either
             message = f"Cannot write the output: {error.strerror or error}."
             sys.stdout = None
     except BaseException as error:  # plug-ins may raise anything, and exit

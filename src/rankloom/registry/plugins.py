@@ -46,14 +46,17 @@ def forget_uses() -> None:
 
 
 def blame(error: BaseException) -> str | None:
-    """Return a sentence about an error that comes from a plug-in, or probably does; None if no plug-in was used."""
+    """Return a sentence about an error that comes from a plug-in, or probably does; None if no plug-in was used.
+
+    Errors of ours and of the system explain themselves, and are from a plug-in only if its code raised them.
+    """
     modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(error.__traceback__)]
     found = [_modules[name] for one in modules for name in (one, one.partition(".")[0]) if name in _modules]
     if isinstance(error, RankloomError):
         return f"The plug-in {found[-1]}: {error}" if found else None
     if found:
         return f"The plug-in {found[-1]} failed: {described(error)}"
-    if not _used or not isinstance(error, Exception):
+    if not _used or isinstance(error, OSError) or not isinstance(error, Exception):
         return None
     return f"This failed, probably because of {' or '.join(_used)}: {described(error)}"
 
