@@ -4,7 +4,8 @@
 
     RankloomError
     ├── InputError (also a ValueError)              invalid input; the message says how to fix it
-    │   └── UnknownNameError (also a KeyError)      a name or id that does not exist
+    │   ├── UnknownNameError (also a KeyError)      a name or id that does not exist
+    │   └── ContractError                           a plug-in returned what its contract does not allow
     ├── IndexFileError (also an OSError)            an index on disk that cannot be used
     └── MissingExtraError (also an ImportError)     an optional package that is not installed
 
@@ -47,6 +48,10 @@ class UnknownNameError(InputError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would add quotes
+
+
+class ContractError(InputError):
+    """A method, measure or other function that may be a plug-in returned what its contract does not allow."""
 
 
 def whole_number(name: str, value: object, minimum: int = 1) -> int:

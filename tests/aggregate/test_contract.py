@@ -28,6 +28,14 @@ def too_many(ranks, k=10):
     return rrf(ranks, 2 * k)
 
 
+def too_many_without_scores(ranks, k=10):
+    return rrf(ranks, k if ranks[0].scores is not None else 2 * k)
+
+
+def no_ranks(ranks, k=10):
+    return None
+
+
 def rising(ranks, k=10):
     fused = rrf(ranks, k)
     return rl.Ranks.trusted(
@@ -58,7 +66,9 @@ BROKEN = {
     no_default: "the option strength of broken must have a default",
     positional: "the option strength of broken must be keyword-only",
     without_ids: "must keep the query ids",
-    too_many: "answers for k=9",
+    too_many: "The method 'broken' returns 18 answers for k=9",
+    too_many_without_scores: "The method 'broken' returns 18 answers for k=9",
+    no_ranks: "The method 'broken' must return Ranks; got NoneType",
     rising: "broken returns invalid ranks: The scores of row",
     mixes_queries: "the list of a query by broken depends on other queries",
     depends_on_k: "broken gives different items for a smaller k",
@@ -70,7 +80,7 @@ BROKEN = {
 @pytest.fixture
 def registered(monkeypatch):
     def register(function):
-        monkeypatch.setitem(rl.METHODS._known, "broken", Method(function, "queries", True))
+        monkeypatch.setitem(rl.METHODS._known, "broken", Method(function, "queries", True, "broken"))
 
     return register
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankloom.aggregate.methods import METHODS, SUPERVISED, Fuser, fuse
 from rankloom.aggregate.training import train
-from rankloom.errors import InputError
+from rankloom.errors import ContractError, InputError
 from rankloom.ranks import PAD, Ids, Ranks
 
 N_ITEMS = 9
@@ -36,15 +36,22 @@ def check_method(name: str) -> None:
     for ranks in _samples():
         method = train(ranks, _judgments(), name) if supervised else name
         try:
-            fused = fuse(ranks, method, N_ITEMS)
+            fused = _fused(ranks, method, N_ITEMS)
         except InputError as error:
             _claim(ranks[0].scores is None, f"{name} rejects ranks with scores: {error}")
             continue
         _check_valid(name, fused)
-        _claim(_same(fused, fuse(ranks, method, N_ITEMS)), f"{name} gives different results for the same input")
-        _claim(_same(fused.head(2), fuse(ranks, method, 2)), f"{name} gives different items for a smaller k")
+        _claim(_same(fused, _fused(ranks, method, N_ITEMS)), f"{name} gives different results for the same input")
+        _claim(_same(fused.head(2), _fused(ranks, method, 2)), f"{name} gives different items for a smaller k")
         if supervised or METHODS[name].needs == "queries":
             _check_queries_alone(name, method, ranks, fused)
+
+
+def _fused(ranks: list[Ranks], method: str | Fuser, k: int) -> Ranks:
+    try:
+        return fuse(ranks, method, k)
+    except ContractError as error:
+        raise AssertionError(str(error)) from None
 
 
 def _check_signature(name: str, factory: Any) -> None:
@@ -64,7 +71,7 @@ def _check_valid(name: str, fused: Ranks) -> None:
 
 def _check_queries_alone(name: str, method: str | Fuser, ranks: list[Ranks], fused: Ranks) -> None:
     for row in range(fused.n_queries):
-        alone = fuse([r.rows([row]) for r in ranks], method, N_ITEMS)
+        alone = _fused([r.rows([row]) for r in ranks], method, N_ITEMS)
         _claim(_same(alone, fused.rows([row])), f"the list of a query by {name} depends on other queries")
         listed = {item for r in ranks for item in r.items[row].tolist()}
         _claim(set(fused.items[row].tolist()) <= {*listed, PAD}, f"{name} returns items that no ranker lists")

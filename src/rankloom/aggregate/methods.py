@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.pool import Pool
 from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
-from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.errors import ContractError, InputError, check_choice, whole_number
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry
@@ -37,11 +37,14 @@ class Method:
         The lists of one query at a time, or the lists of all items of the collection, each item a query.
     answers_external : bool
         Whether it answers external queries: queries that are not items of the collection.
+    name : str
+        Its name in messages; by default that of the function.
     """
 
     function: Callable[..., Ranks]
     needs: Needs
     answers_external: bool
+    name: str = ""
 
     def options(self) -> list[str]:
         """Return the names of the options."""
@@ -109,8 +112,8 @@ class Fusion:
         fused = self.method.function(ranks, k, **others, **self.options)
         wrong = _violation(fused, ranks[0], others.get("collection", ranks)[0], k)
         if wrong:
-            name = getattr(self.method.function, "__name__", "")
-            raise InputError(f"The method {name!r} {wrong}. Check it with check_method.")
+            name = self.method.name or getattr(self.method.function, "__name__", "")
+            raise ContractError(f"The method {name!r} {wrong}. Check it with check_method.")
         return fused
 
 
@@ -164,7 +167,7 @@ def register_method(name: str, *, needs: Needs = "queries", answers_external: bo
     external = needs == "queries" if answers_external is None else answers_external
 
     def add(function: F) -> F:
-        METHODS.register(name)(Method(function, needs, external))
+        METHODS.register(name)(Method(function, needs, external, name))
         return function
 
     return add

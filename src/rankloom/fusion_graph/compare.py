@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import product
 from numbers import Real
 
-from rankloom.errors import InputError
+from rankloom.errors import ContractError, InputError
 from rankloom.registry import Registry
 
 #: (common, size_a, size_b) -> a number
@@ -134,12 +134,12 @@ def check_comparator(name: str) -> None:
 
 @lru_cache(maxsize=64)
 def check_values(comparator: Comparator, name: str) -> None:
-    """Raise InputError unless a comparator returns similarities; compiled code can neither check that nor raise."""
+    """Raise ContractError unless a comparator returns similarities; compiled code can neither check that nor raise."""
     for sizes in _grid():
         for function, high in ((comparator.similarity, 1.0), (comparator.bound, math.inf)):
             value = function(*sizes)
             if not isinstance(value, Real) or not 0 <= value <= high:
-                raise InputError(
+                raise ContractError(
                     f"The comparator {name!r} must return a similarity from 0 to 1; got {value!r} for {sizes}. Check "
                     "it with check_comparator."
                 )

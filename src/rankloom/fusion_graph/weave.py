@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.errors import InputError
+from rankloom.errors import ContractError
 from rankloom.fusion_graph.normalize import contiguous, rescaled_steps
 from rankloom.ranks import Ranks, stack_lists
 from rankloom.registry import Registry
@@ -66,7 +66,7 @@ def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[NDArray[np.fl
         positions = np.arange(1, length + 1)
         found = weighting(positions, scores[length, :length])
         if not isinstance(found, tuple | list) or len(found) != 2 or not all(_positive(one, length) for one in found):
-            raise InputError(
+            raise ContractError(
                 f"The weighting {name!r} must return two arrays of finite positive numbers, one for each position; "
                 f"got {found!r} for a list of {length}."
             )

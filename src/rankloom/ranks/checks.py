@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import table
-from rankloom.errors import InputError, RankloomWarning
+from rankloom.errors import ContractError, InputError, RankloomWarning
 from rankloom.ranks.ids import Ids
 
 PAD = -1  # fills a row after its last item
@@ -152,20 +152,20 @@ def checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.flo
 
 
 def returned_numbers(what: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return what a function that may be a plug-in returned; raise InputError unless it is finite numbers of a shape.
+    """Return what a possible plug-in returned; raise ContractError unless it is finite numbers of a shape.
 
     Examples
     --------
     >>> returned_numbers("measure 'mine'", [0.5], (2,))
     Traceback (most recent call last):
-    rankloom.errors.InputError: The measure 'mine' must return finite numbers of shape (2,); got [0.5].
+    rankloom.errors.ContractError: The measure 'mine' must return finite numbers of shape (2,); got [0.5].
     """
     try:
         found = np.asarray(values, np.float64)
     except (TypeError, ValueError):
         found = np.empty((0, *shape))
     if found.shape != shape or not np.isfinite(found).all():
-        raise InputError(f"The {what} must return finite numbers of shape {shape}; got {values!r}.")
+        raise ContractError(f"The {what} must return finite numbers of shape {shape}; got {values!r}.")
     return found
 
 
