@@ -1,8 +1,27 @@
-"""Lists extended by the entries of sparse rows, and components of a graph."""
+"""Products of sparse rows, lists extended by their entries, and components of a graph."""
 
 import numpy as np
 
 from rankloom._kernels.jit import kernel
+
+
+@kernel
+def row_products(start, stop, lists, ptr, items, values, out):
+    """Multiply the sparse row of each item with those of the items of its list."""
+    row = np.zeros(lists.shape[0], np.float64)
+    for i in range(start, stop):
+        for entry in range(ptr[i], ptr[i + 1]):
+            row[items[entry]] = values[entry]
+        for p in range(lists.shape[1]):
+            j = lists[i, p]
+            if j < 0:
+                break
+            total = np.float64(0)
+            for entry in range(ptr[j], ptr[j + 1]):
+                total += row[items[entry]] * values[entry]
+            out[i, p] = total
+        for entry in range(ptr[i], ptr[i + 1]):
+            row[items[entry]] = 0.0
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers, check_logarithm
+from rankloom.aggregate.lists import Array, answers, check_logarithm, padded
 from rankloom.aggregate.reranking import add_to_pool, own_lists, pool_of, reranked
 from rankloom.errors import InputError, check_between
 from rankloom.ranks import PAD, Ranks
@@ -140,21 +140,23 @@ def _embeddings(lists: Array, neighbors: int) -> Sparse:
     """Return E, which is symmetric."""
     w = _positions(lists, neighbors, lambda position: 1 - np.log(position) / np.log(neighbors))
     e = (w + w @ w).tocsr()
-    E = e.multiply(e.T).tocsr()
-    E.sort_indices()
-    return E
+    return e.multiply(e.T).tocsr()
 
 
 def _products(E: Sparse, lists: Array) -> Array:
     """Return the products of the embeddings of each item and the items of its list."""
-    out = np.empty(lists.shape)
+    from rankloom._kernels.sparse_rows import row_products
 
-    def multiply(start: int, stop: int) -> None:
-        rows = np.broadcast_to(np.arange(stop - start)[:, None], lists[start:stop].shape)
-        out[start:stop] = _at((E[start:stop] @ E).tocsr(), rows, lists[start:stop])
-
-    run_rows(multiply, len(lists), "Comparing embeddings")
+    out, arrays = np.zeros(lists.shape), _arrays(E)
+    run_rows(lambda start, stop: row_products(start, stop, lists, *arrays, out), len(lists), "Comparing embeddings")
     return out
+
+
+def _arrays(matrix: Sparse) -> tuple[Array, Array, Array]:
+    """Return a sparse matrix as a kernel takes it: pointers, items and values, items ascending."""
+    matrix.sort_indices()
+    pointers, items = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return frozen(pointers), frozen(items), frozen(matrix.data.astype(np.float64))
 
 
 def _confidence(E: Sparse, neighbors: int) -> Array:
@@ -171,10 +173,7 @@ def _extended(lists: Array, rows_of: Callable[[int, int], Sparse], stage: str, o
     out, scores = np.empty(lists.shape, np.int32), np.empty(lists.shape, np.float32)
 
     def extend(start: int, stop: int) -> None:
-        rows = rows_of(start, stop)
-        rows.sort_indices()
-        arrays = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64)
-        extend_lists(start, stop, lists, *map(frozen, arrays), own, out, scores)
+        extend_lists(start, stop, lists, *_arrays(rows_of(start, stop)), own, out, scores)
 
     run_rows(extend, len(lists), stage)
     return frozen(out), scores
@@ -203,7 +202,7 @@ def _components(lists: Array, E: Sparse, neighbors: int, share: float | None) ->
     confidence = _confidence(E, neighbors)
     rows, columns = np.nonzero((lists[:, :neighbors] != PAD) & (lists[:, :neighbors] != np.arange(n)[:, None]))
     items = lists[rows, columns]
-    strength = _products(E, lists[:, :neighbors])[rows, columns] * confidence[rows] * confidence[items]
+    strength = _products(E, padded(lists, neighbors))[rows, columns] * confidence[rows] * confidence[items]
     kept = np.lexsort((items, rows, strength))[::-1]
     kept = kept[: int(np.ceil(kept.size * (confidence.sum() / max(1, 2 * n) if share is None else share)))]
     root = np.arange(n)
