@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 #: The windows that every kind of page is looked at in.
 WINDOWS = {
     "desktop": {"size": DESKTOP, "scheme": "light"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,6 +46,7 @@ TEX = str.maketrans(
 )
 
 
+TEX_NAME, TEX_HEAD = 15, 10  # characters on a line of a name, and of the head of a column of numbers
 TEX_MARKS = {"▲": r"\blacktriangle", "▼": r"\blacktriangledown", "•": r"\bullet"}
 
 
@@ -149,7 +151,8 @@ def to_markdown(table: Table) -> str:
 def to_tex(table: Table) -> str:
     """Return a table as LaTeX, which needs the packages booktabs and amssymb.
 
-    To fit a column of text, the outcome of a test is a mark on the number beside it, and details are left out.
+    To fit a column of text, the outcome of a test is a mark on the number beside it, details are left out, and long
+    names and heads are stacked.
     """
     shown = _tex_columns(table.columns)
     align = "".join("l" if table.columns[number].kind == "text" else "r" for number, _ in shown)
@@ -159,10 +162,10 @@ def to_tex(table: Table) -> str:
         r"\centering",
         rf"\caption{{{table.caption.translate(TEX)}}}",
         rf"\label{{tab:{table.name}}}",
-        r"\small\setlength{\tabcolsep}{4pt}",
+        r"\footnotesize\setlength{\tabcolsep}{2pt}",
         rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}",
         r"\toprule",
-        _tex_row([table.columns[number].title.translate(TEX) for number, _ in shown]),
+        _tex_row([_tex_head(table.columns[number]) for number, _ in shown]),
         r"\midrule",
     ]
     for row, texts in zip(table.rows, table.texts, strict=True):
@@ -205,12 +208,37 @@ def _tex_columns(columns: tuple[Column, ...]) -> list[tuple[int, int | None]]:
 
 
 def _tex_cell(texts: list[str], bold: bool, number: int, mark: int | None) -> str:
-    cell = texts[number].translate(TEX)
-    cell = rf"\textbf{{{cell}}}" if bold else cell
+    cell = _stacked(texts[number], TEX_NAME, "l", bold)
     if mark is None:
         return cell
     sign = TEX_MARKS.get(texts[mark], r"\phantom{\blacktriangle}")  # so that the numbers stay aligned
     return f"{cell}$^{{{sign}}}$"
+
+
+def _tex_head(column: Column) -> str:
+    if column.kind == "text":
+        return _stacked(column.title, TEX_NAME, "l")
+    head = _stacked(column.title, TEX_HEAD, "r")
+    return rf"\scriptsize{head}" if head.startswith(r"\shortstack") else head  # wider than its numbers
+
+
+def _stacked(text: str, width: int, side: str, bold: bool = False) -> str:
+    r"""Return a text as LaTeX, on several lines if it is long: broken at spaces, and before parentheses.
+
+    Examples
+    --------
+    >>> print(_stacked("sca(neighbors=20) (best of sweep)", 15, "l"))
+    \shortstack[l]{sca\\(neighbors=20)\\(best of sweep)}
+    """
+    lines = [""]
+    for piece in re.findall(r"\s*(?:\([^()]*\)|[^\s(]+|\()", text):
+        if len(lines[-1] + piece.rstrip()) <= width or not lines[-1]:
+            lines[-1] += piece if lines[-1] else piece.lstrip()
+        else:
+            lines.append(piece.lstrip())
+    shown = [rf"\textbf{{{line.translate(TEX)}}}" if bold else line.translate(TEX) for line in lines]
+    stack = r"\\".join(shown)
+    return stack if len(shown) == 1 else rf"\shortstack[{side}]{{{stack}}}"
 
 
 def _tex_row(cells: list[str]) -> str:
