@@ -88,7 +88,7 @@ def run_blocks(
     around = _running()
     progress = progress or around.progress
     starts = range(0, n, block)
-    workers = min(n_threads(threads or around.threads), len(starts))
+    workers = 1 if len(starts) <= 1 else min(n_threads(threads or around.threads), len(starts))
     if workers <= 1:
         for start in starts:
             work(start, min(start + block, n))

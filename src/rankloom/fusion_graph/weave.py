@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rankloom._kernels import frozen
 from rankloom.errors import ContractError
 from rankloom.fusion_graph.normalize import contiguous, rescaled_steps
-from rankloom.ranks import Ranks, stack_lists
+from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.registry import Registry
 from rankloom.shards.shard import Shard, gathered, numbered
 from rankloom.threads import Scratch, run_blocks
@@ -106,23 +106,22 @@ class Order(NamedTuple):
 
     def inside(self, ranks: Ranks) -> Ranks:
         """Return collection ranks in the internal numbering: row i is the list of item ``numbers[i]``."""
-        return self._relabeled(ranks, self.numbers)
-
-    def inside_queries(self, queries: Ranks) -> Ranks:
-        """Return the lists of external queries with items in the internal numbering."""
-        return self._relabeled(queries, np.arange(queries.n_queries, dtype=np.int32))
-
-    def _relabeled(self, ranks: Ranks, rows: NDArray[np.int32]) -> Ranks:
         from rankloom._kernels.lists import relabel
 
         lists = contiguous(ranks.items)
-        out = np.empty((len(rows), ranks.depth), np.int32)
+        out = np.empty((len(self.numbers), ranks.depth), np.int32)
         run_blocks(
-            lambda start, stop: relabel(start, stop, frozen(rows), self.places, lists, out),
-            len(rows),
+            lambda start, stop: relabel(start, stop, self.numbers, self.places, lists, out),
+            len(out),
             stage="Renumbering",
         )
         return Ranks.trusted(out, None, ranks.n_items)
+
+    def inside_queries(self, queries: Ranks) -> Ranks:
+        """Return the lists of external queries with items in the internal numbering."""
+        out = self.places[queries.items] if len(self.places) else queries.items.copy()
+        out[queries.items == PAD] = PAD
+        return Ranks.trusted(out, None, queries.n_items)
 
 
 def weave(

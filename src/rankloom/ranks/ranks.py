@@ -107,8 +107,8 @@ class Ranks:
     ) -> Ranks:
         """Return ranks from arrays known to be valid, without checks or copies."""
         ranks = object.__new__(cls)
-        _fill(ranks, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
-        _fill(ranks, kind=kind, recall=recall)
+        ids = {"item_ids": item_ids, "query_ids": query_ids}
+        _fill(ranks, items=items, scores=scores, n_items=n_items, kind=kind, recall=recall, **ids)
         return ranks
 
     def replaced(self, **fields: Any) -> Ranks:
@@ -460,7 +460,7 @@ def _check_kind(ranks: Ranks) -> None:
 def _fill(ranks: Ranks, **fields: object) -> None:
     """Set the fields of a frozen Ranks; arrays as read-only views, so that the caller's stay writable."""
     for name, value in fields.items():
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and value.flags.writeable:
             value = value.view()
             value.flags.writeable = False
         object.__setattr__(ranks, name, value)

@@ -12,6 +12,7 @@ fused field first. Weights are stored in units of 1 / 32768, so that sums are ex
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -48,6 +49,7 @@ class Expansion(Protocol):
         ...
 
 
+@cache  # for single queries
 def nearness(cutoff: int) -> Floats:
     """Return g(p) for the positions 1 to `cutoff`: 1 for the first, near 0 for the last.
 
@@ -156,6 +158,9 @@ def _joined(blocks: dict[int, tuple[Array, Array]], ends: Array, sizes: Array) -
     for start, stop in zip(starts, [*starts[1:], len(ends)], strict=True):
         ptr[start + 1 : stop + 1] = ends[start:stop] + total
         total += len(blocks[start][0])
+    if len(blocks) == 1:  # of a single query, or a few
+        items, weights = blocks[0]
+        return Rows(frozen(ptr), frozen(items), frozen(weights), frozen(sizes))
     items, weights = np.empty(total, np.uint32), np.empty((total, sizes.shape[1]), np.uint16)
     for start in starts:
         some, heavy = blocks.pop(start)
