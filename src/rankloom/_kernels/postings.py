@@ -266,7 +266,8 @@ def write_best(n, size, own, sizes, kind, common, seen, keys, single, single_bit
     for at in range(n):
         doc = np.int64(seen[at])  # LOW does not fit in 32 bits
         if common[doc] > 0.0 or doc == own:
-            single[0] = ZERO if common[doc] == 0.0 else similarity(common[doc], size, sizes[doc], kind)
+            value = ZERO if common[doc] == 0.0 else similarity(common[doc], size, sizes[doc], kind)
+            single[0] = value if value > 0.0 else ZERO  # of damaged weights, it may be NaN or negative: keys must not
             tie = LOW if doc == own else LOW - 1 - doc
             keys[found] = (np.int64(single_bits[0]) << 32) | tie
             found += 1
