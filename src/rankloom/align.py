@@ -77,11 +77,11 @@ def checked_ranks(ranks: Sequence[Ranks | Mapping[str, Any]]) -> list[Ranks]:
     if not isinstance(ranks, Iterable) or isinstance(ranks, Ranks | Mapping | str):
         raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
     given = [Ranks.from_dict(r) if isinstance(r, Mapping) else r for r in ranks]
-    odd = next((r for r in given if not isinstance(r, Ranks)), None)
-    if odd is not None:
+    odd = [r for r in given if not isinstance(r, Ranks)]
+    if odd:
         raise InputError(
-            f"Give a list of Ranks, one for each ranker; got a {type(odd).__name__} in it. Convert a data frame with "
-            "rankloom.io.from_frame, an array with Ranks."
+            f"Give a list of Ranks, one for each ranker; got a {type(odd[0]).__name__} in it. Convert a data frame "
+            "with rankloom.io.from_frame, an array with Ranks."
         )
     if not given:
         raise InputError("There are no ranks to fuse; give one Ranks for each ranker.")
@@ -96,8 +96,10 @@ def split_names(ranks: Sequence[T] | Mapping[str, T]) -> tuple[tuple[str, ...], 
     >>> split_names({"bm25": Ranks([[0]])})[0], split_names([Ranks([[0]])])[0]
     (('bm25',), ())
     """
+    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
+        raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
     if not isinstance(ranks, Mapping):
-        return (), ranks
+        return (), ranks if isinstance(ranks, Sequence) else list(ranks)
     odd = next((name for name in ranks if not isinstance(name, str) or not name), None)
     if odd is not None:
         raise InputError(f"Rankers must be named by strings; got {odd!r}.")

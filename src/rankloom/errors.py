@@ -16,7 +16,6 @@ import difflib
 import operator
 from collections.abc import Iterable
 from numbers import Real
-from typing import SupportsIndex
 
 
 class RankloomError(Exception):
@@ -65,9 +64,13 @@ def whole_number(name: str, value: object, minimum: int = 1) -> int:
     """
     if type(value) is int and value >= minimum:  # most are: checks against protocols are slow
         return value
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or operator.index(value) < minimum:
+    try:
+        found = minimum - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:  # some arrays are whole numbers, others are not
+        found = minimum - 1
+    if found < minimum:
         raise InputError(f"{name} must be a whole number, at least {minimum}; got {value!r}.")
-    return operator.index(value)
+    return found
 
 
 def check_whole(**options: int) -> None:

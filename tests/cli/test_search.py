@@ -1,3 +1,4 @@
+import rankloom as rl
 from command import run, sentence
 
 
@@ -26,3 +27,18 @@ def test_invalid_input_is_one_sentence(index, query_runs, tmp_path):
     assert "The index has 2 rankers" in sentence(run("search", index, *query_runs[:1]))
     assert "--explain needs exactly one --item" in sentence(run("search", index, "--explain", "d1"))
     assert "not both" in sentence(run("search", index, "--item", "d1", *query_runs))
+
+
+def test_items_without_ids_are_named_by_their_numbers(tmp_path):
+    rl.FusionIndex.build([rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], kind="collection")]).save(tmp_path / "x.loom")
+    done = run("search", tmp_path / "x.loom", "--item", 2, "--item", "02", "-k", 1)
+    assert done.stdout.split("\t")[:3] == ["2", "1", "2"]
+    assert len(done.stdout.splitlines()) == 1
+    for wrong in ("²", "9" * 5000, "-1"):
+        sentence(run("search", tmp_path / "x.loom", f"--item={wrong}"))
+
+
+def test_errors_name_options_as_the_command_line_does(tmp_path):
+    twice = tmp_path / "twice.run"
+    twice.write_text("q1 Q0 d1 1 .5 t\nq1 Q0 d1 2 .4 t\n")
+    assert "use --duplicates first to" in sentence(run("fuse", twice, "--method", "rrf", "-o", tmp_path / "x.run"))

@@ -623,3 +623,9 @@ def test_judgments_that_say_nothing_are_rejected(judged, message):
     with pytest.raises(InputError) as caught:
         evaluate(Ranks.from_dict({"q": ["a"]}), qrels={"q": judged})
     assert message in str(caught.value)
+
+
+def test_an_item_of_thousands_of_digits_is_judged_but_not_found():
+    ranks = Ranks([[1, 0]], n_items=2, kind="queries")
+    found = evaluate(ranks, qrels={"0": {"1": 1, "9" * 5000: 1}}, measures="recall@2")
+    assert found == {"recall@2": 0.5}

@@ -1,5 +1,6 @@
 """The Typer application, and the options and helpers that its commands share."""
 
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -107,7 +108,8 @@ def _one_line(message: str) -> str:
 
 def _with_options(message: str) -> str:
     """Return a message of the library with the option of a command in place of the argument that does the same."""
-    return message.replace("pass kind='collection'.", "use --as-collection.")
+    message = message.replace("pass kind='collection'.", "use --as-collection.")
+    return re.sub(r"\b(absent|duplicates|missing)='(\w+)'", r"--\1 \2", message)
 
 
 app = typer.Typer(

@@ -257,10 +257,11 @@ def _search_index(
 ) -> Any:
     """Return the answers of an index; None if an explanation was printed instead."""
     from rankloom.fusion_graph.index import FusionIndex
+    from rankloom.ranks import Ids
 
     progress("Opening", 0, 1)
     opened = FusionIndex.open(path)
-    wanted = [_item(opened, one) for one in dict.fromkeys(items)]
+    wanted = list(dict.fromkeys(_item(opened, one) for one in items))
     if explain is not None:
         if len(wanted) != 1 or runs or output is not None:
             raise InputError("--explain needs exactly one --item, no runs and no -o.")
@@ -269,13 +270,15 @@ def _search_index(
     names, paths = cli.split_names(runs)
     ranks = reading.read(paths, progress)
     lists = (dict(zip(names, ranks, strict=True)) if names else ranks) or None
-    return opened.search(lists, k, items=wanted or None, progress=progress, **options)
+    found = opened.search(lists, k, items=wanted or None, progress=progress, **options)
+    # Without ids the rows are numbered from 0, whatever the numbers of the items are.
+    return found.replaced(query_ids=Ids(map(str, wanted))) if wanted and found.query_ids is None else found
 
 
 def _item(index: Any, text: str) -> int | str:
     """Return an item as `search` takes it: its id if the index has ids, else its number."""
     if index.item_ids is not None:
         return text
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit() and len(text) < 20):  # int() refuses very long ones
         raise InputError(f"The index has no ids, only numbers 0 to {index.n_items - 1}; got {text!r}.")
     return int(text)

@@ -135,7 +135,7 @@ def _item_number(ranks: Ranks, item: str) -> int:
     """Return the number of an item by id; PAD if it is not in the collection (it can still be relevant)."""
     if ranks.item_ids is not None:
         return ranks.item_ids.number(item) if item in ranks.item_ids else PAD
-    number = int(item) if item.isdecimal() else PAD
+    number = int(item) if item.isdecimal() and len(item) < 20 else PAD  # int() refuses very long ones
     return number if number < ranks.n_items and str(number) == item else PAD
 
 

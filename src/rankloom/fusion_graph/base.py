@@ -26,6 +26,7 @@ from rankloom.fusion_graph.verify import DamageError, Layout, Ranges, check_arra
 from rankloom.fusion_graph.weave import Order
 from rankloom.io.array_folder import limit_pages, open_folder, release_pages, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
+from rankloom.io.text_file import as_path
 from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Kind, Ranks
 from rankloom.shards.cluster import connected
@@ -112,8 +113,9 @@ class CollectionIndex(ABC):
             return self._arrays
         return {**self._arrays, **dict(zip(("id_bytes", "id_ptr"), pack_ids(ids), strict=True))}
 
-    def with_ids(self, ids: Ids) -> Self:
+    def with_ids(self, ids: Ids | Sequence[str]) -> Self:
         """Set the ids of an index that was built or opened without ids, and return it; `save` writes them."""
+        ids = ids if isinstance(ids, Ids) else Ids(ids)
         if len(ids) != self.n_items:
             raise InputError(f"The index has {self.n_items} items; got {len(ids)} ids.")
         if "id_ptr" in self._arrays and ids != self.item_ids:
@@ -366,7 +368,7 @@ class CollectionIndex(ABC):
             Cut the index by items into so many shards, or as many as it has items. By default as it is.
         """
         arrays = self.arrays if shards is None else self._cut(whole_number("shards", shards))
-        save_folder(Path(path), arrays, self.meta(self.settings, arrays))
+        save_folder(as_path(path), arrays, self.meta(self.settings, arrays))
 
     @classmethod
     def meta(cls, settings: IndexSettings, arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -405,7 +407,7 @@ class CollectionIndex(ABC):
             it the index opens immediately, but damage inside a file can go unnoticed, and searching damaged files can
             crash.
         """
-        arrays, meta = open_folder(Path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
+        arrays, meta = open_folder(as_path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
         index = cls.of_arrays(arrays, meta, verify=verify, path=Path(path))
         if verify and index.n_shards is not None:  # it may be larger than memory
             release_pages(arrays.values())

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.fusion_graph.settings import IndexSettings, warn_if_sparse
+from rankloom.io.text_file import as_path
 from rankloom.shards.job import Job, Step, install, opened_job, run_steps
 from rankloom.shards.shard import cut_size
 from rankloom.shards.steps import first_steps
@@ -146,17 +147,17 @@ class DiskIndex(CollectionIndex):
             All other options of `build`, with the same defaults. `weights="agreement"` of weft is not available: it
             compares the lists of the whole collection.
         """
-        lists = Lists.of(paths)
+        lists, target = Lists.of(paths), as_path(folder)
         plan = cls._plan(lists, **_with_defaults(cls.build, options))
         size = part_size(lists.n_items, plan.item_bytes, memory, shards)
-        with opened_job(Path(folder), cls.KIND, _spec(cls.KIND, lists, plan, size)) as job:
+        with opened_job(target, cls.KIND, _spec(cls.KIND, lists, plan, size)) as job:
             steps = [*first_steps(job), *plan.steps(job)]
             run_steps(job, steps, scheduler=scheduler, threads=threads, progress=progress)
             if plan.settings.reposition and plan.settings.absent == "first":
                 warn_if_sparse(job.read_notes("lengths")["empty"], lists.n_items, lists.names)
             shapes = {name: SimpleNamespace(shape=about["shape"]) for name, about in job.all_files().items()}
-            install(job, Path(folder), cls.meta(plan.settings, shapes))
-        return cls.open(folder, verify=False)
+            install(job, target, cls.meta(plan.settings, shapes))
+        return cls.open(target, verify=False)
 
 
 def _with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """Reading and writing ranks in any format, chosen by the file name."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from rankloom.errors import InputError
 from rankloom.io.npz import read_npz, write_npz
 from rankloom.io.rows import Duplicates, check_duplicates_policy
-from rankloom.io.text_file import FilePath
+from rankloom.io.text_file import FilePath, as_path
 from rankloom.io.trec import read_run, write_run
 from rankloom.io.udlf import read_udlf_ranks, write_udlf_ranks
 from rankloom.ranks import Kind, Ranks
@@ -99,5 +98,5 @@ def write_ranks(ranks: Ranks, path: FilePath, *, format: str | None = None) -> N
 
 def format_of(path: FilePath) -> str:
     """Return the name of the format that the suffix of a file implies."""
-    name = os.fspath(path).lower().removesuffix(".gz")
+    name = str(as_path(path)).lower().removesuffix(".gz")
     return next((known for known, form in FORMATS.items() if name.endswith(form.endings)), DEFAULT)

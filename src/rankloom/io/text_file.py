@@ -22,6 +22,20 @@ MAX_SHOWN = 80  # characters of a line in a message
 MAX_LINE_BYTES = 1 << 24  # a few MB of gzip can expand to gigabytes without a line feed
 
 
+def as_path(path: FilePath) -> Path:
+    """Return a path; raise InputError if it is something else.
+
+    Examples
+    --------
+    >>> as_path(5)
+    Traceback (most recent call last):
+    rankloom.errors.InputError: A path must be a string or a Path; got 5.
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InputError(f"A path must be a string or a Path; got {path!r}.")
+    return Path(path)
+
+
 @contextmanager
 def opened(path: FilePath) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, decompressed if the name ends in ``.gz``.

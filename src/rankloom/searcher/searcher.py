@@ -18,6 +18,7 @@ from rankloom.fusion_graph import FusionGraph
 from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
 from rankloom.io.file_lock import locked
+from rankloom.io.text_file import as_path
 from rankloom.rankers import rank_collection
 from rankloom.rankers.encoder import Encode
 from rankloom.rankers.vectors import FittedVectors
@@ -361,7 +362,7 @@ class Searcher:
 
         Encoders given as functions are not stored: give them again to `open`.
         """
-        save_state(self._state, Path(path))
+        save_state(self._state, as_path(path))
 
     @classmethod
     def open(
@@ -378,7 +379,7 @@ class Searcher:
         verify : bool
             Read all files once, compare their checksums and check that every number is in range.
         """
-        return cls(open_state(Path(path), encoders, verify=verify))
+        return cls(open_state(as_path(path), encoders, verify=verify))
 
     def as_langchain(self, **options: Any) -> Any:
         """Return a LangChain `BaseRetriever`; the options are those of `search`."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rankloom.align import split_names
 from rankloom.errors import InputError, MissingExtraError
+from rankloom.io.text_file import as_path
 from rankloom.ranks import PAD, Ranks
 
 Array = NDArray[Any]
@@ -38,7 +39,7 @@ def split_paths(
     if isinstance(paths, str | Path) or not isinstance(paths, Sequence | Mapping) or not len(paths):
         raise InputError(f"Give the path of a table of lists for each ranker; got {paths!r}.")
     names, values = split_names(paths)
-    return names, [Path(path) for path in values]
+    return names, [as_path(path) for path in values]
 
 
 def find_files(path: Path) -> Files:
