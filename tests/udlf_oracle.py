@@ -460,27 +460,27 @@ def extended(lists, M, L):
     return [row[:L] for row in reranked([m if row else [] for m, row in zip(more, lists, strict=True)], M)]
 
 
-def by_both_positions(lists, k, L):
+def by_both_positions(lists, k, L, slope):
     def sigma(p):
-        return 1.0 if p == 1 else 1 - 1 / (1 + np.exp(-0.1 * (p - k // 2)))
+        return 1.0 if p == 1 else 1 - 1 / (1 + np.exp(-slope * (p - k // 2)))
 
     P = position_distances(lists, L + 1) + 1
     M = np.array([[sigma(P[i, j]) ** 2 * sigma(P[j, i]) for j in range(len(lists))] for i in range(len(lists))])
     return reranked(lists, M), M
 
 
-def rfe(rankers, neighbors=20, depth=400, iterations=2, components=True):
+def rfe(rankers, neighbors=20, depth=400, iterations=2, slope=0.1, components=True, edges=None):
     rankers = prepared(rankers, depth)
     n, L, k = len(rankers[0]), length(rankers), neighbors
     lists = rankers[0]
     if len(rankers) > 1:
         total = np.zeros((n, n))
         for one in rankers:
-            _, M = by_both_positions(one, k, L)
+            _, M = by_both_positions(one, k, L, slope)
             for i, row in enumerate(one):
                 total[i, row] += 1 + M[i, row]
         lists = [row[:L] for row in reranked([union(ls[i] for ls in rankers) for i in range(n)], total)]
-    lists, _ = by_both_positions(lists, k, L)
+    lists, _ = by_both_positions(lists, k, L, slope)
     for _ in range(iterations):
         E, _ = rank_flow(lists, k)
         lists = reranked(lists, E @ E.T / (position_distances(lists, L) + 1))
@@ -490,17 +490,17 @@ def rfe(rankers, neighbors=20, depth=400, iterations=2, components=True):
     lists = extended(lists, M, L)
     if components:
         E, c = rank_flow(lists, k)
-        M = component_values(lists, E, c, k, L)
+        M = component_values(lists, E, c, k, L, c.mean() / 2 if edges is None else edges)
         lists = extended(lists, M, L)
     return [list(zip(row, sorted((M[i, j] for j in row), reverse=True), strict=True)) for i, row in enumerate(lists)]
 
 
-def component_values(lists, E, c, k, L):
+def component_values(lists, E, c, k, L, edges):
     n = len(lists)
     pairs = [(i, j) for i, row in enumerate(lists) for j in row[:k] if j != i]
     pairs.sort(key=lambda ij: (E[ij[0]] @ E[ij[1]] * c[ij[0]] * c[ij[1]], *ij), reverse=True)
     name = list(range(n))
-    for i, j in pairs[: int(np.ceil(len(pairs) * c.mean() / 2))]:
+    for i, j in pairs[: int(np.ceil(len(pairs) * edges))]:
         kept, lost = name[i], name[j]
         name = [kept if one == lost else one for one in name]
     rows = [E[[i for i in range(n) if name[i] == one]].sum(axis=0) for one in sorted(set(name)) if name.count(one) > 1]

@@ -258,11 +258,18 @@ def test_rlrecom_matches_the_oracle(seed, ragged):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("m", [1, 2])
-@pytest.mark.parametrize("components", [False, True])
-def test_rfe_matches_the_oracle(seed, m, components):
+@pytest.mark.parametrize("more", [{"components": False}, {}, {"slope": 0.4, "edges": 0.25}])
+def test_rfe_matches_the_oracle(seed, m, more):
     ranks = points(SIZE, m, 12, seed)
-    options = {"neighbors": 4, "iterations": 2, "components": components}
+    options = {"neighbors": 4, "iterations": 2, **more}
     same(rfe(ranks, SIZE, **options), oracle.rfe([plain(r) for r in ranks], **options))
+
+
+def test_a_steep_slope_of_rfe_is_a_step():
+    ranks = points(SIZE, 2, 12)
+    steep, steeper = (rfe(ranks, neighbors=10, slope=slope) for slope in (1e3, 1e300))
+    np.testing.assert_array_equal(steep.items, steeper.items)
+    np.testing.assert_array_equal(steep.scores, steeper.scores)
 
 
 @pytest.mark.parametrize("method", [bfstree, rlrecom])
@@ -342,9 +349,9 @@ A = rl.Ranks([[0, 1], [1, 0]])
         ("cprr", {"neighbors": 9, "depth": 8}, "neighbors must be at most depth; got 9 and 8."),
         ("lhrr", {"neighbors": 1}, "neighbors must be at least 2"),
         ("rfe", {"neighbors": 1}, "neighbors must be at least 2"),
-        ("rfe", {"slope": 0}, "slope must be above 0; got 0."),
+        ("rfe", {"slope": 0}, "slope must be above 0 and below inf; got 0."),
         ("rfe", {"edges": 1.5}, "edges must be above 0 and below 1; got 1.5."),
-        ("rlrecom", {"strength": -1}, "strength must be above 0; got -1."),
+        ("rlrecom", {"strength": -1}, "strength must be above 0 and below inf; got -1."),
         ("recknngraph", {"epsilon": 0}, "epsilon must be above 0 and below 1; got 0."),
         ("bfstree", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
         ("rdpac", {"damping": 1}, "damping must be above 0 and below 1; got 1."),

@@ -1,6 +1,7 @@
 """ReckNNGraph and RL-Recom: distances reduced by sets of first items that list each other, until they converge."""
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import Array, answers, inverted
 from rankloom.aggregate.order import rrf
 from rankloom.aggregate.reranking import mutual_values, own_lists, reranked
-from rankloom.errors import InputError, check_between
+from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
@@ -150,8 +151,7 @@ def rlrecom(asked: Reranking, *, strength: float = 2.0, epsilon: float = 0.0125)
     """
     ranks, k, neighbors, depth, _ = asked
     check_between(0, 1, epsilon=epsilon)
-    if not strength > 0:
-        raise InputError(f"strength must be above 0; got {strength}.")
+    check_between(0, inf, strength=strength)
     one = own_lists([rrf(ranks, depth)] if len(ranks) > 1 else ranks, depth)[0]
     width = one.shape[1]
     distances = 2 * width - mutual_values(one, np.arange(width, 0, -1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from rankloom._kernels import frozen
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import Array, answers, check_logarithm, padded
 from rankloom.aggregate.reranking import add_to_pool, own_lists, pool_of, reranked
-from rankloom.errors import InputError, check_between
+from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
@@ -77,8 +78,7 @@ def rfe(asked: Reranking, *, slope: float = 0.1, components: bool = True, edges:
     """
     ranks, k, neighbors, depth, iterations = asked
     check_logarithm(neighbors)
-    if not slope > 0:
-        raise InputError(f"slope must be above 0; got {slope}.")
+    check_between(0, inf, slope=slope)
     if edges is not None:
         check_between(0, 1, edges=edges)
     given = own_lists(ranks, depth)
@@ -106,7 +106,8 @@ def _fused(given: Sequence[Array], neighbors: int, slope: float) -> Array:
 def _normalized(lists: Array, neighbors: int, slope: float) -> tuple[Array, Array]:
     """Return lists sorted by their positions in both directions, and the values."""
     n, width = lists.shape
-    rising = 1 / (1 + np.exp(-slope * (np.arange(1, width + 3) - neighbors // 2)))
+    with np.errstate(over="ignore"):  # of a steep slope; 1 / inf is right
+        rising = 1 / (1 + np.exp(-slope * (np.arange(1, width + 3) - neighbors // 2)))
     score = (np.float32(1) - rising.astype(np.float32)).astype(np.float64)  # so that far positions are tied at 0
     score[0] = 1.0
     numbers = np.broadcast_to(np.arange(n)[:, None], lists.shape)
