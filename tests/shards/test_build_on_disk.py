@@ -1,4 +1,4 @@
-"""A build out of core writes the bytes of a build in memory that is cut the same way; a killed one resumes."""
+"""A build out of core writes the bytes of a build in memory that is split the same way; a killed one resumes."""
 
 import json
 import os

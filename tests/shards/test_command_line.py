@@ -25,11 +25,11 @@ def test_index_builds_out_of_core(tmp_path, ranks):
     assert contents(target) == contents(tmp_path / "memory.loom")
 
 
-def test_search_opens_what_is_cut(tmp_path, ranks):
+def test_search_opens_a_sharded_index(tmp_path, ranks):
     index = FusionIndex.build(ranks)
     index.save(tmp_path / "whole.loom")
-    index.save(tmp_path / "cut.loom", shards=3)
-    answers = [run("search", tmp_path / f"{name}.loom", "--item", 7, "-k", 4).stdout for name in ("whole", "cut")]
+    index.save(tmp_path / "sharded.loom", shards=3)
+    answers = [run("search", tmp_path / f"{name}.loom", "--item", 7, "-k", 4).stdout for name in ("whole", "sharded")]
     assert answers[0] == answers[1]
     assert answers[0]
 
@@ -44,44 +44,44 @@ def test_what_does_not_apply_is_refused(tmp_path, ranks):
     assert not target.exists()
 
 
-def test_serve_keeps_a_cut_index_mapped(tmp_path, ranks):
+def test_serve_keeps_a_sharded_index_mapped(tmp_path, ranks):
     pytest.importorskip("fastapi")
     from rankloom.cli.serve import _open_index
 
     index = FusionIndex.build(ranks)
     index.save(tmp_path / "whole.loom")
-    index.save(tmp_path / "cut.loom", shards=3)
-    whole, cut = (_open_index(tmp_path / f"{name}.loom") for name in ("whole", "cut"))
+    index.save(tmp_path / "sharded.loom", shards=3)
+    whole, sharded = (_open_index(tmp_path / f"{name}.loom") for name in ("whole", "sharded"))
     for item in ("0", "44"):
-        answers = [[(hit.id, hit.score) for hit in one.search(item=item, k=5)] for one in (whole, cut)]
+        answers = [[(hit.id, hit.score) for hit in one.search(item=item, k=5)] for one in (whole, sharded)]
         assert answers[0] == answers[1]
-        assert whole.graph(item=item).to_dict() == cut.graph(item=item).to_dict()
-    assert cut.index.n_shards == 3
-    assert cut.documents[44] == {"id": "44"}
-    assert not any(array.flags.owndata for array in cut.index.arrays.values())
+        assert whole.graph(item=item).to_dict() == sharded.graph(item=item).to_dict()
+    assert sharded.index.n_shards == 3
+    assert sharded.documents[44] == {"id": "44"}
+    assert not any(array.flags.owndata for array in sharded.index.arrays.values())
 
 
-def test_serve_opens_a_cut_index_once_and_verified(tmp_path, ranks, monkeypatch):
+def test_serve_opens_a_sharded_index_once_and_verified(tmp_path, ranks, monkeypatch):
     pytest.importorskip("fastapi")
     from rankloom.cli.serve import _open_index
     from rankloom.fusion_graph import base
 
-    FusionIndex.build(ranks).save(tmp_path / "cut.loom", shards=3)
+    FusionIndex.build(ranks).save(tmp_path / "sharded.loom", shards=3)
     calls, opened = [], base.open_folder
     monkeypatch.setattr(base, "open_folder", lambda *args, **named: calls.append(named) or opened(*args, **named))
-    _open_index(tmp_path / "cut.loom")
+    _open_index(tmp_path / "sharded.loom")
     assert [call["verify"] for call in calls] == [True]
 
 
-def test_checking_a_cut_index_leaves_its_pages_on_disk(tmp_path):
+def test_checking_a_sharded_index_leaves_its_pages_on_disk(tmp_path):
     """Mapped pages count as memory of the process; those that the check has read are given back."""
     smaps = Path("/proc/self/smaps")
     if not smaps.exists():
         pytest.skip("needs /proc")
     whole = FusionIndex.build(random_collection(3, 3000))
-    whole.save(tmp_path / "cut.loom", shards=2)
-    cut = FusionIndex.open(tmp_path / "cut.loom")
+    whole.save(tmp_path / "sharded.loom", shards=2)
+    sharded = FusionIndex.open(tmp_path / "sharded.loom")
     resident = [int(re.search(r"Rss: +(\d+)", part)[1]) for part in smaps.read_text().split(str(tmp_path))[1:]]
     assert len(resident) > 8
-    assert sum(resident) < 0.1 * sum(file.stat().st_size for file in (tmp_path / "cut.loom").iterdir()) / 1024
-    assert cut.search(k=3, items=[5]).items.tolist() == whole.search(k=3, items=[5]).items.tolist()
+    assert sum(resident) < 0.1 * sum(file.stat().st_size for file in (tmp_path / "sharded.loom").iterdir()) / 1024
+    assert sharded.search(k=3, items=[5]).items.tolist() == whole.search(k=3, items=[5]).items.tolist()

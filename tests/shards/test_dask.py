@@ -44,9 +44,9 @@ def test_ids_that_are_set_later_are_served(tmp_path, cluster):
         assert served.search(items=["d7"], k=3).to_dict() == index.search(items=["d7"], k=3).to_dict()
 
 
-def test_an_index_that_is_not_cut_cannot_be_served(tmp_path):
+def test_an_index_that_is_not_sharded_cannot_be_served(tmp_path):
     index = FusionIndex.build(random_collection(1))
-    with pytest.raises(InputError, match="cut into shards"), index.served("local"):
+    with pytest.raises(InputError, match="split into shards"), index.served("local"):
         pass
 
 

@@ -1,4 +1,4 @@
-"""An index cut into shards has the same bits as the whole."""
+"""An index split into shards has the same bits as the whole."""
 
 import json
 import mmap
@@ -35,19 +35,19 @@ def test_shards_have_the_same_bits(tmp_path, kind, options, seed):
     whole = kind.build(ranks, comparable=[r.scores is not None for r in ranks], **options)
     for shards in (1, 3, 8):
         whole.save(tmp_path / f"{shards}.loom", shards=shards)
-        cut = kind.open(tmp_path / f"{shards}.loom")
-        assert cut.n_shards == len(range(0, whole.n_items, -(-whole.n_items // shards)))
-        assert_same_answers(whole, cut, ranks)
+        sharded = kind.open(tmp_path / f"{shards}.loom")
+        assert sharded.n_shards == len(range(0, whole.n_items, -(-whole.n_items // shards)))
+        assert_same_answers(whole, sharded, ranks)
 
 
-def test_cut_graphs_and_vectors_are_those_of_the_whole(tmp_path):
+def test_sharded_graphs_and_vectors_are_those_of_the_whole(tmp_path):
     ranks = random_collection(11, 40)
     whole = FusionIndex.build(ranks)
-    whole.save(tmp_path / "cut.loom", shards=3)
-    cut = FusionIndex.open(tmp_path / "cut.loom")
-    assert all(whole.graph(item).to_dict() == cut.graph(item).to_dict() for item in range(40))
-    assert (whole.vectors() != cut.vectors()).nnz == 0
-    assert np.array_equal(whole.vector_edges(), cut.vector_edges())
+    whole.save(tmp_path / "sharded.loom", shards=3)
+    sharded = FusionIndex.open(tmp_path / "sharded.loom")
+    assert all(whole.graph(item).to_dict() == sharded.graph(item).to_dict() for item in range(40))
+    assert (whole.vectors() != sharded.vectors()).nnz == 0
+    assert np.array_equal(whole.vector_edges(), sharded.vector_edges())
 
 
 def test_cutting_again_gives_the_same_bytes(tmp_path):
@@ -97,7 +97,7 @@ def test_a_shard_holds_its_own_rows_and_postings_only(tmp_path):
 )
 def test_a_damaged_shard_is_rejected(tmp_path, name, change, said):
     index = FusionIndex.build(random_collection(5, 60))
-    arrays = index._cut(3)
+    arrays = index._split(3)
     broken = FusionIndex(index.settings, {**arrays, name: np.ascontiguousarray(change(arrays[name]))})
     broken.save(tmp_path / "x.loom")
     message = error_of(FusionIndex.open, tmp_path / "x.loom")
@@ -107,18 +107,18 @@ def test_a_damaged_shard_is_rejected(tmp_path, name, change, said):
 
 def test_a_missing_shard_is_rejected(tmp_path):
     index = FusionIndex.build(random_collection(5, 60))
-    arrays = {name: array for name, array in index._cut(3).items() if not name.startswith("shard2_")}
+    arrays = {name: array for name, array in index._split(3).items() if not name.startswith("shard2_")}
     FusionIndex(index.settings, arrays).save(tmp_path / "x.loom")
     assert "its shards have 40 items, not 60" in error_of(FusionIndex.open, tmp_path / "x.loom", verify=False)
     assert json.loads((tmp_path / "x.loom" / "meta.json").read_text())["format"] == 2
 
 
-def test_an_index_that_is_whole_and_cut_is_checked_and_searched_as_whole(tmp_path):
+def test_an_index_that_is_whole_and_sharded_is_checked_and_searched_as_whole(tmp_path):
     index = FusionIndex.build(random_collection(5, 60))
-    FusionIndex(index.settings, {**index._cut(3), **index.arrays}).save(tmp_path / "x.loom")
+    FusionIndex(index.settings, {**index._split(3), **index.arrays}).save(tmp_path / "x.loom")
     assert_same(FusionIndex.open(tmp_path / "x.loom").search(), index.search())
     row_items = index.arrays["row_items"] + 60
-    FusionIndex(index.settings, {**index._cut(3), **index.arrays, "row_items": row_items}).save(tmp_path / "x.loom")
+    FusionIndex(index.settings, {**index._split(3), **index.arrays, "row_items": row_items}).save(tmp_path / "x.loom")
     assert "row_items.npy does not match" in error_of(FusionIndex.open, tmp_path / "x.loom")
 
 
@@ -133,10 +133,10 @@ def test_a_changed_shard_file_is_rejected(tmp_path):
 
 def test_an_index_of_format_2_is_still_read():
     golden = Path(__file__).parents[1] / "golden"
-    whole, cut = (FusionIndex.open(golden / name / "index") for name in ("index-v1", "index-v2"))
-    assert cut.n_shards == 3
-    assert_same(whole.search(k=9), cut.search(k=9))
-    assert whole.explain("a", "c").to_dict() == cut.explain("a", "c").to_dict()
+    whole, sharded = (FusionIndex.open(golden / name / "index") for name in ("index-v1", "index-v2"))
+    assert sharded.n_shards == 3
+    assert_same(whole.search(k=9), sharded.search(k=9))
+    assert whole.explain("a", "c").to_dict() == sharded.explain("a", "c").to_dict()
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")

@@ -43,7 +43,7 @@ def index(
     ] = None,
     shards: Annotated[
         int | None,
-        typer.Option(min=1, help="Cut the index by items into so many shards; with --memory by default as needed."),
+        typer.Option(min=1, help="Split the index by item into so many shards; with --memory by default as needed."),
     ] = None,
     scheduler: cli.Scheduler = None,
     *,
@@ -94,5 +94,5 @@ def index(
             built = FusionIndex.build(lists, progress=progress, **options)
             progress("Saving", 0, 1)
             built.save(output, shards=shards)
-    cut = f", {built.n_shards} shards" if built.n_shards else ""
-    typer.echo(f"{output}: {built.n_items} items, {len(runs)} rankers{cut}", err=True)
+    in_shards = f", {built.n_shards} shards" if built.n_shards else ""
+    typer.echo(f"{output}: {built.n_items} items, {len(runs)} rankers{in_shards}", err=True)

@@ -34,13 +34,13 @@ from rankloom.shards.served import ServedShards
 from rankloom.shards.shard import (
     PostingLists,
     Shard,
-    cut_size,
     gathered,
     in_order,
     is_of_shard,
     picked,
     prefix,
     shard_postings,
+    shard_size,
     shards_of,
 )
 from rankloom.threads import Scratch, cut_blocks, run_blocks
@@ -94,7 +94,7 @@ class CollectionIndex(ABC):
 
     @property
     def n_shards(self) -> int | None:
-        """The number of shards; None if the index is not cut."""
+        """The number of shards; None if the index is not sharded."""
         return None if "row_ptr" in self._arrays else len(self._shards)
 
     @property
@@ -163,7 +163,7 @@ class CollectionIndex(ABC):
     def _explicit(self, rows: Any, slot: Array | None) -> tuple[tuple[Any, ...], Array | None]:
         """Return what the kernel needs to know of queries by their rows, and the members of their graphs.
 
-        Without the scratch `slot`, members are numbered as the items of an index that is not cut.
+        Without the scratch `slot`, members are numbered as the items of an index that is not sharded.
         """
 
     @abstractmethod
@@ -183,7 +183,7 @@ class CollectionIndex(ABC):
         )
 
     def _all_items(self) -> Any:
-        """Return the rows of all items, without a copy if the index is not cut."""
+        """Return the rows of all items, without a copy if the index is not sharded."""
         if self.n_shards is None:
             return self._rows_in(self._arrays)
         return self._items(np.arange(self.n_items, dtype=np.int32))
@@ -290,7 +290,7 @@ class CollectionIndex(ABC):
         return Ranks.trusted(found, similarities, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
 
     def _search_whole(self, kernel: Kernel, asked: Asked, mask: Array, *results: Array) -> Callable[[int, int], None]:
-        """Return a function that searches an index that is not cut for a block of queries."""
+        """Return a function that searches an index that is not sharded for a block of queries."""
         (shard,) = self._shards
         lists = shard.lists_of(None)
         content, _ = self._explicit(self._rows_in(self._arrays) if asked.rows_of is None else asked.rows_of, None)
@@ -365,36 +365,36 @@ class CollectionIndex(ABC):
         Parameters
         ----------
         shards : int, optional
-            Cut the index by items into so many shards, or as many as it has items. By default as it is.
+            Split the index by item into so many shards, or as many as it has items. By default as it is.
         """
-        arrays = self.arrays if shards is None else self._cut(whole_number("shards", shards))
+        arrays = self.arrays if shards is None else self._split(whole_number("shards", shards))
         save_folder(as_path(path), arrays, self.meta(self.settings, arrays))
 
     @classmethod
     def meta(cls, settings: IndexSettings, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """Return the metadata of an index by its arrays, or by their descriptions with a shape."""
-        is_cut = "row_ptr" not in arrays
+        is_sharded = "row_ptr" not in arrays
         n_entries = sum(array.shape[0] for name, array in arrays.items() if name.endswith("row_items"))
         return {
             "kind": cls.KIND,
-            "format": cls.FORMATS[-1] if is_cut else cls.FORMATS[0],
+            "format": cls.FORMATS[-1] if is_sharded else cls.FORMATS[0],
             "settings": settings.to_dict(),
             "sizes": {"n_items": arrays["numbers"].shape[0], "n_entries": n_entries},
             "versions": {"rankloom": __version__, "numpy": np.__version__},
         }
 
-    def _cut(self, n_shards: int) -> dict[str, Array]:
-        """Return the arrays of the index cut into shards, by name."""
-        cut = {name: array for name, array in self.arrays.items() if not is_of_shard(name)}
-        size = cut_size(self.n_items, n_shards)
+    def _split(self, n_shards: int) -> dict[str, Array]:
+        """Return the arrays of the index split into shards, by name."""
+        split = {name: array for name, array in self.arrays.items() if not is_of_shard(name)}
+        size = shard_size(self.n_items, n_shards)
         for number, first in enumerate(range(0, max(self.n_items, 1), size)):
             rows = np.arange(first, min(first + size, self.n_items), dtype=np.int32)
             own = dict(zip(self.ROWS, gathered(self._shards, rows, self.ROWS[1:]), strict=True))
             own[self.NORMS] = picked(self._shards, rows, self.NORMS)
             with self._slots.borrowed() as slot:
                 own |= shard_postings(own, own[self.NORMS], self._least, slot)
-            cut |= {prefix(number) + name: array for name, array in own.items()}
-        return dict(sorted(cut.items()))
+            split |= {prefix(number) + name: array for name, array in own.items()}
+        return dict(sorted(split.items()))
 
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> Self:
@@ -427,7 +427,7 @@ class CollectionIndex(ABC):
             The address of a scheduler, such as ``tcp://host:8786``, or "local" for worker processes on this machine.
         """
         if self.n_shards is None or self._path is None:
-            raise InputError("Only an index that was opened from a folder and is cut into shards can be served.")
+            raise InputError("Only an index that was opened from a folder and is split into shards can be served.")
         with connected(scheduler) as client:
             served = self._with_arrays(self._arrays)
             served._served = ServedShards(client, partial(_opened, type(self), self._path), len(self._shards))

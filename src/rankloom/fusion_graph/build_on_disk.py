@@ -16,7 +16,7 @@ from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.fusion_graph.settings import IndexSettings, warn_if_sparse
 from rankloom.io.text_file import as_path
 from rankloom.shards.job import Job, Step, install, opened_job, run_steps
-from rankloom.shards.shard import cut_size
+from rankloom.shards.shard import shard_size
 from rankloom.shards.steps import first_steps
 from rankloom.shards.tables import Files, find_files, shape_of, split_paths
 from rankloom.threads import Progress
@@ -75,9 +75,9 @@ def part_size(n_items: int, item_bytes: int, memory: str | int, shards: int | No
     """Return how many items a part has, so that a task needs no more than `memory`; parts become shards."""
     limit = max(1, parse_size(memory) // item_bytes)
     if shards is None:
-        size = cut_size(n_items, -(-n_items // limit) or 1)
+        size = shard_size(n_items, -(-n_items // limit) or 1)
     else:
-        size = cut_size(n_items, whole_number("shards", shards))
+        size = shard_size(n_items, whole_number("shards", shards))
     n_parts = -(-n_items // size)
     if size > limit or n_parts > MAX_PARTS:
         least = -(-n_items // limit)
@@ -124,7 +124,7 @@ class DiskIndex(CollectionIndex):
     ) -> Self:
         """Build an index that is larger than memory, from tables of lists on disk, and return it opened.
 
-        The index is cut into shards; it has the same bytes as one built in memory and saved with as many. An
+        The index is split into shards; it has the same bytes as one built in memory and saved with as many. An
         interrupted build resumes when it is called again.
 
         Parameters

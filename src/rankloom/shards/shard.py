@@ -105,12 +105,12 @@ def shards_of(arrays: Mapping[str, Array]) -> list[Shard]:
     return shards
 
 
-def cut_size(n_items: int, n_shards: int) -> int:
+def shard_size(n_items: int, n_shards: int) -> int:
     """Return how many items each shard has; the last may have fewer.
 
     Examples
     --------
-    >>> cut_size(10, 3), cut_size(0, 3)
+    >>> shard_size(10, 3), shard_size(0, 3)
     (4, 1)
     """
     return max(1, -(-n_items // n_shards))

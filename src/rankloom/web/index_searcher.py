@@ -43,7 +43,7 @@ class IndexSearcher(Searcher):
     """A searcher over fusion graphs alone, which answers items by the method fg.
 
     The arrays are copied to memory: the system kills a process that reads a mapped file which was truncated. An index
-    that is cut into shards may be larger than memory, and stays mapped: only what searches touch is read.
+    that is split into shards may be larger than memory, and stays mapped: only what searches touch is read.
 
     Examples
     --------
