@@ -228,6 +228,11 @@ def test_body_size_is_limited_without_a_content_length(client):
     error_of(client.post("/upload.json", content=chunks(), headers={"Content-Type": "image/png"}), 413)
 
 
+@pytest.mark.parametrize("length", ["9" * 5000, "1" + "0" * 5000])
+def test_a_length_of_thousands_of_digits_is_too_large(client, length):
+    error_of(client.post("/upload.json", content=b"x", headers={"Content-Length": length}), 413)
+
+
 @pytest.mark.parametrize(
     ("url", "status"),
     [

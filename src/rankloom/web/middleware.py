@@ -20,6 +20,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 ERROR_SECONDS = 5  # time that a client may take to read an error
+MAX_DIGITS = 20  # of the length of a body; int() refuses thousands
 HOST = re.compile(r"(?:([a-z0-9._-]+)|\[([0-9a-f:.]+)\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
 log = logging.getLogger("rankloom.web")
@@ -88,7 +89,7 @@ class SecurityMiddleware:
         if scope["method"] not in ("GET", "HEAD") and origin and _netloc(origin) != host.lower():
             raise RefusedError(403, f"Pages from {origin[:100]} may not post to this server.")
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length[-4000:]) > self._limits.body_bytes:  # int() refuses longer ones
+        if length.isdigit() and (len(length) > MAX_DIGITS or int(length) > self._limits.body_bytes):
             raise _too_large(self._limits.body_bytes)
 
     def _check_header_size(self, scope: MutableMapping[str, Any]) -> None:
