@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloom.errors import InputError
 from rankloom.evaluation.significance import compare
 
 
@@ -53,6 +54,11 @@ def summarize(values: ArrayLike, reference: ArrayLike | None = None, *, alpha: f
     alpha : float
         The interval is at 1 - alpha.
 
+    Raises
+    ------
+    InputError
+        If there are no values, or not as many of the reference.
+
     Examples
     --------
     >>> one = summarize([0.6, 0.5, 0.4], [0.9, 0.7, 0.8])
@@ -60,6 +66,9 @@ def summarize(values: ArrayLike, reference: ArrayLike | None = None, *, alpha: f
     ('0.5000', '0.2516 0.7484', '+3.00')
     """
     ours = np.asarray(values, np.float64)
+    shapes = {ours.shape, ours.shape if reference is None else np.shape(reference)}
+    if ours.ndim != 1 or ours.size == 0 or len(shapes) > 1:
+        raise InputError(f"Give one value for each query, the same queries for both; got {values!r} and {reference!r}.")
     mean = float(ours.mean())
     if len(ours) < 2:
         return Summary(mean)
