@@ -17,6 +17,13 @@ WINDOWS = {
     "phone-dark": {"size": PHONE, "scheme": "dark"},
 }
 
+LOAD_IMAGES = """() => {
+    const images = [...document.images];
+    for (const one of images) one.loading = "eager";
+    const loaded = (one) => one.complete || new Promise((done) => { one.onload = one.onerror = done; });
+    return Promise.all(images.map(loaded));
+}"""
+
 
 def missing(reason):
     """Skip the test, or fail it in CI: a test that is skipped there is never run at all."""
@@ -74,8 +81,7 @@ class Visit:
 
     def keep(self, name, fallback):
         """Keep a screenshot of the whole page, with the images that are loaded as one scrolls."""
-        self.page.evaluate("document.querySelectorAll('img[loading]').forEach((one) => { one.loading = 'eager'; })")
-        self.page.wait_for_function("[...document.images].every((one) => one.complete)")
+        self.page.evaluate(LOAD_IMAGES)
         file = artifacts(fallback) / f"{name}.png"
         self.page.screenshot(path=file, full_page=True)
         assert file.stat().st_size > 5000
