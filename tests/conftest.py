@@ -13,6 +13,11 @@ settings.register_profile("numba", deadline=None, derandomize=True)
 settings.load_profile("numba")
 
 
+def pytest_collection_modifyitems(items):
+    """Run what uses every method last: two workers would compile the same kernels at the same time."""
+    items.sort(key=lambda item: item.path.parent.name == "fuzz")
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Folder of data and golden results that the repository does not carry."""
