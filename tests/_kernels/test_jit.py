@@ -26,10 +26,12 @@ def names_in_python(path):
     body = ast.parse(path.read_text("utf-8")).body
     if path.parent == KERNELS:
         body = [node for node in body if not decorators(node) & {"kernel", "helper", "njit"}]
-        used = {node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name)}
-        return {(path.stem, name) for name in used}
     nodes = [node for part in body for node in ast.walk(part)]
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    if path.parent == KERNELS:
+        used = {node.id for node in nodes if isinstance(node, ast.Name)}
+        modules = {name.name: node.module.rpartition(".")[2] for node in imports for name in node.names}
+        return {(modules.get(name, path.stem), name) for name in used}
     whole = {name.name for node in imports if node.module == "rankloom._kernels" for name in node.names}
     attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     direct = {(node.module.rpartition(".")[2], name.name) for node in imports for name in node.names}
