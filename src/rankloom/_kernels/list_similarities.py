@@ -83,13 +83,7 @@ def compare_lists(start, stop, lists, k, compared, measure, back_ptr, back_rows,
     column = np.full((min(k, width), n), width, np.int64)  # of each first item of i, in all lists
     one, other = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64)
     for i in range(start, stop):
-        for p in range(width):
-            if lists[i, p] < 0:
-                break
-            place[lists[i, p]] = p
-            if p < k:
-                for entry in range(back_ptr[lists[i, p]], back_ptr[lists[i, p] + 1]):
-                    column[p, back_rows[entry]] = back_columns[entry]
+        mark(i, lists, k, back_ptr, back_rows, back_columns, False, place, column)
         for p in range(width):
             j = lists[i, p]
             if j < 0:
@@ -109,10 +103,18 @@ def compare_lists(start, stop, lists, k, compared, measure, back_ptr, back_rows,
                     size += 1
             near = similarity(one, other, size, k, n, measure)
             out[i, p] = np.float32(1) / np.float32(np.float32(1) + near) if near > 0 else np.float32(1) - scores[i, p]
-        for p in range(width):
-            if lists[i, p] < 0:
-                break
-            place[lists[i, p]] = width
-            if p < k:
-                for entry in range(back_ptr[lists[i, p]], back_ptr[lists[i, p] + 1]):
-                    column[p, back_rows[entry]] = width
+        mark(i, lists, k, back_ptr, back_rows, back_columns, True, place, column)
+
+
+@kernel
+def mark(i, lists, k, back_ptr, back_rows, back_columns, clear, place, column):
+    """Note the positions of the items of row i in it, and of the first k in all lists; or undo that, if `clear`."""
+    width = lists.shape[1]
+    for p in range(width):
+        item = lists[i, p]
+        if item < 0:
+            break
+        place[item] = width if clear else p
+        if p < k:
+            for entry in range(back_ptr[item], back_ptr[item + 1]):
+                column[p, back_rows[entry]] = width if clear else back_columns[entry]
