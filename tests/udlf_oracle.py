@@ -275,12 +275,12 @@ def list_similarity(lists, i, j, k, measure):
         return overlap(one, other, k, 0.9) if measure == "rbo" else means[measure]()
     if not set(one[:k]) & set(other[:k]):
         return 0
-    L = length([lists])
-    a, b = ({x: row.index(x) if x in row else L for x in set(one[:k]) | set(other[:k])} for row in (one, other))
+    L = max(length([lists]), k)
+    a, b = ({x: row.index(x) if x in row else L for x in union([one[:k], other[:k]])} for row in (one, other))
     if measure == "spearman":
         return 1 / (1 + sum(abs(a[x] - b[x]) for x in a) / (2 * k * n))
     pairs = list(combinations(a, 2))
-    apart = [(x, y) for x, y in pairs if (a[x] > a[y]) != (b[x] > b[y])]
+    apart = [(x, y) for x, y in pairs if (a[x] >= a[y]) != (b[x] >= b[y])]
     if measure == "goodman":
         return ((len(pairs) - 2 * len(apart)) / len(pairs) + 1) / 2
     if measure == "kendall_tau":

@@ -206,6 +206,16 @@ def test_rlsim_by_other_measures_matches_the_oracle(measure, seed):
     close(rlsim_udl(ranks, SIZE, **options), oracle.rlsim_udl(plain(ranks[0]), **options))
 
 
+@pytest.mark.parametrize("measure", MEASURES[1:])
+@pytest.mark.parametrize("neighbors", [5, 6, 9])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_rlsim_of_lists_shorter_than_the_neighborhood_matches_the_oracle(measure, neighbors, ragged):
+    ranks = points(SIZE, 1, 6, ragged=ragged)
+    options = {"neighbors": neighbors, "iterations": 1, "measure": measure}
+    lists = oracle.prepared([plain(ranks[0])], SIZE)[0]
+    close(rlsim_udl(ranks, SIZE, **options), oracle.rlsim_udl(lists, **options))
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("neighbors", [1, 2, 60])
 def test_rlsim_of_short_lists_and_any_neighborhood(measure, neighbors):

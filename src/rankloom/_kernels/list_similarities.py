@@ -76,11 +76,12 @@ def similarity(one, other, size, k, n, measure):
 def compare_lists(start, stop, lists, k, compared, measure, back_ptr, back_rows, back_columns, scores, out):
     """Compute distances as `list_distances.segments` does, by a measure of the first k items of two lists.
 
-    An item that a list lacks is at the position after the longest list.
+    An item that a list lacks is at the position after the longest list, and not among the first k.
     """
     n, width = lists.shape
-    place = np.full(n, width, np.int64)
-    column = np.full((min(k, width), n), width, np.int64)  # of each first item of i, in all lists
+    absent = max(k, width)
+    place = np.full(n, absent, np.int64)
+    column = np.full((min(k, width), n), absent, np.int64)  # of each first item of i, in all lists
     one, other = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64)
     for i in range(start, stop):
         mark(i, lists, k, back_ptr, back_rows, back_columns, False, place, column)
@@ -110,11 +111,12 @@ def compare_lists(start, stop, lists, k, compared, measure, back_ptr, back_rows,
 def mark(i, lists, k, back_ptr, back_rows, back_columns, clear, place, column):
     """Note the positions of the items of row i in it, and of the first k in all lists; or undo that, if `clear`."""
     width = lists.shape[1]
+    absent = max(k, width)
     for p in range(width):
         item = lists[i, p]
         if item < 0:
             break
-        place[item] = width if clear else p
+        place[item] = absent if clear else p
         if p < k:
             for entry in range(back_ptr[item], back_ptr[item + 1]):
-                column[p, back_rows[entry]] = width if clear else back_columns[entry]
+                column[p, back_rows[entry]] = absent if clear else back_columns[entry]

@@ -53,7 +53,8 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions", measure: str = 
         1 / (1 + x) with x the pairs in different order, divided by K (K - 1); ``kendall_tau_w``, with pairs weighted by
         0.8 to the smallest position, from 0, times the sum of their distances in both lists over K, at most 2, divided
         by 2 K (K - 1); ``spearman``, with x the sum of the differences in position, divided by 2 K n; ``goodman``, the
-        share of pairs in the same order.
+        share of pairs in the same order. A list has the items that it lacks after its end and after K; pairs of these
+        count as in different order.
 
     Returns
     -------
