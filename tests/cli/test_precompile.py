@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from rankloom.cli.demo import METHODS, PLANS
+from rankloom.cli.demo import METHODS, PAGE_PLANS, TABLE_PLANS
 from rankloom.cli.precompile import STAGES, Precompiler, compile_stages
 
 
@@ -15,7 +15,7 @@ def test_stages_run_and_are_reported(capsys):
 
 
 def test_plans_are_stages_and_have_every_slow_method():
-    planned = [stage for plan in PLANS for stage in plan]
+    planned = [stage for plan in (*PAGE_PLANS, *TABLE_PLANS) for stage in plan]
     assert sorted(planned) == sorted(STAGES)
     assert {"fg", "rkgraph", "recknngraphccs"} <= METHODS.keys() & set(planned)
 
@@ -36,9 +36,12 @@ def test_processes_end_with_the_precompiler(monkeypatch):
     monkeypatch.setattr(
         subprocess, "Popen", lambda *given, **options: children.append(start(*given, **options)) or children[-1]
     )
-    with Precompiler(["one"]):
-        assert children[0].poll() is None
-    assert children[0].poll() is not None
+    with Precompiler(["one"]) as compiling:
+        compiling.start(["two"])
+        assert [child.poll() for child in children] == [None, None]
+    compiling.start(["three"])
+    assert len(children) == 2
+    assert None not in [child.poll() for child in children]
 
 
 @pytest.mark.long

@@ -40,7 +40,7 @@ INDEX = rl.FusionIndex.build([COLLECTION])
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("wrong", WRONG, ids=["5", "None", "{}", "[1]", "[a]", "[None]", "array", "bytes", "object"])
 def test_a_wrong_type_is_our_error(tmp_path, monkeypatch, door, wrong):
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():

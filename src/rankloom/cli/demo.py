@@ -40,8 +40,9 @@ DEPTH = 1000  # of the lists
 CUTOFF = 10  # of fusion graphs; methods that see one query at a time get as much of each list
 #: What the first page explains: an item that fusion finds better neighbors for than any ranker, and a text.
 EXAMPLES = ({"item": "butterfly"}, {"query": "happy cat"})
-#: What other processes compile on a first start, in this order: the page needs the first of each.
-PLANS = (("weft build", "recknngraphccs"), ("weft search", "fg", "rkgraph"))
+#: What other processes compile on a first start: for the page, and once it is served, for the table.
+PAGE_PLANS = (("weft build",), ("weft search",))
+TABLE_PLANS = (("recknngraphccs",), ("fg", "rkgraph"))
 Columns = dict[str, dict[str, Any]]  # selection -> ranker or method -> value of each query
 
 
@@ -136,7 +137,7 @@ def _built(
     from rankloom.rankers import rank_collection
     from rankloom.searcher import Searcher
 
-    with Precompiler(*(() if is_compiled() else PLANS)) as compiling:
+    with Precompiler(*(() if is_compiled() else PAGE_PLANS)) as compiling:
         with progress_bars() as progress:
             if compiling.is_running and cache.folder is not None:
                 rank_collection(collection, rankers, depth=depth, cache=cache, progress=progress)
@@ -146,7 +147,9 @@ def _built(
 
 
 def _print_emoji(measured: "_Measured", collection: "Collection", compiling: "Precompiler") -> None:
-    compiling.wait(*(stage for plan in PLANS for stage in plan))
+    if compiling.is_running:
+        compiling.start(*TABLE_PLANS)
+        compiling.wait(*(stage for plan in TABLE_PLANS for stage in plan))
     columns = _columns(measured)
     typer.echo(f"{collection.about}; each one a query, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], list(_rows(columns)))

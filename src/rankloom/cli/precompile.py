@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 
 import numpy as np
@@ -101,30 +102,40 @@ class Precompiler:
     """
 
     def __init__(self, *plans: Sequence[str]) -> None:
-        self._children = [
-            subprocess.Popen(
-                [sys.executable, "-P", "-c", CODE, *plan],  # -P: no modules from the current folder
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-            for plan in plans
-        ]
-        self._plans = [list(plan) for plan in plans]
+        self._children: list[subprocess.Popen[str]] = []
+        self._plans: list[list[str]] = []
+        self._lock, self._ended = Lock(), False
+        self.start(*plans)
+
+    def start(self, *plans: Sequence[str]) -> None:
+        """Start a process for each plan; none after the exit, so that a thread may call this at any time."""
+        with self._lock:
+            for plan in () if self._ended else plans:
+                self._plans.append(list(plan))
+                self._children.append(
+                    subprocess.Popen(
+                        [sys.executable, "-P", "-c", CODE, *plan],  # -P: no modules from the current folder
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL,
+                        text=True,
+                    )
+                )
 
     @property
     def is_running(self) -> bool:
-        """Whether there are processes at all."""
+        """Whether processes were started at all."""
         return bool(self._children)
 
     def __enter__(self) -> Precompiler:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for child in self._children:
-            child.kill()
-            child.wait()
-            _output(child).close()
+        with self._lock:
+            self._ended = True
+            for child in self._children:
+                child.kill()
+                child.wait()
+                _output(child).close()
 
     def wait(self, *stages: str) -> None:
         """Wait until these stages are compiled, or their processes have ended; what fails is compiled when needed."""
