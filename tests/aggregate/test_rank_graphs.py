@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from method_checks import check_smaller_k, check_threads_and_blocks, wrong_shared_options
+from method_checks import check_smaller_k, check_threads_and_blocks
 
 import rank_graph_oracle as oracle
 import rankloom as rl
@@ -281,30 +281,7 @@ def test_a_kernel_is_compiled_once():
     assert len(nested.strong_components.signatures) == 1
 
 
-A = rl.Ranks([[0, 1], [1, 0]])
 EXTERNAL = rl.Ranks([[0, 1]])
-
-
-@pytest.mark.parametrize(
-    ("method", "options", "message"),
-    [
-        *wrong_shared_options(METHODS, without_iterations="corgraph"),
-        ("rkgraph", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
-        ("rkgraph", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
-        ("corgraph", {"start": 1.0}, "start must be above 0 and below 1; got 1.0."),
-        ("corgraph", {"step": 0}, "step must be above 0"),
-        ("corgraph", {"correlation": "pearsn"}, "Unknown correlation 'pearsn'"),
-        ("corgraph", {"exponent": "ids"}, "Unknown exponent 'ids'; choose from numbers, positions."),
-        ("corgraph", {"distances": "scores"}, "distances='scores' needs ranks with scores"),
-        ("recknngraphccs", {"fusion": "max"}, "Unknown fusion 'max'; choose from product, sum."),
-        ("recknngraphccs", {"backward_from": 2}, "backward_from must be 0 or 1; got 2."),
-        ("recknngraphccs", {"collection": [A]}, "This method cannot answer external queries"),
-    ],
-)
-def test_bad_options_raise(method, options, message):
-    with pytest.raises(rl.InputError) as caught:
-        rl.fuse([A], method, **options)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("function", [rkgraph, corgraph, recknngraphccs])

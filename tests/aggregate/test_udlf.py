@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from method_checks import check_smaller_k, check_threads_and_blocks, wrong_shared_options
+from method_checks import check_smaller_k, check_threads_and_blocks
 
 import rankloom as rl
 import udlf_oracle as oracle
@@ -346,35 +346,6 @@ def test_distances_can_be_scores(method):
     other = rl.fuse(scored, method, distances="scores", **SMALL[method])
     np.testing.assert_array_equal(one.items, other.items)
     np.testing.assert_array_equal(one.scores, other.scores)
-
-
-A = rl.Ranks([[0, 1], [1, 0]])
-
-
-@pytest.mark.parametrize(
-    ("method", "options", "message"),
-    [
-        *wrong_shared_options(METHODS, without_iterations=("bfstree", "recknngraph", "rlrecom")),
-        ("cprr", {"neighbors": 9, "depth": 8}, "neighbors must be at most depth; got 9 and 8."),
-        ("lhrr", {"neighbors": 1}, "neighbors must be at least 2"),
-        ("rfe", {"neighbors": 1}, "neighbors must be at least 2"),
-        ("rfe", {"slope": 0}, "slope must be above 0 and below inf; got 0."),
-        ("rfe", {"edges": 1.5}, "edges must be above 0 and below 1; got 1.5."),
-        ("rlrecom", {"strength": -1}, "strength must be above 0 and below inf; got -1."),
-        ("recknngraph", {"epsilon": 0}, "epsilon must be above 0 and below 1; got 0."),
-        ("bfstree", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
-        ("rdpac", {"damping": 1}, "damping must be above 0 and below 1; got 1."),
-        ("rdpac", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
-        ("rlsim_udl", {"measure": "kendall"}, "Unknown measure 'kendall'; choose from goodman, "),
-        ("rlsim_udl", {"distances": "scores"}, "distances='scores' needs ranks with scores; ranker 1 has none."),
-        ("contextrr", {"neighbors": 25}, "neighbors must be less than depth; got 25 and 25."),
-        ("contextrr", {"collection": [A]}, "This method cannot answer external queries"),
-    ],
-)
-def test_bad_options_raise(method, options, message):
-    with pytest.raises(rl.InputError) as caught:
-        rl.fuse([A], method, **options)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("function", [cprr, lhrr, bfstree, rdpac, rlsim_udl, contextrr, recknngraph, rlrecom, rfe])

@@ -127,7 +127,7 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
 @helper
 def keep_best(reached, value, items, values):
     """Write the entries with the largest values, largest first, ties by item number; pad the rest."""
-    kept, found = at_least(reached, value, smallest_kept(reached, value, items.size))
+    kept, found = worth_keeping(reached, value, smallest_kept(reached, value, items.size))
     order, spare = np.empty(kept.size, np.int64), np.empty(kept.size, np.int64)
     sort_ascending(kept, kept.size, order, spare)
     by_item, keys = kept.copy(), np.empty(kept.size)
@@ -151,7 +151,7 @@ def smallest_kept(reached, value, wanted):
 
 
 @helper
-def at_least(reached, value, minimum):
+def worth_keeping(reached, value, minimum):
     """Return the items reached whose values are at least the minimum, and these values."""
     kept, found = np.empty_like(reached), np.empty(reached.size)
     count = 0

@@ -107,7 +107,7 @@ def compare_lists(start, stop, lists, k, compared, measure, back_ptr, back_rows,
         mark(i, lists, k, back_ptr, back_rows, back_columns, True, place, column)
 
 
-@kernel
+@helper
 def mark(i, lists, k, back_ptr, back_rows, back_columns, clear, place, column):
     """Note the positions of the items of row i in it, and of the first k in all lists; or undo that, if `clear`."""
     width = lists.shape[1]

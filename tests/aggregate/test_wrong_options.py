@@ -1,0 +1,47 @@
+"""Wrong options of the methods that need the lists of all items raise in a sentence."""
+
+import pytest
+
+import rankloom as rl
+
+ONCE = ("corgraph", "bfstree", "recknngraph", "rlrecom")  # methods without iterations
+REPEATED = ("rkgraph", "recknngraphccs", "rfe", "cprr", "lhrr", "rdpac", "rlsim_udl", "contextrr")
+A = rl.Ranks([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        *((name, {"neighbors": 0}, "neighbors must be a whole number, at least 1; got 0.") for name in ONCE + REPEATED),
+        *((name, {"depth": 1.5}, f"depth of the method {name!r} must be a whole number") for name in ONCE + REPEATED),
+        *((name, {"iterations": 0}, "iterations must be a whole number") for name in REPEATED),
+        ("rkgraph", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
+        ("rkgraph", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
+        ("corgraph", {"start": 1.0}, "start must be above 0 and below 1; got 1.0."),
+        ("corgraph", {"step": 0}, "step must be above 0"),
+        ("corgraph", {"correlation": "pearsn"}, "Unknown correlation 'pearsn'"),
+        ("corgraph", {"exponent": "ids"}, "Unknown exponent 'ids'; choose from numbers, positions."),
+        ("corgraph", {"distances": "scores"}, "distances='scores' needs ranks with scores"),
+        ("recknngraphccs", {"fusion": "max"}, "Unknown fusion 'max'; choose from product, sum."),
+        ("recknngraphccs", {"backward_from": 2}, "backward_from must be 0 or 1; got 2."),
+        ("recknngraphccs", {"collection": [A]}, "This method cannot answer external queries"),
+        ("cprr", {"neighbors": 9, "depth": 8}, "neighbors must be at most depth; got 9 and 8."),
+        ("lhrr", {"neighbors": 1}, "neighbors must be at least 2"),
+        ("rfe", {"neighbors": 1}, "neighbors must be at least 2"),
+        ("rfe", {"slope": 0}, "slope must be above 0 and below inf; got 0."),
+        ("rfe", {"edges": 1.5}, "edges must be above 0 and below 1; got 1.5."),
+        ("rlrecom", {"strength": -1}, "strength must be above 0 and below inf; got -1."),
+        ("recknngraph", {"epsilon": 0}, "epsilon must be above 0 and below 1; got 0."),
+        ("bfstree", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
+        ("rdpac", {"damping": 1}, "damping must be above 0 and below 1; got 1."),
+        ("rdpac", {"pool": "lst"}, "Unknown pool 'lst'; choose from last, union. Did you mean 'last'?"),
+        ("rlsim_udl", {"measure": "kendall"}, "Unknown measure 'kendall'; choose from goodman, "),
+        ("rlsim_udl", {"distances": "scores"}, "distances='scores' needs ranks with scores; ranker 1 has none."),
+        ("contextrr", {"neighbors": 25}, "neighbors must be less than depth; got 25 and 25."),
+        ("contextrr", {"collection": [A]}, "This method cannot answer external queries"),
+    ],
+)
+def test_wrong_options_raise(method, options, message):
+    with pytest.raises(rl.InputError) as caught:
+        rl.fuse([A], method, **options)
+    assert message in str(caught.value)
