@@ -159,7 +159,7 @@ def test_duplicates_are_an_option_of_every_command_that_reads_runs(command, item
         "correlate": judged_runs,
         "select": (*judged_runs, "--qrels", judged.qrels),
     }[command]
-    assert "or use duplicates='first'" in sentence(run(command, *arguments))
+    assert "or use --duplicates first" in sentence(run(command, *arguments))
     done = run(command, *arguments, "--duplicates", "first")
     assert done.exit_code == 0, done.output
     assert "choose from error, first" in sentence(run(command, *arguments, "--duplicates", "last"))

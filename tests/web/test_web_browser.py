@@ -88,7 +88,7 @@ def test_options_take_effect_at_once_and_are_in_the_url(browser, base_url):
         assert seen.page.locator(".list").count() == 3
         seen.page.go_back()
         seen.page.wait_for_url("**/item/3?method=rrf")
-        seen.page.wait_for_function("document.querySelectorAll('.list').length === 4")
+        seen.page.locator(".list").nth(3).wait_for()
         seen.page.select_option("[name=method]", "auto")
         seen.page.wait_for_url("**/item/3")
         seen.page.select_option("[name=method]", "fg")
@@ -115,7 +115,7 @@ def test_focus_stays_on_the_changed_ranker(browser, base_url):
     with visit(browser, f"{base_url}/item/3") as seen:
         seen.page.get_by_role("checkbox", name="okapi").press("Space")
         seen.page.wait_for_url("**/item/3?rankers=bic%2Cgch%2Cjaccard")
-        seen.page.wait_for_function("document.querySelectorAll('.list').length === 3")
+        seen.page.locator(".list").nth(3).wait_for(state="detached")
         assert seen.page.evaluate("document.activeElement.value") == "okapi"
 
 
