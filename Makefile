@@ -14,7 +14,7 @@ KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize 
   $(patsubst %,tests/shards/test_shards.py::test_%,cut_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long plain fuzz check format lint types imports bench effectiveness docs notebooks clean
+.PHONY: help demo test long exhaustive plain fuzz check format lint types imports bench effectiveness docs notebooks clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -32,10 +32,13 @@ demo: $(READY) ## Rank the emoji, print a table of methods and serve the page
 	$(BIN)/rankloom demo
 
 test: $(READY) ## Run the tests and the doctests, without the long ones
-	$(PYTEST) -rs -m 'not long'
+	$(PYTEST) -rs -m 'not long and not exhaustive'
 
 long: $(READY) # the tests marked long
 	$(PYTEST) -rs -m long
+
+exhaustive: $(READY) ## The tests that repeat others many times: kills at random moments, damage at every place
+	$(PYTEST) -rs -m exhaustive
 
 plain: $(READY) # kernels must give the same results without the JIT
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -k 'not digits' $(KERNEL_TESTS)

@@ -66,7 +66,7 @@ def write(lines, folder):
     (folder / FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", ["experiment", *(kind for kind in KINDS if kind != "pair")])
 def test_every_value_that_is_wrong_is_rejected_or_shown(tmp_path, kind, step):
     lines = small_lines()

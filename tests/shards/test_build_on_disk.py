@@ -251,7 +251,7 @@ kind.build_on_disk(json.loads(sys.argv[2]), sys.argv[3], shards=12, threads=1)
 """
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 20))])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(2, 20))])
 def test_a_killed_build_resumes_right(tmp_path, seed):
     kind = (FusionIndex, WeftIndex)[seed % 2]
     rng, ranks = np.random.default_rng(seed), random_collection(seed, 1500 if seed % 2 else 3000)

@@ -50,7 +50,7 @@ def test_an_index_that_is_not_sharded_cannot_be_served(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, 20))])
 def test_a_killed_worker_costs_its_tasks_only(tmp_path, seed):
     rng, ranks = np.random.default_rng(seed), random_collection(seed, 1200)
     kind = (FusionIndex, WeftIndex)[seed % 2]
