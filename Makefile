@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize graph golden) \
   $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context udlf) tests/aggregate/weft \
   $(patsubst %,tests/rankers/test_%.py,alignments bag_of_words contour word_graph word_movers) \
-  $(patsubst %,tests/shards/test_shards.py::test_%,cut_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes)
+  $(patsubst %,tests/shards/test_shards.py::test_%,sharded_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test long exhaustive plain fuzz check format lint types imports bench effectiveness docs notebooks clean
