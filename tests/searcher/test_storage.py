@@ -11,6 +11,7 @@ from sample_texts import documents, encode
 
 import rankloom as rl
 from rankloom.io.array_folder import open_folder, save_folder
+from rankloom.searcher.documents import Documents
 
 QUERIES = ["thermal flow in a boundary layer", "the patient's heart", "king and queen"]
 RANKERS = {"bm25": "okapi(b=0.5)", "pairs": "2grams-jaccard", "graph": "gnf-mcs", "dense": encode}
@@ -249,3 +250,10 @@ def test_a_killed_add_leaves_the_old_or_the_new_state(tmp_path, kills):
     assert len(outcomes) == kills
     assert {n for n, _ in outcomes} <= {30, 50}
     assert {found for _, found in outcomes} == {3}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("document_ptr", np.float16), ("documents", np.int64)])
+def test_documents_of_another_type_are_rejected(name, kind):
+    arrays = dict(Documents.of([{"id": "a", "text": "a cat"}]).arrays())
+    with pytest.raises(rl.InputError, match="Documents must be bytes with 64-bit offsets; got "):
+        Documents.restored({**arrays, name: arrays[name].astype(kind)})

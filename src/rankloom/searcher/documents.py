@@ -136,10 +136,12 @@ class Documents(Sequence[Document]):
     def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> Documents:
         """Return the documents that `arrays` were made from."""
         ids = unpack_ids(arrays["id_bytes"], arrays["id_ptr"])
-        ptr = arrays["document_ptr"]
-        if len(ptr) != len(ids) + 1 or ptr[0] != 0 or ptr[-1] != len(arrays["documents"]) or (np.diff(ptr) < 0).any():
+        ptr, blob = arrays["document_ptr"], arrays["documents"]
+        if (blob.dtype.str[1:], ptr.dtype.str[1:]) != ("u1", "i8") or (blob.ndim, ptr.ndim) != (1, 1):
+            raise InputError(f"Documents must be bytes with 64-bit offsets; got {blob.dtype} and {ptr.dtype}.")
+        if len(ptr) != len(ids) + 1 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():
             raise InputError("The offsets of the documents do not match their ids.")
-        return cls(ids, arrays["documents"], ptr)
+        return cls(ids, blob, ptr)
 
 
 def _parsed(number: int, stored: bytes) -> Document:
