@@ -48,7 +48,7 @@ fuzz: $(READY) ## Random input against the oracle: 20,000 API and 5,000 command-
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
 	  $(PYTEST) tests/fuzz
 
-check: format lint types imports test long plain ## Everything that CI checks
+check: format lint types imports test long plain ## Everything that CI checks; make exhaustive repeats some of it
 
 format: $(READY)
 	$(BIN)/ruff format --check .
