@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankloom import InputError, UnknownNameError
-from rankloom.evaluation import LEGEND, SYMBOLS, TESTS, Comparison, compare, compare_many, correct, significance
+from rankloom.evaluation import (
+    LEGEND,
+    SYMBOLS,
+    TESTS,
+    Comparison,
+    compare,
+    compare_many,
+    correct,
+    legend,
+    significance,
+)
 
 NAMES = ["randomization", "t", "wilcoxon"]
 OURS = [0.9, 0.8, 0.7, 0.9, 0.8]
@@ -42,6 +52,19 @@ def test_symbols_of_the_paper():
 def test_the_verdict_follows_from_p_value_and_difference(p_value, difference, verdict):
     assert Comparison(p_value, difference, difference).verdict == verdict
     assert Comparison(p_value, difference, difference).symbol == SYMBOLS[verdict]
+
+
+def test_a_mark_is_the_signed_difference_with_a_star_where_significant():
+    assert str(compare(OURS, THEIRS).mark) == "+0.3000*"
+    assert str(compare(THEIRS, OURS).mark) == "-0.3000*"
+    assert str(compare(OURS, OURS[::-1]).mark) == "+0.0000"
+
+
+def test_the_legend_names_reference_test_and_level():
+    assert legend("fg") == "Signed: difference from fg; *: significant (paired t test, p < 0.01)."
+    found = legend("rrf", test="wilcoxon", alpha=0.05, correction="holm")
+    assert found == "Signed: difference from rrf; *: significant (paired wilcoxon test, p corrected by holm < 0.05)."
+    assert "(tukey test, p < 0.01)" in legend("rrf", test="tukey")
 
 
 def test_a_tie_if_mean_and_test_disagree():

@@ -147,13 +147,15 @@ def _built(
 
 
 def _print_emoji(measured: "_Measured", collection: "Collection", compiling: "Precompiler") -> None:
+    from rankloom.evaluation import legend
+
     if compiling.is_running:
         compiling.start(*TABLE_PLANS)
         compiling.wait(*(stage for plan in TABLE_PLANS for stage in plan))
     columns = _columns(measured)
     typer.echo(f"{collection.about}; each one a query, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], list(_rows(columns)))
-    typer.echo(f"▲ {OURS} is better than this, ▼ worse, • no difference (paired t-test, 99 %); FG at cutoff {CUTOFF}.")
+    typer.echo(f"{legend(OURS)} FG has cutoff {CUTOFF}.")
     typer.echo(_verdict(columns) + "\n")
 
 
@@ -185,8 +187,8 @@ def _rows(columns: Columns) -> Iterator[list[str]]:
     for name in (*RANKERS, *METHODS):
         row = [METHODS.get(name, name)]
         for values in columns.values():
-            symbol = "" if name == OURS or name not in values else compare(values[OURS], values[name]).symbol
-            row.append(f"{values[name].mean():.4f} {symbol}".rstrip() if name in values else "")
+            mark = "" if name == OURS or name not in values else compare(values[name], values[OURS]).mark
+            row.append(f"{values[name].mean():.4f} {mark}".rstrip() if name in values else "")
         yield row
 
 

@@ -13,9 +13,11 @@ from rankloom.evaluation.significance import (
     SYMBOLS,
     TESTS,
     Comparison,
+    Mark,
     Tested,
     compare,
     compare_many,
+    legend,
 )
 from rankloom.evaluation.summary import Summary, summarize
 from rankloom.evaluation.winning import gain, winning_numbers
@@ -31,6 +33,7 @@ __all__ = [
     "SYMBOLS",
     "TESTS",
     "Comparison",
+    "Mark",
     "Measure",
     "Selection",
     "Summary",
@@ -47,6 +50,7 @@ __all__ = [
     "estimate_all",
     "evaluate",
     "gain",
+    "legend",
     "register_measure",
     "select",
     "summarize",

@@ -30,6 +30,22 @@ ROUNDING = 1e-12  # smaller relative differences are rounding errors and count a
 DECIMALS = 12  # to which differences are rounded for ranking, so that rounding errors do not break ties
 
 
+class Mark(NamedTuple):
+    """The difference of a system from the reference in a table, and whether it is significantly better or worse.
+
+    Examples
+    --------
+    >>> str(Mark(-0.03123, "worse")), str(Mark(0.002, "tie"))
+    ('-0.0312*', '+0.0020')
+    """
+
+    difference: float
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        return f"{self.difference:+.4f}{'' if self.verdict == 'tie' else '*'}"
+
+
 class Tested(NamedTuple):
     """The result of a paired test: a two-sided p-value, and a statistic that is positive if ours is ahead."""
 
@@ -100,6 +116,11 @@ class Comparison:
         if self.p_value >= self.alpha or self.difference * self.statistic <= 0:
             return "tie"
         return "better" if self.difference > 0 else "worse"
+
+    @property
+    def mark(self) -> Mark:
+        """What a table says of ours, compared with theirs."""
+        return Mark(self.difference, self.verdict)
 
     @property
     def symbol(self) -> str:
@@ -207,6 +228,19 @@ def _studentized(values: Floats, squares: float, freedom: int) -> Floats:
     if scale <= ROUNDING * float(np.abs(values).max(initial=0)):
         return np.where(apart > ROUNDING * np.abs(values).max(initial=0), 0.0, 1.0)
     return np.asarray(studentized_range.sf(apart / scale, len(values), freedom), np.float64)
+
+
+def legend(reference: str, *, test: str = "t", alpha: float = 0.01, correction: str = "none") -> str:
+    """Return what the marks of a table mean: one line that names the reference, the test and the level.
+
+    Examples
+    --------
+    >>> legend("rrf")
+    'Signed: difference from rrf; *: significant (paired t test, p < 0.01).'
+    """
+    paired = "" if test in JOINT_TESTS else "paired "
+    corrected = "" if correction == "none" else f" corrected by {correction}"
+    return f"Signed: difference from {reference}; *: significant ({paired}{test} test, p{corrected} < {alpha:g})."
 
 
 def known_tests() -> list[str]:
