@@ -2,10 +2,14 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+TEST_READY := $(VENV)/.ready-test
+DEV_READY := $(VENV)/.ready-dev
+# uv needs a fifth of the time of pip; to use pip: make INSTALL='.venv/bin/python -m pip install'
+INSTALL ?= $(BIN)/python -m uv pip install
 WORKERS ?= 2
+EXAMPLES := quick
 # worksteal: a worker starts with half of the tests, so kernels of neighboring tests are compiled by one worker only.
-PYTEST := $(BIN)/python -m pytest --quiet -n $(WORKERS) --dist worksteal
+PYTEST = $(BIN)/python -m pytest --quiet -n $(WORKERS) --dist worksteal --hypothesis-profile=$(EXAMPLES)
 # Compiled modules and rewritten assertions are kept for the next run.
 unexport PYTHONDONTWRITEBYTECODE
 KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize graph golden) \
@@ -19,60 +23,66 @@ KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
 
-$(READY): pyproject.toml
+$(TEST_READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rankloom needs Python 3.11 or later; choose it with: make PYTHON=python3.11 ..."; exit 1; }
-	@echo "Setting up $(VENV); this takes a minute or two."
+	@echo "Setting up $(VENV); this takes half a minute."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@touch $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(INSTALL) --quiet --editable '.[test]'
+	@touch $@
 
-demo: $(READY) ## Rank the emoji, print a table of methods and serve the page
+$(DEV_READY): $(TEST_READY)
+	$(INSTALL) --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(TEST_READY) ## Rank the emoji, print a table of methods and serve the page
 	$(BIN)/rankloom demo
 
-test: $(READY) ## Run the tests and the doctests, without the long ones
+test: $(TEST_READY) ## Run the tests and the doctests, without the long ones
 	$(PYTEST) -rs -m 'not long and not exhaustive'
 
-long: $(READY) # the tests marked long
+long: $(DEV_READY) # the tests marked long
 	$(PYTEST) -rs -m long
 
-exhaustive: $(READY) ## The tests that repeat others many times: kills at random moments, damage at every place
+exhaustive: $(DEV_READY) ## The tests that repeat others many times: kills at random moments, damage at every place
 	$(PYTEST) -rs -m exhaustive
 
-plain: $(READY) # kernels must give the same results without the JIT
+plain: $(TEST_READY) # kernels must give the same results without the JIT
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -k 'not digits' $(KERNEL_TESTS)
 
-fuzz: $(READY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
+fuzz: $(TEST_READY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
 	RANKLOOM_FUZZ_API=20000 RANKLOOM_FUZZ_CLI=5000 $(PYTEST) tests/fuzz
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
 	  $(PYTEST) tests/fuzz
 
+check long plain exhaustive: EXAMPLES := full
+
 check: format lint types imports test long plain ## Everything that CI checks; make exhaustive repeats some of it
 
-format: $(READY)
+format: $(DEV_READY)
 	$(BIN)/ruff format --check .
 
-lint: $(READY)
+lint: $(DEV_READY)
 	$(BIN)/ruff check .
 
-types: $(READY)
+types: $(DEV_READY)
 	$(BIN)/mypy
 
-imports: $(READY)
+imports: $(DEV_READY)
 	$(BIN)/lint-imports
 
-bench: $(READY) ## Measure speed and memory against yardsticks taken in the same run
+bench: $(DEV_READY) ## Measure speed and memory against yardsticks taken in the same run
 	$(BIN)/python benchmarks/run.py
 
-effectiveness: $(READY) ## Measure the methods on all collections in RANKLOOM_DATA; takes half an hour, resumes
+effectiveness: $(DEV_READY) ## Measure the methods on all collections in RANKLOOM_DATA; takes half an hour, resumes
 	$(BIN)/python experiments/effectiveness.py results/effectiveness
 
-docs: $(READY) ## Regenerate the pages made from the code, and build the documentation site into ./site
+docs: $(DEV_READY) ## Regenerate the pages made from the code, and build the documentation site into ./site
 	$(BIN)/python docs/make_pages.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-notebooks: $(READY) ## Run the notebooks of the documentation; Soccer needs RANKLOOM_DATA
+notebooks: $(DEV_READY) ## Run the notebooks of the documentation; Soccer needs RANKLOOM_DATA
 	$(BIN)/python docs/tools/notebooks.py
 
 clean: ## Remove the virtual environment and caches

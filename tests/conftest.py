@@ -1,4 +1,4 @@
-"""What all tests share: the Hypothesis profile, the folder of real collections next to the repository, a browser."""
+"""What all tests share: the Hypothesis profiles, the folder of real collections next to the repository, a browser."""
 
 import os
 from pathlib import Path
@@ -9,13 +9,17 @@ from hypothesis import settings
 from browser import chromium
 
 # The first call of a kernel compiles, which takes longer than the default limit; the same examples on each run.
-settings.register_profile("numba", deadline=None, derandomize=True)
-settings.load_profile("numba")
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("full", settings.get_profile("quick"), max_examples=100)  # make check
+settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items):
     """Run what uses every method last: two workers would compile the same kernels at the same time."""
     items.sort(key=lambda item: item.path.parent.name == "fuzz")
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Hypothesis strategies: random ranks, and the ranks of several rankers over one collection."""
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from rankloom import PAD, Ranks
@@ -11,6 +12,11 @@ SIZES = st.integers(0, 12)
 ROWS = st.integers(0, 6)
 COLLECTION_SIZES = st.integers(1, 10)
 RANKERS = st.integers(1, 3)
+
+
+def examples(count: int) -> settings:
+    """Settings of a test that takes `count` examples in `make check`, and a quarter of them in `make test`."""
+    return settings(max_examples=max(1, count * settings.default.max_examples // 100))
 
 
 def _ranks(rows: list[list[int]], scores: list[list[float]] | None, n_items: int) -> Ranks:

@@ -43,6 +43,7 @@ def test_the_digits_example_prints_the_table_of_the_results(tmp_path, capsys):
     assert (tmp_path / "fusion-graph.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.long
 def test_the_example_of_a_sparse_engine_prints_its_loss(capsys, monkeypatch):
     pytest.importorskip("qdrant_client", reason="the engine is not installed: pip install qdrant-client")
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
@@ -95,6 +96,7 @@ def test_every_supervised_method_is_on_the_page_of_methods():
 ORACLES = runpy.run_path(str(ROOT / "docs" / "tools" / "oracles.py"))
 
 
+@pytest.mark.long  # ranx is installed
 def test_every_method_of_ranx_has_a_spelling_and_a_test_here():
     fusion = (Path(find_spec("ranx").origin).parent / "fusion" / "__init__.py").read_text()
     table = ORACLES["RANX"]

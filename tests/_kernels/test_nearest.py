@@ -2,12 +2,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from rankloom import InputError, Ranks, UnknownNameError
 from rankloom._kernels import nearest, vector_space
+from strategies import examples
 
 METRICS = sorted(vector_space.METRICS)
 
@@ -167,7 +168,7 @@ def test_scores_equal_the_distances_of_scipy(metric, scipy_metric):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 999), depth=st.integers(1, 40), rows=st.integers(1, 60))
 def test_the_block_size_does_not_change_a_bit(metric, seed, depth, rows):
     x = np.random.default_rng(seed).normal(size=(50, 7)).round(1)

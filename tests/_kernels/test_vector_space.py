@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from rankloom import InputError
 from rankloom._kernels import vector_space
 from rankloom._kernels.vector_space import METRICS, VectorSpace, city_block, sparse_city_block
+from strategies import examples
 
 
 def space(vectors, metric):
@@ -39,7 +40,7 @@ def tables(draw, max_size=30):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=60)
+@examples(60)
 @given(x=tables(), data=st.data())
 def test_lists_equal_a_plain_sort_of_exact_costs(metric, x, data):
     depth = data.draw(st.integers(1, 35))
@@ -69,7 +70,7 @@ def test_few_and_many_queries_have_the_same_bits(metric, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=60)
+@examples(60)
 @given(x=tables(), data=st.data())
 def test_among_some_vectors_lists_are_filtered(metric, x, data):
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(x), max_size=len(x))))
@@ -81,7 +82,7 @@ def test_among_some_vectors_lists_are_filtered(metric, x, data):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=60)
+@examples(60)
 @given(x=tables(), data=st.data())
 def test_ceilings_leave_out_what_is_above(metric, x, data):
     rows = np.resize(np.arange(len(x)), data.draw(st.integers(1, 20)))

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from strategies import examples
 from strategies import ranks as some_ranks
 
 
@@ -30,7 +31,7 @@ def test_a_chain_of_two_items():
     assert fused == pytest.approx({"0": 0.8, "1": 0.2})
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), st.sampled_from([0.05, 0.15, 0.5]))
 def test_the_stationary_distribution_equals_a_plain_version(data, teleport):
     ranks = [data.draw(some_ranks(n_items=6, n_queries=1)) for _ in range(3)]

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.aggregate import check_method
+from strategies import examples
 from strategies import ranks as some_ranks
 
 COMB = ["combsum", "combmin", "combmax", "combmed", "combanz", "combmnz", "rlsim"]
@@ -39,7 +40,7 @@ def test_per_query_methods_need_queries_only():
 
 
 @pytest.mark.parametrize(("method", "options"), ALL)
-@settings(max_examples=25)  # for each of the methods
+@examples(25)  # for each of the methods
 @given(st.data())
 def test_unanimous_rankers_give_back_their_list(method, options, data):
     """Holds for every per-query method and variant."""
@@ -49,7 +50,7 @@ def test_unanimous_rankers_give_back_their_list(method, options, data):
 
 
 @pytest.mark.parametrize(("method", "options"), ALL)
-@settings(max_examples=25)  # for each of the methods
+@examples(25)  # for each of the methods
 @given(st.data())
 def test_a_ranker_of_empty_lists_changes_nothing(method, options, data):
     """Holds for every per-query method and variant, scores included, at any position of the empty ranker."""
@@ -61,7 +62,7 @@ def test_a_ranker_of_empty_lists_changes_nothing(method, options, data):
 
 
 @pytest.mark.parametrize(("method", "options"), ALL)
-@settings(max_examples=25)  # for each of the methods
+@examples(25)  # for each of the methods
 @given(st.data())
 def test_the_answer_is_the_union_and_deterministic(method, options, data):
     ranks = [data.draw(some_ranks(n_items=7, n_queries=2, scores=True)) for _ in range(3)]
@@ -76,7 +77,7 @@ def test_the_answer_is_the_union_and_deterministic(method, options, data):
 
 
 @pytest.mark.parametrize("method", [*COMB, *WEIGHTED, *POSITIONS, "condorcet"])
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_ties_are_broken_by_first_appearance(method, data):
     ranks = [data.draw(some_ranks(n_items=7, n_queries=1, scores=True)) for _ in range(2)]

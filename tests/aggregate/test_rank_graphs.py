@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from method_checks import check_smaller_k, check_threads_and_blocks
 
@@ -14,7 +14,7 @@ from rankloom._kernels import frozen, nested, sorting
 from rankloom.aggregate import corgraph, recknngraphccs, rkgraph
 from rankloom.aggregate.nested import components_of, groups_of
 from rankloom.aggregate.rkgraph import _mutual
-from strategies import collections
+from strategies import collections, examples
 
 METHODS = ("rkgraph", "corgraph", "recknngraphccs")
 EXAMPLES = 100 if JIT else 25
@@ -95,7 +95,7 @@ def test_corgraph_of_lists_that_agree_by_hand():
 # Against the oracle
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(collections(), st.integers(1, 4), st.integers(1, 2), st.integers(1, 12), BOOLEANS)
 def test_rkgraph_matches_the_oracle(rankers, neighbors, iterations, depth, last):
     pool = "last" if last else "union"
@@ -105,7 +105,7 @@ def test_rkgraph_matches_the_oracle(rankers, neighbors, iterations, depth, last)
     same(out, expected)
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(
     collections(),
     st.integers(1, 5),
@@ -124,7 +124,7 @@ def test_recknngraphccs_matches_the_oracle(rankers, neighbors, iterations, depth
     same(out, expected)
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(
     collections(scores=True),
     st.integers(1, 5),
@@ -156,7 +156,7 @@ def test_items_that_only_share_a_component_match_the_oracle(m, depth):
         same(corgraph(ranks, k, **options), oracle.corgraph(lists, **options))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4, unique=True), min_size=10, max_size=10), st.data())
 def test_components_match_networkx(leads_to, data):
     """At every level of random nested graphs."""

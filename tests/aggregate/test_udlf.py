@@ -4,7 +4,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from method_checks import check_smaller_k, check_threads_and_blocks
 
@@ -15,7 +15,7 @@ from rankloom._kernels import sorting
 from rankloom.aggregate import bfstree, check_method, contextrr, cprr, lhrr, rdpac, recknngraph, rfe, rlrecom, rlsim_udl
 from rankloom.aggregate.reranking import reranked
 from rankloom.aggregate.rlsim_udl import MEASURES
-from strategies import collections
+from strategies import collections, examples
 
 METHODS = ("cprr", "lhrr", "bfstree", "rdpac", "rlsim_udl", "contextrr", "recknngraph", "rlrecom", "rfe")
 SMALL = {
@@ -161,7 +161,7 @@ def test_the_item_itself_is_swapped_with_the_best():
 # Against the oracle
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(collections(), st.integers(1, 4), st.integers(1, 3), st.integers(4, 12))
 def test_cprr_matches_the_oracle(rankers, neighbors, iterations, depth):
     options = {"neighbors": neighbors, "iterations": iterations, "depth": depth}
@@ -189,7 +189,7 @@ def test_bfstree_matches_the_oracle(seed, ragged):
     close(out, oracle.bfstree(plain(ranks[0]), neighbors=3, depth=8, p=0.9))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(collections(m=1), st.integers(1, 4), st.integers(1, 3), st.integers(4, 12))
 def test_rlsim_of_one_ranker_matches_the_oracle(rankers, neighbors, iterations, depth):
     options = {"neighbors": neighbors, "iterations": iterations, "depth": depth}
@@ -225,7 +225,7 @@ def test_rlsim_of_short_lists_and_any_neighborhood(measure, neighbors):
     assert all(row[0] == i for i, row in enumerate(plain(out)) if row)
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(collections(m=2, n_items=8), st.integers(1, 4))
 def test_rlsim_of_two_rankers_matches_the_oracle_up_to_ties(rankers, neighbors):
     """Ties of the fused distances are those of a heap sort; one round, so that they do not spread."""
@@ -326,7 +326,7 @@ def test_empty_and_tiny_collections(method, n):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=EXAMPLES // 4)
+@examples(EXAMPLES // 4)
 @given(collections())
 def test_results_are_valid_ranks_of_listed_items(method, rankers):
     out = rl.fuse(rankers, method, 10, **SMALL[method])

@@ -1,10 +1,11 @@
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from strategies import examples
 from strategies import ranks as some_ranks
 
 #: a: 1, 0.75, 0 after min-max; b: 1, 0
@@ -55,7 +56,7 @@ def plain_dbsf(rows, rule):
 
 
 @pytest.mark.parametrize("rule", ["qdrant", "haystack"])
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_dbsf_equals_a_plain_version(rule, data):
     ranks = [data.draw(some_ranks(n_items=6, n_queries=1, scores=True)) for _ in range(3)]
@@ -63,6 +64,7 @@ def test_dbsf_equals_a_plain_version(rule, data):
     assert rl.fuse(ranks, "dbsf", 18, rule=rule).to_dict()["0"] == pytest.approx(plain_dbsf(rows, rule), abs=1e-6)
 
 
+@pytest.mark.long
 def test_dbsf_equals_that_of_the_qdrant_client():
     fusion = pytest.importorskip("qdrant_client.hybrid.fusion")
     models = pytest.importorskip("qdrant_client.models")

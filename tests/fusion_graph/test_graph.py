@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
@@ -14,7 +14,7 @@ from brute import plain
 from rankloom import Ids, MissingExtraError, Ranks
 from rankloom.fusion_graph.graph import FusionGraph, explain, normalized
 from rankloom.fusion_graph.index import FusionIndex
-from strategies import collections
+from strategies import collections, examples
 
 # 0: [0, 1], 1: [1, 0] by one ranker.
 # Graph 0 has W = {0: 1, 1: .1}, P = {0: 1, 1: .5}; its edges weigh 0->1 = 1(.1), 1->0 = .5(.1).
@@ -46,7 +46,7 @@ def test_minmax_does_not_change_equal_weights():
     assert normalized(np.array([0.3, 0.3]), "max").tolist() == [1, 1]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(collections(), st.integers(1, 5), st.booleans(), st.sampled_from(["max", "minmax"]))
 def test_explicit_graphs_equal_the_oracles(rankers, cutoff, reposition, graph_norm):
     index = FusionIndex.build(rankers, cutoff=cutoff, reposition=reposition, graph_norm=graph_norm)

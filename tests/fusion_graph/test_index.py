@@ -5,7 +5,7 @@ from types import FunctionType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
@@ -25,7 +25,7 @@ from rankloom.errors import RankloomWarning
 from rankloom.fusion_graph import compare
 from rankloom.fusion_graph.index import FusionIndex, Settings
 from rankloom.ranks.checks import NEEDS_COLLECTION
-from strategies import collections, ranks
+from strategies import collections, examples, ranks
 
 COMPARATORS = st.sampled_from(["wgu", "mcs"])
 NORMS = st.sampled_from(["max", "minmax"])
@@ -127,7 +127,7 @@ def test_minmax_does_not_change_weights_that_are_equal_up_to_rounding(cutoff):
 # -- against the oracle -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300 if JIT else 60)
+@examples(300 if JIT else 60)
 @given(collections(), CUTOFFS, st.integers(0, 4), st.booleans(), NORMS, COMPARATORS, st.integers(1, 12))
 def test_search_equals_brute_force(rankers, cutoff, deeper, reposition, graph_norm, comparator, k):
     how = {"depth": cutoff + deeper, "reposition": reposition, "graph_norm": graph_norm, "comparator": comparator}
@@ -136,7 +136,7 @@ def test_search_equals_brute_force(rankers, cutoff, deeper, reposition, graph_no
     assert_documented_order(out, range(len(out)))
 
 
-@settings(max_examples=40 if JIT else 5)
+@examples(40 if JIT else 5)
 @given(SEEDS, st.integers(0, 2), st.integers(1, 3), CUTOFFS, st.booleans(), NORMS, COMPARATORS)
 def test_search_equals_brute_force_with_hubs(seed, hubs, m, cutoff, reposition, graph_norm, comparator):
     rankers = random_collection(seed, n=40, m=m, hubs=hubs)
@@ -192,7 +192,7 @@ def test_duplicate_items_are_in_the_documented_order():
 # -- properties -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150 if JIT else 40)
+@examples(150 if JIT else 40)
 @given(collections(), CUTOFFS, st.booleans(), NORMS)
 def test_similarities_are_symmetric_and_in_0_to_1_and_wgu_is_at_most_mcs(rankers, cutoff, reposition, graph_norm):
     index = FusionIndex.build(rankers, cutoff=cutoff, reposition=reposition, graph_norm=graph_norm)
@@ -208,7 +208,7 @@ def test_similarities_are_symmetric_and_in_0_to_1_and_wgu_is_at_most_mcs(rankers
     assert not (wgu > mcs + CLOSE).any()
 
 
-@settings(max_examples=100 if JIT else 30)
+@examples(100 if JIT else 30)
 @given(st.data(), collections(m=3), CUTOFFS, NORMS, COMPARATORS)
 def test_the_order_of_rankers_does_not_matter(data, rankers, cutoff, graph_norm, comparator):
     how = {"cutoff": cutoff, "graph_norm": graph_norm, "comparator": comparator}
@@ -217,7 +217,7 @@ def test_the_order_of_rankers_does_not_matter(data, rankers, cutoff, graph_norm,
     np.testing.assert_allclose(a, b, atol=CLOSE)
 
 
-@settings(max_examples=100 if JIT else 30)
+@examples(100 if JIT else 30)
 @given(st.data(), collections(), CUTOFFS, NORMS, COMPARATORS)
 def test_the_numbering_of_items_does_not_matter(data, rankers, cutoff, graph_norm, comparator):
     n = rankers[0].n_items
@@ -228,7 +228,7 @@ def test_the_numbering_of_items_does_not_matter(data, rankers, cutoff, graph_nor
     np.testing.assert_allclose(a, b[np.ix_(new[:n], new[:n])], atol=CLOSE)
 
 
-@settings(max_examples=100 if JIT else 30)
+@examples(100 if JIT else 30)
 @given(collections(n_items=st.integers(1, 7)), CUTOFFS, NORMS, COMPARATORS)
 def test_contributions_sum_to_the_similarity_of_search(rankers, cutoff, graph_norm, comparator):
     index = FusionIndex.build(rankers, cutoff=cutoff, graph_norm=graph_norm, comparator=comparator)
@@ -287,7 +287,7 @@ def test_building_does_not_change_its_input():
 
 
 @given(st.data())
-@settings(max_examples=40 if JIT else 5)
+@examples(40 if JIT else 5)
 def test_searching_with_some_items_gives_their_rows(data):
     rankers = data.draw(collections(n_items=st.integers(1, 10)))
     index = FusionIndex.build(rankers, cutoff=4)
@@ -340,7 +340,7 @@ def test_rows_with_item_ids_only_are_matched_by_id():
 # -- external queries ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150 if JIT else 40)
+@examples(150 if JIT else 40)
 @given(st.data(), CUTOFFS, st.integers(0, 4), st.booleans(), NORMS, COMPARATORS, st.integers(1, 12))
 def test_external_queries_equal_brute_force(data, cutoff, deeper, reposition, graph_norm, comparator, k):
     """Without scores in the collection, the lists of queries are used unchanged."""
@@ -360,7 +360,7 @@ def test_external_queries_equal_brute_force(data, cutoff, deeper, reposition, gr
     assert_documented_order(out)
 
 
-@settings(max_examples=150 if JIT else 40)
+@examples(150 if JIT else 40)
 @given(st.data(), CUTOFFS, st.integers(0, 4), NORMS, COMPARATORS)
 def test_virtual_positions_of_external_queries_equal_the_oracles(data, cutoff, deeper, graph_norm, comparator):
     rankers = data.draw(collections(scores=True))

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brute import random_collection
 from rankloom import Ids, IndexFileError, InputError, Ranks, WeftIndex
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.array_folder import META
-from strategies import collections
+from strategies import collections, examples
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "index-v1"
 
@@ -79,7 +79,7 @@ def test_searches_of_an_opened_index_are_bit_identical(tmp_path, graph_norm, ver
         assert a.scores.tobytes() == b.scores.tobytes()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(collections(), st.integers(1, 4), st.booleans())
 def test_opening_a_saved_index_gives_an_equal_one(tmp_path_factory, rankers, cutoff, reposition):
     path = tmp_path_factory.getbasetemp() / "any.loom"

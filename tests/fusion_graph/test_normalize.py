@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
 from brute import plain
 from rankloom import PAD, InputError, Ranks
 from rankloom.fusion_graph.normalize import reposition, reposition_queries, rescale
-from strategies import collections, ranks
+from strategies import collections, examples, ranks
 
 
 def test_a_reciprocal_neighbor_moves_up():
@@ -47,7 +47,7 @@ def test_padding_does_not_move_items():
         assert plain(reposition(padded, absent="last"))[0] == [2, 1, 3]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     collections(m=1, n_items=st.integers(1, 12)),
     st.integers(1, 12),
@@ -94,7 +94,7 @@ def test_empty_lists_can_be_repositioned():
     assert reposition(Ranks(np.full((2, 3), PAD), n_items=2), 2).items.tolist() == [[PAD, PAD]] * 2
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), st.integers(1, 10))
 def test_virtual_positions_equal_the_oracles(data, cutoff):
     own = data.draw(collections(m=1, scores=True))[0]

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
@@ -13,7 +13,7 @@ from rankloom import PAD, InputError, Ranks
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.fusion_graph.weave import WEIGHTINGS, Order, register_weighting, weave, weighting_tables
 from rankloom.threads import Scratch
-from strategies import collections
+from strategies import collections, examples
 
 
 def woven_arrays(rankers, cutoff, *, repositioned=True, minmax=False):
@@ -34,7 +34,7 @@ def test_w_and_p_by_hand():
     assert rows(woven.ptr, woven.items, woven.P)[0] == pytest.approx({0: 1 + 1 / 3, 1: 1 / 2 + 1 / 2, 2: 1})
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(collections(), st.integers(1, 6), st.booleans(), st.booleans())
 def test_w_and_p_equal_the_oracles(rankers, cutoff, repositioned, minmax):
     arrays = woven_arrays(rankers, cutoff, repositioned=repositioned, minmax=minmax)
@@ -59,7 +59,7 @@ def oracle_p(query_lists):
     return {a: sum(1 / oracle.position(ranked, a) for ranked in query_lists if a in ranked) for a in items}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(collections(), st.integers(1, 6), st.booleans())
 def test_postings_are_the_transpose_with_the_smallest_size(rankers, cutoff, minmax):
     arrays = woven_arrays(rankers, cutoff, minmax=minmax)

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloom import Ids, InputError, MissingExtraError, Ranks, UnknownNameError
@@ -145,7 +145,6 @@ def test_ranks_without_scores_or_rows_are_frames_too(convert):
     assert (len(empty), list(empty.columns)) == (0, ["query", "item", "rank"])
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(
         st.text(), st.dictionaries(st.text(), st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1)

@@ -3,11 +3,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloom import Ids, InputError, Ranks
 from rankloom.io import pack_ids, read_npz, unpack_ids, write_npz
+from strategies import examples
 
 RIGHT = {"format": 1, "items": [[0, 1]], "n_items": 2}
 
@@ -79,7 +80,6 @@ def any_ranks(draw):
     )
 
 
-@settings(deadline=None)
 @given(any_ranks())
 def test_written_ranks_are_read_back(ranks):
     with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +139,7 @@ def test_file_problems_are_input_errors(tmp_path):
     assert "does not exist" in error_of(write_npz, Ranks([[0]]), tmp_path / "no" / "a.npz")
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.data())
 def test_a_damaged_file_is_an_input_error_or_read_correctly(data):
     ranks = Ranks([[1, 0], [0, -1]], [[2, 1], [3, 0]], item_ids=Ids(["x", "y"]))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from faults import error_of
@@ -239,7 +239,6 @@ def ranks_with_ids(draw):
     return Ranks(table, scores, item_ids=Ids(items), query_ids=Ids(queries))
 
 
-@settings(deadline=None)
 @given(ranks_with_ids(), st.sampled_from(["a.trec", "a.trec.gz"]))
 def test_written_runs_are_read_back(ranks, name):
     with tempfile.TemporaryDirectory() as folder:
@@ -251,7 +250,6 @@ def test_written_runs_are_read_back(ranks, name):
         assert back.scores.tolist() == ranks.scores.tolist()
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=1))
 def test_order_and_duplicates_agree_with_a_plain_sort(rows):
     with tempfile.TemporaryDirectory() as folder:

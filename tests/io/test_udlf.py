@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from faults import error_of
@@ -161,7 +161,6 @@ def collections(draw):
     return Ranks(table, item_ids=ids, query_ids=ids)
 
 
-@settings(deadline=None)
 @given(collections(), st.sampled_from(["numbers", "names"]), st.sampled_from(["a.txt", "a.txt.gz"]))
 def test_written_lists_are_read_back(ranks, kind, name):
     with tempfile.TemporaryDirectory() as folder:
@@ -222,7 +221,6 @@ def test_the_error_for_an_invalid_matrix_has_its_line(tmp_path, text, message):
     assert error_of(read_udlf_matrix, path) == f"{path}{message}"
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 6).flatmap(
         lambda n: st.lists(st.lists(st.integers(-9, 9), min_size=n, max_size=n), min_size=n, max_size=n)

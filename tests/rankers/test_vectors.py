@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
@@ -9,6 +9,7 @@ from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, Vectors, is_updatable, rank_collection
+from strategies import examples
 
 METRICS = ["cosine", "dot", "l1", "l2"]
 
@@ -38,9 +39,7 @@ def test_lists_equal_ranks_from_vectors(metric):
 
 def of_any_metric(test):
     """Run a test with every metric, for random vectors."""
-    return pytest.mark.parametrize("metric", METRICS)(
-        settings(max_examples=50)(given(x=tables(), data=st.data())(test))
-    )
+    return pytest.mark.parametrize("metric", METRICS)(examples(50)(given(x=tables(), data=st.data())(test)))
 
 
 @of_any_metric

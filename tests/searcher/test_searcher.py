@@ -5,7 +5,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sample_texts import documents, encode
 
@@ -13,6 +13,7 @@ import rankloom as rl
 from rankloom.aggregate.weft.votes import add_votes
 from rankloom.ranks import PAD, Ids
 from rankloom.searcher.evaluation import Evaluation
+from strategies import examples
 
 RANKERS = {"bm25": "okapi", "dense": encode}
 QUERIES = ["thermal flow in a boundary layer", "the patient's heart", "king and queen", "nothing known: zzz"]
@@ -291,7 +292,7 @@ def brute(searcher, query, method, allowed, k):
     return rl.fuse(kept, method=method, k=k)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(
     st.sampled_from(["vote", "weft", "fg", "rrf", "combsum"]),
     st.sampled_from(QUERIES),

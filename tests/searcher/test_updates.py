@@ -6,7 +6,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sample_texts import documents, encode
 
@@ -14,6 +14,7 @@ import rankloom as rl
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.state import State
 from rankloom.searcher.updates import rebuilt_lists
+from strategies import examples
 
 RANKERS = {
     "bm25": "okapi", "set": "jaccard", "pairs": "2grams-cosine", "graph": "gnf-wgu", "dense": encode,
@@ -44,14 +45,14 @@ def assert_same_state(one, other):
 UPDATES = st.lists(st.tuples(st.booleans(), st.integers(0, 99)), max_size=6)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(1, 12), st.integers(3, 9), UPDATES)
 def test_any_sequence_of_updates_equals_a_build_from_scratch(n, depth, steps):
     assert_updates_equal_a_build(n, depth, steps)
 
 
 @pytest.mark.long
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(1, 12), st.integers(3, 9), UPDATES)
 def test_many_sequences_of_updates_equal_a_build_from_scratch(n, depth, steps):
     assert_updates_equal_a_build(n, depth, steps)

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import plain_weft
@@ -15,7 +15,7 @@ from plain_weft import PlainWeft
 from rankloom import PAD, InputError, Ranks, WeftIndex
 from rankloom.aggregate.weft import rows
 from rankloom.aggregate.weft.votes import add_votes
-from strategies import collections, ranks
+from strategies import collections, examples, ranks
 
 CLOSE = 5e-7  # similarities are float32
 ABSENT = st.sampled_from(["first", "last"])
@@ -30,7 +30,7 @@ def assert_same(one, other):
 # Against the plain version
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(collections(), st.integers(1, 12), st.integers(1, 5), st.sampled_from([None, 3, 5, 50]), WEIGHTS, ABSENT)
 def test_items_are_found_as_the_plain_version_finds_them(rankers, cutoff, expand, width, weights, absent):
     given_weights = weights[: len(rankers)] if isinstance(weights, list) else weights
@@ -45,7 +45,7 @@ def test_items_are_found_as_the_plain_version_finds_them(rankers, cutoff, expand
     assert_documented_order(out, own=range(len(out)))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), collections(scores=True), st.integers(1, 10), st.integers(1, 5), st.booleans())
 def test_external_queries_are_answered_as_the_plain_version_does(data, rankers, cutoff, expand, virtual):
     queries = [data.draw(ranks(n_items=rankers[0].n_items, n_queries=2, scores=True)) for _ in rankers]
@@ -63,7 +63,7 @@ def test_external_queries_are_answered_as_the_plain_version_does(data, rankers, 
     assert_results(out, answers, 8)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), collections(), st.sampled_from([0.0, 0.2, 0.5, 1.0]))
 def test_votes_are_those_of_the_plain_version(data, rankers, share):
     n, scored = rankers[0].n_items, rankers[0].scores is not None
@@ -83,7 +83,7 @@ def test_votes_are_those_of_the_plain_version(data, rankers, share):
 # Laws
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(collections(m=st.integers(1, 3)), st.integers(1, 8), st.integers(1, 4))
 def test_similarity_is_symmetric_between_0_and_1_and_1_with_itself(rankers, cutoff, expand):
     n = rankers[0].n_items
@@ -233,7 +233,7 @@ def test_the_share_is_from_0_to_1(share):
 
 
 @pytest.mark.parametrize("index", [WeftIndex, rl.FusionIndex])
-@settings(max_examples=40)
+@examples(40)
 @given(st.data(), collections())
 def test_a_filter_returns_the_best_of_the_allowed_items(index, data, rankers):
     n = rankers[0].n_items
