@@ -16,9 +16,12 @@ KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize 
   $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context udlf) tests/aggregate/weft \
   $(patsubst %,tests/rankers/test_%.py,alignments bag_of_words contour word_graph word_movers) \
   $(patsubst %,tests/shards/test_shards.py::test_%,sharded_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes)
+# An environment that has only the declared dependencies, and pytest; its tests are those of the main job.
+PLAIN := $(VENV)/plain
+PLAIN_TESTS := $(patsubst %,tests/cli/test_%.py,build fuse evaluate compare)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long exhaustive plain fuzz check format lint types imports bench effectiveness docs notebooks clean
+.PHONY: help demo test long exhaustive plain plain-install fuzz check format lint types imports bench effectiveness docs notebooks clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -36,6 +39,11 @@ $(DEV_READY): $(TEST_READY)
 	$(INSTALL) --quiet --editable '.[dev]'
 	@touch $@
 
+$(PLAIN)/.ready: $(TEST_READY)
+	$(PYTHON) -m venv --clear $(PLAIN)
+	$(BIN)/uv pip install --python $(PLAIN)/bin/python --quiet --editable . pytest
+	@touch $@
+
 demo: $(TEST_READY) ## Rank the emoji, print a table of methods and serve the page
 	$(BIN)/rankloom demo
 
@@ -51,6 +59,9 @@ exhaustive: $(DEV_READY) ## The tests that repeat others many times: kills at ra
 plain: $(TEST_READY) # kernels must give the same results without the JIT
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -k 'not digits' $(KERNEL_TESTS)
 
+plain-install: $(PLAIN)/.ready # the main job must need no extra; tests/conftest.py, which does, is left out
+	$(PLAIN)/bin/python -m pytest --quiet --confcutdir tests/cli $(PLAIN_TESTS)
+
 fuzz: $(TEST_READY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
 	RANKLOOM_FUZZ_API=20000 RANKLOOM_FUZZ_CLI=5000 $(PYTEST) tests/fuzz
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
@@ -58,7 +69,7 @@ fuzz: $(TEST_READY) ## Random input against the oracle: 20,000 API and 5,000 com
 
 check long plain exhaustive: EXAMPLES := full
 
-check: format lint types imports test long plain ## Everything that CI checks; make exhaustive repeats some of it
+check: format lint types imports test long plain plain-install ## Everything that CI checks; make exhaustive repeats some of it
 
 format: $(DEV_READY)
 	$(BIN)/ruff format --check .

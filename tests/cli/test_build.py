@@ -4,6 +4,7 @@ import json
 
 import pytest
 from sample_texts import documents
+from text_helpers import hide_packages
 
 import rankloom as rl
 from command import run, sentence
@@ -31,6 +32,20 @@ def folder(tmp_path_factory):
     assert made.exit_code == 0, made.output
     assert "60 documents, rankers bm25, words" in made.stderr
     return folder
+
+
+@pytest.mark.filterwarnings("always::rankloom.errors.RankloomWarning")
+def test_without_the_extra_dense_texts_are_ranked_by_bm25_alone(folder, tmp_path, monkeypatch):
+    hide_packages(monkeypatch, "wordllama", "safetensors", "tokenizers")
+    made = run("build", folder / "docs.jsonl", "-o", tmp_path / "s.loom")
+    warning, built = made.stderr.splitlines()
+    assert warning.startswith("Warning: Texts are ranked by bm25 alone; pip install 'rankloom[dense]' adds static")
+    assert built.endswith("60 documents, rankers bm25.")
+    assert hits(tmp_path / "s.loom", "blood pressure", "-k", 1)
+    assert run("build", folder / "docs.jsonl", "--ranker", "bm25", "-o", tmp_path / "t.loom").stderr.count("\n") == 1
+    with pytest.warns(rl.RankloomWarning, match="bm25 alone") as caught:
+        assert rl.Searcher.build(["a cat", "a dog"]).rankers == ("bm25",)
+    assert caught[0].filename == __file__
 
 
 def hits(*args):

@@ -44,7 +44,6 @@ def data(tmp_path):
 
 
 def test_every_method_is_measured_and_shown(script, data, tmp_path):
-    pytest.importorskip("Stemmer")
     found = [script.measure(name, data, tmp_path / "results", None) for name in ("cosqa", "mq2008")]
     text = script.section(found, "python experiments/supervised.py results")
     for name in (*script.UNSUPERVISED, *script.LEARNED, *script.TUNED, script.SINGLE):

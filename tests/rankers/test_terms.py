@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from text_helpers import hide_packages
+from snowballstemmer.porter_stemmer import PorterStemmer
 
-from rankloom.errors import InputError, MissingExtraError
+from rankloom.errors import InputError
 from rankloom.rankers import terms
 from rankloom.rankers.terms import STOP_WORDS, TermSpace, Tokenizer, Vocabulary, check_texts, tokenize
 
@@ -52,7 +52,7 @@ def test_stems_are_porter_not_snowball_english():
     assert tokenize("generously generous relational") == ["gener", "gener", "relat"]
 
 
-def test_both_stemmers_give_the_same_stems(monkeypatch):
+def test_stems_are_those_of_snowballstemmer():
     listed = [
         *sorted(STOP_WORDS),
         "caresses",
@@ -67,24 +67,16 @@ def test_both_stemmers_give_the_same_stems(monkeypatch):
         "x",
         "conditional",
     ]
-    fast = list(map(terms.porter(), listed))
-    hide_packages(monkeypatch, "Stemmer")
-    assert list(map(terms.porter(), listed)) == fast
+    assert list(map(terms.porter(), listed)) == PorterStemmer().stemWords(listed)
 
 
-def test_both_stemmers_agree_on_real_words(shared):
+def test_stems_of_real_words_are_those_of_snowballstemmer(shared):
     with gzip.open(shared / "data/ohsumed/ohsumed_single_label_18302.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts = [json.loads(next(lines))["text"] for _ in range(300)]
     found = sorted({word for text in texts for part in Tokenizer(stem=False).sentences(text) for word in part})
-    fast, pure = terms.porter(), terms._pure_porter()
+    stem, other = terms.porter(), PorterStemmer().stemWord
     assert len(found) > 4000
-    assert [word for word in found if fast(word) != pure(word)] == []
-
-
-def test_a_missing_stemmer_is_named_with_its_extra(monkeypatch):
-    hide_packages(monkeypatch, "Stemmer", "snowballstemmer")
-    with pytest.raises(MissingExtraError, match=r"PyStemmer: pip install 'rankloom\[text\]'"):
-        tokenize("fever")
+    assert [word for word in found if stem(word) != other(word)] == []
 
 
 def test_a_word_is_stemmed_once(monkeypatch):

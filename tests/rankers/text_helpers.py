@@ -1,6 +1,6 @@
 """Helpers for the tests of text rankers."""
 
-import builtins
+import sys
 
 import numpy as np
 
@@ -39,12 +39,6 @@ def check_blocks_and_threads(model, depth):
 
 
 def hide_packages(monkeypatch, *packages):
-    """Make the import of some packages fail."""
-    real = builtins.__import__
-
-    def fake(name, *args, **kwargs):
-        if name.split(".")[0] in packages:
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", fake)
+    """Make some packages appear not to be installed."""
+    for name in {*packages, *(name for name in sys.modules if name.split(".")[0] in packages)}:
+        monkeypatch.setitem(sys.modules, name, None)

@@ -97,7 +97,7 @@ class SearcherOptions:
         list[str] | None,
         typer.Option(
             help="A ranker, with options as in okapi(b=0.5), optionally named: dense=vectors(path=emb.npz). "
-            "Repeatable. By default bm25 and static for texts, and bic, gch, las and qcch for images.",
+            "Repeatable. By default bm25 and static (extra dense) for texts, and bic, gch, las and qcch for images.",
             show_default=False,
         ),
     ] = None

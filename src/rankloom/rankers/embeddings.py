@@ -98,6 +98,11 @@ def embed_minilm(texts: Sequence[str], *, max_tokens: int = MAX_TOKENS, threads:
     return vectors
 
 
+def has_static() -> bool:
+    """Return True if the packages that ``static`` needs are installed."""
+    return all(find_spec(package) for package in ("wordllama", "safetensors", "tokenizers"))
+
+
 @lru_cache(maxsize=1)
 def _static() -> tuple[Singles, Any]:
     """Return the vectors of tokens and the tokenizer, loaded once."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, MissingExtraError
+from rankloom.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -56,7 +56,7 @@ class Tokenizer:
     Parameters
     ----------
     stem : bool
-        Whether to replace words by Porter stems (needs PyStemmer or snowballstemmer, which give the same stems).
+        Whether to replace words by Porter stems.
     stop_words : collection of str
         Removed before stemming; lower case.
     numbers : bool
@@ -103,21 +103,10 @@ def tokenize(text: str) -> list[str]:
 
 
 def porter() -> Callable[[str], str]:
-    """Return a function from a word to its Porter stem, from PyStemmer or else from snowballstemmer."""
-    try:
-        from Stemmer import Stemmer
-    except ImportError:
-        return _pure_porter()
+    """Return a function from a word to its Porter stem."""
+    from Stemmer import Stemmer
+
     stem: Callable[[str], str] = Stemmer("porter").stemWord
-    return stem
-
-
-def _pure_porter() -> Callable[[str], str]:
-    try:
-        from snowballstemmer.porter_stemmer import PorterStemmer
-    except ImportError:
-        raise MissingExtraError("Stemming", "PyStemmer", "text") from None
-    stem: Callable[[str], str] = PorterStemmer().stemWord
     return stem
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, RankloomWarning
+from rankloom.rankers.embeddings import has_static
 from rankloom.rankers.encoder import Encode, EncoderRanker
 from rankloom.rankers.ranker import RANKERS, Ranker
 from rankloom.rankers.ranking import Ranking
@@ -17,6 +19,10 @@ from rankloom.searcher.state import Model, Settings, State, by_number
 
 #: Default rankers for each part of a collection.
 DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("bm25", "static")}
+WITHOUT_STATIC = (
+    "Texts are ranked by bm25 alone; pip install 'rankloom[dense]' adds static, embeddings that also find documents "
+    "without the words of the query."
+)
 RankerLike = str | Call | Ranker | Encode
 
 
@@ -42,6 +48,9 @@ def default_rankers(batch: Batch) -> list[str]:
     names = [name for part, rankers in DEFAULT_RANKERS.items() if part in batch.kinds() for name in rankers]
     if not names:
         raise InputError(f"{batch.name} has neither images nor texts; name a ranker, such as vectors(part=...).")
+    if "static" in names and not has_static():
+        names.remove("static")
+        warnings.warn(WITHOUT_STATIC, RankloomWarning, stacklevel=4)
     return names
 
 

@@ -95,8 +95,8 @@ class Searcher:
             .csv, .tsv, all also .gz), or anything that `open_collection` accepts.
         rankers : {name: ranker}, or spellings
             Each is a spelling such as ``okapi(b=0.5)``, a `Ranker`, or a function from a list of contents (texts, or
-            images if there are no texts) to a matrix with a row for each: an encoder. By default there are some for
-            each kind of content.
+            images if there are no texts) to a matrix with a row for each: an encoder. By default bm25 and
+            static for texts (bm25 alone without the extra ``dense``), and bic, gch, las and qcch for images.
         cutoff : int
             How much of each list weft uses.
         depth : int

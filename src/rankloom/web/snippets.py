@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from rankloom.errors import MissingExtraError
 from rankloom.rankers.terms import WORD, Tokenizer
 
 LENGTH = 220  # of a snippet, in characters
@@ -18,10 +17,7 @@ Snippet = tuple[str, list[tuple[int, int]]]
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> Tokenizer:
-    try:
-        return Tokenizer()
-    except MissingExtraError:  # no stemmer: compare words as they are
-        return Tokenizer(stem=False)
+    return Tokenizer()
 
 
 @lru_cache(maxsize=50_000)
