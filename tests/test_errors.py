@@ -1,9 +1,11 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
-from rankloom import IndexFileError, InputError, MissingExtraError, RankloomError, UnknownNameError
+from rankloom import IndexFileError, InputError, MissingExtraError, RankloomError, RankloomWarning, UnknownNameError
+from rankloom.errors import MAX_MESSAGE, brief, whole_number
 
 ERRORS = [
     InputError("depth must be at least 1; got 0."),
@@ -66,3 +68,50 @@ def test_missing_extra_says_what_to_install():
     assert str(MissingExtraError("to_networkx()", "networkx", "graph")) == (
         "to_networkx() needs networkx: pip install 'rankloom[graph]'."
     )
+
+
+class Unshowable:
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("x" * 10**6),
+        UnknownNameError("item", "x" * 10**6, ["y" * 10**6]),
+        UnknownNameError("field", "year", [f"field{i}" for i in range(10**5)]),
+        UnknownNameError("field", 10**5000, ["year"]),
+        MissingExtraError("A" * 10**6, "networkx", "graph"),
+        RankloomWarning("x" * 10**6),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_message_is_not_longer_than_a_screen(error):
+    assert len(str(error)) <= MAX_MESSAGE
+
+
+def test_a_message_has_no_control_characters():
+    message = "Unknown field 'a\x1b[31m\x00\x7f\x9b2J'.\r\nSee\tbelow."
+    for one in (InputError(message), IndexFileError(message), RankloomWarning(message)):
+        assert str(one) == "Unknown field 'a\\u001b[31m\\u0000\\u007f\\u009b2J'.\\u000d\nSee\tbelow."
+
+
+UNSHOWABLE = [10**5000, -(10**5000), Unshowable(), [[10**5000]], "x" * 10**6, np.zeros(10**6)]
+
+
+@pytest.mark.parametrize("value", UNSHOWABLE, ids=range(len(UNSHOWABLE)))
+def test_any_value_can_be_shown_in_a_message(value):
+    nested = value
+    for _ in range(2000):
+        nested = [nested]
+    assert len(brief(value)) <= 250
+    assert len(brief(nested)) <= 250
+
+
+@pytest.mark.parametrize(
+    "value", [2**63, 1.5, "3", None, True, [3], np.arange(3), int, *UNSHOWABLE], ids=lambda value: type(value).__name__
+)
+def test_what_is_not_a_whole_number_of_64_bits_is_refused(value):
+    with pytest.raises(InputError, match="k must be"):
+        whole_number("k", value)

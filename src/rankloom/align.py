@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
-from rankloom.errors import InputError, check_choice
+from rankloom.errors import InputError, brief, check_choice
 from rankloom.ranks import PAD, Ids, Ranks
 
 #: The ranks of several rankers, in order or by name.
@@ -102,7 +102,7 @@ def split_names(ranks: Sequence[T] | Mapping[str, T]) -> tuple[tuple[str, ...], 
         return (), ranks if isinstance(ranks, Sequence) else list(ranks)
     odd = next((name for name in ranks if not isinstance(name, str) or not name), None)
     if odd is not None:
-        raise InputError(f"Rankers must be named by strings; got {odd!r}.")
+        raise InputError(f"Rankers must be named by strings; got {brief(odd)}.")
     return tuple(ranks), list(ranks.values())
 
 

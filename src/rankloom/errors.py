@@ -14,12 +14,58 @@
 
 import difflib
 import operator
+import re
 from collections.abc import Iterable
 from numbers import Real
+from reprlib import Repr
+
+MAX_MESSAGE = 1500  # characters of a message, not quite a screen; ids and fields in it can be of any length
+MAX_WHOLE = 2**63 - 1  # of 64 bits, as in arrays
+MAX_HINTED = 200  # characters of a name that is compared with the known ones
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+REPR = Repr()
+REPR.maxstring = REPR.maxother = REPR.maxlong = 200
+REPR.maxdict = REPR.maxlist = REPR.maxtuple = REPR.maxset = REPR.maxfrozenset = 10
+
+
+def escape_controls(text: str) -> str:
+    r"""Return a text with control characters escaped, which could move the cursor of a terminal or worse.
+
+    Line feeds and tabs remain. In JSON, the escapes mean the same characters.
+
+    Examples
+    --------
+    >>> print(escape_controls("red: \x1b[31m"))
+    red: \u001b[31m
+    """
+    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def brief(value: object) -> str:
+    """Return any value as a message shows it: its `repr`, shortened; only its type if it has none.
+
+    Examples
+    --------
+    >>> brief([1, "a"]), brief(list(range(100))), brief(10**5000)
+    ("[1, 'a']", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...]', 'a value of type int')
+    """
+    try:
+        return REPR.repr(value)
+    except Exception:  # a number of thousands of digits, nesting that is too deep, or an object of the caller
+        return f"a value of type {type(value).__name__}"
+
+
+def message_text(message: object) -> str:
+    """Return the text of an error or a warning: without control characters, and not longer than a screen."""
+    text = escape_controls(str(message))
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 500]} [...] {text[-480:]}"
 
 
 class RankloomError(Exception):
     """Base class of all exceptions that rankloom raises."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(message_text(message))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Pickle the message only: some subclasses take other arguments, which `args` does not hold.
@@ -43,7 +89,7 @@ class UnknownNameError(InputError, KeyError):
         choices = sorted(known)
         shown = ", ".join(choices) if len(choices) <= 40 else f"{len(choices)} known names"
         advice = f"choose from {shown}" if choices else "there are none"
-        super().__init__(f"Unknown {kind} {name!r}; {advice}.{_hint(str(name), choices)}")
+        super().__init__(f"Unknown {kind} {brief(name)}; {advice}.{_hint(name, choices)}")
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would add quotes
@@ -53,8 +99,8 @@ class ContractError(InputError):
     """A method, measure or other function that may be a plug-in returned what its contract does not allow."""
 
 
-def whole_number(name: str, value: object, minimum: int = 1) -> int:
-    """Return `value` as an int; raise InputError if it is not a whole number of at least `minimum`.
+def whole_number(name: str, value: object, minimum: int = 1, maximum: int = MAX_WHOLE) -> int:
+    """Return `value` as an int; raise InputError if it is not a whole number from `minimum` to `maximum`.
 
     Examples
     --------
@@ -62,14 +108,16 @@ def whole_number(name: str, value: object, minimum: int = 1) -> int:
     Traceback (most recent call last):
     rankloom.errors.InputError: k must be a whole number, at least 1; got 0.
     """
-    if type(value) is int and value >= minimum:  # most are: checks against protocols are slow
+    if type(value) is int and minimum <= value <= maximum:  # most are: checks against protocols are slow
         return value
     try:
         found = minimum - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:  # some arrays are whole numbers, others are not
         found = minimum - 1
     if found < minimum:
-        raise InputError(f"{name} must be a whole number, at least {minimum}; got {value!r}.")
+        raise InputError(f"{name} must be a whole number, at least {minimum}; got {brief(value)}.")
+    if found > maximum:
+        raise InputError(f"{name} must be at most {maximum}; got {brief(value)}.")
     return found
 
 
@@ -83,25 +131,28 @@ def check_between(low: float, high: float, **options: float) -> None:
     """Raise InputError if an option is not strictly between `low` and `high`."""
     for name, value in options.items():
         if not isinstance(value, Real) or not low < value < high:
-            raise InputError(f"{name} must be above {low:g} and below {high:g}; got {value!r}.")
+            raise InputError(f"{name} must be above {low:g} and below {high:g}; got {brief(value)}.")
 
 
 def check_range(low: float, high: float, **options: float) -> None:
     """Raise InputError if an option is not a number from `low` to `high`."""
     for name, value in options.items():
         if not isinstance(value, Real) or not low <= value <= high:
-            raise InputError(f"{name} must be from {low:g} to {high:g}; got {value!r}.")
+            raise InputError(f"{name} must be from {low:g} to {high:g}; got {brief(value)}.")
 
 
 def check_choice(kind: str, value: object, choices: Iterable[str]) -> None:
     """Raise UnknownNameError if `value` is not one of the choices."""
     known = list(choices)
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise UnknownNameError(kind, value, known)
 
 
 class RankloomWarning(UserWarning):
     """Something is probably not as intended; processing continues."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(message_text(message))
 
 
 class IndexFileError(RankloomError, OSError):
@@ -115,9 +166,10 @@ class MissingExtraError(RankloomError, ImportError):
         super().__init__(f"{what} needs {package}: pip install 'rankloom[{extra}]'.")
 
 
-def _hint(name: str, choices: list[str]) -> str:
-    if len(choices) > 10_000:  # too slow
+def _hint(name: object, choices: list[str]) -> str:
+    if not isinstance(name, str) or len(name) > MAX_HINTED or len(choices) > 10_000:  # too slow
         return ""
+    choices = [one for one in choices if len(one) <= MAX_HINTED]
     near = difflib.get_close_matches(name, choices, n=1) or difflib.get_close_matches(name.casefold(), choices, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 

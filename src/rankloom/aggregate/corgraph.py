@@ -20,7 +20,7 @@ from rankloom.aggregate.lists import (
     with_lists,
 )
 from rankloom.aggregate.nested import components_of, divided, groups_of, ranked
-from rankloom.errors import InputError, check_between, check_choice
+from rankloom.errors import InputError, brief, check_between, check_choice
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
@@ -114,7 +114,9 @@ def corgraph(
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
     if (1 - start) / step > MAX_LEVELS:
-        raise InputError(f"step must give at most {MAX_LEVELS} thresholds; got {step!r}, from {start!r} to 1.")
+        raise InputError(
+            f"step must give at most {MAX_LEVELS} thresholds; got {brief(step)}, from {brief(start)} to 1."
+        )
     thresholds = frozen(start + step * np.arange(np.ceil((1 - start) / step - 1e-9)))
     D, lists = _distances(ranks, length, neighbors, distances, exponent)
     if correlation == "pearson":

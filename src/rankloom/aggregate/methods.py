@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.pool import Pool
 from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
-from rankloom.errors import ContractError, InputError, check_choice, whole_number
+from rankloom.errors import ContractError, InputError, brief, check_choice, whole_number
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry
@@ -122,7 +122,7 @@ def _violation(fused: Any, queries: Ranks, items: Ranks, k: int) -> str:
     if not isinstance(fused, Ranks):
         return f"must return Ranks; got {type(fused).__name__}"
     if (fused.n_queries, fused.n_items) != (queries.n_queries, items.n_items):
-        return f"must return Ranks of {queries.n_queries} lists over {items.n_items} items; got {fused!r}"
+        return f"must return Ranks of {queries.n_queries} lists over {items.n_items} items; got {brief(fused)}"
     if fused.depth > k:
         return f"returns {fused.depth} answers for k={k}"
     if fused.query_ids != queries.query_ids:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.pool import Pool, counting, falling
 from rankloom.aggregate.query_methods import PoolScore, register_pool_method
-from rankloom.errors import InputError, check_between, check_choice, check_range
+from rankloom.errors import InputError, brief, check_between, check_choice, check_range
 from rankloom.ranks import PAD
 
 Points = Literal["positions", "below", "pool"]
@@ -43,7 +43,7 @@ def rrf(weights: list[float], *, constant: float = 60.0) -> PoolScore:
     np.True_
     """
     if not isinstance(constant, Real) or not -1 < constant < np.inf:
-        raise InputError(f"constant must be a finite number above -1; got {constant!r}.")
+        raise InputError(f"constant must be a finite number above -1; got {brief(constant)}.")
 
     def score(pool: Pool) -> NDArray[np.float64]:
         parts = [w / (constant + np.arange(1, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]

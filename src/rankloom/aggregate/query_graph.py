@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankloom.aggregate.lists import answers, check_collection, empty_answers, own_first, stack_own_first
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.pool import checked_weights
-from rankloom.errors import InputError, check_choice, check_range, check_whole
+from rankloom.errors import InputError, brief, check_choice, check_range, check_whole
 from rankloom.ranks import Ranks
 from rankloom.threads import Scratch, run_blocks, run_rows
 
@@ -186,7 +186,7 @@ def _fill_lists(ranks: Sequence[Ranks], fill: int | None) -> NDArray[np.int32]:
     if fill is None:
         spare = np.empty((ranks[0].n_queries, 0), np.int32)
     elif not isinstance(fill, int | np.integer) or not 0 <= fill < len(ranks):
-        raise InputError(f"fill must be the index of a ranker, 0 to {len(ranks) - 1}, or None; got {fill!r}.")
+        raise InputError(f"fill must be the index of a ranker, 0 to {len(ranks) - 1}, or None; got {brief(fill)}.")
     else:
         spare = np.ascontiguousarray(own_first(ranks[fill], ranks[fill].depth + 1)[0])
     spare = spare.view()

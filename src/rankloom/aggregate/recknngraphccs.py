@@ -14,7 +14,7 @@ from rankloom.aggregate.lists import (
     with_lists,
 )
 from rankloom.aggregate.nested import components_of, groups_of, ranked
-from rankloom.errors import InputError, check_choice, check_whole
+from rankloom.errors import InputError, brief, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
 from rankloom.threads import run_rows
 
@@ -78,7 +78,7 @@ def recknngraphccs(
     check_whole(**({} if depth is None else {"depth": depth}))
     check_choice("fusion", fusion, ("product", "sum"))
     if backward_from not in (0, 1):
-        raise InputError(f"backward_from must be 0 or 1; got {backward_from!r}.")
+        raise InputError(f"backward_from must be 0 or 1; got {brief(backward_from)}.")
     if neighbors > MAX_LEVELS:
         raise InputError(f"neighbors must be at most {MAX_LEVELS}; got {neighbors}.")
     n = ranks[0].n_items

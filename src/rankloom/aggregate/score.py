@@ -12,7 +12,7 @@ from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.aggregate.pool import Pool, checked_weights, counting, fuse_pools
 from rankloom.aggregate.query_methods import PoolScore, register_pool_method
-from rankloom.errors import InputError, check_choice
+from rankloom.errors import InputError, brief, check_choice
 from rankloom.ranks import Ranks
 from rankloom.ranks.checks import returned_numbers
 
@@ -222,7 +222,7 @@ def normalizer(name: str, constant: float | None) -> Callable[[Pool], Normalized
     if settings and "constant" not in known:
         raise InputError(f"The normalization {name!r} has no option 'constant'; leave it out.")
     if constant is not None and not (isinstance(constant, Real) and np.isfinite(constant)):
-        raise InputError(f"constant must be a finite number; got {constant!r}.")
+        raise InputError(f"constant must be a finite number; got {brief(constant)}.")
 
     what = f"normalization {name!r}"
 

@@ -47,4 +47,4 @@ def add(
         if refit:
             searcher.refit(progress)
         progress("Adding", 1, 1)
-    typer.echo(f"Added {cli.counted(len(searcher) - before, 'document')}; {path} has {len(searcher)}.", err=True)
+    cli.echo(f"Added {cli.counted(len(searcher) - before, 'document')}; {path} has {len(searcher)}.", err=True)

@@ -12,14 +12,12 @@ import typer
 from typer.core import TyperGroup
 
 from rankloom.align import Missing as MissingPolicy
-from rankloom.errors import RankloomError
+from rankloom.errors import RankloomError, escape_controls, message_text
 from rankloom.io.version import __version__
 from rankloom.registry import blame, forget_uses
 
 #: Replacements for symbols that the output cannot encode: better, worse, no difference.
 ASCII_SYMBOLS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
-
-MAX_MESSAGE = 2000  # characters of an error; a value in it can be of any length
 
 
 def either(names: Iterable[str]) -> str:
@@ -92,18 +90,17 @@ def _one_sentence() -> Iterator[None]:
         if found is None:
             raise
         message = found
-    typer.echo(f"Error: {_one_line(message)}", err=True)
+    echo(f"Error: {_one_line(message)}", err=True)
     raise typer.Exit(1)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"Warning: {_one_line(_with_options(str(message)))}", err=True)
+    echo(f"Warning: {_one_line(_with_options(str(message)))}", err=True)
 
 
 def _one_line(message: str) -> str:
     """Return a message without line breaks, which names and plug-ins may contain, and of limited length."""
-    line = " ".join(message.splitlines())
-    return line if len(line) <= MAX_MESSAGE else f"{line[: MAX_MESSAGE - 500]} [...] {line[-480:]}"
+    return message_text(" ".join(message.splitlines()))
 
 
 def _with_options(message: str) -> str:
@@ -177,7 +174,7 @@ Plugin = Annotated[
 
 def _show_version(requested: bool) -> None:
     if requested:
-        typer.echo(__version__)
+        echo(__version__)
         raise typer.Exit
 
 
@@ -245,6 +242,7 @@ def counted(number: int, noun: str) -> str:
 def progress_bars() -> Iterator[Any]:
     """Yield a callback that draws progress bars on standard error if it is a terminal."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     console = Console(stderr=True)
@@ -253,7 +251,7 @@ def progress_bars() -> Iterator[Any]:
 
         def show(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
-                tasks[stage] = bars.add_task(stage)
+                tasks[stage] = bars.add_task(escape(printable(stage)))
             bars.update(tasks[stage], completed=done, total=total)
 
         yield show
@@ -296,6 +294,11 @@ def write(ranks: Any, path: Path, tag: str) -> None:
         write_ranks(ranks, path)
 
 
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text, which may have the ids and fields of documents in it, on the terminal."""
+    typer.echo(printable(text), err=err, nl=nl)
+
+
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table, of any width unless the output is a terminal; cells are not parsed as markup."""
     from rich.console import Console
@@ -309,9 +312,10 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with symbols replaced if the output cannot encode them."""
+    """Return a text without control characters, and with symbols replaced if the output cannot encode them."""
+    text = escape_controls(text)
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")  # there may be no standard output
     except UnicodeEncodeError:
         return text.translate(ASCII_SYMBOLS)
     except LookupError:  # an encoding unknown to Python

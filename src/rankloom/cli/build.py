@@ -67,6 +67,6 @@ def build(
         progress("Saving", 0, 1)
         searcher.save(output)
         progress("Saving", 1, 1)
-    typer.echo(f"Built {output}: {len(searcher)} documents, rankers {', '.join(searcher.rankers)}.", err=True)
+    cli.echo(f"Built {output}: {len(searcher)} documents, rankers {', '.join(searcher.rankers)}.", err=True)
     for item, reason in searcher.skipped.items():
-        typer.echo(f"Skipped {item}: {reason}", err=True)
+        cli.echo(f"Skipped {item}: {reason}", err=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Plugin, app, either, print_table, printable, progress_bars
+from rankloom.cli.app import Plugin, app, echo, either, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Labels, OneMeasure, Qrels, Ties, Truth
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
@@ -63,13 +63,13 @@ def compare(
     others = {name: one for name, one in values.items() if name != str(ours)}
     outcomes = compare_many(values[str(ours)], others, test=test, alpha=alpha, correction=correction, seed=seed)
     if as_json:
-        typer.echo(json.dumps(_as_json(values, outcomes, measure, queries if per_query else []), indent=1))
+        echo(json.dumps(_as_json(values, outcomes, measure, queries if per_query else []), indent=1))
         return
     if per_query:
         _print_queries(queries, values)
     _print_comparison(values, outcomes, measure)
     corrected = "" if correction == "none" else f", p corrected ({correction})"
-    typer.echo(printable(f"{LEGEND}; {len(queries)} queries, {test} test, alpha {alpha}{corrected}."))
+    echo(f"{LEGEND}; {len(queries)} queries, {test} test, alpha {alpha}{corrected}.")
 
 
 def _as_json(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Plugin, app, print_table, progress_bars
+from rankloom.cli.app import Plugin, app, echo, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
 from rankloom.cli.option_groups import RunOptions, expand_groups
 
@@ -44,7 +44,7 @@ def correlate(
     if output is not None:
         _draw(output, f"{kind.capitalize()} correlation of the first {depth}", names, matrix)
     if as_json:
-        typer.echo(json.dumps({"runs": names, kind: matrix.tolist()}, indent=1))
+        echo(json.dumps({"runs": names, kind: matrix.tolist()}, indent=1))
         return
     print_table(
         [kind, *names], [[name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, matrix, strict=True)]

@@ -27,4 +27,4 @@ def delete(
         progress("Deleting", 0, 1)
         searcher.delete(ids)
         progress("Deleting", 1, 1)
-    typer.echo(f"Deleted {cli.counted(before - len(searcher), 'document')}; {path} has {len(searcher)}.", err=True)
+    cli.echo(f"Deleted {cli.counted(before - len(searcher), 'document')}; {path} has {len(searcher)}.", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloom.cli.app import app, print_table, progress_bars
+from rankloom.cli.app import app, echo, print_table, progress_bars
 from rankloom.cli.option_groups import CacheOptions, expand_groups
 from rankloom.cli.serve import Host, Port, print_url
 from rankloom.errors import InputError
@@ -153,18 +153,18 @@ def _print_emoji(measured: "_Measured", collection: "Collection", compiling: "Pr
         compiling.start(*TABLE_PLANS)
         compiling.wait(*(stage for plan in TABLE_PLANS for stage in plan))
     columns = _columns(measured)
-    typer.echo(f"{collection.about}; each one a query, {MEASURE.upper()}:\n")
+    echo(f"{collection.about}; each one a query, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], list(_rows(columns)))
-    typer.echo(f"{legend(OURS)} FG has cutoff {CUTOFF}.")
-    typer.echo(_verdict(columns) + "\n")
+    echo(f"{legend(OURS)} FG has cutoff {CUTOFF}.")
+    echo(_verdict(columns) + "\n")
 
 
 def _print_texts(searcher: "Searcher", collection: "Collection") -> None:
     """Print how each ranker, RRF and vote answer the judged queries."""
     assert collection.queries is not None
     queries = dict(zip(collection.queries.ids, collection.queries.part("texts"), strict=True))
-    typer.echo(f"{collection.about}:\n")
-    typer.echo(f"{searcher.evaluate(queries, collection.queries.qrels)}\n")
+    echo(f"{collection.about}:\n")
+    echo(f"{searcher.evaluate(queries, collection.queries.qrels)}\n")
 
 
 def _columns(table: "_Measured") -> Columns:
@@ -254,7 +254,7 @@ def _listen(host: str, port: int) -> "socket.socket":
     try:
         return listen(host, port)
     except InputError as error:  # most likely another demo
-        typer.echo(f"{error} Using another port instead.", err=True)
+        echo(f"{error} Using another port instead.", err=True)
         return listen(host, 0)
 
 

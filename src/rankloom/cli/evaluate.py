@@ -11,10 +11,10 @@ from rankloom.cli.app import (
     Plugin,
     Queries,
     app,
+    echo,
     either,
     is_searcher,
     print_table,
-    printable,
     progress_bars,
     read_queries,
     refuse_options,
@@ -78,7 +78,7 @@ def evaluate(
         run: {name: float(value.mean()) for name, value in one.items()} for run, one in zip(read, found, strict=True)
     }
     if as_json:
-        typer.echo(json.dumps(values, indent=1))
+        echo(json.dumps(values, indent=1))
         return
     head = ["run", *(title for one in found[0] for title in (one, "interval", *(["effect"] if len(read) > 1 else [])))]
     print_table(head, [[run, *_cells(found[0], one, len(read) > 1)] for run, one in zip(read, found, strict=True)])
@@ -117,8 +117,8 @@ def _evaluate_searcher(
         )
         progress("Searching", 1, 1)
     if as_json:
-        typer.echo(json.dumps(outcome.rows(), indent=1))
+        echo(json.dumps(outcome.rows(), indent=1))
         return
     head, *rows = outcome.cells()
     print_table(head, rows)
-    typer.echo(printable(outcome.note()))
+    echo(outcome.note())

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, Threads, app, progress_bars
+from rankloom.cli.app import Plugin, Threads, app, echo, progress_bars
 from rankloom.cli.option_groups import CacheOptions, Strict, expand_groups
 from rankloom.errors import InputError
 
@@ -57,7 +57,7 @@ def experiment(
         raise InputError("Give a SPEC file, or --example for the built-in one.")
     specified = Experiment.from_toml(EXAMPLE) if spec is None else Experiment.read(spec)
     if show:
-        typer.echo(specified.to_toml(), nl=False)
+        echo(specified.to_toml(), nl=False)
         return
     if spec is not None and resolved(spec) == resolved(output / SPECIFICATION):
         raise InputError(f"{spec} would be overwritten by the experiment: choose another folder with -o.")
@@ -76,7 +76,7 @@ def experiment(
         page = render(found, output)
     failed = found.about["failed"]
     for note in found.about["notes"]:
-        typer.echo(f"{'Error' if note in failed else 'Note'}: {note}", err=True)
-    typer.echo(f"The report is {page}; its tables and plots are in {output}, its data in {output / 'results.jsonl'}.")
+        echo(f"{'Error' if note in failed else 'Note'}: {note}", err=True)
+    echo(f"The report is {page}; its tables and plots are in {output}, its data in {output / 'results.jsonl'}.")
     if failed:
         raise typer.Exit(1)

@@ -95,4 +95,4 @@ def index(
             progress("Saving", 0, 1)
             built.save(output, shards=shards)
     in_shards = f", {built.n_shards} shards" if built.n_shards else ""
-    typer.echo(f"{output}: {built.n_items} items, {len(runs)} rankers{in_shards}", err=True)
+    cli.echo(f"{output}: {built.n_items} items, {len(runs)} rankers{in_shards}", err=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import either
+from rankloom.cli.app import echo, either
 from rankloom.errors import InputError, RankloomWarning
 from rankloom.evaluation import CORRELATIONS
 from rankloom.evaluation.measures import measure_forms
@@ -83,7 +83,7 @@ def _common(runs: Sequence[Any]) -> list[Any]:
     largest = max(one.n_queries for one in runs)
     if common[0].n_queries < largest:
         note = f"Note: only the {common[0].n_queries} queries that every run has are used; a run has up to {largest}."
-        typer.echo(note, err=True)
+        echo(note, err=True)
     return list(common)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from rankloom.cli.app import either
+from rankloom.cli.app import echo, either
 from rankloom.errors import InputError
 from rankloom.io import FORMATS
 from rankloom.io.rows import Duplicates as DuplicatesPolicy
@@ -148,4 +148,4 @@ class CacheOptions:
 
         chosen = None if self.no_cache else self.cache or Cache.standard().folder
         hint = "Choose another folder with --cache, or use --no-cache."
-        return Cache(chosen, warn=lambda message: typer.echo(f"Warning: {message} {hint}", err=True))
+        return Cache(chosen, warn=lambda message: echo(f"Warning: {message} {hint}", err=True))

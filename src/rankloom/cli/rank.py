@@ -96,10 +96,10 @@ def rank(
             if done.collection.queries is not None:
                 write_ranks(lists.queries, output / "queries" / f"{names[name]}.npz")
         _write_labels(output / "labels.tsv", done.collection)
-    typer.echo(done.summary(), err=True)
+    cli.echo(done.summary(), err=True)
     for name in done.lists:
         if name != names[name]:
-            typer.echo(f"{name} is in {names[name]}.npz", err=True)
+            cli.echo(f"{name} is in {names[name]}.npz", err=True)
 
 
 def _with_queries(collection: "Collection", queries: str | None) -> "Collection":

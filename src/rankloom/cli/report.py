@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, app
+from rankloom.cli.app import Plugin, app, echo
 from rankloom.errors import InputError
 
 
@@ -68,7 +68,7 @@ def report(
     elif len(results) > 1 or measure is not None or published is not None:
         raise InputError("A report over several experiments needs a file to write to, such as -o all.html.")
     else:
-        typer.echo(f"The report is {render(Results.read(results[0]), results[0])}.")
+        echo(f"The report is {render(Results.read(results[0]), results[0])}.")
 
 
 def _report_all(folders: list[Path], output: Path, measure: str | None, published: Path | None) -> None:
@@ -83,7 +83,7 @@ def _report_all(folders: list[Path], output: Path, measure: str | None, publishe
     page = render_joint(joint, output, Published.read(published) if published else None)
     for kind, notes in (("Error", joint.failed), ("Note", joint.notes)):
         for note in notes:
-            typer.echo(f"{kind}: {note}", err=True)
-    typer.echo(f"The report is {page}; its tables and plots are in {files_folder(page)}.")
+            echo(f"{kind}: {note}", err=True)
+    echo(f"The report is {page}; its tables and plots are in {files_folder(page)}.")
     if joint.failed:
         raise typer.Exit(1)

@@ -129,7 +129,7 @@ def search(
         return
     for one, answers in found.to_dict().items():
         for position, (item_id, score) in enumerate(answers.items(), 1):
-            typer.echo(f"{one}\t{position}\t{item_id}\t{score:.4f}")
+            cli.echo(f"{one}\t{position}\t{item_id}\t{score:.4f}")
 
 
 class _Asked:
@@ -177,13 +177,13 @@ def _search_documents(
     if explain is not None:
         if len(answers) != 1 or output is not None or as_json:
             raise InputError(f"--explain needs exactly one query, no -o and no --json; got {len(answers)} queries.")
-        typer.echo(str(next(iter(answers.values())).explain(explain)))
+        cli.echo(str(next(iter(answers.values())).explain(explain)))
     elif output is not None:
         named = answers if asked.queries or asked.items else {"q1": next(iter(answers.values()))}
         cli.write(_as_ranks(named), output, tag)
     elif as_json:
         for name, answer in answers.items():
-            typer.echo(json.dumps(_plain(name, answer, fields), ensure_ascii=False))
+            cli.echo(json.dumps(_plain(name, answer, fields), ensure_ascii=False))
     else:
         for name, answer in answers.items():
             _print(name, answer)
@@ -217,11 +217,11 @@ def _print(name: str, answer: "Answer") -> None:
         ]
         for hit in answer
     ]
-    typer.echo(f"{name} ({answer.method})")
+    cli.echo(f"{name} ({answer.method})")
     if rows:
         cli.print_table(["", "id", "score", *names, "document"], rows)
     else:
-        typer.echo("Nothing found.")
+        cli.echo("Nothing found.")
 
 
 def parse_where(given: Sequence[str]) -> dict[str, list[Any]] | None:
@@ -265,7 +265,7 @@ def _search_index(
     if explain is not None:
         if len(wanted) != 1 or runs or output is not None:
             raise InputError("--explain needs exactly one --item, no runs and no -o.")
-        typer.echo(str(opened.explain(wanted[0], _item(opened, explain), comparator=options["comparator"])))
+        cli.echo(str(opened.explain(wanted[0], _item(opened, explain), comparator=options["comparator"])))
         return None
     names, paths = cli.split_names(runs)
     ranks = reading.read(paths, progress)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Plugin, app, either, print_table, progress_bars
+from rankloom.cli.app import Plugin, app, echo, either, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, Labels, OneMeasure, Qrels, Ties, Truth, run_names
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError, UnknownNameError
@@ -78,10 +78,10 @@ def _print_selection(good: Mapping[str, float], by: str, matrix: Any, kind: str,
     chosen = {one: select(good, matrix, kind=one) for one in kinds}
     pairs = balances(good, matrix)
     if as_json:
-        typer.echo(json.dumps({by: dict(good), "pairs": pairs, "chosen": chosen}, indent=1))
+        echo(json.dumps({by: dict(good), "pairs": pairs, "chosen": chosen}, indent=1))
         return
     order = sorted(good, key=lambda name: -good[name])
     print_table(["run", by], [[name, f"{good[name]:.4f}"] for name in order])
     print_table([f"pair, best first by Eq. 6 ({kind})", "M"], [[f"{a} + {b}", f"{m:.4f}"] for a, b, m in pairs[:10]])
     for one, names in chosen.items():
-        typer.echo(f"{one}: {', '.join(names)}")
+        echo(f"{one}: {', '.join(names)}")

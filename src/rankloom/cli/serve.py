@@ -119,9 +119,9 @@ def _print_skipped(searcher: "Searcher") -> None:
     """Print which items could not be read."""
     if searcher.skipped:
         reasons = "".join(f"\n  {item_id}: {reason}" for item_id, reason in list(searcher.skipped.items())[:20])
-        typer.echo(f"Skipped {len(searcher.skipped)} items that cannot be read:{reasons}", err=True)
+        cli.echo(f"Skipped {len(searcher.skipped)} items that cannot be read:{reasons}", err=True)
 
 
 def print_url(url: str) -> None:
     """Print the URL of the page."""
-    typer.echo(f"Serving on {url} (press Ctrl+C to stop)")
+    cli.echo(f"Serving on {url} (press Ctrl+C to stop)")

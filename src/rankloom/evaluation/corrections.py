@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 from rankloom.evaluation.truth import Floats
 from rankloom.ranks.checks import returned_numbers
 from rankloom.registry import Registry
@@ -76,7 +76,7 @@ def correct(p_values: ArrayLike, *, method: str = "holm") -> Floats:
     adjust = CORRECTIONS[method]
     given = np.asarray(p_values, np.float64)
     if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
-        raise InputError(f"p-values must be a list of numbers from 0 to 1; got {p_values!r}.")
+        raise InputError(f"p-values must be a list of numbers from 0 to 1; got {brief(p_values)}.")
     order = np.argsort(given, kind="stable")
     adjusted = np.empty_like(given)
     found = returned_numbers(f"correction {method!r}", adjust(given[order]), given.shape)

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, RankloomWarning, check_choice, check_range, whole_number
+from rankloom.errors import InputError, RankloomWarning, brief, check_choice, check_range, whole_number
 from rankloom.evaluation.run_checks import missing_queries
 from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_labels, judged_by_qrels
 from rankloom.ranks import PAD, Ranks
@@ -387,7 +387,7 @@ def _measures(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     odd = [one for one in several if not isinstance(one, str | Measure)]
     if odd:
-        raise InputError(f"A measure is written as in 'ndcg@10'; got {odd[0]!r}.")
+        raise InputError(f"A measure is written as in 'ndcg@10'; got {brief(odd[0])}.")
     if not several:
         raise InputError("There is nothing to compute; give at least one measure, such as 'ndcg@10'.")
     return [Measure.parse(measure) if isinstance(measure, str) else measure for measure in several]

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.evaluation.correlation import correlations as correlation_matrix
 from rankloom.evaluation.estimates import ESTIMATES, estimate_all
 from rankloom.ranks import Ranks
@@ -109,12 +109,12 @@ class Selection:
             return cls(ONLY, names=tuple(str(parse_value(part)) for part in split(named[1])))
         match = PATTERN.fullmatch(text.strip())
         if match is None:
-            raise InputError(f"Write a selection as pair, best(2) or best(2, authority); got {text!r}.")
+            raise InputError(f"Write a selection as pair, best(2) or best(2, authority); got {brief(text)}.")
         inside = [part.strip() for part in match[2].split(",")] if match[2] else []
         counts = [int(part) for part in inside if COUNT.fullmatch(part)]
         estimates = [part for part in inside if not COUNT.fullmatch(part)]
         if len(counts) > 1 or len(estimates) > 1:
-            raise InputError(f"A selection takes at most one count and one estimate; got {text!r}.")
+            raise InputError(f"A selection takes at most one count and one estimate; got {brief(text)}.")
         return cls(match[1], counts[0] if counts else None, estimates[0] if estimates else None)
 
     def __str__(self) -> str:
@@ -318,7 +318,7 @@ def _ordered_pairs(effectiveness: Floats, correlations: Floats | None) -> list[t
 def _values(effectiveness: Mapping[str, float]) -> Floats:
     values = np.array(list(effectiveness.values()), np.float64)
     if not effectiveness or not np.isfinite(values).all():
-        raise InputError(f"Give the effectiveness of each ranker, a finite number; got {dict(effectiveness)!r}.")
+        raise InputError(f"Give the effectiveness of each ranker, a finite number; got {brief(dict(effectiveness))}.")
     return values
 
 

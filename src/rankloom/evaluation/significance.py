@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.evaluation.corrections import correct
 from rankloom.evaluation.truth import Floats
 from rankloom.registry import Registry
@@ -332,7 +332,8 @@ def compare_many(
 def _joint(ours: ArrayLike, theirs: Mapping[str, ArrayLike], test: str, correction: str) -> Floats:
     if correction != "none":
         raise InputError(
-            f"The test {test!r} corrects for the number of systems itself; use correction='none', got {correction!r}."
+            f"The test {test!r} corrects for the number of systems itself; use correction='none', got "
+            f"{brief(correction)}."
         )
     return JOINT_TESTS[test](np.array([ours, *theirs.values()], np.float64)) if theirs else np.empty(0)
 
@@ -367,5 +368,5 @@ def _differences(ours: ArrayLike, theirs: ArrayLike) -> Floats:
 def check_alpha(alpha: object) -> float:
     """Return the significance level; raise InputError unless it is a number between 0 and 1."""
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
-        raise InputError(f"alpha must be a number between 0 and 1, such as 0.01; got {alpha!r}.")
+        raise InputError(f"alpha must be a number between 0 and 1, such as 0.01; got {brief(alpha)}.")
     return float(alpha)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 from rankloom.evaluation.significance import compare
 
 
@@ -68,7 +68,9 @@ def summarize(values: ArrayLike, reference: ArrayLike | None = None, *, alpha: f
     ours = np.asarray(values, np.float64)
     shapes = {ours.shape, ours.shape if reference is None else np.shape(reference)}
     if ours.ndim != 1 or ours.size == 0 or len(shapes) > 1:
-        raise InputError(f"Give one value for each query, the same queries for both; got {values!r} and {reference!r}.")
+        raise InputError(
+            f"Give one value for each query, the same queries for both; got {brief(values)} and {brief(reference)}."
+        )
     mean = float(ours.mean())
     if len(ours) < 2:
         return Summary(mean)

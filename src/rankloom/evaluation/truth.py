@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 from rankloom.ranks import PAD, Ranks
 
 if TYPE_CHECKING:
@@ -126,9 +126,9 @@ def _check_grades(query: str, grades: object) -> None:
         raise InputError(f"The judgments of query {query!r} must be {{item: grade}}; got {type(grades).__name__}.")
     for item, grade in grades.items():
         if not isinstance(item, str):
-            raise InputError(f"The ids of judged items are strings; got {item!r} for query {query!r}.")
+            raise InputError(f"The ids of judged items are strings; got {brief(item)} for query {query!r}.")
         if not isinstance(grade, int | float | np.number) or grade != grade:
-            raise InputError(f"The grade of item {item!r} for query {query!r} must be a number; got {grade!r}.")
+            raise InputError(f"The grade of item {item!r} for query {query!r} must be a number; got {brief(grade)}.")
 
 
 def _item_number(ranks: Ranks, item: str) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 
 
 def winning_numbers(table: Mapping[Hashable, Mapping[str, float]]) -> dict[str, int]:
@@ -47,7 +47,7 @@ def gain(ours: float, theirs: float) -> float:
     50.0
     """
     if not theirs > 0:
-        raise InputError(f"A gain needs a baseline above 0; got {theirs!r}.")
+        raise InputError(f"A gain needs a baseline above 0; got {brief(theirs)}.")
     return 100 * (ours - theirs) / theirs
 
 

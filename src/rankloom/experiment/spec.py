@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.aggregate import METHODS
-from rankloom.errors import InputError, UnknownNameError, whole_number
+from rankloom.errors import InputError, UnknownNameError, brief, whole_number
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, JOINT_TESTS, Measure
 from rankloom.evaluation.selection import Selection
 from rankloom.evaluation.significance import check_alpha, known_tests
@@ -274,7 +274,7 @@ def _converted(key: str, value: Any) -> Any:
         return check_alpha(value)
     if key == "shuffle":
         if not isinstance(value, bool):
-            raise InputError(f"shuffle must be true or false; got {value!r}.")
+            raise InputError(f"shuffle must be true or false; got {brief(value)}.")
         return value
     return None if key == "k" and value is None else whole_number(key, value, 0 if key in ("seed", "repeats") else 1)
 
@@ -284,13 +284,13 @@ def _one(key: str, kind: type[Any], value: Any) -> Any:
         return value
     if not isinstance(value, str):
         where = "each of " if key in KINDS else ""
-        raise InputError(f"{where}{key} must be a string; got {value!r}.")
+        raise InputError(f"{where}{key} must be a string; got {brief(value)}.")
     return kind.parse(value)
 
 
 def _list(key: str, value: Any, content: str) -> Iterable[Any]:
     if not isinstance(value, list | tuple):
-        raise InputError(f"{key} must be a list of {content}; got {value!r}.")
+        raise InputError(f"{key} must be a list of {content}; got {brief(value)}.")
     return value
 
 
@@ -302,7 +302,7 @@ def _rankers(given: Any) -> tuple[tuple[str, Call], ...]:
     for one in pairs:
         name, call = one if isinstance(one, tuple) and len(one) == 2 else (one, one)
         if not isinstance(name, str) or not isinstance(call, str | Call):
-            raise InputError(f'rankers must be a list such as ["bic", "lbp"], or a table of names; got {given!r}.')
+            raise InputError(f'rankers must be a list such as ["bic", "lbp"], or a table of names; got {brief(given)}.')
         found.append((name, Call.parse(call) if isinstance(call, str) else call))
     return tuple(found)
 

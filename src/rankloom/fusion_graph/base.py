@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
 from rankloom.align import Missing, RankerLists, align, by_name
-from rankloom.errors import InputError, whole_number
+from rankloom.errors import InputError, brief, whole_number
 from rankloom.fusion_graph.normalize import Absent, normalize_queries
 from rankloom.fusion_graph.settings import Array, IndexSettings
 from rankloom.fusion_graph.verify import DamageError, Layout, Ranges, check_arrays, raising, read_settings
@@ -260,7 +260,7 @@ class CollectionIndex(ABC):
         if items is None:
             return np.arange(self.n_items, dtype=np.int32), self._order.numbers, self.item_ids
         if isinstance(items, str) or not isinstance(items, Iterable):
-            raise InputError(f"items must be a list of ids or numbers; got {items!r}.")
+            raise InputError(f"items must be a list of ids or numbers; got {brief(items)}.")
         chosen = np.array([self._number(item) for item in items], np.int32)
         ids = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())
         rows = self._order.places[chosen]
@@ -356,7 +356,7 @@ class CollectionIndex(ABC):
         if queries is None and virtual is not None:
             raise InputError("Virtual positions are for external queries only; omit virtual when searching with items.")
         if virtual is not None and not isinstance(virtual, bool):
-            raise InputError(f"virtual must be True, False or None; got {virtual!r}.")
+            raise InputError(f"virtual must be True, False or None; got {brief(virtual)}.")
         return min(whole_number("k", k), self.n_items)
 
     def save(self, path: str | Path, *, shards: int | None = None) -> None:
@@ -440,7 +440,7 @@ class CollectionIndex(ABC):
     def _number(self, item: int | str) -> int:
         if isinstance(item, str):
             if self.item_ids is None:
-                raise InputError(f"The index has no item ids, only numbers 0 to {self.n_items - 1}; got {item!r}.")
+                raise InputError(f"The index has no item ids, only numbers 0 to {self.n_items - 1}; got {brief(item)}.")
             return self.item_ids.number(item, "item")
         if isinstance(item, bool) or not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
             raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Self
 
-from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.fusion_graph.settings import IndexSettings, warn_if_sparse
 from rankloom.io.text_file import as_path
@@ -67,7 +67,7 @@ def parse_size(text: str | int) -> int:
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", str(text).strip(), re.IGNORECASE)
     if found is None or float(found[1]) <= 0:
-        raise InputError(f"memory must be a size such as '1GB' or '500MB'; got {text!r}.")
+        raise InputError(f"memory must be a size such as '1GB' or '500MB'; got {brief(text)}.")
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import product
 from numbers import Real
 
-from rankloom.errors import ContractError, InputError
+from rankloom.errors import ContractError, InputError, brief
 from rankloom.registry import Registry
 
 #: (common, size_a, size_b) -> a number
@@ -140,8 +140,8 @@ def check_values(comparator: Comparator, name: str) -> None:
             value = function(*sizes)
             if not isinstance(value, Real) or not 0 <= value <= high:
                 raise ContractError(
-                    f"The comparator {name!r} must return a similarity from 0 to 1; got {value!r} for {sizes}. Check "
-                    "it with check_comparator."
+                    f"The comparator {name!r} must return a similarity from 0 to 1; got {brief(value)} for {sizes}. "
+                    "Check it with check_comparator."
                 )
 
 

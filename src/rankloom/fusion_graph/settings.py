@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.align import align_collection
-from rankloom.errors import InputError, RankloomWarning, check_choice, whole_number
+from rankloom.errors import InputError, RankloomWarning, brief, check_choice, whole_number
 from rankloom.fusion_graph.normalize import Absent, normalize_collection
 from rankloom.fusion_graph.weave import Order
 from rankloom.io.npz import pack_ids
 from rankloom.ranks import PAD, Ranks
 
 Array = NDArray[Any]
+MAX_CUTOFF = 10_000  # an index has as many cells for each item and ranker
 MAX_EMPTY_SHARE = 0.1  # of the items, before a warning
 
 
@@ -59,8 +60,8 @@ def checked_settings(
 ) -> dict[str, Any]:
     """Return the settings every index has, checked."""
     if not isinstance(reposition, bool):
-        raise InputError(f"reposition must be True or False; got {reposition!r}.")
-    cutoff = whole_number("cutoff", cutoff)
+        raise InputError(f"reposition must be True or False; got {brief(reposition)}.")
+    cutoff = whole_number("cutoff", cutoff, maximum=MAX_CUTOFF)
     if whole_number("depth", depth) < cutoff:
         raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
     check_choice("rule for items without a list", absent, get_args(Absent))
@@ -93,7 +94,7 @@ def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[s
 def stores_scores(settings: IndexSettings, keep_scores: bool) -> bool:
     """Return True if an index keeps the scores of lists: if asked to, and if repositioning can use them."""
     if not isinstance(keep_scores, bool):
-        raise InputError(f"keep_scores must be True or False; got {keep_scores!r}.")
+        raise InputError(f"keep_scores must be True or False; got {brief(keep_scores)}.")
     return keep_scores and settings.reposition
 
 
@@ -113,7 +114,7 @@ def _checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[b
         return ()
     flags = list(given) if isinstance(given, Sequence | np.ndarray) else []
     if len(flags) != n_rankers or not all(isinstance(one, bool | np.bool_) for one in flags):
-        raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {given!r}.")
+        raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {brief(given)}.")
     return tuple(map(bool, flags))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.errors import ContractError
+from rankloom.errors import ContractError, brief
 from rankloom.fusion_graph.normalize import contiguous, rescaled_steps
 from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.registry import Registry
@@ -68,7 +68,7 @@ def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[NDArray[np.fl
         if not isinstance(found, tuple | list) or len(found) != 2 or not all(_positive(one, length) for one in found):
             raise ContractError(
                 f"The weighting {name!r} must return two arrays of finite positive numbers, one for each position; "
-                f"got {found!r} for a list of {length}."
+                f"got {brief(found)} for a list of {length}."
             )
         weights[length, :length], nearness[length, :length] = found
     return frozen(weights), frozen(nearness)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, AnyStr, BinaryIO, cast
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, brief
 
 #: A path that a reader or a writer accepts.
 FilePath = str | os.PathLike[str]
@@ -32,7 +32,7 @@ def as_path(path: FilePath) -> Path:
     rankloom.errors.InputError: A path must be a string or a Path; got 5.
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise InputError(f"A path must be a string or a Path; got {path!r}.")
+        raise InputError(f"A path must be a string or a Path; got {brief(path)}.")
     return Path(path)
 
 

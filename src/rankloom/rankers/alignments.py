@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.vector_space import Metric, by_distance
-from rankloom.errors import InputError, check_choice
+from rankloom.errors import InputError, brief, check_choice
 from rankloom.threads import Progress, run_blocks
 
 Floats = NDArray[np.float32]
@@ -75,7 +75,7 @@ class Alignment:
         check_choice("cost", self.cost, COSTS)
         check_choice("combine", self.combine, COMBINATIONS)
         if not 0 < self.penalty < np.inf:
-            raise InputError(f"penalty must be a positive number; got {self.penalty!r}.")
+            raise InputError(f"penalty must be a positive number; got {brief(self.penalty)}.")
 
     def __call__(self, x: ArrayLike, y: ArrayLike | None = None, *, progress: Progress | None = None) -> Floats:
         """Return the distances between two stacks, or within one: then each pair is aligned once."""

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, brief
 from rankloom.rankers.term_model import Fit, Scheme, Statistics, Weigh, sums, term_model, unit, with_data
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def okapi(*, k1: float = K1, b: float = B) -> Scheme:
     array([[ 0,  1, -1]], dtype=int32)
     """
     if not (k1 >= 0 and 0 <= b <= 1):
-        raise InputError(f"k1 must be at least 0 and b from 0 to 1; got {k1!r} and {b!r}.")
+        raise InputError(f"k1 must be at least 0 and b from 0 to 1; got {brief(k1)} and {brief(b)}.")
 
     def weigh(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
         frequency = statistics.frequency

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels.nearest import table
-from rankloom.errors import ContractError, InputError, RankloomWarning
+from rankloom.errors import ContractError, InputError, RankloomWarning, brief
 from rankloom.ranks.ids import Ids
 
 PAD = -1  # fills a row after its last item
@@ -68,7 +68,7 @@ def check_lists(lists: Mapping[str, Any]) -> bool:
             raise InputError(f"The list of query {query!r} must be a list or a dict; got {type(row).__name__}.")
         odd = next((item for item in row if not isinstance(item, str)), None)
         if odd is not None:
-            raise InputError(f"The items of query {query!r} must be string ids; got {odd!r}. Use str() on each.")
+            raise InputError(f"The items of query {query!r} must be string ids; got {brief(odd)}. Use str() on each.")
     scored = {isinstance(row, Mapping) for row in lists.values()}
     if len(scored) > 1:
         raise InputError("Only some queries have scores; give scores for all or for none.")
@@ -81,7 +81,7 @@ def checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:
         return np.fromiter(row.values(), np.float64)
     except (TypeError, ValueError):
         wrong = next(item for item, score in row.items() if not isinstance(score, int | float | np.number))
-        raise InputError(f"The score of {wrong!r} must be a number; got {row[wrong]!r}.") from None
+        raise InputError(f"The score of {wrong!r} must be a number; got {brief(row[wrong])}.") from None
 
 
 def checked_ids(given: Ids | Iterable[str] | None) -> Ids | None:
@@ -105,7 +105,7 @@ def checked_n_items(items: NDArray[np.int32], n_items: int | None, ids: Ids | No
     largest = int(items.max(initial=PAD))
     size = n_items if n_items is not None else len(ids) if ids is not None else largest + 1
     if not isinstance(size, int | np.integer) or not 0 <= size <= MAX_ITEMS:
-        raise InputError(f"n_items must be a whole number from 0 to {MAX_ITEMS}; got {size!r}.")
+        raise InputError(f"n_items must be a whole number from 0 to {MAX_ITEMS}; got {brief(size)}.")
     if ids is not None and size != len(ids):
         raise InputError(f"n_items must be the number of item_ids; got {size} and {len(ids)}.")
     if largest >= size:
@@ -165,7 +165,7 @@ def returned_numbers(what: str, values: Any, shape: tuple[int, ...]) -> NDArray[
     except (TypeError, ValueError):
         found = np.empty((0, *shape))
     if found.shape != shape or not np.isfinite(found).all():
-        raise ContractError(f"The {what} must return finite numbers of shape {shape}; got {values!r}.")
+        raise ContractError(f"The {what} must return finite numbers of shape {shape}; got {brief(values)}.")
     return found
 
 

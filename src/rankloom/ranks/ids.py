@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, brief
 
 
 class Ids:
@@ -24,11 +24,11 @@ class Ids:
 
     def __init__(self, ids: Iterable[str]) -> None:
         if isinstance(ids, str) or not isinstance(ids, Iterable):
-            raise InputError(f"Ids must be a list of strings; got {ids!r}. Put it in a list.")
+            raise InputError(f"Ids must be a list of strings; got {brief(ids)}. Put it in a list.")
         self._ids = tuple(ids)
         wrong = [one for one in self._ids if not isinstance(one, str)]
         if wrong:
-            raise InputError(f"Ids must be strings; got {wrong[0]!r}. Use str() on each.")
+            raise InputError(f"Ids must be strings; got {brief(wrong[0])}. Use str() on each.")
         self._numbers = {one: number for number, one in enumerate(self._ids)}
         if len(self._numbers) < len(self._ids):
             twice = next(one for i, one in enumerate(self._ids) if self._numbers[one] != i)

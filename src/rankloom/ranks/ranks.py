@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloom._kernels.faiss_engine import check_engine, neighbors_by
 from rankloom._kernels.nearest import matrix_neighbors, table
 from rankloom._kernels.vector_space import METRICS, VectorSpace
-from rankloom.errors import InputError, check_choice, check_range, whole_number
+from rankloom.errors import InputError, brief, check_choice, check_range, whole_number
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     PAD,
@@ -308,7 +308,7 @@ class Ranks:
     def rows(self, numbers: Sequence[int] | NDArray[np.integer] | slice) -> Ranks:
         """Return the lists that row numbers (from 0), a mask or a slice select, in that order."""
         if np.ndim(numbers) != 1 and not isinstance(numbers, slice):  # type: ignore[arg-type]
-            raise InputError(f"Give a list of row numbers, such as [3]; got {numbers!r}.")
+            raise InputError(f"Give a list of row numbers, such as [3]; got {brief(numbers)}.")
         try:
             picked = np.arange(self.n_queries)[numbers]
         except IndexError as error:

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from rankloom.errors import InputError, RankloomWarning, UnknownNameError
+from rankloom.errors import InputError, RankloomWarning, UnknownNameError, brief
 from rankloom.registry.plugins import described, loading, note_use, source
 from rankloom.registry.spelling import Call
 
@@ -157,7 +157,7 @@ def _check_options(kind: str, name: str, factory: Any, options: Mapping[str, Any
             expected = " or ".join(TYPE_NAMES.get(one, one) for one in wanted.split(" | "))
             unquoted = type(value) in (int, float) and (wanted == FILE or "str" in wanted)
             advice = f' Put it in quotes: {option}="{value}".' if unquoted else ""
-            raise InputError(f"{option} of the {kind} {name!r} must be {expected}; got {value!r}.{advice}")
+            raise InputError(f"{option} of the {kind} {name!r} must be {expected}; got {brief(value)}.{advice}")
 
 
 FILE = "the path of a file"

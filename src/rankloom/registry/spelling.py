@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 
 WORDS = {"none": None, "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 BARE = re.compile(r"[^\s,()=\[\]\"]+")  # text that needs no quotes
@@ -55,7 +55,7 @@ class Call:
         if isinstance(spelled, Call):
             return spelled
         if not isinstance(spelled, str):
-            raise InputError(f"The {kind} must be a name, or a name with options; got {spelled!r}.")
+            raise InputError(f"The {kind} must be a name, or a name with options; got {brief(spelled)}.")
         return cls.parse(spelled)
 
     @classmethod
@@ -64,7 +64,7 @@ class Call:
         name, bracket, rest = text.strip().partition("(")
         name, rest = name.strip(), rest.rstrip()
         if not BARE.fullmatch(name) or (bracket and not rest.endswith(")")):
-            raise InputError(f"Write a name, or a name with options as in rrf(constant=20); got {text!r}.")
+            raise InputError(f"Write a name, or a name with options as in rrf(constant=20); got {brief(text)}.")
         options: dict[str, Any] = {}
         for part in _split_in(text, rest[:-1]) if bracket else ():
             key, equals, value = part.partition("=")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rankloom.errors import InputError, RankloomWarning
+from rankloom.errors import InputError, RankloomWarning, brief
 from rankloom.rankers.embeddings import has_static
 from rankloom.rankers.encoder import Encode, EncoderRanker
 from rankloom.rankers.ranker import RANKERS, Ranker
@@ -35,7 +35,7 @@ def named_rankers(
     if isinstance(rankers, str):
         rankers = [rankers]
     if not isinstance(rankers, Mapping | Sequence):
-        raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {rankers!r}.")
+        raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {brief(rankers)}.")
     named: dict[str, RankerLike] = {}
     named |= rankers if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
     if not named:
@@ -60,7 +60,8 @@ def ranker_of(name: str, given: RankerLike, kinds: set[str]) -> str | Call | Ran
         return given  # type: ignore[return-value]
     if not callable(given):
         raise InputError(
-            f"The ranker {name!r} must be a spelling, a Ranker, or a function from contents to a matrix; got {given!r}."
+            f"The ranker {name!r} must be a spelling, a Ranker, or a function from contents to a matrix; got "
+            f"{brief(given)}."
         )
     return EncoderRanker(name, given, part="texts" if "texts" in kinds else "images")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 from rankloom.ranks import Ids
 
 
@@ -71,7 +71,7 @@ def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
     given: list[Any] = list(item) if isinstance(item, list | tuple) else [item]
     odd = next((one for one in given if not isinstance(one, str)), None)
     if odd is not None:
-        raise InputError(f"item must be the id of a document, a string; got {odd!r}.")
+        raise InputError(f"item must be the id of a document, a string; got {brief(odd)}.")
     numbers = ids.numbers(given, "item").astype(np.intp)
     return QueryBatch(tuple(given), items=numbers, single=isinstance(item, str))
 
@@ -81,7 +81,7 @@ def _listed(part: str, given: Any) -> list[Any]:
     contents: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
     odd = next((one for one in contents if part != "images" and not isinstance(one, str)), None)
     if odd is not None:
-        raise InputError(f"A query must be a text or a list of texts; got {odd!r} of type {type(odd).__name__}.")
+        raise InputError(f"A query must be a text or a list of texts; got {brief(odd)} of type {type(odd).__name__}.")
     return contents
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.aggregate import METHODS
-from rankloom.errors import InputError, whole_number
+from rankloom.errors import InputError, brief, whole_number
 from rankloom.fusion_graph import FusionGraph
 from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
@@ -331,10 +331,10 @@ class Searcher:
     def delete(self, ids: Iterable[str]) -> None:
         """Delete documents by id; they are removed from all lists."""
         if isinstance(ids, str) or not isinstance(ids, Iterable):
-            raise InputError(f"Give a list of ids; got {ids!r}. Put it in a list.")
+            raise InputError(f"Give a list of ids; got {brief(ids)}. Put it in a list.")
         ids = list(ids)
         if not all(isinstance(one, str) for one in ids):
-            raise InputError(f"Ids are strings; got {next(one for one in ids if not isinstance(one, str))!r}.")
+            raise InputError(f"Ids are strings; got {brief(next(one for one in ids if not isinstance(one, str)))}.")
         with self._lock:
             state = self._state
             numbers = np.unique(state.documents.ids.numbers(ids, "document")).astype(np.intp)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate import WeftIndex
-from rankloom.errors import IndexFileError, InputError, RankloomError, whole_number
+from rankloom.errors import IndexFileError, InputError, RankloomError, brief, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.io.array_folder import open_folder, save_folder
@@ -104,7 +104,7 @@ def _settings(given: Mapping[str, Any]) -> Settings:
     whole_number("depth", settings.depth)
     whole_number("next_number", settings.next_number, 0)
     if not all(isinstance(text, str) for text in (*settings.fields, settings.name)):
-        raise InputError(f"fields must be text, and so must be the name; got {given!r}.")
+        raise InputError(f"fields must be text, and so must be the name; got {brief(given)}.")
     return settings
 
 

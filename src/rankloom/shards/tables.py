@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.align import split_names
-from rankloom.errors import InputError, MissingExtraError
+from rankloom.errors import InputError, MissingExtraError, brief
 from rankloom.io.text_file import as_path
 from rankloom.ranks import PAD, Ranks
 
@@ -37,7 +37,7 @@ def split_paths(
 ) -> tuple[tuple[str, ...], list[Path]]:
     """Return the names of rankers, if given by name, and the paths of their tables."""
     if isinstance(paths, str | Path) or not isinstance(paths, Sequence | Mapping) or not len(paths):
-        raise InputError(f"Give the path of a table of lists for each ranker; got {paths!r}.")
+        raise InputError(f"Give the path of a table of lists for each ranker; got {brief(paths)}.")
     names, values = split_names(paths)
     return names, [as_path(path) for path in values]
 

@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from rankloom.errors import RankloomError
+from rankloom.errors import RankloomError, brief
 from rankloom.io.version import __version__
 from rankloom.web.limits import INTERNAL_ERROR, RefusedError, error_body
 from rankloom.web.middleware import App, SecurityMiddleware, wants_page
@@ -137,4 +137,4 @@ def _shortened(error: str) -> str:
 
 def _invalid(error: dict[str, Any]) -> str:
     """Return what is wrong with a parameter, in a sentence."""
-    return f"{error['loc'][-1]}: {error['msg']}; got {str(error.get('input'))[:100]!r}."
+    return f"{error['loc'][-1]}: {error['msg']}; got {brief(str(error.get('input'))[:100])}."

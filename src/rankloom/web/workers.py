@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from rankloom.errors import InputError, RankloomError
+from rankloom.errors import InputError, RankloomError, escape_controls
 from rankloom.registry import load_plugin
 from rankloom.web.app import make_app
 from rankloom.web.limits import Limits
@@ -65,11 +65,20 @@ class Job:
         return cls(**{**values, **lists, "path": Path(values["path"]), "limits": Limits(**values["limits"])})
 
 
+class _Formatter(logging.Formatter):
+    """Messages without the control characters of a request, such as those of its path."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return escape_controls(super().format(record))
+
+
 def serve_job(job: Job, sock: socket.socket, *, ready: Callable[[], None] = lambda: None) -> None:
     """Serve a folder in this process; SIGHUP opens its new version."""
     for plugin in job.plugins:
         load_plugin(plugin)
-    logging.basicConfig(format="%(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter("%(message)s"))
+    logging.basicConfig(handlers=[handler])
     log.setLevel(logging.INFO)
     identity = identity_of(job.path)
     searcher, digest = open_version(job.path)

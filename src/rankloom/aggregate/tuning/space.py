@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 
 #: The space of a search: the values of each option; for weights also ``"simplex"``.
 Values = Mapping[str, Sequence[Any] | str]
@@ -141,13 +141,13 @@ def _dimension(option: str, given: Sequence[Any] | str, n_rankers: int, step: fl
     values = () if isinstance(given, str) else tuple(map(_plain, given))
     if not values:
         simplex = ", or 'simplex'" if option == "weights" else ""
-        raise InputError(f"The values of {option} must be a list of at least one{simplex}; got {given!r}.")
+        raise InputError(f"The values of {option} must be a list of at least one{simplex}; got {brief(given)}.")
     return Choices(values)
 
 
 def _parts(step: float) -> int:
     if not isinstance(step, int | float) or not 0 < step <= 1 or abs(round(1 / step) * step - 1) > 1e-6:
-        raise InputError(f"step must divide 1, as 0.1 or 0.25 do; got {step!r}.")
+        raise InputError(f"step must divide 1, as 0.1 or 0.25 do; got {brief(step)}.")
     return round(1 / step)
 
 

@@ -25,7 +25,7 @@ from rankloom.aggregate.weft.rows import (
 )
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
 from rankloom.align import Missing, RankerLists, align, by_name, split_names
-from rankloom.errors import InputError, check_range, whole_number
+from rankloom.errors import InputError, brief, check_range, whole_number
 from rankloom.fusion_graph.base import Kernel, Query
 from rankloom.fusion_graph.build_on_disk import DiskIndex, Lists, Plan
 from rankloom.fusion_graph.graph import Explanation, Part
@@ -349,7 +349,7 @@ def _shares(weights: Sequence[float] | str | None, normalized: Sequence[Ranks], 
     """Return the weights of the rankers, which sum to 1."""
     if isinstance(weights, str):
         if weights != "agreement":
-            raise InputError(f"weights must be a number for each ranker, or 'agreement'; got {weights!r}.")
+            raise InputError(f"weights must be a number for each ranker, or 'agreement'; got {brief(weights)}.")
         return _agreement(normalized, order)
     given = np.array(checked_weights(weights, len(normalized)))
     if weights is None and any(map(_has_lists, normalized)):
@@ -365,7 +365,7 @@ def _given_weights(weights: Sequence[float] | None, n_rankers: int) -> list[floa
     if weights is None:
         return None
     if isinstance(weights, str):
-        raise InputError(f"On disk, weights must be a number for each ranker; got {weights!r}.")
+        raise InputError(f"On disk, weights must be a number for each ranker; got {brief(weights)}.")
     given = list(map(float, checked_weights(weights, n_rankers)))
     if sum(given) == 0:
         raise InputError("At least one ranker must have a weight above 0; got 0 for all.")
