@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 INTERRUPTED = 130  # the exit code of a command that was interrupted
+NOTHING = b"Stopped; nothing written.\n"
 
 
 def main() -> None:
-    """Run the command line; Ctrl+C ends it with exit code 130 and without a traceback, at any time."""
+    """Run the command line; Ctrl+C ends it with exit code 130 at any time, and a line that says what is written."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # it is ignored, as under nohup
         from rankloom.cli import main as run
 
         return run()
-    signal.signal(signal.SIGINT, _leave)
+    signal.signal(signal.SIGINT, _leave_early)
     from rankloom.cli import main as run  # takes half a second, and leaves nothing to clean up
+    from rankloom.cli import stopped
 
     interruption = _Interruption()
     sys.unraisablehook = interruption.unraisable
@@ -31,6 +33,7 @@ def main() -> None:
     except BaseException:  # an interrupted import may raise anything
         if not interruption.happened:
             raise
+        sys.stderr.write(f"{stopped()}\n")
         sys.exit(INTERRUPTED)
     finally:
         signal.signal(signal.SIGINT, _leave)
@@ -50,8 +53,17 @@ class _Interruption:
     def unraisable(error: sys.UnraisableHookArgs) -> None:
         """Exit if KeyboardInterrupt was raised in a destructor, where Python discards it."""
         if error.exc_type is KeyboardInterrupt:
+            from rankloom.cli import stopped
+
+            sys.stderr.write(f"{stopped()}\n")
+            sys.stderr.flush()
             _leave()
         sys.__unraisablehook__(error)
+
+
+def _leave_early(number: int, frame: FrameType | None) -> NoReturn:
+    os.write(2, NOTHING)
+    _leave()
 
 
 def _leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Ctrl+C ends the command with exit code 130 and no traceback, whenever it comes."""
+"""Ctrl+C ends the command with exit code 130, no traceback and what is written, whenever it comes."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def test_interrupt_while_starting_is_exit_code_130(delay, tmp_path):
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (130, "")
+    assert (process.returncode, errors) == (130, "Stopped; nothing written.\n")
 
 
 @pytest.mark.parametrize("wait", HIDDEN.values(), ids=HIDDEN)
@@ -68,6 +68,7 @@ def test_interrupt_while_running_is_exit_code_130(wait, tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors
+    assert errors.endswith("Stopped; nothing written.\n")
     assert (tmp_path / "cleaned").exists() == ("cleaned" in wait)
 
 

@@ -26,6 +26,17 @@ def test_help_has_an_example(command):
     assert re.search(rf"Examples?:\s+rankloom {command}\b", result.stdout)
 
 
+def test_the_help_cuts_no_description_and_breaks_no_example(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = run("--help").stdout
+    assert "..." not in listed.replace("[ARGS]...", "")
+    assert "balance of quality and diversity (Eq. 6)." in " ".join(listed.split())
+    for command in COMMANDS:
+        examples = run(command, "--help").stdout.split("\nOptions:")[0]
+        for line in COMMANDS[command].help.splitlines():
+            assert not line.startswith("rankloom ") or f"  {line}\n" in examples
+
+
 def test_every_command_that_takes_names_loads_plugins():
     without = {name for name, command in COMMANDS.items() if "plugin" not in {p.name for p in command.params}}
     assert without == {"demo"}

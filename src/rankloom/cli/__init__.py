@@ -16,15 +16,17 @@ with shown_warnings():  # of plug-ins, which are loaded for the help
         experiment,
         fuse,
         index,
+        methods,
         rank,
+        rankers,
         report,
         search,
         select,
         serve,
     )
-    from rankloom.cli.app import app
+    from rankloom.cli.app import app, stopped
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "stopped"]
 
 
 def main() -> None:

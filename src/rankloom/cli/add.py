@@ -40,6 +40,7 @@ def add(
     """
     from rankloom.searcher.searcher import updating
 
+    cli.writes(path)
     with cli.progress_bars() as progress, updating(path) as searcher:
         before = len(searcher)
         progress("Adding", 0, 1)

@@ -3,13 +3,13 @@
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from rankloom.align import Missing as MissingPolicy
 from rankloom.errors import RankloomError, escape_controls, message_text
@@ -18,6 +18,8 @@ from rankloom.registry import blame, forget_uses
 
 #: Replacements for symbols that the output cannot encode: better, worse, no difference.
 ASCII_SYMBOLS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def either(names: Iterable[str]) -> str:
@@ -43,7 +45,30 @@ COMMANDS = [
     "experiment",
     "report",
     "serve",
+    "methods",
+    "rankers",
 ]
+
+
+class Command(TyperCommand):
+    """A command whose help cuts no description, and breaks no example that could be copied."""
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first paragraph of the help, whole."""
+        return " ".join((self.help or "").partition("\n\n")[0].split())
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the help with each example on a line of its own, however long."""
+        whole, self.help = self.help, re.sub(r"(\n\n)(rankloom )", r"\1\b\n\2", self.help or "")
+        super().format_help_text(ctx, formatter)
+        self.help = whole
+
+
+class _App(typer.Typer):
+    def command(
+        self, name: str | None = None, *, cls: type[TyperCommand] | None = Command, **options: Any
+    ) -> Callable[[F], F]:
+        return super().command(name, cls=cls, **options)
 
 
 class _Group(TyperGroup):
@@ -58,8 +83,36 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         forget_uses()
+        _outputs.clear()
         with _one_sentence(), shown_warnings():
             return super().invoke(ctx)
+
+
+#: A note of `writes` on an output of several files.
+INCOMPLETE = "{path} may be incomplete; run the command again"
+
+_outputs: list[tuple[Path, object, str]] = []  # of the running command: what it writes, its state before, a note
+
+
+def writes(path: Path, note: str = "{path} is written") -> None:
+    """Note what the command writes, and what to say if it is interrupted and this has changed."""
+    _outputs.append((path, _state(path), note.format(path=path)))
+
+
+def stopped() -> str:
+    """Return what to say when the command is interrupted: what is written."""
+    changed = (note for path, before, note in _outputs if _state(path) != before)
+    return f"Stopped; {next(changed, 'nothing written')}."
+
+
+def _state(path: Path) -> object:
+    """Return what changes if a file, or a file in a folder, is written."""
+    try:
+        if not path.is_dir():
+            return path.stat().st_ino, path.stat().st_mtime_ns
+        return {one.name: _state(one) if one.is_file() else one.stat().st_mtime_ns for one in path.glob("[!.]*")}
+    except OSError:
+        return None
 
 
 @contextmanager
@@ -109,7 +162,7 @@ def _with_options(message: str) -> str:
     return re.sub(r"\b(absent|duplicates|missing)='(\w+)'", r"--\1 \2", message)
 
 
-app = typer.Typer(
+app = _App(
     cls=_Group,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -309,6 +362,20 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_row(*map(printable, row))
     width = None if sys.stdout.isatty() else 10_000
     Console(width=width, markup=False, highlight=False, emoji=False).print(table)
+
+
+def summary(documented: object) -> str:
+    """Return the first line of a docstring as plain text."""
+    from rankloom.cli.reference import plain_text
+
+    return plain_text(documented).partition("\n")[0]
+
+
+def print_names(described: Mapping[str, str]) -> None:
+    """Print names and what they stand for, a line each, for other programs to filter."""
+    width = max(map(len, described), default=0)
+    for name, text in described.items():
+        echo(f"{name:{width}}  {text}".rstrip())
 
 
 def printable(text: str) -> str:

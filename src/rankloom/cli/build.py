@@ -54,6 +54,7 @@ def build(
     from rankloom.searcher.storage import KIND
 
     check_folder(output, KIND)
+    cli.writes(output)
     settings = fitting.settings()
     with cli.progress_bars() as progress:
         searcher = Searcher.build(

@@ -22,6 +22,7 @@ def delete(
     """
     from rankloom.searcher.searcher import updating
 
+    cli.writes(path)
     with cli.progress_bars() as progress, updating(path) as searcher:
         before = len(searcher)
         progress("Deleting", 0, 1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, Threads, app, echo, progress_bars
+from rankloom.cli.app import Plugin, Threads, app, echo, progress_bars, writes
 from rankloom.cli.option_groups import CacheOptions, Strict, expand_groups
 from rankloom.errors import InputError
 
@@ -50,6 +50,7 @@ def experiment(
     rankloom experiment --example --show > spec.toml
     """
     from rankloom.experiment import EXAMPLE, SPECIFICATION, Experiment, run
+    from rankloom.experiment.step_cache import FOLDER
     from rankloom.io.atomic_file import resolved
     from rankloom.report import render
 
@@ -61,6 +62,8 @@ def experiment(
         return
     if spec is not None and resolved(spec) == resolved(output / SPECIFICATION):
         raise InputError(f"{spec} would be overwritten by the experiment: choose another folder with -o.")
+    for folder in (output, output / FOLDER):
+        writes(folder, f"{output} keeps the finished steps, and the same command resumes")
     with progress_bars() as progress:
         found = run(
             specified,

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from rankloom.aggregate import METHODS
 from rankloom.cli import app as cli
@@ -16,7 +15,7 @@ from rankloom.registry import parse_value
 SET_ELSEWHERE = {"k": "-k", "threads": "--threads", "collection": "--collection"}
 
 
-class _ManyCollections(TyperCommand):
+class _ManyCollections(cli.Command):
     """Lets one ``--collection`` take several files, up to the next option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -84,6 +83,7 @@ def fuse(
     call = METHODS.checked(method, **_parsed(options or []))
     chosen = METHODS[call.name]
     check_target(output)
+    cli.writes(output)
     if collection and not (chosen.needs == "collection" and chosen.answers_external):
         reason = "needs no collection" if chosen.needs == "queries" else "does not answer external queries"
         raise InputError(

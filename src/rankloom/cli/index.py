@@ -67,8 +67,10 @@ def index(
     """
     from rankloom.fusion_graph.index import FusionIndex
     from rankloom.io.array_folder import check_folder
+    from rankloom.shards.job import job_folder
 
     check_folder(output, FusionIndex.KIND)
+    cli.writes(output)
     names, paths = cli.split_names(runs)
     options: dict[str, Any] = {
         "cutoff": cutoff,
@@ -85,6 +87,7 @@ def index(
         if memory is not None:
             cli.refuse_options(context, "with --memory, runs are tables", "format", "duplicates", "as_collection")
             tables = dict(zip(names, paths, strict=True)) if names else paths
+            cli.writes(job_folder(output), "{path} keeps the finished tasks, and the same command resumes")
             options |= {"memory": memory, "shards": shards, "scheduler": scheduler, "progress": progress}
             built = FusionIndex.build_on_disk(tables, output, **options)
         else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from rankloom.cli.app import echo, either
+from rankloom.cli.app import echo, either, writes
 from rankloom.errors import InputError
 from rankloom.io import FORMATS
 from rankloom.io.rows import Duplicates as DuplicatesPolicy
@@ -147,5 +147,7 @@ class CacheOptions:
         from rankloom.io.cache import Cache
 
         chosen = None if self.no_cache else self.cache or Cache.standard().folder
+        if chosen is not None:
+            writes(chosen, "nothing written but the cache, which the next run uses")
         hint = "Choose another folder with --cache, or use --no-cache."
         return Cache(chosen, warn=lambda message: echo(f"Warning: {message} {hint}", err=True))

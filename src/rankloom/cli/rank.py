@@ -77,6 +77,8 @@ def rank(
     calls = {one: Call.parse(one) for one in dict.fromkeys(ranker)}
     names = _file_names(calls)
     _check_output(output)
+    for folder in (output, output / "queries"):
+        cli.writes(folder, cli.INCOMPLETE)
     with cli.progress_bars() as progress:
         opened = _with_queries(source.read(collection), queries)
         _check_labels(opened)

@@ -104,10 +104,10 @@ def _documents() -> Iterator[tuple[str, str]]:
     for registry in (*methods, RANKERS, COLLECTIONS, CORRELATIONS, ESTIMATES, TESTS, CORRECTIONS):
         for name in registry:
             entry = registry[name]
-            yield f"{registry.kind} {name}", _text(getattr(entry, "function", entry))
+            yield f"{registry.kind} {name}", plain_text(getattr(entry, "function", entry))
 
 
-def _text(documented: object) -> str:
+def plain_text(documented: object) -> str:
     """Return a docstring as plain text, without parameters, results and examples."""
     told = SECTION.sub("", inspect.cleandoc(documented.__doc__ or ""))
     plain = MARKUP.sub(r"\1", FORMULA.sub(lambda found: _plain_formula(found[1] or found[2]), told))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, app, echo
+from rankloom.cli.app import INCOMPLETE, Plugin, app, echo, writes
 from rankloom.errors import InputError
 
 
@@ -68,6 +68,7 @@ def report(
     elif len(results) > 1 or measure is not None or published is not None:
         raise InputError("A report over several experiments needs a file to write to, such as -o all.html.")
     else:
+        writes(results[0], INCOMPLETE)
         echo(f"The report is {render(Results.read(results[0]), results[0])}.")
 
 
@@ -79,6 +80,8 @@ def _report_all(folders: list[Path], output: Path, measure: str | None, publishe
     given = [folder for folder in folders if resolved(folder) not in own]
     if any(resolved(output) == resolved(folder / PAGE) for folder in given):
         raise InputError(f"{output} is the report of a single experiment; choose another file with -o.")
+    for path in (output, files_folder(output)):
+        writes(path, INCOMPLETE)
     joint = join(given, measure)
     page = render_joint(joint, output, Published.read(published) if published else None)
     for kind, notes in (("Error", joint.failed), ("Note", joint.notes)):

@@ -111,6 +111,7 @@ def search(
 
     if output is not None:
         check_target(output)
+        cli.writes(output)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
         asked = _Asked(" ".join(query or []), item, image, queries)

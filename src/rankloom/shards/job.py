@@ -185,12 +185,17 @@ def run_steps(
                     progress(step.title, done, step.n_tasks)
 
 
+def job_folder(path: Path) -> Path:
+    """Return the hidden folder next to an index that holds the work on it."""
+    target = resolved(path)
+    return target.parent / f".{target.name}.building"
+
+
 @contextmanager
 def opened_job(path: Path, kind: str, spec: Mapping[str, Any]) -> Iterator[Job]:
     """Yield the job that builds an index at `path`, new or resumed; no other process can open it meanwhile."""
     check_folder(path, kind)
-    target = resolved(path)
-    folder = target.parent / f".{target.name}.building"
+    folder = job_folder(path)
     is_new = not folder.exists()
     try:
         folder.mkdir(exist_ok=True)

@@ -1,0 +1,17 @@
+"""`rankloom methods`: list the fusion methods."""
+
+from rankloom.cli import app as cli
+
+
+@cli.app.command()
+def methods(plugin: cli.Plugin = None) -> None:
+    """List the fusion methods, those of plug-ins included, a line each.
+
+    Example:
+
+    rankloom methods
+    """
+    from rankloom.aggregate import METHODS, SUPERVISED
+
+    trained = {name: f"{cli.summary(one)} Trained in Python: rl.train." for name, one in SUPERVISED.items()}
+    cli.print_names({name: cli.summary(one.function) for name, one in METHODS.items()} | trained)

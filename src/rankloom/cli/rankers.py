@@ -1,0 +1,16 @@
+"""`rankloom rankers`: list the rankers."""
+
+from rankloom.cli import app as cli
+
+
+@cli.app.command()
+def rankers(plugin: cli.Plugin = None) -> None:
+    """List the rankers of texts, images and vectors, those of plug-ins included, a line each.
+
+    Example:
+
+    rankloom rankers
+    """
+    from rankloom.rankers import RANKERS
+
+    cli.print_names({name: cli.summary(one) for name, one in RANKERS.items()})
