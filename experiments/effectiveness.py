@@ -13,6 +13,8 @@ from collections import Counter
 from pathlib import Path
 from statistics import fmean
 
+from sections import filled
+
 from rankloom.evaluation import SYMBOLS, compare
 from rankloom.experiment import Experiment, run
 from rankloom.experiment import results as rec
@@ -22,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 SPECIFICATIONS = ROOT / "experiments" / "effectiveness"
 FIGURES = tomllib.loads((ROOT / "experiments" / "effectiveness_figures.toml").read_text("utf-8"))
 SUPERVISED = ROOT / "experiments" / "effectiveness-supervised.md"  #: written by experiments/supervised.py
+ONE_RANKER = ROOT / "experiments" / "effectiveness-one-ranker.md"  #: written by experiments/one_ranker.py
 BEYOND = ROOT / "experiments" / "effectiveness-beyond.md"
 #: The defaults of weft were chosen on these.
 DEVELOPED_ON = ("soccer", "brodatz", "ukbench", "mpeg7", "emoji", "emoji-uw", "digits", "ohsumed")
@@ -141,9 +144,7 @@ def page(measured):
         lines += ["## External queries", "", filled(QUERIES_INTRO), "", "NDCG@10:", ""]
         lines += [*table(queries, QUERY_COLUMNS, "vote"), "", "Recall@100:", ""]
         lines += [*table(queries, QUERY_COLUMNS, "vote", RECALL), "", *_rankers(queries), ""]
-    lines += _reproduction(measured)
-    for part in (SUPERVISED, BEYOND):
-        lines += [part.read_text("utf-8").rstrip(), ""] if part.is_file() else []
+    lines += [*_kept(ONE_RANKER), *_reproduction(measured), *_kept(SUPERVISED), *_kept(BEYOND)]
     return "\n".join(lines)
 
 
@@ -165,6 +166,11 @@ QUERIES_INTRO = (
     "vote with the column. RkGraph, RecKNN and SCA do not answer external queries. The share of weft's vote was chosen "
     "on these collections (except CosQA) and four others."
 )
+
+
+def _kept(part):
+    """Return a section that another script wrote, if it did."""
+    return [part.read_text("utf-8").rstrip(), ""] if part.is_file() else []
 
 
 def _head(measured):
@@ -216,6 +222,7 @@ def _advice(items, queries):
             f"{recall[0]:.3f}; RRF {recall[1]:.3f}. Do not use weft ({weft:.3f}) or FG ({fg:.3f}) alone: if a query "
             "has a single relevant document, its neighborhood pushes it down."
         )
+    yield bullet("**A single text ranker**: `vote` too; its own neighbors help it ([below](#one-ranker-alone)).")
     yield bullet("**Images or vectors as external queries**: `weft` with virtual positions (`comparable=`).")
     yield bullet(
         "**One ranker far ahead of the others**: use it alone, fuse it with its equals, or try "
@@ -271,11 +278,6 @@ def _compared(measured, measure, rows):
 def _figures(name, specified, here):
     text = f"{here:.4f} ({specified:.{digits(name)}f})"
     return text if is_close(name, specified, here) else f"**{text}**"
-
-
-def filled(text):
-    """Return a paragraph wrapped to the line length of the docs."""
-    return textwrap.fill(text, 120, break_on_hyphens=False, break_long_words=False)
 
 
 def bullet(text):

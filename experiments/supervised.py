@@ -13,13 +13,12 @@ import csv
 import gzip
 import json
 import os
-import re
-import textwrap
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from sections import filled, insert
 
 import rankloom as rl
 from rankloom.datasets.collection import Queries
@@ -245,18 +244,6 @@ def versions():
     return ", ".join(f"{name} {version(name)}" for name in ("rankloom", "numpy", "scipy"))
 
 
-def filled(text):
-    """Return a paragraph in lines of the length of the docs."""
-    return textwrap.fill(text, 120, break_on_hyphens=False, break_long_words=False)
-
-
-def insert(text, page):
-    """Return the page with this section replaced, or put before the last one."""
-    rest = re.sub(r"## Against supervised fusion\n.*?(?=^## |\Z)", "", page, flags=re.DOTALL | re.MULTILINE)
-    head, mark, tail = rest.partition("## What else was tried")
-    return f"{head}{text}\n{mark}{tail}"
-
-
 def measure(name, data, folder, sample):
     """Return a case, the scores of each method and the best ranker; from the folder if it has them."""
     print(f"{name} ...", flush=True)
@@ -285,7 +272,7 @@ def main():
         print(text)
         return
     SECTION.write_text(text, "utf-8")
-    PAGE.write_text(insert(text, PAGE.read_text("utf-8")), "utf-8")
+    PAGE.write_text(insert(text, PAGE.read_text("utf-8"), "What else was tried"), "utf-8")
 
 
 if __name__ == "__main__":

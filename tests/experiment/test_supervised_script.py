@@ -66,7 +66,7 @@ def test_a_large_value_means_top(script, data):
 def test_the_page_has_the_section(script):
     section, page = (path.read_text("utf-8") for path in (script.SECTION, script.PAGE))
     assert section in page
-    assert script.insert(section, page) == page
+    assert script.insert(section, page, "What else was tried") == page
 
 
 def test_names_are_those_of_methods(script):
