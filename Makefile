@@ -51,7 +51,7 @@ test: $(TEST_READY) ## Run the tests and the doctests, without the long ones
 	$(PYTEST) -rs -m 'not long and not exhaustive'
 
 long: $(DEV_READY) # the tests marked long
-	$(PYTEST) -rs -m long
+	$(PYTEST) -rs -m 'long and not exhaustive'
 
 exhaustive: $(DEV_READY) ## The tests that repeat others many times: kills at random moments, damage at every place
 	$(PYTEST) -rs -m exhaustive

@@ -13,12 +13,15 @@ settings.register_profile("quick", deadline=None, derandomize=True, max_examples
 settings.register_profile("full", settings.get_profile("quick"), max_examples=100)  # make check
 settings.load_profile("quick")
 
+#: A browser, and a server.
+LONG_FIXTURES = {"browser", "running"}
+
 
 def pytest_collection_modifyitems(items):
     """Run what uses every method last: two workers would compile the same kernels at the same time."""
     items.sort(key=lambda item: item.path.parent.name == "fuzz")
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if LONG_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.long)
 
 

@@ -29,6 +29,7 @@ def output(script, *arguments):
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_table_of_estimates_is_printed():
     rows = output("estimates.py", "200").splitlines()
     assert len(rows) == 2 + 7 + 1 + 2 + 1 + 2 * 4

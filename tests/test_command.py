@@ -49,7 +49,10 @@ def started(*arguments, **options):
     return process
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2])
+@pytest.mark.parametrize(
+    "delay",
+    [0.0, 0.1, 0.3, *(pytest.param(delay, marks=pytest.mark.long) for delay in (0.02, 0.05, 0.2, 0.5, 0.8, 1.2))],
+)
 def test_interrupt_while_starting_is_exit_code_130(delay, tmp_path):
     process = started("demo", "--no-serve", "--no-cache", cwd=tmp_path)
     time.sleep(delay)

@@ -33,6 +33,7 @@ def rankloom(*arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_comparator_and_weighting_of_a_plugin_agree_with_the_oracle(runs, tmp_path):
     options = ("--comparator", "overlap", "--weighting", "harmonic", "--cutoff", 4)
     made = rankloom("index", *runs, "--plugin", PLUGIN, *options, "-o", tmp_path / "my.loom")

@@ -60,6 +60,7 @@ def test_labels_of_an_earlier_collection_are_removed(tmp_path):
     assert not (tmp_path / "out" / "labels.tsv").exists()
 
 
+@pytest.mark.long
 def test_lists_made_on_a_cluster_are_the_same(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     pytest.importorskip("faiss")

@@ -2,7 +2,7 @@ import csv
 import gzip
 import re
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from math import log, log2
 from shutil import which
 
@@ -322,10 +322,10 @@ def test_random_graded_runs_match_trec_eval(seed):
     ("system", "reported"),  # from reported_MAP_MEASURES.txt, published with the runs
     [
         ("BM25b0.75_1", 0.1828),
-        ("PL2c1.0_4", 0.1683),
         *(
             pytest.param(*row, marks=pytest.mark.long)
             for row in {
+                "PL2c1.0_4": 0.1683,
                 "BB2c1.0_9": 0.1882,
                 "DFR_BM25c1.0_2": 0.1835,
                 "DLH13_7": 0.1830,
@@ -377,16 +377,18 @@ def cranfield_run(folder, k1=1.2, b=0.75):
     counts = {doc: Counter(re.findall(r"[a-z]+", re.sub(r"<.*?>", " ", body))) for doc, body in docs.items()}
     sizes = {doc: words.total() for doc, words in counts.items()}
     mean = sum(sizes.values()) / len(sizes)
-    found = Counter(word for words in counts.values() for word in words)
+    found = defaultdict(list)
+    for doc, words in counts.items():
+        for word, count in words.items():
+            found[word].append((doc, count))
     run = {}
     queries = re.findall(r"<title>(.*?)</title>", (folder / "cran.qry.xml").read_text(), re.DOTALL)
     for number, query in enumerate(queries, 1):
         scores = Counter()
         for word in set(re.findall(r"[a-z]+", query)) & found.keys():
-            idf = log(1 + (len(docs) - found[word] + 0.5) / (found[word] + 0.5))
-            for doc, words in counts.items():
-                if word in words:
-                    scores[doc] += idf * words[word] / (words[word] + k1 * (1 - b + b * sizes[doc] / mean))
+            idf = log(1 + (len(docs) - len(found[word]) + 0.5) / (len(found[word]) + 0.5))
+            for doc, count in found[word]:
+                scores[doc] += idf * count / (count + k1 * (1 - b + b * sizes[doc] / mean))
         run[str(number)] = {doc: round(score, 1) for doc, score in scores.most_common(200)}
     return run
 

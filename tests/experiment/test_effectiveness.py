@@ -65,6 +65,7 @@ def test_outcomes_are_those_of_the_paired_test(tmp_path):
     assert lines[-1] == "| weft: better/tie/worse | 1/0/0 |  |"
 
 
+@pytest.mark.long
 def test_med_has_the_specified_figures_and_those_of_the_page(tmp_path, shared, monkeypatch):
     monkeypatch.setenv("RANKLOOM_DATA", str(shared / "data"))
     found = measured("med", tmp_path)

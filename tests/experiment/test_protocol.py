@@ -193,6 +193,7 @@ def test_adding_a_method_computes_only_that_method(spec, tmp_path, monkeypatch):
     assert calls == ["borda"] * 3
 
 
+@pytest.mark.long
 def test_a_killed_experiment_resumes(spec, results, tmp_path):
     code = (
         "import sys, time; from pathlib import Path; from rankloom.io.cache import Cache\n"

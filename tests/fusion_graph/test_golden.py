@@ -60,7 +60,14 @@ class Case:
         return kind[:, None] == kind[None, :]
 
 
-@pytest.fixture(scope="module", params=[f"{case}-{v}" for case in (*SMALL, *LARGE) for v in VARIANTS])
+def cases():
+    for name in (*SMALL, *LARGE):
+        for variant in VARIANTS:
+            long = name in LARGE and (name, variant) != ("digits300", "rerank2")
+            yield pytest.param(f"{name}-{variant}", marks=[pytest.mark.long] if long else [])
+
+
+@pytest.fixture(scope="module", params=cases())
 def case(request):
     name, variant = request.param.split("-")
     folder = HERE if name in SMALL else request.getfixturevalue("shared") / "golden" / "fg"

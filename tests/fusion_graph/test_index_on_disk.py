@@ -178,6 +178,7 @@ def test_a_killed_save_leaves_a_complete_index(tmp_path, two):
     assert interrupted > 0  # otherwise the test proves nothing
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 @pytest.mark.parametrize("turns", [2, pytest.param(12, marks=pytest.mark.exhaustive)])
 def test_a_killed_first_save_leaves_no_index_or_a_complete_one(tmp_path, two, turns):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,17 @@ from brute import random_collection
 from rankloom import FusionIndex, IndexFileError, WeftIndex
 from rankloom.io.array_folder import save_folder
 
-BUILT = {
-    cls: cls.build(random_collection(1, n=40, m=2, depth=8), keep_scores=False) for cls in (FusionIndex, WeftIndex)
-}
+KINDS = (FusionIndex, WeftIndex)
+
+
+@cache
+def built(cls):
+    return cls.build(random_collection(1, n=40, m=2, depth=8), keep_scores=False)
 
 
 def crafted(path, cls, changes, settings=None):
     """Save an index with some arrays or settings replaced, its checksums computed afterwards."""
-    index = BUILT[cls]
+    index = built(cls)
     arrays = {name: np.array(array) for name, array in index._arrays.items()}
     for name, change in changes.items():
         arrays[name] = change(arrays[name])
@@ -55,7 +59,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("cls", BUILT)
+@pytest.mark.parametrize("cls", KINDS)
 @pytest.mark.parametrize(("name", "change"), WRONG.values(), ids=WRONG)
 def test_wrong_numbers_are_rejected(tmp_path, cls, name, change):
     crafted(tmp_path / "x.loom", cls, {name: change})
@@ -91,7 +95,7 @@ def test_weights_that_are_not_finite_or_negative_are_rejected(tmp_path, name, va
         lambda s: [],
     ],
 )
-@pytest.mark.parametrize("cls", BUILT)
+@pytest.mark.parametrize("cls", KINDS)
 def test_settings_that_are_not_valid_are_rejected(tmp_path, cls, settings):
     crafted(tmp_path / "x.loom", cls, {}, settings)
     with pytest.raises(IndexFileError, match="is damaged: it"):
@@ -113,13 +117,13 @@ def test_sizes_that_are_too_small_divide_by_nothing(tmp_path, cls, name, value):
     assert np.isfinite(found.scores).all()
 
 
-@pytest.mark.parametrize("cls", BUILT)
+@pytest.mark.parametrize("cls", KINDS)
 def test_an_index_that_was_saved_as_it_is_passes(tmp_path, cls):
     crafted(tmp_path / "x.loom", cls, {})
     assert len(cls.open(tmp_path / "x.loom")) == 40
 
 
-@pytest.mark.parametrize("cls", BUILT)
+@pytest.mark.parametrize("cls", KINDS)
 def test_repeated_items_write_nowhere_even_if_nobody_looks(tmp_path, cls):
     """Rows of one item over and over: the scratch of a search must hold all of their entries."""
     crafted(tmp_path / "x.loom", cls, {"row_items": lambda array: np.full_like(array, array[0])})

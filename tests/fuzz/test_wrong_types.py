@@ -1,6 +1,7 @@
 """Arguments of the wrong type at every public door: our error, never a TypeError from within."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,16 +28,20 @@ DOORS = {
     "optimize by": lambda wrong: rl.optimize(QUERIES, QRELS, wrong),
     "build_on_disk": lambda wrong: rl.FusionIndex.build_on_disk(wrong, "x.loom"),
     "searcher": lambda wrong: rl.Searcher.build(["a"], rankers=wrong),
-    "k": lambda wrong: INDEX.search(k=wrong),
-    "queries": lambda wrong: INDEX.search(wrong),
-    "explain": lambda wrong: INDEX.explain(wrong, 99),
-    "ids": lambda wrong: INDEX.with_ids(wrong),
-    "save": lambda wrong: INDEX.save(wrong),
+    "k": lambda wrong: index().search(k=wrong),
+    "queries": lambda wrong: index().search(wrong),
+    "explain": lambda wrong: index().explain(wrong, 99),
+    "ids": lambda wrong: index().with_ids(wrong),
+    "save": lambda wrong: index().save(wrong),
     "open": lambda wrong: rl.FusionIndex.open(wrong),
     "open searcher": lambda wrong: rl.Searcher.open(wrong),
     "read": lambda wrong: rl.read_ranks(wrong),
 }
-INDEX = rl.FusionIndex.build([COLLECTION])
+
+
+@cache
+def index():
+    return rl.FusionIndex.build([COLLECTION])
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -181,6 +181,7 @@ def write(path):
         file.write("whole")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and locks")
 def test_the_temporary_file_of_a_killed_process_is_removed_and_that_of_a_running_one_is_not(tmp_path):
     with writer(tmp_path / "a.txt", 60) as killed, writer(tmp_path / "b.txt", 3) as running:

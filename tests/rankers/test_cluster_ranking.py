@@ -11,6 +11,7 @@ from rankloom.rankers.cluster_ranking import rank_by_parts
 from rankloom.rankers.vectors import Vectors
 from rankloom.shards.cluster import connected
 
+pytestmark = pytest.mark.long
 WORDS = ["heart", "skin", "liver", "attack", "failure", "fever", "pain", "chronic", "acute"]
 RANKERS = ["okapi", "okapi(terms=3)", "2grams-jaccard", "vectors", "vectors(metric=l1)", "jaccard"]
 

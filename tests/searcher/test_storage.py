@@ -238,6 +238,7 @@ for number in range(rounds):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
 @pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.exhaustive)])
 def test_a_killed_add_leaves_the_old_or_the_new_state(tmp_path, kills):

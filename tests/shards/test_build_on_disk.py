@@ -251,6 +251,7 @@ kind.build_on_disk(json.loads(sys.argv[2]), sys.argv[3], shards=12, threads=1)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(2, 20))])
 def test_a_killed_build_resumes_right(tmp_path, seed):
     kind = (FusionIndex, WeftIndex)[seed % 2]

@@ -36,6 +36,7 @@ def test_a_cluster_gives_the_same_bits(tmp_path, cluster, kind, options, seed):
         assert_same_answers(whole, served, ranks)
 
 
+@pytest.mark.long
 def test_ids_that_are_set_later_are_served(tmp_path, cluster):
     ids = Ids(f"d{number}" for number in range(45))
     FusionIndex.build(random_collection(7, 45)).save(tmp_path / "x.loom", shards=2)
@@ -50,6 +51,7 @@ def test_an_index_that_is_not_sharded_cannot_be_served(tmp_path):
         pass
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, 20))])
 def test_a_killed_worker_costs_its_tasks_only(tmp_path, seed):
     rng, ranks = np.random.default_rng(seed), random_collection(seed, 1200)

@@ -101,6 +101,7 @@ def test_folder_is_replaced_under_load_without_an_error(tmp_path):
         assert process.poll() is None
 
 
+@pytest.mark.long
 def test_hangup_takes_up_the_new_version(tmp_path):
     path = saved(tmp_path / "shop.loom")
     with server(collection=str(path), rankers=()) as (process, url):

@@ -84,6 +84,7 @@ def test_endless_headers_are_cut_off(running):
     assert healthy(running[1])
 
 
+@pytest.mark.long
 def test_slow_headers_and_too_many_connections_are_refused():
     with started(IMPATIENT) as (_, url):
         assert error_in(response_to(url, b"GET / HT", b"T", b"P", pause=0.2)) == 408
@@ -96,6 +97,7 @@ def test_slow_headers_and_too_many_connections_are_refused():
         assert healthy(url)
 
 
+@pytest.mark.long
 def test_client_that_does_not_read_is_dropped():
     request = b"GET /item/1/why/2.json?cutoff=18 HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with started(IMPATIENT) as (_, url), connected(url) as client:
@@ -217,6 +219,7 @@ def seconds_of(url, number):
     return times
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("contents", "expected"),
     [
@@ -242,6 +245,7 @@ def test_uploads_that_take_hours_to_decode_hold_up_nobody(contents, expected):
         assert max(times) < 1 + max(usual)
 
 
+@pytest.mark.long
 def test_sigterm_finishes_pending_requests_and_exits_with_0():
     with server() as (process, url):
         with connected(url) as client:
@@ -281,6 +285,7 @@ def answered_until_refused(url, keep_alive, failures, counts):
             connection = None
 
 
+@pytest.mark.long
 def test_sigterm_under_load_resets_no_request():
     with server() as (process, url):
         failures, counts = [], []
@@ -300,6 +305,7 @@ def test_sigterm_under_load_resets_no_request():
         assert process.wait(30) == 0
 
 
+@pytest.mark.long
 def test_sigterm_closes_idle_connections_and_finishes_incomplete_headers():
     with server() as (process, url):
         with connected(url) as idle, connected(url) as begun:
@@ -315,6 +321,7 @@ def test_sigterm_closes_idle_connections_and_finishes_incomplete_headers():
         assert process.wait(30) == 0
 
 
+@pytest.mark.long
 def test_sigterm_stops_the_process_during_an_endless_search():
     with started(SLOW) as (process, url):
         request = b"GET /item/1/why/2.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -379,6 +386,7 @@ def test_index_on_disk_is_served(tmp_path):
         assert [hit["id"] for hit in json.load(response)["results"]] == ["a", "b", "c"]
 
 
+@pytest.mark.long
 def test_index_that_is_cut_or_replaced_while_it_is_served_is_still_answered_from(tmp_path):
     path = tmp_path / "x.loom"
     numbers = np.arange(3000)

@@ -28,7 +28,10 @@ def rounded(value):
 @pytest.mark.skipif(None in (shutil.which("bash"), shutil.which("curl")), reason="the commands need bash and curl")
 @pytest.mark.parametrize(
     ("page", "documents", "searcher", "n_requests"),
-    [("serving.md", "docs.jsonl", "shop.loom", 5), ("start.md", "notes", "notes.loom", 1)],
+    [
+        pytest.param("serving.md", "docs.jsonl", "shop.loom", 5, marks=pytest.mark.long),
+        ("start.md", "notes", "notes.loom", 1),
+    ],
 )
 def test_requests_of_a_page_return_what_it_shows(page, documents, searcher, n_requests, tmp_path):
     text = (DOCS / page).read_text("utf-8")

@@ -35,6 +35,7 @@ def test_job_survives_json():
     assert Job.of_json(json.loads(job.to_json())) == job
 
 
+@pytest.mark.long
 def test_requests_are_answered_while_workers_are_killed_and_replaced(path):
     with server("--workers", "2", collection=str(path), rankers=()) as (process, url):
         wait_until(lambda: len(children(process)) == 2)
@@ -53,6 +54,7 @@ def test_requests_are_answered_while_workers_are_killed_and_replaced(path):
         assert process.wait(60) == 0
 
 
+@pytest.mark.long
 def test_hangup_reloads_all_workers_under_load(tmp_path):
     path = saved(tmp_path / "shop.loom")
     with server("--workers", "2", collection=str(path), rankers=()) as (process, url):
@@ -69,6 +71,7 @@ def test_hangup_reloads_all_workers_under_load(tmp_path):
         assert [client.errors for client in clients] == [[]] * 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signal_finishes_pending_requests_of_all_workers(path, number):
     from test_server import connected
@@ -92,6 +95,7 @@ def test_signal_finishes_pending_requests_of_all_workers(path, number):
         assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
 
 
+@pytest.mark.long
 def test_workers_end_with_their_parent(path):
     with server("--workers", "2", collection=str(path), rankers=()) as (process, _url):
         wait_until(lambda: len(children(process)) == 2)
@@ -105,6 +109,7 @@ def _runs(pid):
     return bool(state) and not state.startswith("Z")
 
 
+@pytest.mark.long
 def test_error_of_the_folder_is_reported_once(tmp_path):
     path = saved(tmp_path / "shop.loom")
     (path / "documents.npy").unlink()
@@ -123,6 +128,7 @@ serve_folder(sys.argv[1], listen(), workers=2, ready=lambda url: print(url, flus
 """
 
 
+@pytest.mark.long
 def test_workers_are_started_from_python_too(path):
     with (
         started(SERVE_IN_A_THREAD_POOL, str(path)) as (_, url),
