@@ -27,8 +27,8 @@ def command_line():
         "",
         f"{group.help}",
         "",
-        "Bad input prints one sentence and exits with code 1, wrong usage with 2, Ctrl+C with 130 (0 for a server): "
-        "it says what is written.",
+        "Bad input prints one sentence and exits with code 1, wrong usage with 2. Ctrl+C exits with 130, or 0",
+        "for a server, and says what is written.",
     ]
     return "\n".join([*head, "", *sections])
 

@@ -134,6 +134,26 @@ def test_queries_are_ranked_by_rank(folder, tmp_path):
     assert rl.read_ranks(out / "bm25.npz").n_queries == 60
 
 
+@pytest.mark.parametrize("spelled", ["my notes", "my notes/", "{folder}/my notes", "my.docs.csv", "."])
+def test_a_searcher_is_named_after_its_documents(spelled, tmp_path, monkeypatch):
+    (tmp_path / "my notes").mkdir()
+    (tmp_path / "my notes" / "a.txt").write_text("a heart")
+    (tmp_path / "my.docs.csv").write_text("text\na heart\n")
+    monkeypatch.chdir(tmp_path / "my notes" if spelled == "." else tmp_path)
+    done = run("build", spelled.format(folder=tmp_path), "--ranker", "bm25")
+    assert done.stderr.startswith(f"Built {'my' if spelled.endswith('csv') else 'my notes'}.loom: 1 document"), (
+        done.output
+    )
+
+
+def test_a_missing_folder_is_called_missing(folder, tmp_path):
+    for arguments in (("build", "nots"), ("rank", "nots", "--ranker", "bow", "-o", tmp_path / "x"), ("serve", "nots")):
+        assert sentence(run(*arguments)).startswith("There is no folder nots. Unknown collection 'nots'; choose from")
+    assert "Did you mean 'soccer'?" in sentence(run("build", "socer"))
+    assert sentence(run("build", "no such notes")).startswith("There is no folder no such notes.")
+    assert sentence(run("build", "~nobody/notes")).startswith("~nobody/notes does not exist")
+
+
 def test_mistakes_are_one_sentence(folder, tmp_path):
     path = folder / "s.loom"
     assert "Give one of QUERY, --item, --image and --queries" in sentence(run("search", path))

@@ -37,6 +37,23 @@ def test_options_of_a_method_are_set_by_name(item_runs, tmp_path):
     assert rl.read_run(out).to_dict() == expected.to_dict()
 
 
+def test_the_method_is_what_the_input_allows(item_runs, query_runs, tmp_path):
+    ranked = [tmp_path / f"{path.stem}.npz" for path in item_runs]
+    for path, source in zip(ranked, item_runs, strict=True):
+        rl.write_ranks(rl.read_ranks(source, kind="collection"), path)
+    cases = {
+        "rrf": [query_runs, item_runs],
+        "vote": [[*query_runs, "--collection", *item_runs]],
+        "weft": [[*item_runs, "--as-collection"], ranked],
+    }
+    for method, inputs in cases.items():
+        for arguments in inputs:
+            chosen = run("fuse", *arguments, "-o", tmp_path / "1.run")
+            assert chosen.stderr.startswith(f"Method {method}: "), chosen.output
+            assert run("fuse", *arguments, "--method", method, "-o", tmp_path / "2.run").stderr == ""
+            assert (tmp_path / "1.run").read_bytes() == (tmp_path / "2.run").read_bytes()
+
+
 def test_yes_and_no_are_booleans(item_runs, tmp_path):
     files = {value: tmp_path / f"{value}.run" for value in ("no", "false", "yes")}
     for value, out in files.items():

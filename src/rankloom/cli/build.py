@@ -22,9 +22,15 @@ def build(
         ),
     ],
     output: Annotated[
-        Path,
-        typer.Option("-o", "--output", help="Folder to write, such as shop.loom.", show_default=False, readable=False),
-    ],
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder to write; by default named after the documents: shop.loom for shop.csv.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
     text: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,6 +50,8 @@ def build(
 
     Examples:
 
+    rankloom build notes
+
     rankloom build docs.jsonl --ranker bm25 --ranker static -o shop.loom
 
     rankloom build docs.csv --text name --text description --ranker bm25 --ranker bow-cosine -o shop.loom
@@ -53,6 +61,7 @@ def build(
     from rankloom.searcher.documents import TEXT_FIELDS
     from rankloom.searcher.storage import KIND
 
+    output = output or _named_after(documents)
     check_folder(output, KIND)
     cli.writes(output)
     settings = fitting.settings()
@@ -71,3 +80,13 @@ def build(
     cli.echo(f"Built {output}: {len(searcher)} documents, rankers {', '.join(searcher.rankers)}.", err=True)
     for item, reason in searcher.skipped.items():
         cli.echo(f"Skipped {item}: {reason}", err=True)
+
+
+def _named_after(documents: str) -> Path:
+    """Return the folder of a searcher, in the current folder: notes.loom for docs/notes or notes.csv.gz."""
+    from rankloom.datasets import parse_collection
+    from rankloom.datasets.table import is_table
+
+    call = parse_collection(documents)
+    path = Path(str(dict(call.options).get("path", call.name))).absolute()
+    return Path(f"{path.name.split('.')[0] if is_table(str(path)) else path.resolve().name}.loom")

@@ -9,7 +9,7 @@ from rankloom.aggregate import METHODS
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
-from rankloom.registry import parse_value
+from rankloom.registry import Call, parse_value
 
 #: Options of methods that have their own flag.
 SET_ELSEWHERE = {"k": "-k", "threads": "--threads", "collection": "--collection"}
@@ -38,11 +38,14 @@ def fuse(
     runs: cli.Runs,
     output: cli.Output,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help=f"Fusion method: {cli.either(METHODS)}; with options as in rrf(constant=20).", show_default=False
+            help="Fusion method, one of 'rankloom methods', with options as in rrf(constant=20). By default what the "
+            "input allows: vote with --collection, weft for the lists of a collection's own items (npz files that "
+            "say so, or --as-collection), else rrf.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     collection: Annotated[
         list[Path] | None,
         typer.Option(
@@ -71,32 +74,56 @@ def fuse(
 
     Examples:
 
+    rankloom fuse a.run b.run -o fused.run
+
     rankloom fuse a.run b.run --method rrf --set constant=20 -o fused.run
 
     rankloom fuse a.run b.run --method fg --collection a-items.run b-items.run -o fused.run
     """
     from rankloom.aggregate import fuse
-    from rankloom.aggregate.methods import make_fuser
     from rankloom.io import check_target
 
-    make_fuser(method, **_parsed(options or []))  # says which methods need training
-    call = METHODS.checked(method, **_parsed(options or []))
-    chosen = METHODS[call.name]
+    parsed = _parsed(options or [])
+    call = None if method is None else _checked(method, parsed, collection)
     check_target(output)
     cli.writes(output)
-    if collection and not (chosen.needs == "collection" and chosen.answers_external):
-        reason = "needs no collection" if chosen.needs == "queries" else "does not answer external queries"
-        raise InputError(
-            f"The method {call.name!r} {reason}: leave --collection out, and give the lists it needs as runs."
-        )
     _check_order(runs, collection or [])
     with cli.progress_bars() as progress:
         kind = "collection" if as_collection else None
         ranks = _read_named(runs, reading, progress, None if collection else kind)
         items = _read_named(collection, reading, progress, kind) if collection else None
-        given: Any = {"missing": missing, "threads": threads, "progress": progress, **_parsed(options or [])}
+        call = call or _checked(_default_method(ranks, collection), parsed, collection)
+        given: Any = {"missing": missing, "threads": threads, "progress": progress, **parsed}
         fused = fuse(ranks, call, k, collection=items, **given)
     cli.write(fused, output, tag)
+
+
+def _checked(method: str, options: dict[str, Any], collection: list[Path] | None) -> Call:
+    """Return the call of a method; raise InputError if it is unknown, needs training, or cannot use a collection."""
+    from rankloom.aggregate.methods import make_fuser
+
+    make_fuser(method, **options)  # says which methods need training
+    call = METHODS.checked(method, **options)
+    chosen = METHODS[call.name]
+    if collection and not (chosen.needs == "collection" and chosen.answers_external):
+        reason = "needs no collection" if chosen.needs == "queries" else "does not answer external queries"
+        raise InputError(
+            f"The method {call.name!r} {reason}: leave --collection out, and give the lists it needs as runs."
+        )
+    return call
+
+
+def _default_method(ranks: Any, collection: list[Path] | None) -> str:
+    """Return the best method that the input allows, and say which it is."""
+    lists = ranks.values() if isinstance(ranks, dict) else ranks
+    if collection:
+        name, reason = "vote", "--collection has the lists of the items"
+    elif all(one.kind == "collection" for one in lists):
+        name, reason = "weft", "the runs are the lists of a collection's own items"
+    else:
+        name, reason = "rrf", "it needs only the runs"
+    cli.echo(f"Method {name}: {reason}. Choose another with --method; 'rankloom methods' lists them.", err=True)
+    return name
 
 
 def _check_order(runs: list[Path], collection: list[Path]) -> None:

@@ -71,7 +71,7 @@ def serve(
     from rankloom.web import serve as serve_searcher
 
     check_extra()
-    folder = Path(collection).expanduser()
+    folder = Path(collection)
     kind = cli.kind_of_folder(folder)
     if kind is not None:
         reason = "the folder determines it; leave it out, or serve the collection"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rankloom.datasets.collection import COLLECTIONS, Collection
 from rankloom.datasets.table import READERS, is_table
-from rankloom.errors import InputError
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.registry import Call
 
 
@@ -31,18 +31,23 @@ def open_collection(spelling: str | Call) -> Collection:
 
 def parse_collection(spelling: str, base: Path | None = None) -> Call:
     """Parse the spelling of a collection; a bare path, relative to `base`, is a folder or a table."""
-    path = (base or Path()) / Path(spelling).expanduser()
-    if spelling not in COLLECTIONS and path.is_dir():
+    if spelling.strip() in COLLECTIONS:
+        return Call.parse(spelling)
+    path = (base or Path()) / os.path.expanduser(spelling)  # noqa: PTH111  # Path.expanduser raises RuntimeError
+    if path.is_dir():
         return Call.of("folder", {"path": str(path)})
-    if spelling not in COLLECTIONS and path.is_file() and is_table(spelling):
+    if path.is_file() and is_table(spelling):
         return Call.of("table", {"path": str(path)})
-    call = Call.parse(spelling)
-    if not call.options and call.name not in COLLECTIONS and _is_path(call.name):
-        wrong = "is neither a folder nor a table" if path.exists() else "does not exist"
-        raise InputError(
-            f"{spelling} {wrong}; give a folder, a file that ends in {', '.join(READERS)}, or a collection."
-        )
-    return call
+    if path.exists() or "(" not in spelling:
+        raise _not_a_collection(spelling, exists=path.exists())
+    return Call.parse(spelling)
+
+
+def _not_a_collection(spelling: str, *, exists: bool) -> InputError:
+    if not exists and not _is_path(spelling):
+        return InputError(f"There is no folder {spelling}. {UnknownNameError('collection', spelling, COLLECTIONS)}")
+    wrong = "is neither a folder nor a table" if exists else "does not exist"
+    return InputError(f"{spelling} {wrong}; give a folder, a file that ends in {', '.join(READERS)}, or a collection.")
 
 
 def _is_path(name: str) -> bool:
