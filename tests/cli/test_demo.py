@@ -37,12 +37,20 @@ def test_the_line_below_the_table_says_whether_fusing_helps():
     poor, good = random.random(200) / 2, 0.5 + random.random(200) / 4
 
     def verdict(ours):
-        return demo._verdict({"all six": {**dict.fromkeys(demo.RANKERS, poor), "jaccard": good, "weft": ours}})
+        return demo._verdict({"all four": {**dict.fromkeys(demo.RANKERS, poor), "jaccard": good, "weft": ours}})
 
-    others = f"the other rankers score {poor.mean():.2f} to {poor.mean():.2f}."
-    assert verdict(good + 0.1 + poor / 9) == f"weft of all six beats jaccard alone; {others}"
-    assert verdict(good) == f"weft of all six does not beat jaccard alone; {others}"
-    assert verdict(poor) == f"weft of all six loses to jaccard alone; {others}"
+    best = "jaccard, the best ranker alone"
+    better = good + 0.1 + poor / 9
+    gain = (better - good).mean()
+    assert verdict(better) == f"weft of all four is significantly better than {best}: +{gain:.4f}."
+    assert verdict(good) == f"weft of all four does not beat {best}: +0.0000."
+    assert verdict(poor) == f"weft of all four loses to {best}: {(poor - good).mean():.4f}."
+
+
+def test_heading_and_columns_say_how_many_rankers_there_are():
+    words = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+    assert demo.HEADING.split()[0].lower() == words[len(demo.RANKERS)]
+    assert next(iter(demo.SELECTIONS)) == f"all {words[len(demo.RANKERS)]}"
 
 
 def test_second_run_uses_the_cache(tmp_path):

@@ -62,8 +62,8 @@ def test_page_shows_the_data_of_its_json(client, url):
 
 def test_json_has_the_results_of_the_searcher(client, searcher):
     data = client.get("/item/3.json").json()
-    answer = searcher.search(item=searcher.documents.ids[3], k=20)
-    assert [(hit["id"], hit["score"]) for hit in data["results"]] == [(hit.id, hit.score) for hit in answer]
+    answer = searcher.search(item=(own := searcher.documents.ids[3]), k=20)
+    assert [(hit["id"], hit["score"]) for hit in data["results"]] == [(h.id, h.score) for h in answer if h.id != own]
     assert data["method"] == answer.method == "weft"
     assert [one["ranker"] for one in data["lists"]] == list(searcher.rankers)
 
@@ -72,17 +72,17 @@ def test_fusion_graphs_are_those_of_an_index(client, searcher):
     data = client.get("/item/3.json?method=fg&cutoff=4").json()
     index = rl.FusionIndex.build(searcher.state.lists, cutoff=4)
     found = index.search(items=[3], k=20)
-    assert [hit["number"] for hit in data["results"]] == [n for n in found.items[0].tolist() if n >= 0]
-    assert data["results"][0]["score"] == pytest.approx(float(found.scores[0, 0]))
+    assert [hit["number"] for hit in data["results"]] == [n for n in found.items[0].tolist() if n not in (-1, 3)]
+    assert data["results"][0]["score"] == pytest.approx(float(found.scores[0, 1]))
 
 
 def test_relevance_and_measures_agree_with_evaluate(client, searcher):
     data = client.get("/item/3.json?method=rrf&k=10").json()
     labels = baskets().labels
     assert [hit["relevant"] for hit in data["results"]] == [labels[h["number"]] == labels[3] for h in data["results"]]
-    fused = rl.fuse(list(searcher.state.lists.values()), method="rrf", k=10).rows([3])
-    expected = rl.evaluate(fused, labels=labels, query_labels=[labels[3]], measures=["ndcg@10", "p@10"])
-    assert data["measures"] == {name: pytest.approx(value, abs=1e-4) for name, value in expected.items()}
+    fused = rl.fuse(list(searcher.state.lists.values()), method="rrf", k=11)
+    expected = rl.evaluate(fused, labels=labels, measures=["ndcg@10", "p@10"], itself=False, per_query=True)
+    assert data["measures"] == {name: pytest.approx(values[3], abs=1e-4) for name, values in expected.items()}
 
 
 def test_positions_of_a_result_agree_with_the_lists(client):
@@ -90,6 +90,16 @@ def test_positions_of_a_result_agree_with_the_lists(client):
     places = {one["ranker"]: {hit["number"]: hit["position"] for hit in one["items"]} for one in data["lists"]}
     for hit in data["results"]:
         assert hit["positions"] == {name: of.get(hit["number"]) for name, of in places.items()}
+
+
+def test_an_item_is_not_among_its_own_results(client):
+    data = client.get("/item/3.json?k=100").json()
+    shown = [data["results"], *(one["items"] for one in data["lists"])]
+    assert [sorted(hit["number"] for hit in hits) for hits in shown] == [[n for n in range(18) if n != 3]] * 5
+    assert [hit["position"] for hit in data["results"]] == list(range(1, 18))
+    assert len(client.get("/item/3.json?k=10").json()["results"]) == 10
+    first = client.get("/item/3.json").json()["results"][0]
+    assert client.get(f"{first['why']}.json").json()["positions"] == first["positions"]
 
 
 def test_options_change_the_results_and_stay_in_the_links(client):
@@ -442,7 +452,7 @@ def test_index_on_disk_has_pages(tmp_path):
     index = rl.FusionIndex.build([ranks, ranks], cutoff=2)
     with TestClient(make_app(IndexSearcher(index, "x.loom")), base_url="http://localhost") as client:
         assert "a/1" in client.get("/").text
-        assert [hit["id"] for hit in client.get("/item/0.json").json()["results"]][:2] == ["a/1", "b"]
+        assert [hit["id"] for hit in client.get("/item/0.json").json()["results"]] == ["b", "c"]
         assert client.get("/item/0").status_code == 200
         assert "<svg" in client.get("/item/0/why/1").text
         assert "by its items" in error_of(client.get("/search.json?q=a"), 400)

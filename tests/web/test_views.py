@@ -13,6 +13,7 @@ from rankloom.datasets import Collection, Queries, emoji
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
 from rankloom.ranks import Ids
+from rankloom.web import Tour
 from rankloom.web.index_searcher import IndexSearcher
 from rankloom.web.views import Views
 
@@ -41,8 +42,9 @@ def test_titles_are_fields_or_else_ids(pets):
 def test_classes_come_from_the_documents(pets):
     assert pets.browse()["labels"] == ["cat", "dog"]
     assert [one["id"] for one in pets.browse(label="cat")["items"]] == ["a"]
-    hits = pets.search(pets.item_query(0), pets.defaults)["results"]
-    assert next((hit["id"], hit["relevant"]) for hit in hits) == ("a", True)
+    views = Views(rl.Searcher.build([*PETS, {"id": "d", "text": "a cat", "label": "cat"}], ["okapi"]))
+    hits = views.search(views.item_query(0), views.defaults)["results"]
+    assert {hit["id"]: hit["relevant"] for hit in hits} == {"b": False, "c": False, "d": True}
 
 
 def test_documents_without_classes_have_no_measures():
@@ -186,17 +188,19 @@ def test_document_is_read_in_full(pets):
 def test_examples_that_cannot_be_searched_are_left_out():
     searcher = rl.Searcher.build(PETS, ["okapi", "jaccard"])
     examples = [{"item": "a"}, {"query": "dog"}]
-    assert len(Views(searcher, examples=examples).browse()["stories"]) == 2
+    assert len(Views(searcher, tour=Tour(examples=examples)).browse()["stories"]) == 2
     searcher.delete(["a"])
-    assert [one["query"]["title"] for one in Views(searcher, examples=examples).browse()["stories"]] == ["dog"]
+    assert [one["query"]["title"] for one in Views(searcher, tour=Tour(examples=examples)).browse()["stories"]] == [
+        "dog"
+    ]
     images = rl.Searcher.build(baskets(), ["bic"])
-    assert Views(images, baskets(), examples=[{"query": "dog"}]).browse()["stories"] == []
+    assert Views(images, baskets(), tour=Tour(examples=[{"query": "dog"}])).browse()["stories"] == []
 
 
 def test_items_without_a_class_are_not_a_class():
     views = Views(rl.Searcher.build([*PETS, {"id": "d", "text": "a dog", "label": None}], ["okapi"]))
-    assert views.search(views.item_query(2), views.defaults)["measures"] is None
-    assert views.search(views.item_query(1), views.defaults)["measures"] is not None
+    found = [views.search(views.item_query(number), views.defaults)["measures"] for number in range(3)]
+    assert found == [None] * 3  # the only one of its class, or without a class
 
 
 def test_story_shows_each_ranker_then_rrf_and_the_default(views):
@@ -205,6 +209,20 @@ def test_story_shows_each_ranker_then_rrf_and_the_default(views):
     rows = views.story({"item": "red/fig <3>.png"})["rows"]
     assert [row["name"] for row in rows] == ["bic", "gch", "okapi", "jaccard", "rrf", "weft"]
     assert [row["fused"] for row in rows] == [False] * 4 + [True] * 2
+
+
+def test_thumbnails_of_a_story_lead_to_their_items_by_the_default_and_those_of_rrf_by_rrf(views):
+    for row in views.story({"item": "red/fig <3>.png"})["rows"]:
+        suffix = "?method=rrf" if row["name"] == "rrf" else ""
+        assert [one["url"] for one in row["items"]] == [f"/item/{one['number']}{suffix}" for one in row["items"]]
+        assert 3 not in [one["number"] for one in row["items"]]
+
+
+def test_a_tour_has_a_heading_and_plain_names_of_rankers(searcher):
+    shown = Views(searcher, baskets(), tour=Tour("Better", {"bic": "colors at borders"})).browse()
+    assert shown["heading"] == "Better"
+    assert [one["title"] for one in shown["rankers"]] == ["colors at borders (bic)", "gch", "okapi", "jaccard"]
+    assert Views(searcher, baskets()).browse()["heading"] == "baskets"
 
 
 def test_query_images_are_neither_cached_on_disk_nor_kept(tmp_path):
@@ -236,7 +254,7 @@ def test_index_on_disk_is_searched_by_its_ids(tmp_path):
     assert list(searcher.documents.ids) == names
     views = Views(searcher)
     assert views.defaults.method == "fg"
-    assert [hit["id"] for hit in views.search(views.item_query(0), views.defaults)["results"]][:2] == ["a", "b"]
+    assert [hit["id"] for hit in views.search(views.item_query(0), views.defaults)["results"]] == ["b", "c"]
     batch = searcher.search(item=["a", "b"], k=1, offset=1)
     assert [[(hit.id, hit.position) for hit in answer] for answer in batch] == [[("b", 2)], [("a", 2)]]
     with pytest.raises(UnknownNameError, match="Unknown method"):

@@ -13,10 +13,12 @@ from html.entities import html5
 
 from rankloom.datasets import Collection, Queries
 from rankloom.ranks import Ids
+from rankloom.web.tour import Tour
 
-RANKERS = ("bm25", "2grams-jaccard", "static")
+RANKERS = {"bm25": "rare words", "2grams-jaccard": "shared words and pairs", "static": "meaning of words"}
 #: A query for which fusion helps.
 EXAMPLE = "is a difference between two systems significant"
+TOUR = Tour(rankers=RANKERS, examples=[{"query": EXAMPLE}])
 SECTION = re.compile(
     r"^(?:Parameters|Attributes|Returns|Examples)\n-+\n.*?(?=^\w[\w ]*\n-+\n|\Z)", flags=re.MULTILINE | re.DOTALL
 )

@@ -306,6 +306,7 @@ def evaluate(
     measures: str | Measure | Iterable[str | Measure] = ...,
     per_query: Literal[False] = ...,
     ties: Ties = ...,
+    itself: bool = ...,
 ) -> dict[str, float]: ...
 
 
@@ -319,6 +320,7 @@ def evaluate(
     measures: str | Measure | Iterable[str | Measure] = ...,
     per_query: Literal[True],
     ties: Ties = ...,
+    itself: bool = ...,
 ) -> dict[str, Floats]: ...
 
 
@@ -331,6 +333,7 @@ def evaluate(
     measures: str | Measure | Iterable[str | Measure] = ("ndcg@10",),
     per_query: bool = False,
     ties: Ties = "given",
+    itself: bool = True,
 ) -> dict[str, float] | dict[str, Floats]:
     """Evaluate ranks by labels or by qrels.
 
@@ -357,6 +360,8 @@ def evaluate(
         order of the qrels, so that the arrays of two systems can be paired.
     ties : {"given", "trec"}
         Keep the order of the lists, or sort items of equal score by descending id, as trec_eval does.
+    itself : bool
+        Whether an item counts among its own results; if not, it is left out of its list and of its class.
 
     Returns
     -------
@@ -368,6 +373,8 @@ def evaluate(
     >>> ranks = Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 0]])
     >>> evaluate(ranks, labels=["cat", "cat", "dog"], measures=["p@2", "mrr"])
     {'p@2': 0.6666666666666666, 'mrr': 1.0}
+    >>> evaluate(ranks, labels=["cat", "cat", "dog"], measures=["p@1", "mrr"], itself=False)
+    {'p@1': 0.3333333333333333, 'mrr': 0.5}
     >>> run = Ranks.from_dict({"q1": {"a": 0.9, "b": 0.2}, "q2": {"b": 0.3}})
     >>> evaluate(run, qrels={"q1": {"b": 1}, "q2": {"a": 1}}, measures="mrr")
     {'mrr': 0.25}
@@ -377,7 +384,9 @@ def evaluate(
     wanted = _measures(measures)
     if ranks.n_queries == 0:
         raise InputError("There is nothing to evaluate; the ranks have no rows.")
-    blocks = _judged(_ordered(ranks, ties), labels, query_labels, qrels)
+    if not itself and (labels is None or query_labels is not None):
+        raise InputError("itself=False is for items as queries; give labels alone.")
+    blocks = _judged(_ordered(ranks, ties), labels, query_labels, qrels, itself)
     computed = [[measure(block) for measure in wanted] for block in blocks]
     values = {str(measure): np.concatenate([row[i] for row in computed]) for i, measure in enumerate(wanted)}
     return values if per_query else {name: float(value.mean()) for name, value in values.items()}
@@ -394,10 +403,10 @@ def _measures(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
 
 
 def _judged(
-    ranks: Ranks, labels: ArrayLike | None, query_labels: ArrayLike | None, qrels: Qrels | None
+    ranks: Ranks, labels: ArrayLike | None, query_labels: ArrayLike | None, qrels: Qrels | None, itself: bool
 ) -> Iterator[Judged]:
     if labels is not None and qrels is None:
-        return judged_by_labels(ranks, labels, query_labels)
+        return judged_by_labels(ranks, labels, query_labels, itself)
     if qrels is not None and labels is None and query_labels is None:
         qrels = as_mapping(qrels)
         blocks = judged_by_qrels(ranks, qrels)

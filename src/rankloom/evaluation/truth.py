@@ -56,15 +56,21 @@ class Judged:
         return self.gains[:, :cutoff] > 0
 
 
-def judged_by_labels(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None) -> Iterator[Judged]:
-    """Yield blocks of judged rows: an item is relevant if it is of the query's class."""
+def judged_by_labels(
+    ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None, itself: bool = True
+) -> Iterator[Judged]:
+    """Yield blocks of judged rows: an item is relevant if it is of the query's class.
+
+    Without `itself`, the item that is the query is neither in its list nor in its class.
+    """
     classes, wanted = _classes(ranks, labels, query_labels)
-    sizes = np.bincount(classes, minlength=int(wanted.max()) + 1)
+    sizes = np.bincount(classes, minlength=int(wanted.max()) + 1) - (not itself)
+    lists = ranks.items if itself else _without(ranks.items, _rows_as_items(ranks))
     classes = np.append(classes, PAD)  # the last entry is for PAD
     block = max(1, BLOCK_CELLS // max(ranks.depth, 1))
     for start in range(0, ranks.n_queries, block):
         own = wanted[start : start + block]
-        items = ranks.items[start : start + block]
+        items = lists[start : start + block]
         relevant = classes[items] == own[:, None]
         rejected = ~relevant & (items != PAD)
         yield Judged(relevant.astype(np.float64), sizes[own], None, rejected, ranks.n_items - sizes[own])
@@ -174,6 +180,13 @@ def _checked_labels(given: ArrayLike, count: int, name: str, what: str) -> NDArr
         got = f"{labels.dtype}{' with NaN' if labels.dtype.kind == 'f' else ''}"
         raise InputError(f"{name} must be all numbers or all strings, none missing; got {got}.")
     return labels
+
+
+def _without(lists: NDArray[np.int32], own: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Return the lists without one item each; those behind it move up."""
+    removed = lists == own[:, None]
+    order = np.argsort(removed, axis=1, kind="stable")
+    return np.take_along_axis(np.where(removed, PAD, lists), order, axis=1)
 
 
 def _rows_as_items(ranks: Ranks) -> NDArray[np.intp]:

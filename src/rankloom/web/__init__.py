@@ -5,12 +5,13 @@ Importing this package is cheap; serving needs the extra ``serve``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankloom.errors import MissingExtraError
 from rankloom.web.limits import Limits
+from rankloom.web.tour import NO_TOUR, Tour
 
 if TYPE_CHECKING:
     import socket
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rankloom.searcher import Searcher
     from rankloom.web.middleware import App
 
-__all__ = ["Limits", "listen", "make_app", "serve", "serve_folder"]
+__all__ = ["Limits", "Tour", "listen", "make_app", "serve", "serve_folder"]
 
 #: Modules of the extra, and the packages that bring them.
 REQUIRED = {"fastapi": "fastapi", "uvicorn": "uvicorn", "httptools": "httptools"}
@@ -42,7 +43,7 @@ def make_app(
     name: str | None = None,
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
-    examples: Sequence[Mapping[str, str]] = (),
+    tour: Tour = NO_TOUR,
     warm_graphs: bool = True,
 ) -> App:
     """Return the ASGI application of a searcher; updates of the searcher take effect with the next request.
@@ -57,8 +58,8 @@ def make_app(
     limits : Limits, optional
     allowed_hosts : collection of str
         Host names to answer for, besides IP addresses and ``localhost``.
-    examples : sequence of mappings
-        Queries that the first page explains: ``{"query": text}`` or ``{"item": id}``.
+    tour : Tour
+        What the first page tells: a heading, plain names of the rankers, and queries to explain.
     warm_graphs : bool
         Whether to load the kernels of fusion graphs at once, and not with the first explanation.
     """
@@ -66,9 +67,7 @@ def make_app(
     from rankloom.web.app import make_app as make
     from rankloom.web.site import Site
 
-    site = Site(
-        searcher, limits or Limits(), collection=collection, name=name, examples=examples, warm_graphs=warm_graphs
-    )
+    site = Site(searcher, limits or Limits(), collection=collection, name=name, tour=tour, warm_graphs=warm_graphs)
     return make(site, allowed_hosts)
 
 
@@ -88,7 +87,7 @@ def serve(
     name: str | None = None,
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
-    examples: Sequence[Mapping[str, str]] = (),
+    tour: Tour = NO_TOUR,
     warm_graphs: bool = True,
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
@@ -98,7 +97,7 @@ def serve(
     ----------
     sock : socket
         From `listen`.
-    searcher, collection, name, limits, allowed_hosts, examples, warm_graphs
+    searcher, collection, name, limits, allowed_hosts, tour, warm_graphs
         As in `make_app`.
     ready : callable
         Called with the URL once the server answers requests.
@@ -106,7 +105,7 @@ def serve(
     from rankloom.web.server import run, url_of
 
     limits = limits or Limits()
-    shown: dict[str, Any] = {"collection": collection, "name": name, "examples": examples, "warm_graphs": warm_graphs}
+    shown: dict[str, Any] = {"collection": collection, "name": name, "tour": tour, "warm_graphs": warm_graphs}
     app = make_app(searcher, limits=limits, allowed_hosts=allowed_hosts, **shown)
     run(app, sock, limits=limits, ready=lambda: ready(url_of(sock)))
 

@@ -47,10 +47,15 @@ class Judgments:
         self._by_text = {text: name for name, text in self.texts.items()}
 
     def grades(self, query: Query) -> NDArray[np.float64] | None:
-        """Return the grade of each item for a query, 0 if it is not relevant; None if the query is not judged."""
+        """Return the grade of each item for a query, 0 if it is not relevant; None if the query is not judged.
+
+        An item as a query is not relevant to itself: it is not among its results.
+        """
         if query.number is not None and self._classes is not None:
             own = self._classes[query.number]
-            return None if own < 0 else np.where(self._classes == own, 1.0, 0.0)
+            grades = np.where(self._classes == own, 1.0, 0.0)
+            grades[query.number] = 0.0
+            return grades if own >= 0 and grades.any() else None
         judged = self._qrels.get(self._by_text.get(query.words, "")) if query.kind == "text" else None
         if judged is None:
             return None
@@ -69,7 +74,7 @@ class Judgments:
 
     @staticmethod
     def measures(grades: NDArray[np.float64] | None, lists: Sequence[Sequence[Entry]]) -> list[dict[str, Any] | None]:
-        """Return the measures of some lists; an item as a query counts as relevant to itself, as in `evaluate`."""
+        """Return the measures of some lists."""
         if grades is None:
             return [None] * len(lists)
         gains = np.zeros((len(lists), MEASURED_DEPTH))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
@@ -19,6 +19,7 @@ from rankloom.searcher import Searcher
 from rankloom.web.decoder import Decoder
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.pages import Pages
+from rankloom.web.tour import NO_TOUR, Tour
 from rankloom.web.uploads import Uploads
 from rankloom.web.views import Views
 
@@ -37,7 +38,7 @@ class Site:
     ----------
     searcher : Searcher
     limits : Limits
-    collection, name, digest, examples
+    collection, name, digest, tour
         As in `Views`.
     warm_graphs : bool
         Whether to load the kernels of fusion graphs at once, as in `Views.warm_up`.
@@ -51,11 +52,11 @@ class Site:
         collection: Collection | None = None,
         name: str | None = None,
         digest: str | None = None,
-        examples: Sequence[Mapping[str, str]] = (),
+        tour: Tour = NO_TOUR,
         warm_graphs: bool = True,
     ) -> None:
         self.limits, self.pages = limits, Pages()
-        self._shown: dict[str, Any] = {"collection": collection, "name": name, "examples": examples}
+        self._shown: dict[str, Any] = {"collection": collection, "name": name, "tour": tour}
         self._warm_graphs = warm_graphs
         self._served: tuple[Searcher, Views]
         self.replace(searcher, digest)

@@ -31,6 +31,7 @@ from rankloom.web.limits import RefusedError
 from rankloom.web.queries import Choice, Query
 from rankloom.web.shares import flow, part_shares
 from rankloom.web.snippets import snippet, stems
+from rankloom.web.tour import NO_TOUR, Tour
 from rankloom.web.uploads import Gallery
 
 Values = dict[str, Any]
@@ -61,8 +62,8 @@ class Views:
         The name on the page; by default that of the collection.
     digest : str, optional
         What tells versions of a served folder apart.
-    examples : sequence of mappings
-        Queries that the first page explains: ``{"query": text}`` or ``{"item": id}``.
+    tour : Tour
+        What the first page tells, and how pages name the rankers.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Views:
         collection: Collection | None = None,
         name: str | None = None,
         digest: str | None = None,
-        examples: Sequence[Mapping[str, str]] = (),
+        tour: Tour = NO_TOUR,
     ) -> None:
         self.searcher = copy(searcher)  # keeps its state when the original is updated
         self.state = self.searcher.state
@@ -79,7 +80,7 @@ class Views:
         self.defaults = _defaults(self.searcher)
         self.version, self.digest = next(VERSIONS), digest
         self.gallery = Gallery(self.documents, collection)
-        self._collection, self._examples = collection, tuple(examples)
+        self._collection, self._tour = collection, tour
         self._name = name or self.state.settings.name
         self._about = collection.about if collection is not None else ""
         self.seen: LRUCache[Hashable, bool] = LRUCache(MAX_INDEXES)  # used on the event loop only
@@ -229,7 +230,10 @@ class Views:
             "collection": self._name,
             "about": self._about or f"{len(self)} documents",
             "n_items": len(self),
-            "rankers": [{"name": name, "part": model.part} for name, model in self.state.models.items()],
+            "rankers": [
+                {"name": name, "title": self._tour.title(name), "part": model.part}
+                for name, model in self.state.models.items()
+            ],
             "accepts": sorted(self.accepts),
             "n_skipped": len(self.searcher.skipped),
         }
@@ -242,6 +246,7 @@ class Views:
         is_first = page == 1 and not given
         return {
             **self.about(),
+            "heading": self._tour.heading or self._name,
             "labels": sorted({one for one in self.labels or () if one}),
             **filters,
             "page": page,
@@ -249,7 +254,7 @@ class Views:
             "n_found": len(numbers),
             "url": _url("/items", {**given, **({"page": page} if page > 1 else {})}),
             "queries": list(self.judgments.texts.values())[:MAX_QUERIES] if is_first else [],
-            "stories": [self.story(one) for one in self._examples if self._can_tell(one)] if is_first else [],
+            "stories": [self.story(one) for one in self._tour.examples if self._can_tell(one)] if is_first else [],
             "items": [
                 {**self.card(number), "url": f"/item/{number}"}
                 for number in numbers[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
@@ -265,17 +270,20 @@ class Views:
         return numbers
 
     def answer(self, query: Query, choice: Choice, k: int = 1) -> Answer:
-        """Return the answer to a query."""
+        """Return the answer to a query; that to an item has one more hit, as the item itself is not shown."""
         found: Answer = self.searcher.search(
-            k=max(choice.k, k), method=choice.call(), rankers=choice.rankers or None, **query.asked
+            k=max(choice.k, k) + (query.number is not None),
+            method=choice.call(),
+            rankers=choice.rankers or None,
+            **query.asked,
         )
         return found
 
     def search(self, query: Query, choice: Choice) -> Values:
         """Return the fused list of a query, and the list of each ranker."""
         answer = self.answer(query, choice, MEASURED_DEPTH)
-        lists = {name: self._listed(entries) for name, entries in answer.lists.items()}
-        found = [(self.documents.ids.number(hit.id), hit.score) for hit in answer]
+        lists = self.lists(query, answer)
+        found = [entry for hit in answer if (entry := self._entry(hit))[0] != query.number]
         grades = self.judgments.grades(query)
         measures = self.judgments.measures(grades, [found, *lists.values()])
         by_ranker = dict(zip(lists, measures[1:], strict=True))
@@ -286,22 +294,35 @@ class Views:
             "method": answer.method,
             "methods": self.searcher.methods(external=query.kind != "item"),
             "url": self.url_of(query, choice),
-            "results": self._results(query, choice, answer, self._rows(grades, found[: choice.k])),
+            "results": self._results(query, choice, answer, lists, self._rows(grades, found[: choice.k])),
             "measures": measures[0],
             "lists": [
-                {"ranker": name, "part": self.state.models[name].part, "accepts": name in lists}
+                {"ranker": name, "title": self._tour.title(name)}
+                | {"part": self.state.models[name].part, "accepts": name in lists}
                 | {"measures": by_ranker.get(name)}
                 | {"items": self._list(choice, self._rows(grades, lists.get(name, ())[: choice.k]))}
                 for name in choice.rankers
             ],
         }
 
-    def _listed(self, entries: Sequence[Listed]) -> list[Entry]:
-        number = self.documents.ids.number
-        return [(number(entry.id), entry.score) for entry in entries]
+    def lists(self, query: Query, answer: Answer) -> dict[str, list[Entry]]:
+        """Return what each ranker lists, without the item that is the query."""
+        return {
+            name: [entry for one in entries if (entry := self._entry(one))[0] != query.number]
+            for name, entries in answer.lists.items()
+        }
 
-    def _results(self, query: Query, choice: Choice, answer: Answer, rows: Sequence[Values]) -> list[Values]:
+    def _entry(self, found: Hit | Listed) -> Entry:
+        return self.documents.ids.number(found.id), found.score
+
+    def _results(
+        self, query: Query, choice: Choice, answer: Answer, lists: Mapping[str, list[Entry]], rows: Sequence[Values]
+    ) -> list[Values]:
         terms = self.terms(query, choice)
+        hits = {hit.id: hit for hit in answer}
+        places = {
+            name: {number: place for place, (number, _) in enumerate(entries, 1)} for name, entries in lists.items()
+        }
         path, _, parameters = self.url_of(query, choice, why=0).partition("?")
         why = path.removesuffix("0") + "{}" + (f"?{parameters}" if parameters else "").replace("{", "%7B")
         suffix = self._suffix(choice)
@@ -309,12 +330,12 @@ class Views:
             {
                 **row,
                 **self.card(row["number"], terms),
-                "positions": {name: hit.ranks.get(name) for name in choice.rankers},
-                "through": self._through(answer, hit),
+                "positions": {name: places.get(name, {}).get(row["number"]) for name in choice.rankers},
+                "through": self._through(answer, hits[self.documents.ids[row["number"]]]),
                 "url": f"/item/{row['number']}{suffix}",
                 "why": why.format(row["number"]),
             }
-            for row, hit in zip(rows, answer, strict=False)
+            for row in rows
         ]
 
     def _through(self, answer: Answer, hit: Hit) -> list[str] | None:
@@ -363,15 +384,17 @@ class Views:
     def story(self, example: Mapping[str, str]) -> Values:
         """Return what each ranker finds for an example, what RRF makes of it, and what the default method does."""
         query = self.text_query(example["query"]) if "query" in example else self.item_query(self._number(example))
-        found = [self.search(query, replace(self.defaults, method=method)) for method in (RRF, self.defaults.method)]
-        rows = [{"name": one["ranker"], "fused": False, **one} for one in found[0]["lists"] if one["accepts"]]
+        choices = [replace(self.defaults, method=method) for method in (RRF, self.defaults.method)]
+        found = [self.search(query, choice) for choice in choices]
+        rows = [{"name": one["ranker"], "fused": False, **one} for one in found[1]["lists"] if one["accepts"]]
         length = STORY_IMAGES if self.gallery.version(0) is not None else STORY_TEXTS
-        for one in found:
-            listed = self._list(self.defaults, [dict(row) for row in one["results"][:length]])
-            rows.append({"name": one["method"], "fused": True, "measures": one["measures"], "items": listed})
-        kept = ("name", "fused", "measures")
+        for choice, one in zip(choices, found, strict=True):
+            listed = self._list(choice, [dict(row) for row in one["results"][:length]])
+            name = one["method"]
+            rows.append({"name": name, "title": name, "fused": True, "measures": one["measures"], "items": listed})
+        kept = ("name", "title", "fused", "measures")
         shown = [{**{name: row[name] for name in kept}, "items": row["items"][:length]} for row in rows]
-        return {"query": found[0]["query"], "url": found[1]["url"], "rows": shown}
+        return {"query": found[1]["query"], "url": found[1]["url"], "rows": shown}
 
     def _can_tell(self, example: Mapping[str, str]) -> bool:
         """Return True if an example can be searched: its item is not deleted, and some ranker accepts its text."""

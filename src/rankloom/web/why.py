@@ -13,6 +13,7 @@ from rankloom.ranks import Ranks
 from rankloom.searcher.answer import Listed
 from rankloom.web.flow_view import MAX_NEIGHBORS
 from rankloom.web.graph_view import Drawing, draw_pair
+from rankloom.web.judgments import Entry
 from rankloom.web.queries import Choice, Query
 from rankloom.web.shares import Flow, Shares, VertexLists, flow, graph_shares, part_shares, summed
 from rankloom.web.views import EXPLAINED, Values, Views
@@ -67,7 +68,7 @@ class Why:
             How many parts of each kind to return, the largest ones; by default all.
         """
         views, query, choice, compared = self._views, self._query, self._choice, self.compared
-        item, lists = views.documents.ids[self._number], self._answer.lists
+        lists = views.lists(query, self._answer)
         graph_split = graph_shares(compared.why, self._vertex_lists(query.number), self._vertex_lists(self._number))
         own = self.explanation
         own_split = graph_split if own is None else part_shares(own)
@@ -82,7 +83,7 @@ class Why:
             "method": self._answer.method,
             "url": views.url_of(query, choice, why=self._number),
             "search": views.url_of(query, choice),
-            "positions": {name: _position(lists.get(name, ()), item) for name in choice.rankers},
+            "positions": {name: _position(lists.get(name, ()), self._number) for name in choice.rankers},
             "flow": self._flow(flow(own or compared.why, own_split), max_parts),
             "explanation": None if own is None else self._parts_of(own, own_split, max_parts),
             "similarity": compared.why.similarity,
@@ -156,6 +157,6 @@ class Why:
         return draw_pair(*self.compared, titles=titles, title=views.title, image_url=views.image_url)
 
 
-def _position(entries: Sequence[Listed], item: str) -> int | None:
+def _position(entries: Sequence[Entry], number: int) -> int | None:
     """Return the position of an item in a list; None if it is not in it."""
-    return next((position for position, entry in enumerate(entries, 1) if entry.id == item), None)
+    return next((position for position, (one, _) in enumerate(entries, 1) if one == number), None)
