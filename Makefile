@@ -21,7 +21,7 @@ PLAIN := $(VENV)/plain
 PLAIN_TESTS := $(patsubst %,tests/cli/test_%.py,build fuse evaluate compare)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long exhaustive plain plain-install fuzz check format lint types imports bench effectiveness docs notebooks clean
+.PHONY: help demo test long exhaustive plain plain-install fuzz check format lint types imports coverage bench effectiveness docs notebooks release clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -41,7 +41,7 @@ $(DEV_READY): $(TEST_READY)
 
 $(PLAIN)/.ready: $(TEST_READY)
 	$(PYTHON) -m venv --clear $(PLAIN)
-	$(BIN)/uv pip install --python $(PLAIN)/bin/python --quiet --editable . pytest
+	$(BIN)/python -m uv pip install --python $(PLAIN)/bin/python --quiet --editable . pytest
 	@touch $@
 
 demo: $(TEST_READY) ## Rank the emoji, print a table of methods and serve the page
@@ -76,12 +76,20 @@ format: $(DEV_READY)
 
 lint: $(DEV_READY)
 	$(BIN)/ruff check .
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 
 types: $(DEV_READY)
 	$(BIN)/mypy
 
 imports: $(DEV_READY)
 	$(BIN)/lint-imports
+
+coverage: $(DEV_READY) ## Run the tests and print what share of each module they reach, that of kernels without the JIT
+	$(PYTEST) --cov --cov-report= -m 'not long and not exhaustive'
+	NUMBA_DISABLE_JIT=1 $(PYTEST) --cov --cov-append --cov-report= -k 'not digits' $(KERNEL_TESTS)
+	$(BIN)/coverage report --skip-covered
 
 bench: $(DEV_READY) ## Measure speed and memory against yardsticks taken in the same run
 	$(BIN)/python benchmarks/run.py
@@ -97,6 +105,15 @@ docs: $(DEV_READY) ## Regenerate the pages made from the code, and build the doc
 notebooks: $(DEV_READY) ## Run the notebooks of the documentation; Soccer needs RANKLOOM_DATA
 	$(BIN)/python docs/tools/notebooks.py
 
+release: $(DEV_READY) ## Build sdist and wheel in dist/, and run README.md where only the wheel is installed; uploads nothing
+	rm -rf dist
+	$(BIN)/python -m uv build --quiet --out-dir dist
+	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
+	$(PYTHON) -m venv --clear $(VENV)/release
+	$(BIN)/python -m uv pip install --python $(VENV)/release/bin/python --quiet dist/*.whl
+	$(VENV)/release/bin/python tests/doc_blocks.py README.md
+	@ls -l dist
+
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output site
+	rm -rf $(VENV) dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output site
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

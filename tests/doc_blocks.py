@@ -1,4 +1,7 @@
-"""The code blocks of a page: what each one is, and how to run or check it."""
+"""The code blocks of a page: what each one is, and how to run or check it.
+
+`python tests/doc_blocks.py README.md` runs those of a page in an empty folder, as `make release` does.
+"""
 
 import doctest
 import os
@@ -7,19 +10,22 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import click
 import typer
 
+import rankloom
 from rankloom.cli import app
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
 
 ROOT = Path(__file__).parents[1]
+#: Checked by other tests: generated from docstrings, which are doctests; requests to a server.
+ELSEWHERE = {"docs/methods.md": {"pycon"}, "docs/serving.md": {"json"}, "docs/start.md": {"json"}}
 OUTPUT = "text"  # language of a block that shows what the block before it prints
 #: Commands that serve forever or take minutes: their arguments are checked, and other tests run them.
 CHECKED_COMMANDS = ("serve", "demo", "experiment", "report")
@@ -60,6 +66,22 @@ def blocks(page):
         else one
         for one, after in zip(found, following, strict=True)
     ]
+
+
+def run_page(page, folder, names):
+    """Run the blocks of a page in a folder, and check those that cannot be run."""
+    for block in blocks(page):
+        if block.language == "python":
+            run_python(block, names)
+        elif block.language == "sh" and page == "docs/command-line.md":
+            for line in block.text.splitlines():
+                check_command(line)
+        elif block.language == "sh":
+            run_shell(block, folder)
+        elif block.language == "toml":
+            tomllib.loads(block.text)
+        else:
+            assert block.language in {OUTPUT, "", *ELSEWHERE.get(page, ())}, f"{block}: {block.language}"
 
 
 def run_python(block, names):
@@ -133,7 +155,21 @@ def check_command(line):
     arguments = [word for word in words[2:] if word not in ("&",)]
     if ">" in arguments:
         arguments = arguments[: arguments.index(">")]
-    options, _, _ = command.make_parser(click.Context(command)).parse_args(list(arguments))
+    options, _, _ = command.make_parser(typer.Context(command)).parse_args(list(arguments))
     for ranker in options.get("ranker") or ():
         spelling = ranker.partition("=")[2] if re.match(r"\w+=", ranker) else ranker
         assert Call.parse(spelling).name in RANKERS or "plugin" in options or "loom" in arguments[0], line
+
+
+def main(pages):
+    """Run pages with the package that is installed, each in an empty folder."""
+    assert Path(rankloom.__file__).is_relative_to(sys.prefix), f"not the installed package: {rankloom.__file__}"
+    for page in pages:
+        with TemporaryDirectory() as folder, chdir(folder):
+            os.environ["RANKLOOM_CACHE"] = str(Path(folder) / ".cache")
+            run_page(page, Path(folder), {})
+            sys.stdout.write(f"{page}: {len(blocks(page))} blocks run or checked\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -2,17 +2,14 @@
 
 import json
 import shutil
-import tomllib
 
 import numpy as np
 import pytest
 
 import rankloom as rl
-from doc_blocks import OUTPUT, ROOT, blocks, check_command, run_python, run_shell
+from doc_blocks import ROOT, blocks, check_command, run_page, run_python, run_shell
 
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
-#: Checked by other tests: generated from docstrings, which are doctests; requests to a server.
-ELSEWHERE = {"docs/methods.md": {"pycon"}, "docs/serving.md": {"json"}, "docs/start.md": {"json"}}
 LONG = {
     "docs/scaling.md",
     "docs/serving.md",
@@ -90,19 +87,7 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RANKLOOM_CACHE", str(tmp_path / ".cache"))
     FILES.get(page, lambda folder: None)(tmp_path)
-    names = NAMES.get(page, dict)()
-    for block in blocks(page):
-        if block.language == "python":
-            run_python(block, names)
-        elif block.language == "sh" and page == "docs/command-line.md":
-            for line in block.text.splitlines():
-                check_command(line)
-        elif block.language == "sh":
-            run_shell(block, tmp_path)
-        elif block.language == "toml":
-            tomllib.loads(block.text)
-        else:
-            assert block.language in {OUTPUT, "", *ELSEWHERE.get(page, ())}, f"{block}: {block.language}"
+    run_page(page, tmp_path, NAMES.get(page, dict)())
 
 
 def test_code_is_in_fenced_blocks_only():
