@@ -15,7 +15,7 @@ from statistics import fmean
 
 from sections import filled
 
-from rankloom.evaluation import SYMBOLS, compare
+from rankloom.evaluation import compare, legend
 from rankloom.experiment import Experiment, run
 from rankloom.experiment import results as rec
 from rankloom.experiment.spec import SWEPT_NEIGHBORS
@@ -84,13 +84,13 @@ class Measured:
         """Return the mean over the queries."""
         return float(self.values(name, measure).mean())
 
-    def verdict(self, ours, name, measure=MAIN):
-        """Return whether our method is better, worse or tied."""
-        return compare(self.values(ours, measure), self.values(name, measure), alpha=ALPHA).verdict
+    def comparison(self, name, ours, measure=MAIN):
+        """Return a method, a ranker or the best single ranker compared with our method."""
+        return compare(self.values(name, measure), self.values(ours, measure), alpha=ALPHA)
 
 
 def table(measured, columns, ours, measure=MAIN):
-    """Yield the lines of a table: a row for each collection, then the means and the outcomes of `ours`."""
+    """Yield the lines of a table: a row for each collection, then the means, and how often they differ from `ours`."""
     names = columns.values()
     yield f"| | {' | '.join(columns)} |"
     yield f"|---|{'---:|' * len(columns)}"
@@ -98,16 +98,16 @@ def table(measured, columns, ours, measure=MAIN):
         cells = [_cell(one, ours, name, measure) for name in names]
         yield f"| {one.results.experiment.name} | {' | '.join(cells)} |"
     yield f"| mean | {' | '.join(f'{fmean(one.mean(n, measure) for one in measured.values()):.4f}' for n in names)} |"
-    outcomes = [Counter(one.verdict(ours, name, measure) for one in measured.values()) for name in names]
+    outcomes = [Counter(one.comparison(name, ours, measure).verdict for one in measured.values()) for name in names]
     counts = [
         "" if n == ours else f"{o['better']}/{o['tie']}/{o['worse']}" for n, o in zip(names, outcomes, strict=True)
     ]
-    yield f"| {ours}: better/tie/worse | {' | '.join(counts)} |"
+    yield f"| better/tie/worse than {ours} | {' | '.join(counts)} |"
 
 
 def _cell(one, ours, name, measure):
     value = f"{one.mean(name, measure):.4f}"
-    return f"**{value}**" if name == ours else f"{value} {SYMBOLS[one.verdict(ours, name, measure)]}"
+    return f"**{value}**" if name == ours else f"{value} {one.comparison(name, ours, measure).mark}"
 
 
 def reproduced(measured):
@@ -149,8 +149,7 @@ def page(measured):
 
 
 ITEMS_INTRO = (
-    "Every item is a query, and the items of its class are relevant. NDCG@10; the symbols compare weft with the "
-    "column: ▲ weft is better, ▼ worse, • no significant difference (paired t-test over the queries, 99 %). All "
+    f"Every item is a query, and the items of its class are relevant. NDCG@10. {legend('weft', alpha=ALPHA)} All "
     "rankers of a collection are fused. RRF and CombSUM get the first 100 of each list, the graph methods the lists to "
     "a depth of 1000; weft and vote have their defaults, cutoff 20. 'best': of "
     f"{', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the best number on this collection, chosen with the labels; "
@@ -162,9 +161,9 @@ FRESH_INTRO = "Multi-view sets, first used after the method was finished:"
 QUERIES_INTRO = (
     "Text queries with relevance judgments, which are not items. The rankers are `okapi` (BM25) and the sentence "
     "embeddings of MiniLM; for CosQA, which has no embeddings here, `okapi` and `2grams-cosine`. RRF, CombSUM and vote "
-    "get the first 100 of each list; FG and weft search the collection, without virtual positions. The symbols compare "
-    "vote with the column. RkGraph, RecKNN and SCA do not answer external queries. The share of weft's vote was chosen "
-    "on these collections (except CosQA) and four others."
+    "get the first 100 of each list; FG and weft search the collection, without virtual positions. "
+    f"{legend('vote', alpha=ALPHA)} RkGraph, RecKNN and SCA do not answer external queries. The share of weft's vote "
+    "was chosen on these collections (except CosQA) and four others."
 )
 
 

@@ -16,7 +16,7 @@ import tomllib
 from pathlib import Path
 from statistics import fmean, stdev
 
-from rankloom.evaluation import SYMBOLS, winning_numbers
+from rankloom.evaluation import winning_numbers
 from rankloom.evaluation.selection import agreement
 from rankloom.experiment import Results
 from rankloom.experiment import results as rec
@@ -31,6 +31,8 @@ COLLECTIONS = ("soccer", "brodatz", "mpeg7", "ohsumed", "ukbench")
 NAMES = {name.lower().removesuffix("count"): name for name in PAPER["fused"]["soccer"]["methods"]}
 CLASSIC = [name for name in NAMES if name.startswith("comb")]
 CLASSIC += ["mra", "rrf", "borda", "condorcet", "kemeny", "rlsim"]
+#: The paper's symbols, which stand beside a method and say whether FG is better: the reverse of our marks.
+SYMBOLS = {"worse": "▲", "better": "▼", "tie": "•"}
 #: Title, highest value and decimals of each measure, ours and the paper's.
 MEASURES = {"ndcg@10": ("NDCG@10", 1, 4, 4), "ns": ("N-S score", 4, 3, 2)}
 #: Collections of which we have a part only, so that levels cannot be compared with the paper's.
@@ -166,8 +168,8 @@ class Reproduction:
 
     def _fused(self):
         titles = [" + ".join(rankers) if i else "all" for i, rankers in enumerate(self.fused["configurations"])]
-        yield f"{self.title} of every method. Symbols compare FG with the method: ▲ FG is better, ▼ worse, • no"
-        yield "significant difference (paired t test, 99 %).\n"
+        yield f"{self.title} of every method. The paper's symbols compare FG with the method: ▲ FG is better, ▼ worse,"
+        yield "• no significant difference (paired t test, 99 %).\n"
         if self.neighbors(self.selections[0]):
             numbers = ", ".join(map(str, SWEPT_NEIGHBORS))
             yield f"Best of sweep: of {numbers} neighbors, the number in parentheses, chosen with the labels;"
@@ -236,6 +238,7 @@ class Reproduction:
         symbol = SYMBOLS[outcomes(self.results, values["wgu"], {"mcs": values["mcs"]})["mcs"].verdict]
         wgu, mcs, points, paper_symbol = PAPER["comparators"][self.name]
         ours = [float(values[name].mean()) for name in ("wgu", "mcs")]
+        yield "The two comparators; ▲ WGU is significantly better, ▼ worse, • no significant difference.\n"
         yield "| | WGU | MCS | difference (percentage points) | test |\n|---|---:|---:|---:|---|"
         difference = 100 * (ours[0] - ours[1]) / self.highest
         yield f"| ours | {self._shown(ours[0])} | {self._shown(ours[1])} | {difference:+.4f} | {symbol} |"

@@ -22,7 +22,7 @@ from sections import filled, insert
 
 import rankloom as rl
 from rankloom.datasets.collection import Queries
-from rankloom.evaluation import SYMBOLS
+from rankloom.evaluation import legend
 from rankloom.io.cache import Cache
 from rankloom.rankers.embeddings import embed_minilm
 
@@ -190,12 +190,12 @@ INTRO = (
     "ranker' is chosen on the test queries, in its favor. `{command}`; {versions}."
 )
 TEXTS_INTRO = (
-    "Text queries; the symbols compare vote with the row: ▲ vote is better, ▼ worse, • no significant difference. The "
-    "share of weft's vote was chosen with these collections in view, except CosQA."
+    f"Text queries. {legend('vote', alpha=ALPHA)} The share of weft's vote was chosen with these collections in view, "
+    "except CosQA."
 )
 RUNS_INTRO = (
-    "Runs alone: weft, vote and FG need the lists of the collection's items, which these data do not have, so the "
-    "symbols compare CombSUM with the row."
+    "Runs alone: weft, vote and FG need the lists of the collection's items, which these data do not have. "
+    f"{legend('combsum', alpha=ALPHA)}"
 )
 
 
@@ -215,7 +215,7 @@ def _cell(scores, name, ours):
     value = f"{scores[name].mean():.4f}"
     if name == ours:
         return f"**{value}**"
-    return f"{value} {SYMBOLS[rl.compare(scores[ours], scores[name], alpha=ALPHA).verdict]}"
+    return f"{value} {rl.compare(scores[name], scores[ours], alpha=ALPHA).mark}"
 
 
 def rankers(measured):

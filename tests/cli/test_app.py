@@ -77,15 +77,16 @@ def test_unreadable_file_is_named(monkeypatch, judged):
     assert found == "Cannot use secret.run: Permission denied."
 
 
-def test_symbols_are_replaced_if_the_terminal_cannot_show_them(judged):
+def test_a_table_is_complete_on_a_terminal_that_shows_ascii_only(judged):
     code = "from rankloom.cli import main; main()"
     paths = map(str, judged.paths("fair", "good", "poor"))
     command = [sys.executable, "-c", code, "compare", *paths, "--qrels", str(judged.qrels)]
     done = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert [line.split("|")[-2].strip() for line in lines if "good.run" in line or "poor.run" in line] == ["-", "+"]
-    assert "+ ours is statistically better" in done.stdout
+    marks = [line.split("|")[3].strip() for line in lines if "good.run" in line or "poor.run" in line]
+    assert [(one[0], one[-1]) for one in marks] == [("+", "*"), ("-", "*")]
+    assert "Signed: difference from" in done.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -11,18 +11,20 @@ def test_verdict_of_each_run_is_printed(judged, truth):
     done = run("compare", *judged.paths("fair", "good", "poor"), f"--{truth}", getattr(judged, truth))
     assert done.exit_code == 0, done.output
     lines = {name: line for line in done.stdout.splitlines() for name in ("good", "poor") if f"{name}.run" in line}
-    assert "▼" in lines["good"]
-    assert "▲" in lines["poor"]
-    assert "▲ ours is statistically better" in done.stdout
-    assert "60 queries, t test, alpha 0.01." in done.stdout
+    for name, line in lines.items():
+        mark = compare(judged.values(name), judged.values("fair")).mark
+        assert mark.verdict == {"good": "better", "poor": "worse"}[name]
+        assert str(mark) in line
+    reference = judged.path("fair")
+    assert f"difference from {reference}; *: significant (paired t test, p < 0.01). 60 queries." in done.stdout
 
 
 def test_json_agrees_with_the_function(judged):
     options = ("--qrels", judged.qrels, "--test", "randomization", "--seed", 3, "--json")
     done = run("compare", *judged.paths("fair", "good"), *options)
-    expected = compare(judged.values("fair"), judged.values("good"), test="randomization", seed=3)
+    expected = compare(judged.values("good"), judged.values("fair"), test="randomization", seed=3)
     row = json.loads(done.stdout)[str(judged.path("good"))]
-    assert (row["p"], row["verdict"]) == (expected.p_value, "worse")
+    assert (row["p"], row["verdict"]) == (expected.p_value, "better")
 
 
 def test_p_is_corrected_for_the_number_of_runs(judged):
@@ -40,10 +42,11 @@ def test_p_is_corrected_for_the_number_of_runs(judged):
 
 def test_every_comparison_has_an_effect_size_an_interval_and_wins(judged):
     done = run("compare", *judged.paths("fair", "good"), "--qrels", judged.qrels, "--json")
-    expected = compare(judged.values("fair"), judged.values("good"))
+    expected = compare(judged.values("good"), judged.values("fair"))
     row = json.loads(done.stdout)[str(judged.path("good"))]
-    for name in ("effect", "low", "high", "wins", "losses"):
+    for name in ("difference", "effect", "wins", "losses"):
         assert row[name] == getattr(expected, name)
+    assert (row["low"], row["high"]) == expected.interval()
     printed = run("compare", *judged.paths("fair", "good"), "--qrels", judged.qrels).stdout
     assert f"{expected.wins}/{expected.losses}" in printed
     assert f"{expected.effect:+.2f}" in printed
@@ -52,16 +55,16 @@ def test_every_comparison_has_an_effect_size_an_interval_and_wins(judged):
 @pytest.mark.parametrize("truth", ["qrels", "labels"])
 def test_values_and_differences_of_each_query_are_printed(judged, truth):
     done = run("compare", *judged.paths("fair", "good"), f"--{truth}", getattr(judged, truth), "--per-query")
-    ours, theirs = judged.values("fair")[3], judged.values("good")[3]
+    reference, one = judged.values("fair")[3], judged.values("good")[3]
     line = next(line for line in done.stdout.splitlines() if "d03" in line)
-    assert f"{ours:.4f}" in line
-    assert f"{ours - theirs:+.4f}" in line
+    assert f"{reference:.4f}" in line
+    assert f"{one - reference:+.4f}" in line
     found = json.loads(
         run(
             "compare", *judged.paths("fair", "good"), f"--{truth}", getattr(judged, truth), "--per-query", "--json"
         ).stdout
     )
-    assert found[str(judged.path("good"))]["queries"]["d03"] == pytest.approx(theirs)
+    assert found[str(judged.path("good"))]["queries"]["d03"] == pytest.approx(one)
 
 
 @pytest.mark.parametrize("test", ["tukey", "tukey_paired"])

@@ -51,7 +51,8 @@ def test_a_sample_makes_a_page(tmp_path, monkeypatch):
     row = next(line for line in page.splitlines() if line.startswith("| Digits | 0."))
     assert f"**{found.mean('weft'):.4f}** |" in row
     assert f"| {found.mean('rrf'):.4f} " in row
-    assert "| weft: better/tie/worse |" in page
+    assert "| better/tie/worse than weft |" in page
+    assert "Signed: difference from weft; *: significant (paired t test, p < 0.01)." in page.replace("\n", " ")
     assert "Not run yet: soccer" in page
     assert max(len(line) for line in page.splitlines() if not line.startswith("|")) <= 120
 
@@ -61,8 +62,8 @@ def test_outcomes_are_those_of_the_paired_test(tmp_path):
     found.methods["rrf"]["ndcg@10"] = found.methods["weft"]["ndcg@10"] - np.linspace(0.1, 0.2, 120)
     columns = {"RRF": "rrf", "weft": "weft"}
     lines = list(SCRIPT["table"]({"digits": found}, columns, "weft"))
-    assert lines[2].count("▲") == 1
-    assert lines[-1] == "| weft: better/tie/worse | 1/0/0 |  |"
+    assert " -0.1500* |" in lines[2]
+    assert lines[-1] == "| better/tie/worse than weft | 0/0/1 |  |"
 
 
 @pytest.mark.long
@@ -76,5 +77,5 @@ def test_med_has_the_specified_figures_and_those_of_the_page(tmp_path, shared, m
     page = (ROOT / "docs" / "effectiveness.md").read_text("utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| MED | 0.")]
     for row, measure in zip(rows, ("ndcg@10", "recall@100"), strict=True):
-        shown = re.findall(r"0\.\d{4}", row)
+        shown = re.findall(r"(?<![-+])0\.\d{4}", row)
         assert shown == [f"{found.mean(name, measure):.4f}" for name in SCRIPT["QUERY_COLUMNS"].values()]

@@ -9,7 +9,7 @@ from rankloom.report import render
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    methods = method_records({"fg": 0.66, "rrf": 0.6, "combsum": 0.72, "borda": 0.661})  # ▲, ▼ and • of fg
+    methods = method_records({"fg": 0.66, "rrf": 0.6, "combsum": 0.72, "borda": 0.661})  # worse, better, a tie
     found = results([*ranker_records(), *methods, *other_records(), *example_records()])
     return render(found, tmp_path_factory.mktemp("report")).as_uri()
 
@@ -77,8 +77,9 @@ def test_text_has_enough_contrast(browser, address, tmp_path, window):
         assert seen.violations() == []
         assert contrast(seen.page, "body") >= 4.5
         assert contrast(seen.page, "nav h2") >= 4.5
-        for symbol in (".verdict.better", ".verdict.worse", ".verdict.tie"):
-            assert contrast(seen.page, symbol) >= 4.5
+        for mark in (".mark.better", ".mark.worse", ".mark.tie"):
+            assert contrast(seen.page, mark) >= 4.5
+        assert seen.page.locator("td.mark.worse").first.inner_text().split() == ["−0.0500*", "significantly", "worse"]
 
 
 def test_plot_labels_stay_inside_the_plot(browser, address):

@@ -14,9 +14,10 @@ def test_fusing_helps():
     assert (found.verdict, found.headline) == ("better", "Yes.")
     assert found.sentences[0] == (
         "fg, fusing 3 rankers (all rankers [all]), reaches ndcg@10 0.6600, 8.20 % above the best single ranker, "
-        "bic (0.6100): a significant difference (p < 0.0001, ▲)."
+        "bic (0.6100): a significant difference (p < 0.0001)."
     )
-    assert found.sentences[1] == "On the other selections, against the same ranker: best two [best(2)]: +9.84 % ▲."
+    others = "On the other selections, compared with the same ranker: best two [best(2)]: 9.84 % above (significant)."
+    assert found.sentences[1] == others
     assert found.sentences[2] == "The best method overall is fg on the selection best two [best(2)]: 0.6700."
 
 

@@ -54,7 +54,9 @@ def test_gains_are_over_the_best_ranker_of_each_experiment():
         ("UKBench", "best(2)"),
     ]
     assert [one[2] for one in gains] == pytest.approx([6, 7, 6, 7])
-    assert {one[3:] for one in gains} == {("better", "BIC"), ("better", "VOC")}
+    assert {(one[3].verdict, one[4]) for one in gains} == {("better", "BIC"), ("better", "VOC")}
+    assert [texts[3] for texts in table.texts][:2] == ["+0.0366*", "+0.0427*"]  # 6 and 7 % of 0.61
+    assert table.legend.startswith("Signed: difference from the best ranker;")
 
 
 def test_experiments_have_their_best_ranker_and_best_method():
@@ -77,7 +79,7 @@ def test_methods_have_a_row_for_the_best_ranker_and_gaps_where_they_were_not_run
     table = joint_tables.methods(joint(soccer(methods={**METHODS, "weft": 1.2}), ukbench()))
     found = rows(table)
     assert found["weft"][2:] == (None, None)
-    assert found["best single ranker"] == (pytest.approx(0.61), "better", pytest.approx(3.4), "better")
+    assert table.texts[-1] == ["best single ranker", "0.6100", "−0.0366*", "3.4000", "−0.2040*"]
 
 
 def test_curves_are_divided_by_the_best_value_of_the_measure():

@@ -7,20 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankloom.evaluation import Mark
 from rankloom.report.formats import Column, Row, Table, format_cell, to_csv, to_markdown, to_tex
 
 NASTY = r"a|b & 50% of_x\y <script>alert(1)</script> #1 $2 {c} ~d ^e [f] *g* `h`"
 TABLE = Table(
     "t",
     f"Caption {NASTY}",
-    (Column("Method", "text"), Column("Test", "verdict"), Column("ndcg@10"), Column("p", "p")),
+    (Column("Method", "text"), Column("vs fg", "mark"), Column("ndcg@10"), Column("p", "p")),
     (
         Row(("fg", None, 2 / 3, None), "first"),
-        Row((NASTY, "better", 0.5, 1e-9)),
-        Row(("rrf", "tie", 0.6666, 0.25)),
-        Row(("mra", "worse", 0.7, 0.001), "ranker"),
+        Row((NASTY, Mark(-1 / 6, "worse"), 0.5, 1e-9)),
+        Row(("rrf", Mark(-0.0001, "tie"), 0.6666, 0.25)),
+        Row(("mra", Mark(1 / 30, "better"), 0.7, 0.001), "ranker"),
     ),
-    "▲ better",
+    "Signed: *",
 )
 
 
@@ -33,8 +34,9 @@ TABLE = Table(
         (7, Column("x"), "7"),
         (0.00009, Column("p", "p"), "<0.0001"),
         (0.0001, Column("p", "p"), "0.0001"),
-        ("worse", Column("t", "verdict"), "▼"),
-        ("worse", Column("t", "text"), "worse"),
+        (Mark(-0.25, "worse"), Column("t", "mark"), "−0.2500*"),
+        (Mark(0.25, "better"), Column("t", "mark"), "+0.2500*"),
+        (Mark(0.25, "tie"), Column("t", "mark"), "+0.2500"),
         (None, Column("x"), "–"),
         (math.nan, Column("x"), "–"),
     ],
@@ -52,10 +54,10 @@ def markdown_rows(text):
 
 def test_markdown_round_trip():
     head, align, first, nasty, *_ = markdown_rows(to_markdown(TABLE))
-    assert head == ["Method", "Test", "ndcg@10", "p"]
-    assert align == ["---", ":---:", "---:", "---:"]
+    assert head == ["Method", "vs fg", "ndcg@10", "p"]
+    assert align == ["---", "---:", "---:", "---:"]
     assert first == ["**fg**", "**–**", "**0.6667**", "**–**"]
-    assert nasty == [NASTY, "▲", "0.5000", "<0.0001"]
+    assert nasty == [NASTY, "−0.1667*", "0.5000", "<0.0001"]
 
 
 def test_markdown_escapes_html():
@@ -64,19 +66,20 @@ def test_markdown_escapes_html():
 
 def test_tex_escapes_special_characters():
     lines = to_tex(TABLE).splitlines()
-    nasty = next(line for line in lines if "script" in line and line.endswith(r"\\"))
+    nasty = next(line for line in lines if "alert" in line and line.endswith(r"\\"))
     name = nasty.replace(r"\\", " ")  # stacked lines as one
     assert r"a$|$b \& 50\% of\_x\textbackslash{}y $<$script$>$" in name
     assert r"\#1 \$2 \{c\} \textasciitilde{}d \textasciicircum{}e {[}f{]}" in name
-    assert len(re.findall(r"(?<!\\)&", nasty)) == 2  # three cells: the outcome of the test is a mark on the number
+    assert len(re.findall(r"(?<!\\)&", nasty)) == 2  # three cells: a mark is in that of its number
 
 
-def test_tex_uses_the_symbols_of_the_paper_and_booktabs():
+def test_tex_has_small_marks_and_booktabs():
     text = to_tex(TABLE)
     for part in (
-        r"0.5000$^{\blacktriangle}$",
-        r"0.7000$^{\blacktriangledown}$",
-        r"0.6666$^{\bullet}$",
+        r"0.5000 {\scriptsize $-$0.1667{*}}",
+        r"0.7000 {\scriptsize +0.0333{*}}",
+        r"0.6666 {\scriptsize $-$0.0001\phantom{*}}",
+        r"\textbf{0.6667} {\scriptsize \phantom{$-$0.0000}\phantom{*}}",
         r"\toprule",
         r"\midrule",
         r"\bottomrule",
@@ -86,10 +89,10 @@ def test_tex_uses_the_symbols_of_the_paper_and_booktabs():
     assert r"\textbf{fg}" in text
 
 
-def test_tex_marks_the_number_before_the_test_and_leaves_out_details():
-    columns = (Column("Method", "text"), Column("all"), Column("all test", "verdict"), Column("p", "p", detail=True))
-    text = to_tex(Table("t", "c", columns, (Row(("rrf", 0.5, "worse", 0.25)),)))
-    assert r"rrf & 0.5000$^{\blacktriangledown}$ \\" in text
+def test_tex_marks_the_number_before_the_mark_and_leaves_out_details():
+    columns = (Column("Method", "text"), Column("all"), Column("vs fg", "mark"), Column("p", "p", detail=True))
+    text = to_tex(Table("t", "c", columns, (Row(("rrf", 0.5, Mark(-0.1, "worse"), 0.25)),)))
+    assert r"rrf & 0.5000 {\scriptsize $-$0.1000{*}} \\" in text
     assert r"Method & all \\" in text
 
 
@@ -106,11 +109,11 @@ def test_tex_braces_are_balanced():
     assert bare.count("{") == bare.count("}")
 
 
-def test_csv_has_full_precision_and_outcomes_as_words():
+def test_csv_has_full_precision_and_marks_as_difference_and_verdict():
     head, first, nasty, *_ = csv.reader(io.StringIO(to_csv(TABLE)))
-    assert head == ["Method", "Test", "ndcg@10", "p"]
-    assert first == ["fg", "", repr(2 / 3), ""]
-    assert nasty == [NASTY, "better", "0.5", "1e-09"]
+    assert head == ["Method", "vs fg", "vs fg, verdict", "ndcg@10", "p"]
+    assert first == ["fg", "", "", repr(2 / 3), ""]
+    assert nasty == [NASTY, repr(-1 / 6), "worse", "0.5", "1e-09"]
 
 
 @given(st.lists(st.tuples(st.text(st.characters(codec="utf-8", exclude_characters="\x00")), st.floats()), min_size=1))

@@ -33,31 +33,39 @@ def cells(table, *titles):
     return [tuple(row.cells[number] for number in numbers) for row in table.rows]
 
 
+def marks(table, title):
+    number = columns(table).index(title)
+    return [(row.cells[0], texts[number]) for row, texts in zip(table.rows, table.texts, strict=True)]
+
+
 BIC, ACC = rec.RankerRecord("bic", one(LOW), {}, 1.5), rec.RankerRecord("acc", one(LOW - 0.1), {}, 0.5)
 
 
-def test_methods_are_compared_with_the_first_by_symbol_gain_and_p():
+def test_methods_are_compared_with_the_first_by_mark_gain_and_p():
     found = small(BIC, ACC, *on_all(fg=HIGH, rrf=LOW, borda=HIGH))
     (table,) = tables.methods(found)
-    assert cells(table, "Method", "Test") == [
-        ("fg", None),
-        ("borda", "tie"),
-        ("rrf", "better"),
-        ("bic (best ranker)", "better"),
-        ("acc (ranker)", "better"),
+    assert marks(table, "vs fg") == [
+        ("fg", "–"),
+        ("borda", "+0.0000"),
+        ("rrf", "−0.3000*"),
+        ("bic (best ranker)", "−0.3000*"),
+        ("acc (ranker)", "−0.4000*"),
     ]
-    gains = [row[0] for row in cells(table, "Gain of fg (%)")]
+    assert "difference from fg; *: significant (paired t test, p < 0.01)" in table.legend
+    gains = [row[0] for row in cells(table, "Gain over fg (%)")]
     assert gains[0] is None
-    assert gains[1:] == pytest.approx([0, 100 * 0.3 / 0.52, 100 * 0.3 / 0.52, 100 * 0.4 / 0.42])
+    assert gains[1:] == pytest.approx([0, -100 * 0.3 / 0.82, -100 * 0.3 / 0.82, -100 * 0.4 / 0.82])
+    low, high = cells(table, "From", "To")[2]
+    assert -0.4 <= low < -0.3 < high <= -0.2  # differences of -3, -3, -2, -4 and -3 tenths
     p_values = [row[0] for row in cells(table, "p")]
     assert p_values[1] == 1
     assert p_values[2] == pytest.approx(0.0007, abs=5e-5)
     assert [row.role for row in table.rows] == ["first", "", "", "ranker", "ranker"]
 
 
-def test_a_first_method_that_loses_is_marked_as_worse():
+def test_a_method_that_beats_the_first_is_marked_as_better():
     (table,) = tables.methods(small(BIC, *on_all(fg=LOW, rrf=HIGH)))
-    assert cells(table, "Method", "Test")[0] == ("rrf", "worse")
+    assert marks(table, "vs fg")[0] == ("rrf", "+0.3000*")
 
 
 def test_p_values_are_corrected_on_request():
@@ -78,16 +86,16 @@ def test_the_best_ranker_is_in_every_table_even_if_not_selected():
 def test_there_is_no_test_for_a_single_query():
     single = small(rec.RankerRecord("bic", one([0.5]), {}, 1.0), *on_all(fg=[0.6], rrf=[0.5]))
     (table,) = tables.methods(single)
-    assert cells(table, "Test", "p") == [(None, None)] * 3
+    assert cells(table, "vs fg", "p", "From") == [(None, None, None)] * 3
 
 
-def test_the_overview_has_a_value_and_a_symbol_for_each_selection():
+def test_the_overview_has_a_value_and_a_mark_for_each_selection():
     table = tables.overview(results())
-    assert columns(table) == ["Method", "all", "all test", "best(2)", "best(2) test"]
-    by_name = {row.cells[0]: row.cells[1:] for row in table.rows}
-    assert by_name["fg"] == pytest.approx((0.66, None, 0.67, None))
-    assert by_name["rrf"] == (pytest.approx(0.60), "better", pytest.approx(0.61), "better")
-    assert by_name["gch (ranker)"][2:] == (None, None)
+    assert columns(table) == ["Method", "all", "vs fg", "best(2)", "vs fg"]
+    by_name = {texts[0]: texts[1:] for texts in table.texts}
+    assert by_name["fg"] == ["0.6600", "–", "0.6700", "–"]
+    assert by_name["rrf"] == ["0.6000", "−0.0600*", "0.6100", "−0.0600*"]
+    assert by_name["gch (ranker)"][2:] == ["–", "–"]
 
 
 def test_rankers_have_every_measure_and_are_sorted_by_the_main_one():
@@ -147,21 +155,11 @@ def test_a_gain_over_zero_is_blank():
     assert cells(table, "Ranker", "fg on all (%)")[2] == ("acc", None)
 
 
-def test_comparators_differ_in_percentage_points():
+def test_comparators_are_compared_with_the_first():
     found = small(rec.ComparatorRecord("wgu", one(HIGH)), rec.ComparatorRecord("mcs", one(HIGH - 0.01)))
     table = tables.comparators(found)
-    assert cells(table, "Comparator", "Gain of wgu (p.p.)", "Test") == [
-        ("wgu", None, None),
-        ("mcs", pytest.approx(1.0), "better"),
-    ]
-
-
-def test_percentage_points_of_ns_are_relative_to_four_as_in_the_paper():
-    def ns(value):  # UKBench: 3.69 and 3.67 differ by 0.5 points
-        return {"ns": np.full(5, value)}
-
-    found = small(rec.ComparatorRecord("wgu", ns(3.69)), rec.ComparatorRecord("mcs", ns(3.67)), measures=["ns"])
-    assert cells(tables.comparators(found), "Gain of wgu (p.p.)")[1] == (pytest.approx(0.5),)
+    assert marks(table, "vs wgu") == [("wgu", "–"), ("mcs", "−0.0100*")]
+    assert table.legend.startswith("Signed: difference from wgu;")
 
 
 def test_cutoffs_are_rows_and_methods_of_the_curve_columns():

@@ -16,9 +16,6 @@ from rankloom.errors import RankloomError, escape_controls, message_text
 from rankloom.io.version import __version__
 from rankloom.registry import blame, forget_uses
 
-#: Replacements for symbols that the output cannot encode: better, worse, no difference.
-ASCII_SYMBOLS = str.maketrans({"▲": "+", "▼": "-", "•": "="})
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -304,7 +301,7 @@ def progress_bars() -> Iterator[Any]:
 
         def show(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
-                tasks[stage] = bars.add_task(escape(printable(stage)))
+                tasks[stage] = bars.add_task(escape(escape_controls(stage)))
             bars.update(tasks[stage], completed=done, total=total)
 
         yield show
@@ -349,7 +346,7 @@ def write(ranks: Any, path: Path, tag: str) -> None:
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text, which may have the ids and fields of documents in it, on the terminal."""
-    typer.echo(printable(text), err=err, nl=nl)
+    typer.echo(escape_controls(text), err=err, nl=nl)
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -357,9 +354,9 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*map(printable, head))
+    table = Table(*map(escape_controls, head))
     for row in rows:
-        table.add_row(*map(printable, row))
+        table.add_row(*map(escape_controls, row))
     width = None if sys.stdout.isatty() else 10_000
     Console(width=width, markup=False, highlight=False, emoji=False).print(table)
 
@@ -376,15 +373,3 @@ def print_names(described: Mapping[str, str]) -> None:
     width = max(map(len, described), default=0)
     for name, text in described.items():
         echo(f"{name:{width}}  {text}".rstrip())
-
-
-def printable(text: str) -> str:
-    """Return a text without control characters, and with symbols replaced if the output cannot encode them."""
-    text = escape_controls(text)
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")  # there may be no standard output
-    except UnicodeEncodeError:
-        return text.translate(ASCII_SYMBOLS)
-    except LookupError:  # an encoding unknown to Python
-        pass
-    return text

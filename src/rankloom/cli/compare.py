@@ -12,16 +12,18 @@ from rankloom.cli.app import Plugin, app, echo, either, print_table, progress_ba
 from rankloom.cli.judgments import AsJson, Labels, OneMeasure, Qrels, Ties, Truth
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
-from rankloom.evaluation import CORRECTIONS, LEGEND, Comparison, Measure, gain
+from rankloom.evaluation import CORRECTIONS, Comparison, Measure, gain, legend
 from rankloom.evaluation.significance import known_tests
 
 
 @app.command()
 @expand_groups
 def compare(
-    ours: Annotated[Path, typer.Argument(metavar="OURS", help="Run to test.", show_default=False, readable=False)],
-    theirs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Runs to compare it with.", show_default=False, readable=False)
+    reference: Annotated[
+        Path, typer.Argument(metavar="REFERENCE", help="Run to compare with.", show_default=False, readable=False)
+    ],
+    others: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Runs to test.", show_default=False, readable=False)
     ],
     qrels: Qrels = None,
     labels: Labels = None,
@@ -41,35 +43,36 @@ def compare(
     reading: RunOptions,
     plugin: Plugin = None,
 ) -> None:
-    """Test whether a run is significantly better than others, with a paired test over the queries.
+    """Test whether runs are significantly better or worse than a reference, with a paired test over the queries.
 
-    Each row has the mean difference with its confidence interval at 1 - alpha, the gain in percent, the effect size
-    (Cohen's d of the paired differences), and the numbers of queries won and lost.
+    Each run has its mean difference from the reference, with a star where it is significant and a confidence interval
+    at 1 - alpha (by bootstrap), the gain over the reference in percent, the effect size (Cohen's d of the paired
+    differences), and the numbers of queries won and lost.
 
     Example:
 
-    rankloom compare fused.run a.run b.run --qrels qrels.txt --measure map --test randomization
+    rankloom compare rrf.run weft.run vote.run --qrels qrels.txt --measure map --test randomization
     """
     from rankloom.evaluation import compare_many
 
-    if len({ours, *theirs}) <= len(theirs):
+    runs = [reference, *others]
+    if len(set(runs)) < len(runs):
         raise InputError("Give each run once.")
-    runs = [ours, *theirs]
     with progress_bars() as progress:
         truth, measure = Truth(qrels, labels), str(Measure.parse(measure))
         read = dict(zip(map(str, runs), reading.read(runs, progress), strict=True))
         queries, found = truth.per_query(read, [measure], ties)
     values = {name: one[measure] for name, one in zip(read, found, strict=True)}
-    others = {name: one for name, one in values.items() if name != str(ours)}
-    outcomes = compare_many(values[str(ours)], others, test=test, alpha=alpha, correction=correction, seed=seed)
+    first, *rest = values
+    tested = {name: values[name] for name in rest}
+    outcomes = compare_many(tested, values[first], test=test, alpha=alpha, correction=correction, seed=seed)
     if as_json:
         echo(json.dumps(_as_json(values, outcomes, measure, queries if per_query else []), indent=1))
         return
     if per_query:
         _print_queries(queries, values)
     _print_comparison(values, outcomes, measure)
-    corrected = "" if correction == "none" else f", p corrected ({correction})"
-    echo(f"{LEGEND}; {len(queries)} queries, {test} test, alpha {alpha}{corrected}.")
+    echo(f"{legend(first, test=test, alpha=alpha, correction=correction)} {len(queries)} queries.")
 
 
 def _as_json(
@@ -77,7 +80,7 @@ def _as_json(
 ) -> dict[str, Any]:
     rows: dict[str, Any] = {name: {measure: float(one.mean())} for name, one in values.items()}
     for name, one in outcomes.items():
-        rows[name] |= {"difference": one.difference, "low": one.low, "high": one.high}
+        rows[name] |= {"difference": one.difference} | dict(zip(("low", "high"), one.interval(), strict=True))
         rows[name] |= {"effect": one.effect if isfinite(one.effect) else None, "wins": one.wins, "losses": one.losses}
         rows[name] |= {"p": one.p_value, "verdict": one.verdict}
     if queries:
@@ -87,25 +90,31 @@ def _as_json(
 
 
 def _print_queries(queries: Sequence[str], values: Mapping[str, Any]) -> None:
-    ours, *others = values
-    head = ["query", ours, *(title for name in others for title in (name, "difference"))]
+    reference, *others = values
+    head = ["query", reference, *(title for name in others for title in (name, "difference"))]
     rows = []
     for number, query in enumerate(queries):
-        first = values[ours][number]
-        cells = ((f"{values[name][number]:.4f}", f"{first - values[name][number]:+.4f}") for name in others)
+        first = values[reference][number]
+        cells = ((f"{values[name][number]:.4f}", f"{values[name][number] - first:+.4f}") for name in others)
         rows.append([query, f"{first:.4f}", *(cell for pair in cells for cell in pair)])
     print_table(head, rows)
 
 
 def _print_comparison(values: Mapping[str, Any], outcomes: Mapping[str, Comparison], measure: str) -> None:
-    ours, *others = values
+    reference, *others = values
     mean = {name: float(one.mean()) for name, one in values.items()}
-    table = [[ours, f"{mean[ours]:.4f}", *[""] * 7]]
+    table = [[reference, f"{mean[reference]:.4f}", *[""] * 6]]
     for name in others:
         one = outcomes[name]
-        gained = f"{gain(mean[ours], mean[name]):+.2f}" if mean[name] > 0 else "-"
-        interval = f"{one.low:+.4f} {one.high:+.4f}"
-        counted = f"{one.wins}/{one.losses}"
-        cells = [f"{one.difference:+.4f}", interval, gained, f"{one.effect:+.2f}", counted, f"{one.p_value:.2g}"]
-        table.append([name, f"{mean[name]:.4f}", *cells, one.symbol])
-    print_table(["run", measure, "difference", "interval", "gain %", "effect", "won/lost", "p", ""], table)
+        gained = f"{gain(mean[name], mean[reference]):+.2f}" if mean[reference] > 0 else "-"
+        interval = " ".join(f"{end:+.4f}" for end in one.interval())
+        cells = [
+            str(one.mark),
+            interval,
+            gained,
+            f"{one.effect:+.2f}",
+            f"{one.wins}/{one.losses}",
+            f"{one.p_value:.2g}",
+        ]
+        table.append([name, f"{mean[name]:.4f}", *cells])
+    print_table(["run", measure, "difference", "interval", "gain %", "effect", "won/lost", "p"], table)

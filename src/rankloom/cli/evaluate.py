@@ -1,9 +1,8 @@
 """`rankloom evaluate`: measure runs against judgments or labels."""
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,9 +21,8 @@ from rankloom.cli.app import (
 from rankloom.cli.judgments import AsJson, EvaluatedRuns, Labels, Qrels, Ties, Truth
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
-from rankloom.evaluation import Measure
+from rankloom.evaluation import Evaluation, Measure
 from rankloom.evaluation.measures import measure_forms
-from rankloom.evaluation.summary import summarize
 
 
 @app.command()
@@ -52,10 +50,10 @@ def evaluate(
     """Evaluate runs against judgments or class labels, side by side, over the same queries.
 
     With judgments the mean is over all judged queries, with labels over the queries that all runs have. The table has
-    the 95 % confidence interval of each mean and, with several runs, the effect size (Cohen's d of the paired
-    differences) of the first run against each; 'rankloom compare' tests the differences. Instead of
-    runs, a searcher made by 'rankloom build' may be given, with --queries: each of its rankers, RRF and its default
-    method are compared, in a table with the same columns; effect sizes are those of the default method.
+    the 95 % confidence interval of each mean and, with several runs, the difference of each from the first one: with a
+    star where the paired t-test finds it significant, and as effect size (Cohen's d). 'rankloom compare' has other
+    tests. Instead of runs, a searcher made by 'rankloom build' may be given, with --queries: each of its rankers and
+    RRF are compared with its default method.
 
     Examples:
 
@@ -74,21 +72,17 @@ def evaluate(
         wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
         read = dict(zip(map(str, runs), reading.read(runs, progress), strict=True))
         _, found = truth.per_query(read, wanted, ties)
-    values = {
-        run: {name: float(value.mean()) for name, value in one.items()} for run, one in zip(read, found, strict=True)
-    }
+    outcome = Evaluation(dict(zip(read, found, strict=True)), str(runs[0]))
     if as_json:
-        echo(json.dumps(values, indent=1))
+        echo(json.dumps(outcome.means(), indent=1))
         return
-    head = ["run", *(title for one in found[0] for title in (one, "interval", *(["effect"] if len(read) > 1 else [])))]
-    print_table(head, [[run, *_cells(found[0], one, len(read) > 1)] for run, one in zip(read, found, strict=True)])
+    _print(outcome)
 
 
-def _cells(first: Mapping[str, Any], values: Mapping[str, Any], compared: bool) -> Iterator[str]:
-    """Yield for each measure the mean, its confidence interval, and if `compared` the effect size of the first run."""
-    for measure, one in values.items():
-        found = summarize(one, first[measure] if compared and values is not first else None)
-        yield from (f"{found.mean:.4f}", found.interval(), *([found.effect_size()] if compared else []))
+def _print(outcome: Evaluation) -> None:
+    head, *rows = outcome.cells()
+    print_table(head, rows)
+    echo(outcome.note())
 
 
 def _evaluate_searcher(
@@ -101,8 +95,7 @@ def _evaluate_searcher(
     as_json: bool,
 ) -> None:
     from rankloom.io import read_qrels
-    from rankloom.searcher import Searcher
-    from rankloom.searcher.evaluation import MEASURES
+    from rankloom.searcher.searcher import MEASURES, Searcher
 
     if queries is None:
         raise InputError("A searcher needs --queries: a table with id and text, or a collection with judged queries.")
@@ -112,13 +105,10 @@ def _evaluate_searcher(
         if judgments is None:
             raise InputError(f"{queries} has no judgments; give them with --qrels.")
         progress("Searching", 0, 1)
-        outcome = Searcher.open(path).evaluate(
-            texts, judgments, measures=measures or MEASURES, methods=methods or ("rrf", "auto"), k=k
-        )
+        wanted, compared = measures or MEASURES, methods or ("rrf", "auto")
+        outcome = Searcher.open(path).evaluate(texts, judgments, measures=wanted, methods=compared, k=k)
         progress("Searching", 1, 1)
     if as_json:
         echo(json.dumps(outcome.rows(), indent=1))
         return
-    head, *rows = outcome.cells()
-    print_table(head, rows)
-    echo(outcome.note())
+    _print(outcome)

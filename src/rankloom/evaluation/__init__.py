@@ -9,8 +9,6 @@ from rankloom.evaluation.run_checks import check_runs
 from rankloom.evaluation.selection import SELECTIONS, Selection, balance, balances, select
 from rankloom.evaluation.significance import (
     JOINT_TESTS,
-    LEGEND,
-    SYMBOLS,
     TESTS,
     Comparison,
     Mark,
@@ -19,7 +17,7 @@ from rankloom.evaluation.significance import (
     compare_many,
     legend,
 )
-from rankloom.evaluation.summary import Summary, summarize
+from rankloom.evaluation.summary import Evaluation, Summary, summarize
 from rankloom.evaluation.winning import gain, winning_numbers
 
 __all__ = [
@@ -27,12 +25,11 @@ __all__ = [
     "CORRELATIONS",
     "ESTIMATES",
     "JOINT_TESTS",
-    "LEGEND",
     "MEASURES",
     "SELECTIONS",
-    "SYMBOLS",
     "TESTS",
     "Comparison",
+    "Evaluation",
     "Mark",
     "Measure",
     "Selection",

@@ -1,6 +1,6 @@
 """Significance of differences between systems: paired tests over the values of each query.
 
-Verdicts are shown with the symbols of the paper: `SYMBOLS` and `LEGEND`.
+Tables show a difference as a `Mark`, and below them what it means, the `legend`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.evaluation.corrections import correct
+from rankloom.evaluation.interval import mean_intervals
 from rankloom.evaluation.truth import Floats
 from rankloom.registry import Registry
 
-#: The result of a comparison, from our point of view.
+#: Whether a system is significantly better or worse than another.
 Verdict = Literal["better", "worse", "tie"]
-#: The paper's symbol for each verdict.
-SYMBOLS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "tie": "•"}
-#: The meaning of the symbols, for the foot of a table.
-LEGEND = "▲ ours is statistically better, ▼ ours is statistically worse, • statistical tie"
 
 BLOCK_CELLS = 1 << 20  # signs drawn in a block
 ROUNDING = 1e-12  # smaller relative differences are rounding errors and count as 0
@@ -41,6 +38,9 @@ class Mark(NamedTuple):
 
     difference: float
     verdict: Verdict
+
+    def __float__(self) -> float:
+        return self.difference
 
     def __str__(self) -> str:
         return f"{self.difference:+.4f}{'' if self.verdict == 'tie' else '*'}"
@@ -73,45 +73,62 @@ TESTS: Registry[PairedTest] = Registry("test", group="rankloom.tests", entries=C
 JOINT_TESTS: Registry[JointTest] = Registry("joint test", group="rankloom.joint_tests", entries=Callable)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """The comparison of two systems.
+    """The comparison of a system with another, the reference.
 
     Attributes
     ----------
+    differences : float64 array of shape (n_queries,)
+        The system's value minus the reference's.
     p_value : float
         Two-sided, in [0, 1]; corrected if `compare_many` was given a correction.
-    difference : float
-        Mean of ours minus mean of theirs.
     statistic : float
-        Positive if ours is ahead by the criterion of the test, negative if theirs is; see `TESTS`.
+        Positive if the system is ahead by the criterion of the test, negative if the reference is; see `TESTS`.
     alpha : float
         The significance level.
-    effect : float
-        Cohen's d of the paired differences: their mean divided by their standard deviation (n - 1); infinite if they
-        are all the same but not 0. About 0.2 is small, 0.5 medium, 0.8 large.
-    low, high : float
-        Confidence interval of the mean difference at 1 - alpha, by Student's t; not corrected for several comparisons.
-    wins, losses : int
-        Number of queries on which ours is better, and on which it is worse.
     """
 
+    differences: Floats
     p_value: float
-    difference: float
     statistic: float
     alpha: float = 0.01
-    effect: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
-    wins: int = 0
-    losses: int = 0
+
+    @property
+    def difference(self) -> float:
+        """Mean of the system minus mean of the reference."""
+        return float(self.differences.mean())
+
+    @property
+    def effect(self) -> float:
+        """Cohen's d of the paired differences: their mean divided by their standard deviation (n - 1).
+
+        Infinite if they are all the same but not 0. About 0.2 is small, 0.5 medium, 0.8 large.
+        """
+        mean, spread = self.difference, float(self.differences.std(ddof=1))
+        return mean / spread if spread > 0 else float(inf * np.sign(mean)) if mean else 0.0
+
+    @property
+    def wins(self) -> int:
+        """Number of queries on which the system is better than the reference."""
+        return int(np.count_nonzero(self.differences > 0))
+
+    @property
+    def losses(self) -> int:
+        """Number of queries on which the system is worse than the reference."""
+        return int(np.count_nonzero(self.differences < 0))
+
+    def interval(self) -> tuple[float, float]:
+        """Return a confidence interval of the mean difference at 1 - alpha: see `interval.mean_intervals`."""
+        low, high = mean_intervals(self.differences[None], alpha=self.alpha)[0]
+        return float(low), float(high)
 
     @property
     def verdict(self) -> Verdict:
-        """Whether ours is better or worse, or a tie.
+        """Whether the system is better or worse than the reference, or a tie.
 
         A tie if p is not below alpha, or if the mean and the test point in different directions. They can with
-        ``wilcoxon``: ours may win most queries by a little and lose one by a lot.
+        ``wilcoxon``: a system may win most queries by a little and lose one by a lot.
         """
         if self.p_value >= self.alpha or self.difference * self.statistic <= 0:
             return "tie"
@@ -119,13 +136,12 @@ class Comparison:
 
     @property
     def mark(self) -> Mark:
-        """What a table says of ours, compared with theirs."""
+        """What tables show beside the system."""
         return Mark(self.difference, self.verdict)
 
-    @property
-    def symbol(self) -> str:
-        """The verdict as in the paper."""
-        return SYMBOLS[self.verdict]
+    def __neg__(self) -> Comparison:
+        """The reference compared with the system."""
+        return replace(self, differences=-self.differences, statistic=-self.statistic)
 
 
 @TESTS.register("t")
@@ -279,17 +295,17 @@ def compare(
     Examples
     --------
     >>> outcome = compare([0.9, 0.8, 0.7, 0.9, 0.8], [0.6, 0.5, 0.5, 0.5, 0.5])
-    >>> outcome.symbol, outcome.verdict, round(outcome.p_value, 4), round(outcome.difference, 2)
-    ('▲', 'better', 0.0007, 0.3)
-    >>> round(outcome.low, 2), round(outcome.high, 2), round(outcome.effect, 1), outcome.wins, outcome.losses
-    (0.15, 0.45, 4.2, 5, 0)
+    >>> str(outcome.mark), outcome.verdict, round(outcome.p_value, 4)
+    ('+0.3000*', 'better', 0.0007)
+    >>> [round(end, 2) for end in outcome.interval()], round(outcome.effect, 1), outcome.wins, outcome.losses
+    ([0.24, 0.36], 4.2, 5, 0)
     """
-    return compare_many(ours, {"theirs": theirs}, test=test, alpha=alpha, rounds=rounds, seed=seed)["theirs"]
+    return compare_many({"ours": ours}, theirs, test=test, alpha=alpha, rounds=rounds, seed=seed)["ours"]
 
 
 def compare_many(
-    ours: ArrayLike,
-    theirs: Mapping[str, ArrayLike],
+    systems: Mapping[str, ArrayLike],
+    reference: ArrayLike,
     *,
     test: str = "t",
     alpha: float = 0.01,
@@ -297,60 +313,52 @@ def compare_many(
     rounds: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Comparison]:
-    """Compare one system with several, optionally with corrected p-values.
+    """Compare several systems with one, the reference, optionally with corrected p-values.
 
     Parameters
     ----------
-    theirs : {name: array of shape (n_queries,)}
-        Values of the other systems; other parameters as in `compare`.
+    systems : {name: array of shape (n_queries,)}
+        Values of each system for each query.
+    reference : array of shape (n_queries,)
+        Values of the reference; other parameters as in `compare`.
     correction : str
         A name in `CORRECTIONS`: ``none`` (as in the paper), ``bonferroni``, ``holm`` or ``bh``. A joint test corrects
         for the number of systems itself.
 
     Examples
     --------
-    >>> others = {"rrf": [0.6, 0.5, 0.5, 0.5, 0.5], "fg": [0.9, 0.8, 0.7, 0.9, 0.8]}
-    >>> outcomes = compare_many([0.9, 0.8, 0.7, 0.9, 0.8], others, correction="holm")
-    >>> {name: outcome.symbol for name, outcome in outcomes.items()}
-    {'rrf': '▲', 'fg': '•'}
+    >>> systems = {"rrf": [0.6, 0.5, 0.5, 0.5, 0.5], "fg": [0.9, 0.8, 0.7, 0.9, 0.8]}
+    >>> outcomes = compare_many(systems, [0.9, 0.8, 0.7, 0.9, 0.8], correction="holm")
+    >>> {name: str(outcome.mark) for name, outcome in outcomes.items()}
+    {'rrf': '-0.3000*', 'fg': '+0.0000'}
     """
     check_choice("test", test, known_tests())
     check_alpha(alpha)
     options = {"rounds": whole_number("rounds", rounds), "seed": whole_number("seed", seed, 0)}
-    differences = {name: _differences(ours, values) for name, values in theirs.items()}
-    described = {name: _described(one, alpha) for name, one in differences.items()}
+    differences = {name: _differences(values, reference) for name, values in systems.items()}
     if test in JOINT_TESTS:
-        p_values = _joint(ours, theirs, test, correction)
+        p_values = _joint(systems, reference, test, correction)
+        statistics = [float(one.sum()) for one in differences.values()]
     else:
         run = TESTS[test]
-        found = {n: run(one, **options) if one.any() else Tested(1.0, 0.0) for n, one in differences.items()}
-        described = {name: replace(one, statistic=found[name].statistic) for name, one in described.items()}
-        p_values = correct([one.p_value for one in found.values()], method=correction)
-    return {name: replace(one, p_value=float(p)) for (name, one), p in zip(described.items(), p_values, strict=True)}
+        found = [run(one, **options) if one.any() else Tested(1.0, 0.0) for one in differences.values()]
+        p_values = correct([one.p_value for one in found], method=correction)
+        statistics = [one.statistic for one in found]
+    rows = zip(differences.items(), p_values, statistics, strict=True)
+    return {name: Comparison(one, float(p), statistic, alpha) for (name, one), p, statistic in rows}
 
 
-def _joint(ours: ArrayLike, theirs: Mapping[str, ArrayLike], test: str, correction: str) -> Floats:
+def _joint(systems: Mapping[str, ArrayLike], reference: ArrayLike, test: str, correction: str) -> Floats:
     if correction != "none":
         raise InputError(
             f"The test {test!r} corrects for the number of systems itself; use correction='none', got "
             f"{brief(correction)}."
         )
-    return JOINT_TESTS[test](np.array([ours, *theirs.values()], np.float64)) if theirs else np.empty(0)
+    return JOINT_TESTS[test](np.array([reference, *systems.values()], np.float64)) if systems else np.empty(0)
 
 
-def _described(differences: Floats, alpha: float) -> Comparison:
-    """Return a comparison without the result of a test: effect size, interval, wins and losses."""
-    from scipy.special import stdtrit
-
-    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    effect = mean / spread if spread > 0 else inf * np.sign(mean) if mean else 0.0
-    margin = float(stdtrit(len(differences) - 1, 1 - alpha / 2)) * spread / sqrt(len(differences))
-    wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
-    return Comparison(1.0, mean, mean, alpha, float(effect), mean - margin, mean + margin, wins, losses)
-
-
-def _differences(ours: ArrayLike, theirs: ArrayLike) -> Floats:
-    first, second = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+def _differences(system: ArrayLike, reference: ArrayLike) -> Floats:
+    first, second = np.asarray(system, np.float64), np.asarray(reference, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise InputError(
             f"ours and theirs must be one value for each query, in the same order; got the shapes {first.shape} and "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rankloom.aggregate import METHODS
-from rankloom.evaluation import SYMBOLS, compare_many, gain
+from rankloom.evaluation import Comparison, compare_many, gain
 from rankloom.evaluation.significance import Verdict
 from rankloom.experiment.results import (
     TIMED,
@@ -24,32 +24,11 @@ from rankloom.report.formats import Column, Role, format_cell
 from rankloom.report.names import selection_label
 
 P = Column("p", "p")
-PERCENT = Column("%", "signed", 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Comparison of two results: gain of the first in percent, p value (corrected if requested), verdict, and more.
-
-    `low` and `high` are the confidence interval of the mean difference, `effect` is Cohen's d of the paired ones.
-    """
-
-    gain: float | None
-    p: float
-    verdict: Verdict
-    low: float
-    high: float
-    effect: float
-
-    @property
-    def text(self) -> str:
-        """Gain and symbol, such as ``+6.59 % ▲``."""
-        return f"{format_cell(self.gain, PERCENT)} % {SYMBOLS[self.verdict]}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contender:
-    """A method on a selection, or a single ranker, with the outcome of the first method against it."""
+    """A method on a selection, or a single ranker, compared with the first method."""
 
     name: str
     label: str
@@ -57,7 +36,7 @@ class Contender:
     values: Values
     seconds: float
     best: bool = False  # whether it is the best ranker
-    outcome: Outcome | None = None
+    outcome: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,16 +73,12 @@ def first_method(results: Results) -> str | None:
     return next((str(call) for call in results.experiment.methods if str(call) in ran), None)
 
 
-def outcomes(results: Results, first: Floats, others: Mapping[str, Floats]) -> dict[str, Outcome]:
-    """Return the outcome of `first` against each of the others; empty for fewer than the 2 queries a test needs."""
+def outcomes(results: Results, first: Floats, others: Mapping[str, Floats]) -> dict[str, Comparison]:
+    """Return each of the others compared with `first`; empty for fewer than the 2 queries a test needs."""
     spec = results.experiment
     if len(first) < 2:
         return {}
-    found = compare_many(first, others, test=spec.test, alpha=spec.alpha, correction=spec.correction, seed=spec.seed)
-    return {
-        name: Outcome(gain_over(first, others[name]), one.p_value, one.verdict, one.low, one.high, one.effect)
-        for name, one in found.items()
-    }
+    return compare_many(others, first, test=spec.test, alpha=spec.alpha, correction=spec.correction, seed=spec.seed)
 
 
 def gain_over(first: Floats, other: Floats) -> float | None:
@@ -142,8 +117,8 @@ def summarize(results: Results) -> Summary:
         return Summary(None, "Unknown.", (reason,))
     _, own, best, outcome = against_best[0]
     sentences = [_comparison(results, *against_best[0])]
-    rest = [f"{selection_label(other.selection)}: {result.text}" for other, _, _, result in against_best[1:]]
-    sentences += [f"On the other selections, against the same ranker: {'; '.join(rest)}."] if rest else []
+    rest = [_other(results, *one) for one in against_best[1:]]
+    sentences += [f"On the other selections, compared with the same ranker: {'; '.join(rest)}."] if rest else []
     sentences.append(_best_overall(results, found, best))
     headlines = {"better": "Yes.", "worse": "No.", "tie": "Not clearly."}
     if not caveat(results):
@@ -186,7 +161,7 @@ def _label(record: MethodRecord) -> str:
 
 
 def _compared(results: Results, contenders: list[Contender]) -> list[Contender]:
-    """Return the contenders with the outcome of the first method against each."""
+    """Return the contenders, each compared with the first method."""
     own = next((one for one in contenders if one.role == "first"), None)
     if own is None:
         return contenders
@@ -195,26 +170,32 @@ def _compared(results: Results, contenders: list[Contender]) -> list[Contender]:
     return [replace(one, outcome=found.get(one.label)) for one in contenders]
 
 
-def _against_best(contest: Contest) -> tuple[Contest, Contender, Contender, Outcome] | None:
-    """Return the first method, the best ranker and their outcome, or None if either is missing."""
+def _against_best(contest: Contest) -> tuple[Contest, Contender, Contender, Comparison] | None:
+    """Return the first method, the best ranker, and the first compared with it, or None if either is missing."""
     own, best = first_contender(contest), best_contender(contest)
-    return (contest, own, best, best.outcome) if own and best and best.outcome else None
+    return (contest, own, best, -best.outcome) if own and best and best.outcome else None
 
 
-def _comparison(results: Results, contest: Contest, own: Contender, best: Contender, outcome: Outcome) -> str:
+def _other(results: Results, contest: Contest, own: Contender, best: Contender, outcome: Comparison) -> str:
+    """Return the outcome on another selection, such as ``best two [best(2)]: 6.59 % above (significant)``."""
+    significant = "not significant" if outcome.verdict == "tie" else "significant"
+    return f"{selection_label(contest.selection)}: {_gain(results, own, best)} ({significant})"
+
+
+def _comparison(results: Results, contest: Contest, own: Contender, best: Contender, outcome: Comparison) -> str:
     n = len(contest.rankers)
     given = f"fusing {n} rankers ({selection_label(contest.selection)})" if n > 1 else "given a single ranker"
-    p = format_cell(outcome.p, P)
+    p = format_cell(outcome.p_value, P)
     p_value = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
     significance = "no significant difference" if outcome.verdict == "tie" else "a significant difference"
     return (
-        f"{own.label}, {given}, reaches {results.main} {_score(results, own)}, {_gain(outcome.gain)} the best "
-        f"single ranker, {best.name} ({_score(results, best)}): {significance} "
-        f"({p_value}, {SYMBOLS[outcome.verdict]})."
+        f"{own.label}, {given}, reaches {results.main} {_score(results, own)}, {_gain(results, own, best)} the best "
+        f"single ranker, {best.name} ({_score(results, best)}): {significance} ({p_value})."
     )
 
 
-def _gain(percent: float | None) -> str:
+def _gain(results: Results, own: Contender, best: Contender) -> str:
+    percent = gain_over(own.values[results.main], best.values[results.main])
     if not percent:
         return "against" if percent is None else "the same as"
     return f"{abs(percent):.2f} % {'above' if percent > 0 else 'below'}"

@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from rankloom.evaluation import SYMBOLS
+from rankloom.evaluation import Mark
 
 #: The content of a cell; None if empty.
-Cell = str | int | float | None
-#: How the cells of a column are formatted: text, number, number with sign, p value, outcome of a test.
-Kind = Literal["text", "number", "signed", "p", "verdict"]
+Cell = str | int | float | Mark | None
+#: How the cells of a column are formatted: text, number, number with sign, p value, difference with a star.
+Kind = Literal["text", "number", "signed", "p", "mark"]
 #: What a row is about: the method that the others are compared with, a single ranker, or anything else.
 Role = Literal["", "first", "ranker"]
 
@@ -35,9 +35,6 @@ TEX = str.maketrans(
         "]": "{]}",
         "\n": " ",
         "\r": " ",
-        "▲": r"$\blacktriangle$",
-        "▼": r"$\blacktriangledown$",
-        "•": r"$\bullet$",
         "−": "$-$",
         "±": r"$\pm$",
         "–": "--",
@@ -46,8 +43,8 @@ TEX = str.maketrans(
 )
 
 
+NO_STAR = r"\phantom{*}"
 TEX_NAME, TEX_HEAD = 15, 10  # characters on a line of a name, and of the head of a column of numbers
-TEX_MARKS = {"▲": r"\blacktriangle", "▼": r"\blacktriangledown", "•": r"\bullet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +101,17 @@ def format_cell(cell: Cell, column: Column) -> str:
     --------
     >>> format_cell(0.65533, Column("ndcg@10")), format_cell(-6.589, Column("gain", "signed", 2))
     ('0.6553', '−6.59')
-    >>> format_cell("better", Column("test", "verdict")), format_cell(3e-9, Column("p", "p"))
-    ('▲', '<0.0001')
+    >>> format_cell(Mark(-0.03123, "worse"), Column("vs rrf", "mark")), format_cell(3e-9, Column("p", "p"))
+    ('−0.0312*', '<0.0001')
     >>> format_cell(None, Column("p", "p"))
     '–'
     """
     if cell is None or cell != cell:  # None or NaN
         return EMPTY
     if isinstance(cell, str):
-        return SYMBOLS[cell] if column.kind == "verdict" and cell in SYMBOLS else cell
+        return cell
+    if isinstance(cell, Mark):
+        return str(cell).replace("-", "−")
     if column.kind == "p" and cell < MIN_P:
         return f"<{MIN_P:.4f}"
     if isinstance(cell, int):
@@ -139,7 +138,7 @@ def to_markdown(table: Table) -> str:
         "",
         _markdown_row([c.title.translate(MARKDOWN) for c in table.columns]),
     ]
-    lines += ["|" + "|".join({"text": "---", "verdict": ":---:"}.get(c.kind, "---:") for c in table.columns) + "|"]
+    lines += ["|" + "|".join("---" if c.kind == "text" else "---:" for c in table.columns) + "|"]
     for row, texts in zip(table.rows, table.texts, strict=True):
         cells = [text.translate(MARKDOWN) for text in texts]
         lines.append(_markdown_row([f"**{cell}**" for cell in cells] if row.role == "first" else cells))
@@ -149,15 +148,15 @@ def to_markdown(table: Table) -> str:
 
 
 def to_tex(table: Table) -> str:
-    """Return a table as LaTeX, which needs the packages booktabs and amssymb.
+    """Return a table as LaTeX, which needs the package booktabs.
 
-    To fit a column of text, the outcome of a test is a mark on the number beside it, details are left out, and long
-    names and heads are stacked.
+    To be narrow, a mark is small beside the number that it belongs to, details are left out, and long names and heads
+    are stacked.
     """
     shown = _tex_columns(table.columns)
     align = "".join("l" if table.columns[number].kind == "text" else "r" for number, _ in shown)
     lines = [
-        r"% \usepackage{booktabs,amssymb}",
+        r"% \usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{table.caption.translate(TEX)}}}",
@@ -177,15 +176,16 @@ def to_tex(table: Table) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Return a table as CSV: numbers in full precision, outcomes of tests as words.
+    """Return a table as CSV: numbers in full precision, a mark as two columns, the difference and the verdict.
 
     Names are not escaped. A spreadsheet takes a name that starts with ``=``, ``+``, ``-`` or ``@`` for a formula: open
     tables with untrusted names as text.
     """
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")  # quotes keep a bare \r
-    writer.writerow(column.title for column in table.columns)
-    writer.writerows(row.cells for row in table.rows)
+    writer.writerow(title for column in table.columns for title in _csv_titles(column))
+    for row in table.rows:
+        writer.writerow(cell for pair in zip(row.cells, table.columns, strict=True) for cell in _csv_cells(*pair))
     return text.getvalue()
 
 
@@ -193,17 +193,27 @@ def to_csv(table: Table) -> str:
 FORMATS = {"md": to_markdown, "tex": to_tex, "csv": to_csv}
 
 
+def _csv_titles(column: Column) -> list[str]:
+    return [column.title, f"{column.title}, verdict"] if column.kind == "mark" else [column.title]
+
+
+def _csv_cells(cell: Cell, column: Column) -> list[Cell]:
+    if column.kind != "mark":
+        return [cell]
+    return [cell.difference, cell.verdict] if isinstance(cell, Mark) else [None, None]
+
+
 def _markdown_row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
 def _tex_columns(columns: tuple[Column, ...]) -> list[tuple[int, int | None]]:
-    """Return the columns to show, each with the column of the test that marks it: the number before, else after."""
+    """Return the columns to show, each with the column of its marks: they belong to the number before, else after."""
     marks: dict[int, int] = {}
     for number, column in enumerate(columns):
-        if column.kind == "verdict":
+        if column.kind == "mark":
             marks[number - 1 if columns[number - 1].kind == "number" else number + 1] = number
-    shown = [i for i, column in enumerate(columns) if column.kind != "verdict" and not column.detail]
+    shown = [i for i, column in enumerate(columns) if column.kind != "mark" and not column.detail]
     return [(number, marks.get(number)) for number in shown]
 
 
@@ -211,8 +221,9 @@ def _tex_cell(texts: list[str], bold: bool, number: int, mark: int | None) -> st
     cell = _stacked(texts[number], TEX_NAME, "l", bold)
     if mark is None:
         return cell
-    sign = TEX_MARKS.get(texts[mark], r"\phantom{\blacktriangle}")  # so that the numbers stay aligned
-    return f"{cell}$^{{{sign}}}$"
+    shown = rf"\phantom{{$-$0.0000}}{NO_STAR}" if texts[mark] == EMPTY else texts[mark].translate(TEX)
+    shown += "" if shown.endswith(("{*}", NO_STAR)) else NO_STAR  # so that the numbers stay aligned
+    return rf"{cell} {{\scriptsize {shown}}}"
 
 
 def _tex_head(column: Column) -> str:

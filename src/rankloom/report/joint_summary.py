@@ -47,14 +47,14 @@ def _outcomes(joint: Joint, verdicts: dict[str, Verdict | None]) -> str:
 def _all_selections(joint: Joint) -> list[str]:
     """Return how often the first method is better and worse than the best single ranker, over all selections."""
     every = [contest for results in joint.experiments.values() for contest in contests(results)]
-    found = [best.outcome.verdict for best in map(best_contender, every) if best is not None and best.outcome]
+    found = [(-best.outcome).verdict for best in map(best_contender, every) if best is not None and best.outcome]
     return [f"{_count(found, 'comparisons with the best single ranker, one for each selection')}."] if found else []
 
 
 def _against_methods(joint: Joint) -> list[str]:
     """Return how often the first method is better and worse than another, over all selections."""
     found = [
-        one.outcome.verdict
+        (-one.outcome).verdict
         for results in joint.experiments.values()
         for contest in contests(results)
         for one in contest.contenders

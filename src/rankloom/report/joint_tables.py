@@ -21,7 +21,7 @@ from rankloom.report.findings import (
 )
 from rankloom.report.formats import Cell, Column, Role, Row, Table
 from rankloom.report.joint import Joint, common_methods, restricted
-from rankloom.report.tables import legend, make_table, p_and_verdict, slug
+from rankloom.report.tables import legend, make_table, mark, mark_column, slug
 
 GAIN = Column("Gain (%)", "signed", 2)
 EXPERIMENT = Column("Experiment", "text")
@@ -44,7 +44,7 @@ def experiments(joint: Joint) -> Table | None:
 
 def gains(joint: Joint) -> Table | None:
     """Return the gain of the first method of each experiment over its best ranker, on every selection."""
-    columns = [EXPERIMENT, Column("Selection", "text"), GAIN, Column("Test", "verdict"), Column("p", "p")]
+    columns = [EXPERIMENT, Column("Selection", "text"), GAIN, mark_column("best ranker"), Column("p", "p")]
     columns += [Column("Method", "text"), Column("Value"), Column("Best ranker", "text"), Column("Value")]
     rows = []
     for label, results in joint.experiments.items():
@@ -52,7 +52,7 @@ def gains(joint: Joint) -> Table | None:
             own, best = first_contender(contest), best_contender(contest)
             if own is not None and best is not None:
                 rows.append(Row((label, contest.selection, *_gain_cells(results, own, best))))
-    return make_table("gains", "Gains over the best single ranker", columns, rows, _symbols(joint))
+    return make_table("gains", "Gains over the best single ranker", columns, rows, _legend(joint, "the best ranker"))
 
 
 def methods(joint: Joint) -> Table | None:
@@ -62,13 +62,13 @@ def methods(joint: Joint) -> Table | None:
     wins = winning_numbers({key: dict(values) for key, values in joint.effectiveness.items()})
     columns = [Column("Method", "text")]
     for label in shown:
-        columns += [Column(label), Column("Test", "verdict")]
+        columns += [Column(label), mark_column(first_method(joint.experiments[label]))]
     rows = [_method_row(joint, name, shown) for name in wins]
     if rows:
         best = [cell for label, one in shown.items() for cell in _cells(joint, label, best_contender(one))]
         rows.append(Row(("best single ranker", *best), "ranker"))
     caption = "Every method on the first selection of each experiment, by its main measure"
-    return make_table("methods", caption, columns, rows, _symbols(joint))
+    return make_table("methods", caption, columns, rows, _legend(joint))
 
 
 def winning(joint: Joint) -> Table | None:
@@ -206,12 +206,12 @@ def _collections(joint: Joint) -> str:
     return " ".join(f"{one}." for one in found if one)
 
 
-def _symbols(joint: Joint) -> str:
-    """Return the meaning of the symbols, and the experiments tested in another way than the first."""
-    legends = dict.fromkeys(legend(results) for results in joint.experiments.values() if first_method(results))
-    if len(legends) < 2:
-        return "".join(legends)
-    return " ".join(f"{label}: {legend(one)}" for label, one in joint.experiments.items() if first_method(one))
+def _legend(joint: Joint, reference: str | None = None) -> str:
+    """Return the meaning of the marks; for each experiment, if it is not the same."""
+    legends = {label: legend(one, reference) for label, one in joint.experiments.items() if first_method(one)}
+    if len(set(legends.values())) < 2:
+        return next(iter(legends.values()), "")
+    return " ".join(f"{label}: {one}" for label, one in legends.items())
 
 
 def _method_row(joint: Joint, name: str, shown: dict[str, Contest]) -> Row:
@@ -225,13 +225,14 @@ def _method_row(joint: Joint, name: str, shown: dict[str, Contest]) -> Row:
 def _cells(joint: Joint, label: str, one: Contender | None) -> list[Cell]:
     if one is None:
         return [None, None]
-    return [mean(one.values, joint.experiments[label].main), p_and_verdict(one.outcome)[1]]
+    return [mean(one.values, joint.experiments[label].main), mark(one.outcome)]
 
 
 def _gain_cells(results: Results, own: Contender, best: Contender) -> list[Cell]:
-    main, (p, verdict) = results.main, p_and_verdict(best.outcome)
+    main, outcome = results.main, -best.outcome if best.outcome else None
     ahead = gain_over(own.values[main], best.values[main])
-    return [ahead, verdict, p, own.name, mean(own.values, main), best.name, mean(best.values, main)]
+    tested = [mark(outcome), outcome.p_value if outcome else None]
+    return [ahead, *tested, own.name, mean(own.values, main), best.name, mean(best.values, main)]
 
 
 def _not_counted(joint: Joint, shared: list[str], labels: list[str]) -> str:

@@ -9,7 +9,9 @@ from statistics import median, quantiles
 
 import numpy as np
 
-from rankloom.evaluation import winning_numbers
+from rankloom.evaluation import Comparison, Mark, winning_numbers
+from rankloom.evaluation import legend as marks_legend
+from rankloom.evaluation.interval import mean_intervals
 from rankloom.evaluation.selection import agreement
 from rankloom.experiment.results import (
     ComparatorRecord,
@@ -25,7 +27,6 @@ from rankloom.experiment.results import (
 from rankloom.report.findings import (
     Contender,
     Contest,
-    Outcome,
     caveat,
     contests,
     first_contender,
@@ -40,11 +41,12 @@ from rankloom.report.names import measure_meaning, method_name, selection_label,
 
 SECONDS_DIGITS = 3
 ROUNDING = 1e-9  # values of a measure that differ by less are equal
-#: The columns of effect size: the confidence interval of the mean difference, and Cohen's d.
+#: More on a difference: the confidence interval of the mean, Cohen's d, and the p value.
 EFFECT = (
     Column("From", "signed", detail=True),
     Column("To", "signed", detail=True),
     Column("d", "signed", 2, detail=True),
+    Column("p", "p", detail=True),
 )
 
 
@@ -104,13 +106,13 @@ def overview(results: Results) -> Table | None:
     columns = [Column("Method", "text")]
     for contest in found:
         columns.append(Column(contest.selection, note=_note(contest.selection)))
-        columns.append(Column(f"{contest.selection} test", "verdict"))
+        columns.append(mark_column(first_method(results)))
     rows = []
     for label, role in {(c.label, c.role): None for contest in found for c in contest.contenders}:
         cells: list[Cell] = [label]
         for contest in found:
             one = next((c for c in contest.contenders if c.label == label), None)
-            cells += [mean(one.values, results.main), p_and_verdict(one.outcome)[1]] if one else [None, None]
+            cells += [mean(one.values, results.main), mark(one.outcome)] if one else [None, None]
         rows.append(Row(tuple(cells), role, method_name(label)))
     rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # missing ones go last
     caption = f"{results.main} on every selection, sorted by the first one"
@@ -141,20 +143,16 @@ def comparators(results: Results) -> Table | None:
     against = outcomes(
         results, first.values[results.main], {one.comparator: one.values[results.main] for one in others}
     )
-    rows = [Row((first.comparator, mean(first.values, results.main), *[None] * 6), "first")]
-    for one in others:
-        outcome = against.get(one.comparator)
-        points = 100 * float((first.values[results.main] - one.values[results.main]).mean())
-        points /= results.experiment.measures[0].best  # 4 for ns
-        cells = (*_effect(outcome), *p_and_verdict(outcome))
-        rows.append(Row((one.comparator, mean(one.values, results.main), points, *cells)))
-    columns = [
-        Column("Comparator", "text"),
-        Column(results.main),
-        Column(f"Gain of {first.comparator} (p.p.)", "signed", 2),
+    effects = _effects([against.get(one.comparator) for one in found])
+    rows = [
+        Row(
+            (one.comparator, mean(one.values, results.main), mark(against.get(one.comparator)), *effect),
+            "first" if one is first else "",
+        )
+        for one, effect in zip(found, effects, strict=True)
     ]
-    columns += [*EFFECT, Column("p", "p"), Column("Test", "verdict")]
-    explained = f"{legend(results, first.comparator)} p.p.: percentage points. {_effect_legend(results)}"
+    columns = [Column("Comparator", "text"), Column(results.main), mark_column(first.comparator), *EFFECT]
+    explained = f"{legend(results, first.comparator)} {_effect_legend(results)}"
     return make_table("comparators", "Comparators of fusion graphs", columns, rows, explained)
 
 
@@ -246,27 +244,33 @@ def seconds(results: Results) -> Table | None:
     return make_table("seconds", "Seconds of each method for all queries", columns, rows)
 
 
-def legend(results: Results, first: str | None = None) -> str:
-    """Return the meaning of the symbols in this experiment."""
-    spec, name = results.experiment, first or first_method(results)
-    corrected = "" if spec.correction == "none" else f", p values corrected ({spec.correction})"
-    return (
-        f"▲ {name} is significantly better, ▼ significantly worse, • no significant difference: "
-        f"paired {spec.test} test over the queries at alpha = {spec.alpha:g}{corrected}."
-    )
+def legend(results: Results, reference: str | None = None) -> str:
+    """Return the meaning of the marks in this experiment; the reference is the first method unless given."""
+    spec, name = results.experiment, reference or str(first_method(results))
+    return marks_legend(name, test=spec.test, alpha=spec.alpha, correction=spec.correction)
+
+
+def mark_column(reference: str | None) -> Column:
+    """Return the column of differences from a reference."""
+    return Column(f"vs {reference}", "mark")
+
+
+def mark(outcome: Comparison | None) -> Mark | None:
+    """Return the mark of an outcome; None without one."""
+    return outcome.mark if outcome else None
 
 
 def _methods(results: Results, contest: Contest) -> Table:
     first = first_method(results)
-    columns = [Column("Method", "text"), Column("Test", "verdict"), *map(Column, _measures(results))]
-    columns += [Column(f"Gain of {first} (%)", "signed", 2), *EFFECT, Column("p", "p", detail=True)]
+    own = first_contender(contest)
+    columns = [Column("Method", "text"), mark_column(first), *map(Column, _measures(results))]
+    columns += [Column(f"Gain over {first} (%)", "signed", 2), *EFFECT]
     columns.append(Column("Seconds", digits=SECONDS_DIGITS, detail=True))
     rows = []
-    for one in contest.contenders:
-        p, verdict = p_and_verdict(one.outcome)
-        ahead = one.outcome.gain if one.outcome else None
-        cells = (*_means(results, one), ahead, *_effect(one.outcome), p, one.seconds)
-        rows.append(Row((one.label, verdict, *cells), one.role, method_name(one.name)))
+    for one, effect in zip(contest.contenders, _effects([c.outcome for c in contest.contenders]), strict=True):
+        ahead = gain_over(one.values[results.main], own.values[results.main]) if own and one.outcome else None
+        cells = (mark(one.outcome), *_means(results, one), ahead, *effect, one.seconds)
+        rows.append(Row((one.label, *cells), one.role, method_name(one.name)))
     caption = f"Selection {selection_label(contest.selection)}: {' + '.join(contest.rankers)}"
     explained = f"{legend(results)} {_effect_legend(results)} {results.depth_caveat}".rstrip()
     return Table(slug("methods", contest.selection), caption, tuple(columns), tuple(rows), explained)
@@ -327,19 +331,18 @@ def _means(results: Results, one: RankerRecord | Contender) -> list[float | None
     return [mean(one.values, measure) for measure in _measures(results)]
 
 
-def p_and_verdict(outcome: Outcome | None) -> tuple[float | None, str | None]:
-    """Return the p value and the verdict of an outcome; None without one."""
-    return (outcome.p, outcome.verdict) if outcome else (None, None)
-
-
-def _effect(outcome: Outcome | None) -> tuple[float | None, float | None, float | None]:
-    """Return the cells of the columns `EFFECT`."""
-    return (outcome.low, outcome.high, outcome.effect) if outcome else (None, None, None)
+def _effects(outcomes: list[Comparison | None]) -> list[tuple[float | None, ...]]:
+    """Return the cells of the columns `EFFECT` of several outcomes."""
+    known = [one for one in outcomes if one]
+    if not known:
+        return [(None,) * len(EFFECT)] * len(outcomes)
+    ends = iter(mean_intervals(np.array([one.differences for one in known]), alpha=known[0].alpha).tolist())
+    return [(*next(ends), one.effect, one.p_value) if one else (None,) * len(EFFECT) for one in outcomes]
 
 
 def _effect_legend(results: Results) -> str:
     level = f"{100 * (1 - results.experiment.alpha):g} %"
-    return f"From and to: {level} confidence interval of the mean difference in {results.main}; d: Cohen's, paired."
+    return f"From and to: its {level} confidence interval, by bootstrap; d: Cohen's, paired. By {results.main}."
 
 
 def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from rankloom.aggregate import METHODS
 from rankloom.errors import InputError, brief, whole_number
+from rankloom.evaluation import Evaluation, evaluate
 from rankloom.fusion_graph import FusionGraph
 from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
@@ -28,12 +29,13 @@ from rankloom.searcher.answer import Answer
 from rankloom.searcher.answering import AUTO, LIST_DEPTH, accepting, answer, encoded, found_items, query_lists, request
 from rankloom.searcher.builder import RankerLike, first_state, named_rankers, part_of, ranker_of, readable
 from rankloom.searcher.documents import TEXT_FIELDS, Document, Documents, Where, batch_of, text_of
-from rankloom.searcher.evaluation import MEASURES, Evaluation, evaluated
 from rankloom.searcher.queries import QueryBatch, external_queries, item_queries
 from rankloom.searcher.state import GRAPH_CUTOFF, Settings, State
 from rankloom.searcher.storage import open_state, save_state
 from rankloom.searcher.updates import added, rebuilt_lists, removed
 from rankloom.threads import Progress, running
+
+MEASURES = ("ndcg@10", "recall@100")  # of `Searcher.evaluate`
 
 
 class SearchOptions(TypedDict, total=False):
@@ -288,7 +290,7 @@ class Searcher:
         k: int = 100,
         alpha: float = 0.05,
     ) -> Evaluation:
-        """Evaluate each ranker and some methods on judged queries; the last method is compared with all others.
+        """Evaluate each ranker and some methods on judged queries; the last method is the reference of all others.
 
         Parameters
         ----------
@@ -299,7 +301,7 @@ class Searcher:
         k : int
             Number of answers of each system.
         alpha : float
-            Significance level of the paired t-test.
+            Significance level of the paired t-test and of the intervals.
         """
         state = self._state
         asked = [request(state, _by_id(queries), whole_number("k", k), method=method) for method in methods]
@@ -313,7 +315,11 @@ class Searcher:
             systems.pop(str(one.method), None)  # "vote" and "auto" may be the same: the last one counts
             systems[str(one.method)] = answer(state, batch, one).fused
         ranked = {name: _with_ids(ranks, state, queries) for name, ranks in systems.items()}
-        return evaluated(ranked, qrels, measures, str(asked[-1].method), k, alpha)
+        chosen = list(measures)
+        per_query = {
+            name: evaluate(ranks, qrels=qrels, measures=chosen, per_query=True) for name, ranks in ranked.items()
+        }
+        return Evaluation(per_query, str(asked[-1].method), k, alpha)
 
     def add(self, documents: Any) -> None:
         """Add documents, in any form that `build` accepts.
