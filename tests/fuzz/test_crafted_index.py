@@ -4,6 +4,7 @@ RANKLOOM_FUZZ_API sets the number of cases; with NUMBA_BOUNDSCHECK=1, a kernel t
 """
 
 import shutil
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -19,15 +20,20 @@ FUZZ = cases("RANKLOOM_FUZZ_API", 100, 10)
 POINTS = np.random.default_rng(0).random((40, 4))
 RANKERS = [rl.Ranks.from_vectors(POINTS[:, columns], "l2", 8) for columns in ([0, 1], [2, 3])]
 QUERIES = [ranks.rows([1, 2, 3]) for ranks in RANKERS]
-BUILT = [
-    rl.FusionIndex.build(RANKERS, cutoff=5),
-    rl.FusionIndex.build(RANKERS, cutoff=5, graph_norm="minmax"),
-    rl.WeftIndex.build(RANKERS, cutoff=5),
+BUILDS = [
+    lambda: rl.FusionIndex.build(RANKERS, cutoff=5),
+    lambda: rl.FusionIndex.build(RANKERS, cutoff=5, graph_norm="minmax"),
+    lambda: rl.WeftIndex.build(RANKERS, cutoff=5),
 ]
 FLOATS = [0.0, -1.0, 1e-300, 5.0, 1e38, 1e300, np.inf, -np.inf, np.nan]
 INTEGERS = [0, 1, 5, 39, 40, 41, 2**16 - 1, 2**31 - 1, 2**32 - 1, 2**62, -1, -(2**31)]
 NUMBERS = {"f": FLOATS, "i": INTEGERS, "u": INTEGERS}
 SETTINGS = [0, 1, 2, 7, 1000, -5, 1.5, True, False, None, "max", "last", "x", [], ["a", "b"], [True]]
+
+
+@cache
+def built(number):
+    return BUILDS[number]()
 
 
 def damaged(array, random):
@@ -61,9 +67,9 @@ def craft(path, arrays, meta, random):
 
 
 @FUZZ
-@given(st.sampled_from(range(len(BUILT))), SEEDS)
+@given(st.sampled_from(range(len(BUILDS))), SEEDS)
 def test_a_crafted_index_is_rejected_or_searched(folder, number, seed):
-    index = BUILT[number]
+    index = built(number)
     meta = {"kind": index.KIND, "format": 1, "settings": index.settings.to_dict()}
     craft(folder, index._arrays, meta, Random(seed))
     try:
