@@ -316,8 +316,9 @@ folder.save_folder(path, {name: np.full(3, value) for name in "ab"}, {"kind": "b
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-@pytest.mark.parametrize("steps", ["exchange", pytest.param("two renames", marks=pytest.mark.long)])
-@pytest.mark.parametrize("there", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("steps", ["exchange", "two renames"])
+@pytest.mark.parametrize("there", [True, False])
 def test_a_save_killed_at_any_step_leaves_the_old_folder_or_the_new(tmp_path, there, steps):
     path = tmp_path / "x"
     states = [{name: np.full(3, value) for name in "ab"} for value in (1, 2)]

@@ -28,8 +28,8 @@ def sees(mask, p, q):
     steps = max(abs(q[0] - p[0]), abs(q[1] - p[1]))
     if steps <= 2:
         return True
-    line = [[half_up(Fraction(b - a) * s / steps) + a for a, b in zip(p, q, strict=True)] for s in range(1, steps)]
-    return all(mask[y, x] for y, x in line)
+    ahead = [(2 * (b - a) * np.arange(1, steps) + steps) // (2 * steps) for a, b in zip(p, q, strict=True)]
+    return bool(mask[p[0] + ahead[0], p[1] + ahead[1]].all())  # each part of the way, half rounded up
 
 
 def inner_paths(mask, points):
