@@ -91,7 +91,7 @@ def test_there_is_no_test_for_a_single_query():
 
 def test_the_overview_has_a_value_and_a_mark_for_each_selection():
     table = tables.overview(results())
-    assert columns(table) == ["Method", "all", "vs fg", "best(2)", "vs fg"]
+    assert columns(table) == ["Method", "all", "all vs fg", "best(2)", "best(2) vs fg"]
     by_name = {texts[0]: texts[1:] for texts in table.texts}
     assert by_name["fg"] == ["0.6600", "–", "0.6700", "–"]
     assert by_name["rrf"] == ["0.6000", "−0.0600*", "0.6100", "−0.0600*"]

@@ -62,7 +62,7 @@ def methods(joint: Joint) -> Table | None:
     wins = winning_numbers({key: dict(values) for key, values in joint.effectiveness.items()})
     columns = [Column("Method", "text")]
     for label in shown:
-        columns += [Column(label), mark_column(first_method(joint.experiments[label]))]
+        columns += [Column(label), mark_column(first_method(joint.experiments[label]), label)]
     rows = [_method_row(joint, name, shown) for name in wins]
     if rows:
         best = [cell for label, one in shown.items() for cell in _cells(joint, label, best_contender(one))]

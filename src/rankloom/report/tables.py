@@ -106,7 +106,7 @@ def overview(results: Results) -> Table | None:
     columns = [Column("Method", "text")]
     for contest in found:
         columns.append(Column(contest.selection, note=_note(contest.selection)))
-        columns.append(mark_column(first_method(results)))
+        columns.append(mark_column(first_method(results), contest.selection))
     rows = []
     for label, role in {(c.label, c.role): None for contest in found for c in contest.contenders}:
         cells: list[Cell] = [label]
@@ -250,9 +250,9 @@ def legend(results: Results, reference: str | None = None) -> str:
     return marks_legend(name, test=spec.test, alpha=spec.alpha, correction=spec.correction)
 
 
-def mark_column(reference: str | None) -> Column:
-    """Return the column of differences from a reference."""
-    return Column(f"vs {reference}", "mark")
+def mark_column(reference: str | None, of: str = "") -> Column:
+    """Return the column of differences from a reference, of the values in a column of that title."""
+    return Column(f"{of} vs {reference}".strip(), "mark")
 
 
 def mark(outcome: Comparison | None) -> Mark | None:
