@@ -404,6 +404,18 @@ def near_vectors(quick):
     return "Lists of vectors (64 dimensions around random centers, cosine, depth 20, CPU time)", vectors(quick), note
 
 
+def searchers(quick):
+    """Build searchers over texts: every document is run as a query once."""
+    from searchers import RANKERS, prices
+
+    rows = prices((500, 1_000) if quick else (10_000, 100_000))
+    note = (
+        "Texts of Ohsumed, SciFact and NPL, in random order; above 51,001, texts of sentences mixed within a class of "
+        f"Ohsumed. Rankers {' and '.join(RANKERS)}; CPU time of both cores; the folder has the documents too."
+    )
+    return "The price of a searcher (every document run as a query once, depth 200)", rows, note
+
+
 PARTS = {
     part.__name__: part
     for part in (
@@ -420,11 +432,12 @@ PARTS = {
         lists,
         few_terms,
         near_vectors,
+        searchers,
     )
 }
 
 #: Parts that read a published collection.
-NEED_DATA = ("lists", "few_terms")
+NEED_DATA = ("lists", "few_terms", "searchers")
 DATA = "RANKLOOM_DATA"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 

@@ -46,10 +46,8 @@ def section(measured):
         for title, values in measured.items()
     }
     lines = ["## One ranker alone", "", filled(f"{INTRO} {outcomes(compared)}"), ""]
-    lines += [
-        f"| | {' | '.join(f'{shown} | with neighbors' for shown in MEASURES.values())} |",
-        "|---|---:|---:|---:|---:|",
-    ]
+    head = " | ".join(f"{shown}, {name}" for shown in MEASURES.values() for name in ("BM25", "vote"))
+    lines += [f"| | {head} |", "|---|---:|---:|---:|---:|"]
     for title, values in measured.items():
         cells = (cell(alone, ours, compared[title][name].mark) for name, (alone, ours) in values.items())
         lines.append(f"| {title} | {' | '.join(cells)} |")
