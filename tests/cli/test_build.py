@@ -154,6 +154,64 @@ def test_a_missing_folder_is_called_missing(folder, tmp_path):
     assert sentence(run("build", "~nobody/notes")).startswith("~nobody/notes does not exist")
 
 
+SHOP = "id;name;description;price\n1;Caf\u00e9;black, strong;2\n2;Tea;green;3\n"
+
+
+def test_a_spreadsheet_in_another_encoding_is_read(tmp_path):
+    shop, queries = tmp_path / "shop.csv", tmp_path / "queries.jsonl"
+    shop.write_text(SHOP, "cp1252")
+    queries.write_text('{"id": "q", "text": "caf\u00e9"}\n', "cp1252")
+    arguments = (
+        "build",
+        shop,
+        "--text",
+        "name",
+        "--text",
+        "description",
+        "--ranker",
+        "bm25",
+        "-o",
+        tmp_path / "s.loom",
+    )
+    advice = "save the file as UTF-8, or give its encoding, as in --encoding cp1252."
+    assert sentence(run(*arguments)) == f"{shop}:2: byte 0xe9 is not UTF-8; {advice}"
+    assert sentence(run(*arguments, "--encoding", "cp12")).startswith("Unknown encoding 'cp12'; use a name such as")
+    assert run(*arguments, "--encoding", "cp1252").exit_code == 0
+    shown = run("search", tmp_path / "s.loom", "caf\u00e9").stdout
+    assert " Caf\u00e9 black, strong " in shown  # the fields of --text alone: not the price
+    searched = ("search", tmp_path / "s.loom", "--queries", queries)
+    assert f"{queries}:1: byte 0xe9 is not UTF-8" in sentence(run(*searched))
+    assert "black, strong" in run(*searched, "--encoding", "cp1252").stdout
+    shop.write_text(SHOP.replace("1;", "3;").replace("2;", "4;"), "utf-16")
+    assert run("add", tmp_path / "s.loom", shop, "--encoding", "utf-16").exit_code == 0
+    assert len(rl.Searcher.open(tmp_path / "s.loom")) == 4
+
+
+def test_a_folder_in_another_encoding_is_read(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("one\ncaf\u00e9", "cp1252")
+    arguments = ("build", tmp_path / "notes", "--ranker", "bm25", "-o", tmp_path / "s.loom")
+    assert f"{tmp_path / 'notes' / 'a.txt'}:2: byte 0xe9 is not UTF-8" in sentence(run(*arguments))
+    assert run(*arguments, "--encoding", "latin-1").exit_code == 0
+    assert "has no option 'encoding'" in sentence(run("build", "emoji", "--encoding", "cp1252", "-o", tmp_path / "x"))
+    queries = ("search", tmp_path / "s.loom", "one", "--queries", "x", "--encoding", "cp1252")
+    assert "Give one of QUERY" in sentence(run(*queries))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (['{"id": "a", "text": "x"}', "", '{"id": "a", "text": "y"}'], "'a' is given twice: {path}:1 and {path}:3."),
+        (['{"id": "a", "text": "x"}', '{"id": 1.5, "text": "y"}'], "or a whole number; {path}:2 has 1.5."),
+        (['{"id": "a", "text": "x"}', "["], "{path}:2: expected a JSON object"),
+    ],
+)  # fmt: skip
+def test_lines_count_from_1(lines, message, tmp_path):
+    path = tmp_path / "docs.jsonl"
+    path.write_text("\n".join(lines))
+    assert message.format(path=path) in sentence(run("build", path, "-o", tmp_path / "s.loom"))
+
+
 def test_mistakes_are_one_sentence(folder, tmp_path):
     path = folder / "s.loom"
     assert "Give one of QUERY, --item, --image and --queries" in sentence(run("search", path))
@@ -165,7 +223,11 @@ def test_mistakes_are_one_sentence(folder, tmp_path):
     assert "needs --queries" in sentence(run("evaluate", path, "--qrels", folder / "qrels.txt"))
     assert "has no judgments" in sentence(run("evaluate", path, "--queries", folder / "queries.jsonl"))
     assert "There is no file" in sentence(run("build", tmp_path / "none.jsonl", "-o", tmp_path / "x.loom"))
-    assert "There is no" in sentence(run("add", tmp_path / "none.loom", folder / "docs.jsonl"))
+    for arguments in (("add", folder / "docs.jsonl"), ("delete", "d1"), ("search", "heart")):
+        missing = run(arguments[0], tmp_path / "none.loom", *arguments[1:])
+        assert "none.loom, which does not exist; make one with" in sentence(missing)
+    missing = run("evaluate", tmp_path / "none.loom", "--queries", folder / "queries.jsonl")
+    assert "There is no folder" in sentence(missing)
     twice = run("build", folder / "docs.jsonl", "--ranker", "a=bm25", "--ranker", "a=bow", "-o", tmp_path / "x.loom")
     assert "'a' is given twice" in sentence(twice)
     rl.FusionIndex.build([rl.Ranks([[0]])]).save(tmp_path / "index.loom")

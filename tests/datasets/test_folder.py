@@ -68,5 +68,5 @@ def test_the_current_folder_has_a_name(tmp_path, monkeypatch, write):
 
 def test_a_text_that_is_not_utf8_is_named(tmp_path, write):
     write(tmp_path / "a.txt", b"caf\xe9")
-    with pytest.raises(InputError, match=r"a\.txt: byte 3 is not UTF-8"):
+    with pytest.raises(InputError, match=r"a\.txt:1: byte 0xe9 is not UTF-8"):
         folder(str(tmp_path))

@@ -13,6 +13,22 @@ TSV = "\ufeffid\ttext\tlabel\na\tone\tx\nb\tthree\ty\n"
 JSONL = '{"id": "a", "text": "one", "label": "x"}\n\n{"id": "b", "text": "three", "label": 7}\n'
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_delimiter_of_a_csv_is_in_its_first_line(delimiter, tmp_path, write):
+    rows = [["id", "text"], ["a", "one"], ["b", "two"]]
+    path = write(tmp_path / "t.csv", "".join(f"{delimiter.join(row)}\n" for row in rows))
+    assert table(path).part("texts") == ["one", "two"]
+    quoted = write(tmp_path / "q.csv", 'id,"text; more"\na,"one; two"\n')
+    assert table(quoted, text="text; more").part("texts") == ["one; two"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "UTF8"])
+def test_a_table_may_have_any_encoding(encoding, tmp_path, write):
+    for name, text in (("t.csv", "text\n\u00e9\u00fc\n"), ("t.jsonl", '{"text": "\u00e9\u00fc"}\n')):
+        path = write(tmp_path / name, text.encode(encoding))
+        assert table(path, encoding=encoding).part("texts") == ["\u00e9\u00fc"]
+
+
 def test_csv_tsv_and_json_lines_may_be_compressed(tmp_path, write):
     for name, text, first, last in (
         ("t.csv", CSV, 'one, "two"\nlines', "y"),

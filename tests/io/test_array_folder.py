@@ -343,7 +343,7 @@ def test_a_save_killed_at_any_step_leaves_the_old_folder_or_the_new(tmp_path, th
 
 
 def test_a_missing_folder_is_an_error(tmp_path):
-    with pytest.raises(IndexFileError, match=r"There is no index at .*nowhere; make one with 'rankloom index', or"):
+    with pytest.raises(IndexFileError, match=r"There is no index at .*nowhere, which does not exist; make one"):
         opened(tmp_path / "nowhere")
 
 

@@ -28,6 +28,7 @@ def add(
             "--refit", help="Refit the text rankers to all documents: new vocabulary, new document frequencies."
         ),
     ] = False,
+    encoding: cli.Encoding = None,
     plugin: cli.Plugin = None,
 ) -> None:
     """Add documents to a searcher; a killed command leaves the old or the new one.
@@ -44,7 +45,7 @@ def add(
     with cli.progress_bars() as progress, updating(path) as searcher:
         before = len(searcher)
         progress("Adding", 0, 1)
-        searcher.add(documents)
+        searcher.add(documents, encoding=encoding)
         if refit:
             searcher.refit(progress)
         progress("Adding", 1, 1)

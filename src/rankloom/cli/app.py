@@ -156,7 +156,7 @@ def _one_line(message: str) -> str:
 def _with_options(message: str) -> str:
     """Return a message of the library with the option of a command in place of the argument that does the same."""
     message = message.replace("pass kind='collection'.", "use --as-collection.")
-    return re.sub(r"\b(absent|duplicates|missing)='(\w+)'", r"--\1 \2", message)
+    return re.sub(r"\b(absent|duplicates|encoding|missing)='(\w+)'", r"--\1 \2", message)
 
 
 app = _App(
@@ -181,6 +181,13 @@ Queries = Annotated[
     str | None,
     typer.Option(
         help="For a searcher: a CSV, TSV or JSON Lines file of queries with id and text, or a collection with queries.",
+        show_default=False,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Encoding of the texts, in a table or a folder, such as cp1252 or utf-16; by default UTF-8.",
         show_default=False,
     ),
 ]
@@ -237,15 +244,16 @@ def _about(
     """Accept the options common to all commands."""
 
 
-def read_queries(spelling: str) -> tuple[dict[str, str], Any]:
+def read_queries(spelling: str, encoding: str | None = None) -> tuple[dict[str, str], Any]:
     """Return the texts of queries by id, and the judgments: None if a table, which has none, is given."""
     from rankloom.datasets import open_collection
     from rankloom.datasets.table import is_table, read_texts
     from rankloom.errors import InputError
 
+    options = {} if encoding is None else {"encoding": encoding}
     if is_table(spelling):
-        return read_texts(spelling), None
-    queries = open_collection(spelling).queries
+        return read_texts(spelling, **options), None
+    queries = open_collection(spelling, **options).queries
     if queries is None or "texts" not in queries.parts:
         raise InputError(f"{spelling} has no queries with texts; give a table (.jsonl, .csv, .tsv) of id and text.")
     return dict(zip(queries.ids, queries.part("texts"), strict=True)), queries.qrels

@@ -34,7 +34,8 @@ def build(
     text: Annotated[
         list[str] | None,
         typer.Option(
-            help="A field of the documents that text rankers see. Repeatable. By default title and text.",
+            help="A field of the documents that text rankers see and a search prints. Repeatable. By default title and "
+            "text.",
             show_default=False,
         ),
     ] = None,
@@ -72,6 +73,7 @@ def build(
             text=text or TEXT_FIELDS,
             cache=caching.open(),
             strict=source.strict,
+            encoding=source.encoding if source.path is None else None,
             progress=progress,
         )
         progress("Saving", 0, 1)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rankloom.cli.app import (
+    Encoding,
     Plugin,
     Queries,
     app,
@@ -36,6 +37,7 @@ def evaluate(
         list[str] | None, typer.Option(help=f"One of {either(measure_forms())}, as in ndcg@10. Repeatable.")
     ] = None,
     queries: Queries = None,
+    encoding: Encoding = None,
     method: Annotated[
         list[str] | None,
         typer.Option(help="For a searcher: a method to compare. Repeatable; by default rrf and auto."),
@@ -64,9 +66,11 @@ def evaluate(
     if len(runs) == 1 and is_searcher(runs[0]):
         reason = f"{runs[0]} is a searcher"
         refuse_options(context, reason, "labels", "ties", "format", "duplicates")
-        _evaluate_searcher(runs[0], queries, qrels, measure, method, k, as_json)
+        _evaluate_searcher(runs[0], queries, encoding, qrels, measure, method, k, as_json)
         return
-    refuse_options(context, "only a searcher made by 'rankloom build' has them", "queries", "method", "k")
+    if queries is not None and not runs[0].exists():
+        raise InputError(f"There is no folder {runs[0]}; make a searcher with 'rankloom build'.")
+    refuse_options(context, "only a searcher made by 'rankloom build' has them", "queries", "encoding", "method", "k")
     with progress_bars() as progress:
         truth = Truth(qrels, labels)
         wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
@@ -88,6 +92,7 @@ def _print(outcome: Evaluation) -> None:
 def _evaluate_searcher(
     path: Path,
     queries: str | None,
+    encoding: str | None,
     qrels: Path | None,
     measures: list[str] | None,
     methods: list[str] | None,
@@ -100,7 +105,7 @@ def _evaluate_searcher(
     if queries is None:
         raise InputError("A searcher needs --queries: a table with id and text, or a collection with judged queries.")
     with progress_bars() as progress:
-        texts, judged = read_queries(queries)
+        texts, judged = read_queries(queries, encoding)
         judgments = judged if qrels is None else read_qrels(qrels)
         if judgments is None:
             raise InputError(f"{queries} has no judgments; give them with --qrels.")

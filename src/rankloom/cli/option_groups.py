@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from rankloom.cli.app import echo, either, writes
+from rankloom.cli.app import Encoding, echo, either, writes
 from rankloom.errors import InputError
 from rankloom.io import FORMATS
 from rankloom.io.rows import Duplicates as DuplicatesPolicy
@@ -79,6 +79,7 @@ class CollectionOptions:
         str | None,
         typer.Option(help="Folder of a known collection; by default $RANKLOOM_DATA/NAME.", show_default=False),
     ] = None
+    encoding: Encoding = None
     strict: Strict = False
 
     def read(self, spelling: str) -> "Collection":
@@ -86,7 +87,8 @@ class CollectionOptions:
         from rankloom.datasets import open_collection
         from rankloom.registry import Call
 
-        return open_collection(spelling if self.path is None else Call.of(spelling, {"path": self.path}))
+        options = {} if self.encoding is None else {"encoding": self.encoding}
+        return open_collection(spelling if self.path is None else Call.of(spelling, {"path": self.path}), **options)
 
 
 @dataclass(frozen=True)

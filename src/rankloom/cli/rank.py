@@ -80,7 +80,7 @@ def rank(
     for folder in (output, output / "queries"):
         cli.writes(folder, cli.INCOMPLETE)
     with cli.progress_bars() as progress:
-        opened = _with_queries(source.read(collection), queries)
+        opened = _with_queries(source.read(collection), queries, source.encoding)
         _check_labels(opened)
         done = rank_collection(
             opened,
@@ -104,7 +104,7 @@ def rank(
             cli.echo(f"{name} is in {names[name]}.npz", err=True)
 
 
-def _with_queries(collection: "Collection", queries: str | None) -> "Collection":
+def _with_queries(collection: "Collection", queries: str | None, encoding: str | None) -> "Collection":
     """Return a collection with the external queries of a file, instead of its own or of its classes."""
     from dataclasses import replace
 
@@ -113,7 +113,7 @@ def _with_queries(collection: "Collection", queries: str | None) -> "Collection"
 
     if queries is None:
         return collection
-    texts, judged = cli.read_queries(queries)
+    texts, judged = cli.read_queries(queries, encoding)
     return replace(collection, labels=None, queries=Queries(Ids(texts), judged or {}, {"texts": list(texts.values())}))
 
 

@@ -15,7 +15,7 @@ from rankloom.fusion_graph.compare import COMPARATORS
 if TYPE_CHECKING:
     from rankloom.searcher import Answer, Searcher
 
-FOR_SEARCHERS = ("queries", "image", "method", "ranker", "where", "offset", "field", "as_json")
+FOR_SEARCHERS = ("queries", "encoding", "image", "method", "ranker", "where", "offset", "field", "as_json")
 FOR_INDEXES = ("comparator", "virtual", "missing", "format", "duplicates", "threads")
 
 
@@ -49,6 +49,7 @@ def search(
         Path | None, typer.Option(help="An image file as the query.", show_default=False, readable=False)
     ] = None,
     queries: cli.Queries = None,
+    encoding: cli.Encoding = None,
     k: cli.K = 10,
     offset: Annotated[int, typer.Option(min=0, help="How many of the best results to skip.")] = 0,
     method: Annotated[
@@ -114,7 +115,7 @@ def search(
         cli.writes(output)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
-        asked = _Asked(" ".join(query or []), item, image, queries)
+        asked = _Asked(" ".join(query or []), item, image, queries, encoding)
         options = {"k": k, "offset": offset, "method": method, "rankers": ranker, "where": parse_where(where or [])}
         _search_documents(path, asked, options, explain, output, as_json, field or [], tag)
         return
@@ -136,18 +137,20 @@ def search(
 class _Asked:
     """What to search a searcher for: exactly one of words, items, an image and a file of queries."""
 
-    def __init__(self, words: str, items: list[str] | None, image: Path | None, queries: str | None) -> None:
+    def __init__(
+        self, words: str, items: list[str] | None, image: Path | None, queries: str | None, encoding: str | None
+    ) -> None:
         given = [one for one in (words.strip(), items, image, queries) if one]
         if len(given) != 1:
             raise InputError(
                 f"Give one of QUERY, --item, --image and --queries to search for; got {len(given) or 'none'}."
             )
-        self.words, self.items, self.image, self.queries = words, items, image, queries
+        self.words, self.items, self.image, self.queries, self.encoding = words, items, image, queries, encoding
 
     def answers(self, searcher: "Searcher", options: Mapping[str, Any]) -> dict[str, "Answer"]:
         """Return the answers by id or text of the query."""
         if self.queries is not None:
-            texts, _ = cli.read_queries(self.queries)
+            texts, _ = cli.read_queries(self.queries, self.encoding)
             found = searcher.search(list(texts.values()), ids=list(texts), **options)
             return dict(zip(texts, found, strict=True))
         if self.items:
@@ -205,8 +208,6 @@ def _plain(name: str, answer: "Answer", fields: Sequence[str]) -> dict[str, Any]
 
 
 def _print(name: str, answer: "Answer") -> None:
-    from rankloom.searcher.answer import snippet
-
     names = list(answer[0].ranks) if len(answer) else []
     rows = [
         [
@@ -214,7 +215,7 @@ def _print(name: str, answer: "Answer") -> None:
             hit.id,
             f"{hit.score:.4f}",
             *("" if hit.ranks[one] is None else str(hit.ranks[one]) for one in names),
-            snippet(hit.document, 70),
+            answer.snippet(hit, 70),
         ]
         for hit in answer
     ]

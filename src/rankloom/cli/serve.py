@@ -75,7 +75,7 @@ def serve(
     kind = cli.kind_of_folder(folder)
     if kind is not None:
         reason = "the folder determines it; leave it out, or serve the collection"
-        cli.refuse_options(context, reason, "ranker", "cutoff", "depth", "path", "strict")
+        cli.refuse_options(context, reason, "ranker", "cutoff", "depth", "path", "strict", "encoding")
     if not cli.is_searcher(folder):
         cli.refuse_options(context, "it needs a folder written by rankloom build", "watch", "workers")
     options: dict[str, Any] = {
@@ -112,7 +112,9 @@ def _build(
     from rankloom.searcher import Searcher
 
     read = None if source.path is None and is_table(spelling) else source.read(spelling)
-    return Searcher.build(spelling if read is None else read, cache=cache, **settings), read
+    if read is None:
+        return Searcher.build(spelling, cache=cache, encoding=source.encoding, **settings), None
+    return Searcher.build(read, cache=cache, **settings), read
 
 
 def _print_skipped(searcher: "Searcher") -> None:

@@ -10,7 +10,7 @@ from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import SUFFIXES, ImageFile
 from rankloom.datasets.layout import list_files
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.text_file import FilePath
+from rankloom.io.text_file import FilePath, decoded, opened, wrong_encoding
 from rankloom.ranks import Ids
 
 #: The kind of files to read from a folder.
@@ -19,8 +19,8 @@ ENDINGS: dict[Kind, frozenset[str]] = {"images": SUFFIXES, "texts": frozenset({"
 
 
 @register_collection("folder")
-def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
-    """Return the images or the texts (.txt and .md, UTF-8) of a folder; the class of each is its subfolder.
+def folder(path: FilePath, *, kind: Kind | None = None, encoding: str = "utf-8") -> Collection:
+    """Return the images or the texts (.txt and .md) of a folder; the class of each is its subfolder.
 
     Subfolders are searched at any depth, and an item's id is its path in the folder. If any file is in no subfolder,
     there are no classes: the files can be ranked but not evaluated by class. An unreadable text is an error that names
@@ -31,6 +31,8 @@ def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
     path : folder
     kind : {"images", "texts"}, optional
         Required only if the folder has both. By default, Markdown next to images is taken for notes about them.
+    encoding : str
+        Of the texts, as in "cp1252" or "utf-16".
     """
     if kind is not None and kind not in get_args(Kind):
         raise UnknownNameError("kind of files", kind, get_args(Kind))
@@ -48,13 +50,12 @@ def folder(path: FilePath, *, kind: Kind | None = None) -> Collection:
             f"'folder(path={path}, kind=images)'."
         )
     [(what, names)] = found.items()
-    return _collection(top, what, names)
+    return _collection(top, what, names, encoding)
 
 
-def _collection(top: Path, kind: Kind, names: Sequence[str]) -> Collection:
-    part: Part = (
-        [ImageFile(top / name) for name in names] if kind == "images" else [_text(top / name) for name in names]
-    )
+def _collection(top: Path, kind: Kind, names: Sequence[str], encoding: str) -> Collection:
+    paths = [top / name for name in names]
+    part: Part = [*map(ImageFile, paths)] if kind == "images" else [_text(path, encoding) for path in paths]
     classes = [name.rpartition("/")[0] for name in names]
     flat = not all(classes)
     about = f"{len(names)} {kind}" + ("" if flat else f", in {len(set(classes))} classes")
@@ -62,13 +63,12 @@ def _collection(top: Path, kind: Kind, names: Sequence[str]) -> Collection:
     return Collection(title, Ids(names), {kind: part}, labels=None if flat else tuple(classes), about=about)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8.") from None
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}.") from None
+def _text(path: Path, encoding: str) -> str:
+    with opened(path) as file, decoded(path, file, encoding, newline="") as text:
+        try:
+            return text.read()
+        except UnicodeError:
+            raise wrong_encoding(path, encoding) from None
 
 
 def _endings(kind: Kind | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from rankloom.datasets.collection import COLLECTIONS, Collection
 from rankloom.datasets.table import READERS, is_table
@@ -11,10 +12,11 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.registry import Call
 
 
-def open_collection(spelling: str | Call) -> Collection:
+def open_collection(spelling: str | Call, **options: Any) -> Collection:
     """Open a collection: ``soccer``, ``ukbench(path=images)``, a folder of files, or a table of texts.
 
     A registered name wins over a folder of the same name; write ``./soccer`` for the folder.
+    Options, such as ``encoding="cp1252"`` of a folder or a table, may be given by name.
 
     Examples
     --------
@@ -25,7 +27,7 @@ def open_collection(spelling: str | Call) -> Collection:
     '2 texts, in 2 classes'
     """
     call = parse_collection(spelling) if isinstance(spelling, str) else spelling
-    opened: Collection = COLLECTIONS.make(call)
+    opened: Collection = COLLECTIONS.make(call, **options)
     return opened
 
 

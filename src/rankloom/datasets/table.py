@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.text_file import MAX_LINE_BYTES, FilePath, json_lines, limited_lines, opened, shown
+from rankloom.io.text_file import (
+    MAX_LINE_BYTES,
+    FilePath,
+    decoded,
+    json_lines,
+    limited_lines,
+    opened,
+    shown,
+    wrong_encoding,
+)
 from rankloom.ranks import Ids
 
 #: (line number, {column: value}) of each row
@@ -19,10 +28,13 @@ Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 
 @register_collection("table")
-def table(path: FilePath, *, text: str = "text", label: str | None = None, id: str | None = None) -> Collection:
+def table(
+    path: FilePath, *, text: str = "text", label: str | None = None, id: str | None = None, encoding: str = "utf-8"
+) -> Collection:
     """Return the texts of a table, which may be compressed (.gz).
 
-    The first line of a .csv or .tsv file (UTF-8) has the column names; each line of a .jsonl file is an object.
+    The first line of a .csv or .tsv file has the column names; each line of a .jsonl file is an object. If the first
+    line of a .csv file has no comma but semicolons or tabs, as some spreadsheets write it, these separate the columns.
 
     Parameters
     ----------
@@ -33,9 +45,11 @@ def table(path: FilePath, *, text: str = "text", label: str | None = None, id: s
         Column of the classes; by default ``label`` if the table has it. Without classes there is no evaluation.
     id : str, optional
         Column of the ids; by default ``id`` if the table has it, else rows are numbered from 1.
+    encoding : str
+        As in "cp1252" or "utf-16".
     """
     path = str(path)
-    rows = read_table(path)
+    rows = read_table(path, encoding)
     if not rows:
         raise InputError(f"{path} has no rows; expected the column names and then a row for each text.")
     columns = dict.fromkeys(column for _, row in rows for column in row)
@@ -47,32 +61,34 @@ def table(path: FilePath, *, text: str = "text", label: str | None = None, id: s
     return Collection(Path(path).name.split(".")[0], _ids(path, ids), {"texts": texts}, labels=labels, about=about)
 
 
-def read_texts(path: str) -> dict[str, str]:
+def read_texts(path: str, encoding: str = "utf-8") -> dict[str, str]:
     """Return the text of each id in a table with the columns ``id`` and ``text``, such as queries."""
-    rows = read_table(path)
+    rows = read_table(path, encoding)
     if not rows:
         raise InputError(f"{path} has no rows; expected the columns id and text.")
     ids = _ids(path, [cell(path, line, row, "id") for line, row in rows])
     return dict(zip(ids, (cell(path, line, row, "text") for line, row in rows), strict=True))
 
 
-def _delimited(path: str, delimiter: str) -> Rows:
+def _delimited(path: str, delimiters: str, encoding: str) -> Rows:
+    """Yield the rows of a file; the delimiter is the first of those possible that its first line has."""
     with opened(path) as file:
-        text = io.TextIOWrapper(file, "utf-8-sig", newline="")  # a quoted field may contain newlines
+        text = decoded(path, file, encoding, newline="")  # a quoted field may contain newlines
         limit = csv.field_size_limit(MAX_LINE_BYTES)  # a field may span lines; Python's default is 131,072 characters
-        rows = csv.DictReader(
-            limited_lines(path, text), delimiter=delimiter, strict=True
-        )  # surplus fields get the key None
         try:
+            lines = limited_lines(path, text)
+            head = next(lines, "")
+            delimiter = next((one for one in delimiters if one in head), delimiters[0])
+            rows = csv.DictReader(chain([head] if head else [], lines), delimiter=delimiter, strict=True)
             _check_columns(path, rows.fieldnames or ())
             for row in rows:
-                if None in row.values() or None in row:
+                if None in row.values() or None in row:  # surplus fields have the key None
                     raise InputError(
                         f"{path}:{rows.line_num}: expected {len(rows.fieldnames or ())} columns, as in line 1."
                     )
                 yield rows.line_num, row
-        except UnicodeDecodeError:
-            raise InputError(f"{path} is not UTF-8 after line {rows.line_num}; save the file as UTF-8.") from None
+        except UnicodeError:
+            raise wrong_encoding(path, encoding) from None
         except csv.Error as error:
             raise InputError(f"{path}:{rows.line_num}: {error}.") from None
         finally:
@@ -85,17 +101,17 @@ def _check_columns(path: str, names: Sequence[str]) -> None:
         raise InputError(f"{path}:1: duplicate column {duplicates[0]!r}; rename one of them.")
 
 
-def json_rows(path: str) -> Rows:
+def json_rows(path: str, encoding: str = "utf-8") -> Rows:
     """Yield the number and the object of each line of a file."""
-    for number, line, row in json_lines(path):
+    for number, line, row in json_lines(path, encoding):
         if not isinstance(row, dict):
             raise InputError(f'{path}:{number}: expected a JSON object such as {{"text": "..."}}, got {shown(line)}.')
         yield number, row
 
 
-READERS: dict[str, Callable[[str], Rows]] = {
-    ".csv": lambda path: _delimited(path, ","),
-    ".tsv": lambda path: _delimited(path, "\t"),
+READERS: dict[str, Callable[[str, str], Rows]] = {
+    ".csv": lambda path, encoding: _delimited(path, ",;\t", encoding),
+    ".tsv": lambda path, encoding: _delimited(path, "\t", encoding),
     ".jsonl": json_rows,
 }
 
@@ -105,11 +121,11 @@ def is_table(path: str) -> bool:
     return Path(path.removesuffix(".gz")).suffix.lower() in READERS
 
 
-def read_table(path: str) -> list[tuple[int, Mapping[str, Any]]]:
+def read_table(path: str, encoding: str = "utf-8") -> list[tuple[int, Mapping[str, Any]]]:
     """Return the line number and the values of each row of a table."""
     if not is_table(path):
         raise InputError(f"{path} must end in {', '.join(READERS)}, optionally followed by .gz.")
-    return list(READERS[Path(path.removesuffix(".gz")).suffix.lower()](path))
+    return list(READERS[Path(path.removesuffix(".gz")).suffix.lower()](path, encoding))
 
 
 def _optional(path: str, columns: Any, name: str, given: str | None) -> str | None:

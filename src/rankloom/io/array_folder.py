@@ -306,8 +306,9 @@ def _opened_meta(path: Path) -> BinaryIO:
     try:
         return (path / META).open("rb")
     except (FileNotFoundError, NotADirectoryError):
+        why = "" if path.exists() else ", which does not exist"
         raise IndexFileError(
-            f"There is no index at {path}; make one with 'rankloom index', or a searcher with 'rankloom build'."
+            f"There is no index at {path}{why}; make one with 'rankloom index', or a searcher with 'rankloom build'."
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise IndexFileError(f"Cannot read {path / META}: {getattr(error, 'strerror', None) or error}.") from None

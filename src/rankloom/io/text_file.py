@@ -1,5 +1,6 @@
 """Text files read line by line; problems with the file become an InputError."""
 
+import codecs
 import gzip
 import io
 import json
@@ -63,6 +64,30 @@ def opened(path: FilePath) -> Iterator[BinaryIO]:
         raise InputError(f"{path} is not a valid gzip file: {error}.") from None
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror or error}.") from None
+
+
+def decoded(path: FilePath, file: BinaryIO, encoding: str, newline: str) -> io.TextIOWrapper:
+    """Return an open file as text, without a byte-order mark; raise InputError if there is no such encoding."""
+    try:
+        known = codecs.lookup(encoding).name
+        return io.TextIOWrapper(file, "utf-8-sig" if known == "utf-8" else known, newline=newline)
+    except (LookupError, ValueError):  # ValueError: a NUL in the name
+        raise InputError(f"Unknown encoding {encoding!r}; use a name such as utf-8, cp1252 or utf-16.") from None
+
+
+def wrong_encoding(path: FilePath, encoding: str) -> InputError:
+    """Return the error for a file that an encoding cannot decode, with the line."""
+    decoder, number = codecs.getincrementaldecoder(encoding)(), 0
+    with opened(path) as file:
+        try:
+            for number, line in enumerate(limited_lines(path, file), 1):  # noqa: B007
+                decoder.decode(line)
+            decoder.decode(b"", final=True)
+        except UnicodeError as error:
+            byte = f"byte 0x{error.object[error.start]:02x} " if isinstance(error, UnicodeDecodeError) else ""
+            wrong = f"{path}:{number}: {byte}is not {'UTF-8' if encoding == 'utf-8' else encoding}"
+            return InputError(f"{wrong}; save the file as UTF-8, or give its encoding, as in encoding='cp1252'.")
+    return InputError(f"{path} is not {encoding}; save the file as UTF-8.")
 
 
 def numbered_lines(path: FilePath) -> Iterator[tuple[int, bytes]]:
@@ -145,9 +170,19 @@ def check_field(kind: str, value: str) -> None:
         raise InputError(f"The {kind} {value!r} starts with a byte-order mark, which readers drop; change it.")
 
 
-def json_lines(path: FilePath) -> Iterator[tuple[int, bytes, Any]]:
+def encoded_lines(path: FilePath, encoding: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file in any encoding as `numbered_lines` does."""
+    with opened(path) as file, decoded(path, file, encoding, "\n") as text:
+        try:
+            for number, line in enumerate(limited_lines(path, text), 1):
+                yield number, line.encode()
+        except UnicodeError:
+            raise wrong_encoding(path, encoding) from None
+
+
+def json_lines(path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, bytes, Any]]:
     """Yield the number, text and JSON value of each line that is not blank; the value is None if it is not JSON."""
-    for number, line in numbered_lines(path):
+    for number, line in encoded_lines(path, encoding):
         if not line.strip():
             continue
         try:

@@ -78,8 +78,10 @@ class Answer(Sequence[Hit]):
         documents: Documents,
         explain: Callable[[int], Explanation],
         offset: int = 0,
+        fields: Sequence[str] = TEXT_FIELDS,
     ) -> None:
         self.query = query
+        self._text_fields = fields
         self.method = method
         self._lists = {name: _entries(ranks) for name, ranks in lists.items()}
         self._documents = documents
@@ -146,13 +148,16 @@ class Answer(Sequence[Hit]):
         """Return a table for notebooks."""
         names = list(self._lists)
         head = ["", "id", "score", *names, "document"]
-        return html_table(head, [_row(hit, names) for hit in self], "" if len(self) else "Nothing found.")
+        return html_table(head, [self._row(hit, names) for hit in self], "" if len(self) else "Nothing found.")
 
+    def snippet(self, hit: Hit, length: int = MAX_SNIPPET) -> str:
+        """Return the first words of a document's text on one line: of the fields that text rankers see."""
+        text = " ".join((text_of(hit.document, self._text_fields) or _any_text(hit.document)).split())
+        return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
-def snippet(document: Document, length: int = MAX_SNIPPET) -> str:
-    """Return the first words of a document's text, on one line."""
-    text = " ".join((text_of(document, TEXT_FIELDS) or _any_text(document)).split())
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+    def _row(self, hit: Hit, names: Sequence[str]) -> list[str]:
+        places = ("" if hit.ranks[name] is None else str(hit.ranks[name]) for name in names)
+        return [str(hit.position), hit.id, f"{hit.score:.4f}", *places, self.snippet(hit)]
 
 
 def _any_text(document: Document) -> str:
@@ -162,11 +167,6 @@ def _any_text(document: Document) -> str:
 def _fields(hit: Hit, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a document that are not named like a column of the result."""
     return {name: value for name, value in hit.document.items() if name not in own}
-
-
-def _row(hit: Hit, names: Sequence[str]) -> list[str]:
-    places = ("" if hit.ranks[name] is None else str(hit.ranks[name]) for name in names)
-    return [str(hit.position), hit.id, f"{hit.score:.4f}", *places, snippet(hit.document)]
 
 
 def _entries(ranks: Ranks) -> list[tuple[int, float | None]]:

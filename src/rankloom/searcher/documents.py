@@ -229,7 +229,11 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
 
 
 def batch_of(
-    documents: Any, fields: Sequence[str] = TEXT_FIELDS, next_number: int = 0, taken: Iterable[str] = ()
+    documents: Any,
+    fields: Sequence[str] = TEXT_FIELDS,
+    next_number: int = 0,
+    taken: Iterable[str] = (),
+    encoding: str | None = None,
 ) -> Batch:
     """Return the documents of anything that `Searcher.build` accepts, ready to rank.
 
@@ -242,20 +246,38 @@ def batch_of(
         The id of the first document without one; the following ones continue from it.
     taken : iterable of str
         Ids that documents without one must not get.
+    encoding : str, optional
+        Of a table or the texts of a folder; UTF-8 by default.
     """
-    if isinstance(documents, str | Path) and is_table(str(documents)):  # rows are numbered from 1, as `table` does
-        return batch_of([row for _, row in read_table(str(documents))], fields, next_number or 1, taken)
+    options = {} if encoding is None else {"encoding": encoding}
+    if isinstance(documents, str | Path) and is_table(str(documents)):
+        table = read_table(str(documents), **options)
+        places = [f"{documents}:{line}" for line, _ in table]
+        return _of_rows([row for _, row in table], places, fields, next_number or 1, taken)  # from 1, as in `table`
     if isinstance(documents, str | Path):
-        documents = open_collection(str(documents))
+        documents = open_collection(str(documents), **options)
+    elif options:
+        raise InputError("encoding is of files; leave it out.")
     if isinstance(documents, Collection):
         return _of_collection(documents)
     rows = _rows(documents)
-    given = [_id(row.get("id"), number) for number, row in enumerate(rows)]
+    return _of_rows(rows, [f"document {number}" for number in range(len(rows))], fields, next_number, taken)
+
+
+def _of_rows(
+    rows: list[Mapping[str, Any]], places: Sequence[str], fields: Sequence[str], next_number: int, taken: Iterable[str]
+) -> Batch:
+    """Return documents from mappings; `places` tell each one in errors."""
+    given = [_id(row.get("id"), place) for place, row in zip(places, rows, strict=True)]
+    first: dict[str, str] = {}
+    for one, place in zip(given, places, strict=True):
+        if one is not None and first.setdefault(one, place) != place:
+            raise InputError(f"Ids must be unique; {one!r} is given twice: {first[one]} and {place}.")
     used = {*taken, *(one for one in given if one is not None)}
     numbers = (str(number) for number in count(next_number) if str(number) not in used)
     ids = Ids(next(numbers) if one is None else one for one in given)  # must be unique
     known: list[Document] = [
-        {"id": ids[number], **_plain({name: row[name] for name in row if name != "id"}, number)}
+        {"id": ids[number], **_plain({name: row[name] for name in row if name != "id"}, places[number])}
         for number, row in enumerate(rows)
     ]
     batch = Batch("documents", rows, known, tuple(fields), {})
@@ -285,16 +307,16 @@ def _rows(documents: Any) -> list[Mapping[str, Any]]:
     return [{"text": row} if isinstance(row, str) else row for row in rows]
 
 
-def _plain(row: Mapping[str, Any], number: int) -> Document:
+def _plain(row: Mapping[str, Any], place: str) -> Document:
     """Return the fields of a document that are stored as JSON: not images and vectors in memory."""
     fields: Document = {}
     for name, value in row.items():
         if not isinstance(name, str):
-            raise InputError(f"The fields of a document must be named by strings; document {number} has {name!r}.")
+            raise InputError(f"The fields of a document must be named by strings; {place} has {name!r}.")
         stored = _stored(value)
         if stored is UNSTORABLE:
             kind = type(value).__name__
-            raise InputError(f"The field {name!r} of document {number} is of type {kind}, which cannot be stored.")
+            raise InputError(f"The field {name!r} of {place} is of type {kind}, which cannot be stored.")
         if stored is not IN_MEMORY:
             fields[name] = stored
     return fields
@@ -338,12 +360,12 @@ def _all_or_none(values: list[Any]) -> Any:
     return UNSTORABLE if any(one is UNSTORABLE or one is IN_MEMORY for one in values) else values
 
 
-def _id(given: Any, number: int) -> str | None:
+def _id(given: Any, place: str) -> str | None:
     if given is None:
         return None
     text = str(given) if isinstance(given, str | int | np.integer | UUID) and not isinstance(given, bool) else ""
     if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InputError(f"The id of a document must be a string or a whole number; document {number} has {given!r}.")
+        raise InputError(f"The id of a document must be a string or a whole number; {place} has {given!r}.")
     return text
 
 

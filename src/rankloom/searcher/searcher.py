@@ -86,6 +86,7 @@ class Searcher:
         cache: Cache | None = None,
         strict: bool = False,
         progress: Progress | None = None,
+        encoding: str | None = None,
     ) -> Searcher:
         """Fit rankers to documents, and index them.
 
@@ -111,9 +112,11 @@ class Searcher:
             Whether an unreadable document is an error. Otherwise it is left out; `skipped` gives the reason.
         progress : callable, optional
             Called with the stage, how much is done and the total.
+        encoding : str, optional
+            Of a table or of the texts of a folder, as in "cp1252"; UTF-8 by default.
         """
         cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
-        batch = batch_of(documents, [text] if isinstance(text, str) else text)
+        batch = batch_of(documents, [text] if isinstance(text, str) else text, encoding=encoding)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
         named = named_rankers(rankers, batch)
@@ -204,6 +207,7 @@ class Searcher:
                 state.documents,
                 lambda item, row=row: found.explain(row, item),  # type: ignore[misc]
                 offset,
+                state.settings.fields,
             )
             for row, label in enumerate(queries.labels)
         ]
@@ -321,7 +325,7 @@ class Searcher:
         }
         return Evaluation(per_query, str(asked[-1].method), k, alpha)
 
-    def add(self, documents: Any) -> None:
+    def add(self, documents: Any, *, encoding: str | None = None) -> None:
         """Add documents, in any form that `build` accepts.
 
         The new documents get lists, and enter the lists of the old ones at their positions. Statistics, such as
@@ -330,7 +334,8 @@ class Searcher:
         """
         with self._lock:
             settings = self._state.settings
-            batch = batch_of(documents, settings.fields, settings.next_number, self._state.documents.ids)
+            ids = self._state.documents.ids
+            batch = batch_of(documents, settings.fields, settings.next_number, ids, encoding)
             if batch.documents:
                 self._state = _indexed(added(self._state, batch))
 

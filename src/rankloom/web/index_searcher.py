@@ -58,7 +58,7 @@ class IndexSearcher(Searcher):
         documents = IndexDocuments(index.item_ids or NumberIds(index.n_items))
         super().__init__(State(documents, {}, {}, Settings(cutoff=index.settings.cutoff, name=name)))
 
-    def add(self, documents: Any) -> None:
+    def add(self, documents: Any, *, encoding: str | None = None) -> None:
         """Raise InputError: an index has no documents."""
         raise InputError(NO_UPDATES)
 
