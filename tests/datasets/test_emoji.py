@@ -9,6 +9,7 @@ import pytest
 
 from rankloom.datasets import emoji, open_collection
 from rankloom.datasets.emoji import BUNDLE
+from rankloom.datasets.images import on_transparent
 from rankloom.errors import InputError
 from rankloom.rankers.terms import Tokenizer
 
@@ -76,6 +77,18 @@ def test_only_families_share_an_image(collection):
     shared = [name for names in named.values() if len(names) > 1 for name in names]
     assert (len(named), len(shared)) == (1611, 9)
     assert all(name.startswith("family") for name in shared)
+
+
+def test_images_are_shown_on_a_transparent_ground(collection):
+    images = [on_transparent(one.load()) for one in collection.part("images")[::20]]
+    corners = np.stack([image[[0, 0, -1, -1], [0, -1, 0, -1], 3] for image in images])
+    assert (corners == 0).mean() > 0.8
+    assert min((image[..., 3] == 255).mean() for image in images) > 0.05
+    for one, image in zip(collection.part("images")[::20], images, strict=True):
+        alpha = image[..., 3:] / 255
+        seen = image[..., :3] * alpha + 255 * (1 - alpha)
+        assert np.abs(seen - one.load())[image[..., 3] > 0].max() < 2  # on white, as it was
+    assert all(one.on_white for one in collection.part("images"))
 
 
 def test_last_box_is_where_the_sheet_ends(collection):

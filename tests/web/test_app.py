@@ -302,7 +302,6 @@ def test_cutoff_may_be_as_large_as_the_default():
     ranks = rl.Ranks([[(i + j) % 150 for j in range(150)] for i in range(150)])
     index = rl.FusionIndex.build([ranks], cutoff=120)
     with TestClient(make_app(IndexSearcher(index, "x.loom")), base_url="http://localhost") as client:
-        assert 'max="120"' in client.get("/item/0").text
         assert client.get("/item/0.json?cutoff=120").status_code == 200
         error_of(client.get("/item/0.json?cutoff=121"), 422)
 
@@ -310,6 +309,26 @@ def test_cutoff_may_be_as_large_as_the_default():
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_unsupported_http_method_is_405(client, method):
     error_of(client.request(method, "/item/3.json"), 405)
+
+
+@pytest.mark.parametrize("url", ["/search?q=", "/search?q=%20+"])
+def test_a_blank_query_shows_the_first_page(client, url):
+    response = client.get(url, headers=HTML, follow_redirects=False)
+    assert (response.status_code, response.headers["location"]) == (303, "/")
+
+
+@pytest.mark.parametrize(
+    ("url", "names"),
+    [
+        ("/item/3", ["method", "k"] + ["rankers"] * 4),
+        ("/item/3?method=fg", ["method", "cutoff", "comparator", "k"] + ["rankers"] * 4),
+        ("/search?q=figs", ["method", "k"] + ["rankers"] * 2),
+    ],
+)
+def test_only_options_with_an_effect_are_offered(client, url, names):
+    options = client.get(url).text.partition('<details class="options">')[2].partition("</details>")[0]
+    shown = re.sub(r'<input type="hidden"[^>]*>', "", options)
+    assert re.findall(r'name="(\w+)"', shown) == names
 
 
 def test_browser_gets_errors_as_a_page(client):

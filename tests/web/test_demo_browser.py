@@ -18,7 +18,7 @@ def texts():
 
 @pytest.fixture(scope="module")
 def emoji():
-    with started(DEMO, "demo", "--first", "750", "--port", "0", "--no-cache") as (_, url):  # has the butterfly
+    with started(DEMO, "demo", "--first", "750", "--port", "0", "--no-cache") as (_, url):  # has the cactus
         yield url.rstrip("/")
 
 

@@ -80,6 +80,7 @@ def test_invalid_image_shows_an_error(browser, base_url, tmp_path):
 
 def test_options_take_effect_at_once_and_are_in_the_url(browser, base_url):
     with visit(browser, f"{base_url}/item/3") as seen:
+        seen.page.get_by_text("Options", exact=True).click()
         seen.page.select_option("[name=method]", "rrf")
         seen.page.wait_for_url("**/item/3?method=rrf")
         assert seen.page.locator("#fused").inner_text().startswith("Fused by rrf")
@@ -99,6 +100,21 @@ def test_options_take_effect_at_once_and_are_in_the_url(browser, base_url):
         clean(seen, base_url)
 
 
+def test_rankers_that_do_not_accept_the_query_stay_chosen(browser, base_url):
+    with visit(browser, f"{base_url}/search?q=figs") as seen:
+        seen.page.get_by_text("Options", exact=True).click()
+        seen.page.get_by_role("checkbox", name="okapi").uncheck()
+        seen.page.wait_for_url("**/search?q=figs&rankers=bic%2Cgch%2Cjaccard")
+        assert seen.page.get_by_role("checkbox").count() == 2
+
+
+def test_a_blank_query_leads_home(browser, base_url):
+    with visit(browser, f"{base_url}/item/3") as seen:
+        seen.page.get_by_role("button", name="Search", exact=True).click()
+        seen.page.wait_for_url(f"{base_url}/")
+        clean(seen, base_url)
+
+
 def test_skip_link_requests_nothing(browser, base_url):
     with visit(browser, f"{base_url}/item/3") as seen:
         seen.page.evaluate("document.querySelector('main').dataset.old = 'yes'")
@@ -113,6 +129,7 @@ def test_skip_link_requests_nothing(browser, base_url):
 
 def test_focus_stays_on_the_changed_ranker(browser, base_url):
     with visit(browser, f"{base_url}/item/3") as seen:
+        seen.page.get_by_text("Options", exact=True).click()
         seen.page.get_by_role("checkbox", name="okapi").press("Space")
         seen.page.wait_for_url("**/item/3?rankers=bic%2Cgch%2Cjaccard")
         seen.page.locator(".list").nth(3).wait_for(state="detached")
@@ -157,6 +174,7 @@ def test_links_and_forms_work_without_scripts(browser, base_url):
     context = browser.new_context(java_script_enabled=False, viewport=DESKTOP)
     page = context.new_page()
     page.goto(f"{base_url}/item/3")
+    page.get_by_text("Options", exact=True).click()
     page.select_option("[name=method]", "rrf")
     page.get_by_role("button", name="Apply").click()
     assert page.locator("#fused").inner_text().startswith("Fused by rrf")

@@ -41,7 +41,7 @@ MEASURE = "ndcg@10"
 DEPTH = 1000  # of the lists
 CUTOFF = 10  # of fusion graphs; methods that see one query at a time get as many other items of each list
 #: What the first page explains: an item that fusion finds better neighbors for than any ranker, and a text.
-EXAMPLES = ({"item": "butterfly"}, {"query": "happy cat"})
+EXAMPLES = ({"item": "cactus"}, {"query": "bad weather"})
 #: What other processes compile on a first start: for the page, and once it is served, for the table.
 PAGE_PLANS = (("weft build",), ("weft search",))
 TABLE_PLANS = (("recknngraphccs",), ("fg", "rkgraph"))

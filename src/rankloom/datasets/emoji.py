@@ -49,7 +49,10 @@ def emoji(first: int | None = None) -> Collection:
     items = items[:first]
     labels = tuple(one["subgroup"] for one in items)
     parts: dict[str, Part] = {
-        "images": [ImageFile(BUNDLE / "pictures.jpg", box(number, side, columns)) for number in range(len(items))],
+        "images": [
+            ImageFile(BUNDLE / "pictures.jpg", box(number, side, columns), on_white=True)
+            for number in range(len(items))
+        ],
         "texts": [". ".join([one["name"], *one["keywords"]]) for one in items],
         "names": [one["name"] for one in items],
         "characters": [one["character"] for one in items],

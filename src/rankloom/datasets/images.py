@@ -41,6 +41,9 @@ MAX_SCANS = 100  # of a JPEG; a progressive one has about ten, and each takes as
 MAX_SEGMENTS = 2000  # of a JPEG, searched for scans; a large color profile takes 255
 ORIENTATION = 0x0112  # EXIF tag
 WHITE = (255, 255, 255, 255)
+#: Of the darkest channel: white in spite of JPEG noise; and how far below white a pixel at the edge is opaque. Chosen
+#: on the emoji, whose transparency is known from the original images.
+WHITE_LEVEL, OPAQUE_DEPTH = 246, 128
 _HEADERS = threading.Lock()  # warning filters are global to all threads
 
 
@@ -57,6 +60,8 @@ class ImageFile:
     path : Path
     box : (left, top, right, bottom), optional
         A block of the upright image, in pixels; right and bottom are exclusive.
+    on_white : bool
+        Whether its ground is white, so that a page may show it on another, see `on_transparent`.
 
     Examples
     --------
@@ -70,6 +75,7 @@ class ImageFile:
 
     path: Path
     box: Box | None = None
+    on_white: bool = False
 
     def load(self) -> Pixels:
         """Return the pixels. Raise ImageError if the image cannot be read."""
@@ -157,8 +163,33 @@ def reduced(image: Pixels, longest_side: int) -> Pixels:
     return np.asarray(pillow.fromarray(image).resize(size, pillow.Resampling.BOX))
 
 
+def on_transparent(image: Pixels) -> Pixels:
+    """Return an image on white as RGBA: white that is connected to the border is transparent, its edges partly.
+
+    Examples
+    --------
+    >>> ring = np.full((5, 5, 3), 255, np.uint8)
+    >>> ring[1:4, 1:4] = 0
+    >>> ring[2, 2] = 255
+    >>> on_transparent(ring)[2, :, 3]
+    array([  0, 255, 255, 255,   0], dtype=uint8)
+    """
+    from scipy import ndimage
+
+    depth = 255.0 - image.min(axis=2)
+    regions = ndimage.label(np.pad(depth <= 255 - WHITE_LEVEL, 1, constant_values=True))[0]
+    ground = (regions == regions[0, 0])[1:-1, 1:-1]
+    edge = ndimage.binary_dilation(ground, np.ones((3, 3))) & ~ground
+    alpha = np.where(ground, 0.0, np.where(edge, np.minimum(depth / OPAQUE_DEPTH, 1.0), 1.0))[:, :, None]
+    color = 255.0 - (255.0 - image) / np.maximum(alpha, 1 / 255)  # what gives the image again, seen on white
+    shown: Pixels = np.rint(np.concatenate([color.clip(0, 255), 255 * alpha], axis=2)).astype(np.uint8)
+    return shown
+
+
 def encoded(image: Pixels, max_side: int, max_lossless_side: int = 128) -> File:
     """Return an image as a small file: PNG if its longer side is at most `max_lossless_side`, else JPEG.
+
+    An image with transparency is always a PNG.
 
     Examples
     --------
@@ -166,7 +197,7 @@ def encoded(image: Pixels, max_side: int, max_lossless_side: int = 128) -> File:
     'image/jpeg'
     """
     small = np.ascontiguousarray(reduced(image, max_side))
-    kind = "PNG" if max(small.shape[:2]) <= max_lossless_side else "JPEG"
+    kind = "PNG" if max(small.shape[:2]) <= max_lossless_side or small.shape[2] == 4 else "JPEG"
     out = io.BytesIO()
     _pillow().fromarray(small).save(out, kind, **({"quality": 85} if kind == "JPEG" else {}))
     return out.getvalue(), f"image/{kind.lower()}"

@@ -38,7 +38,7 @@ FOREVER = "public, max-age=31536000, immutable"
 Number = Annotated[int, Path(ge=0, le=MAX_INT, description="Number of an item.")]
 Result = Annotated[int, Path(ge=0, le=MAX_INT, description="Number of the item that was found.")]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{24}$", description="As returned by POST /upload.json.")]
-Text = Annotated[str, Query(max_length=1000, pattern=r"\S", description="Text to search for.")]
+Text = Annotated[str, Query(max_length=1000, description="Text to search for; not blank.")]
 
 
 def _error(description: str) -> dict[str, Any]:
@@ -283,7 +283,9 @@ async def text_why(
 
 @_page_and_json("/search", "search_by_text")
 async def text(request: Request, views: ViewsOf, choice: ChoiceOf, q: Text) -> Response:
-    """Search by text."""
+    """Search by text; a page without any is the first page."""
+    if not (q.strip() or _is_json(request)):
+        return RedirectResponse("/", 303)
     return await _search(request, views, _text_query(views, q), choice)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankloom.datasets import Collection
-from rankloom.datasets.images import File, ImageError, ImageFile, Pixels, encoded, reduced
+from rankloom.datasets.images import File, ImageError, ImageFile, Pixels, encoded, on_transparent, reduced
 from rankloom.io.cache import digest_bytes
 from rankloom.io.version import __version__
 from rankloom.rankers.image_features import image_digest, pixels, stamp
@@ -62,7 +62,7 @@ class Gallery:
         image = self.image(number)
         if image is None:
             raise ImageError(f"Item {number} has no image.")
-        return self._files.get((number, self.version(number)), lambda: encoded(pixels(image), MAX_SIDE))
+        return self._files.get((number, self.version(number)), lambda: encoded(_shown(image), MAX_SIDE))
 
     @cached_property
     def side(self) -> int:
@@ -77,6 +77,12 @@ class Gallery:
     def reduced(self, image: Pixels) -> Pixels:
         """Return an uploaded image in the size of the others."""
         return reduced(image, self.side) if self.side else image
+
+
+def _shown(image: Any) -> Pixels:
+    """Return the pixels of an image, on a transparent ground if its own is white."""
+    loaded = pixels(image)
+    return on_transparent(loaded) if isinstance(image, ImageFile) and image.on_white else loaded
 
 
 class Uploads:

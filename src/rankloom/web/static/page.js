@@ -29,6 +29,8 @@ async function show(url, { push = true, focus = false } = {}) {
     const main = page.querySelector("main");
     if (!main) { location.href = url; return; }
     const active = document.activeElement;
+    const [before, after] = [document.querySelector(".options"), main.querySelector(".options")];
+    if (before && after) after.open = before.open;
     document.querySelector("main").replaceWith(main);
     document.title = page.title;
     for (const selector of ["footer", "link[rel=alternate]"]) {
@@ -54,12 +56,13 @@ async function show(url, { push = true, focus = false } = {}) {
 // Controls take effect at once; default values are left out of the URL.
 function urlOf(form) {
   const given = new URLSearchParams();
-  const boxes = [...form.querySelectorAll("[name=rankers]")];
-  for (const [name, value] of new FormData(form)) {
+  const boxes = [...form.querySelectorAll("[type=checkbox]")];
+  const entries = new FormData(form);
+  for (const [name, value] of entries) {
     const byDefault = form.querySelector(`[name="${CSS.escape(name)}"]`).dataset.default;
     if (name !== "rankers" && value !== "" && value !== byDefault) given.set(name, value);
   }
-  if (boxes.some((box) => !box.checked)) for (const box of boxes) if (box.checked) given.append("rankers", box.value);
+  if (boxes.some((box) => !box.checked)) for (const name of entries.getAll("rankers")) given.append("rankers", name);
   const query = given.toString();
   return form.getAttribute("action") + (query ? `?${query}` : "");
 }
@@ -68,7 +71,7 @@ document.addEventListener("change", (event) => {
   const form = event.target.closest("form.controls, form.filter");
   if (event.target.id === "image" && event.target.files.length) upload(event.target.files[0]);
   else if (form && event.target.type !== "search" && event.target.reportValidity()) {
-    const boxes = [...form.querySelectorAll("[name=rankers]")];
+    const boxes = [...form.querySelectorAll("[type=checkbox]")];
     if (boxes.length && !boxes.some((box) => box.checked)) { event.target.checked = true; announce("Choose at least one ranker."); return; }
     show(urlOf(form));
   }
