@@ -8,7 +8,7 @@ import pytest
 from command import run
 from rankloom.cli import demo
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "emoji.md").read_text()
 #: Runs the command line as if some packages were not installed.
 WITHOUT = """
 from importlib.machinery import PathFinder
@@ -26,10 +26,10 @@ def stamps(folder):
 
 
 @pytest.mark.long
-def test_table_is_that_of_the_readme():
+def test_table_is_that_of_the_documentation():
     result = run("demo", "--no-serve", "--no-cache")
     assert result.exit_code == 0, result.output
-    assert result.output.strip() in README
+    assert result.output.strip() in PAGE
 
 
 def test_the_line_below_the_table_says_whether_fusing_helps():
