@@ -4,8 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TEST_READY := $(VENV)/.ready-test
 DEV_READY := $(VENV)/.ready-dev
-# uv needs a fifth of the time of pip; to use pip: make INSTALL='.venv/bin/python -m pip install'
-INSTALL ?= $(BIN)/python -m uv pip install
+# uv needs a third of the time of pip; without the bytecode, warnings of compiling packages would fail tests.
+# To use pip: make INSTALL='.venv/bin/python -m pip install'
+INSTALL ?= $(BIN)/python -m uv pip install --compile-bytecode
 WORKERS ?= 2
 EXAMPLES := quick
 # worksteal: a worker starts with half of the tests, so kernels of neighboring tests are compiled by one worker only.
