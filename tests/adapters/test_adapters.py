@@ -37,6 +37,7 @@ def test_llama_index(searcher):
     assert found[0].node.metadata["id"] == found[0].node.node_id
 
 
+@pytest.mark.long
 def test_haystack(searcher):
     haystack = pytest.importorskip("haystack")
     pipeline = haystack.Pipeline()
@@ -48,6 +49,7 @@ def test_haystack(searcher):
     assert len(few["retriever"]["documents"]) == 2
 
 
+@pytest.mark.long
 def test_pyterrier(searcher):
     pytest.importorskip("pyterrier")
     pandas = pytest.importorskip("pandas")
