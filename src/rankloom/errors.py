@@ -15,12 +15,15 @@
 import difflib
 import operator
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from reprlib import Repr
+from typing import Any, TypeGuard
 
 MAX_MESSAGE = 1500  # characters of a message, not quite a screen; ids and fields in it can be of any length
 MAX_WHOLE = 2**63 - 1  # of 64 bits, as in arrays
+#: Limits of options by name: memory or time would otherwise be exhausted.
+MAXIMA = {"cutoff": 10_000, "iterations": 100_000, "restarts": 100_000, "rounds": 10_000_000}
 MAX_HINTED = 200  # characters of a name that is compared with the known ones
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 REPR = Repr()
@@ -99,8 +102,8 @@ class ContractError(InputError):
     """A method, measure or other function that may be a plug-in returned what its contract does not allow."""
 
 
-def whole_number(name: str, value: object, minimum: int = 1, maximum: int = MAX_WHOLE) -> int:
-    """Return `value` as an int; raise InputError if it is not a whole number from `minimum` to `maximum`.
+def whole_number(name: str, value: object, minimum: int = 1) -> int:
+    """Return `value` as an int; raise InputError if it is not a whole number from `minimum` to the limit.
 
     Examples
     --------
@@ -108,6 +111,7 @@ def whole_number(name: str, value: object, minimum: int = 1, maximum: int = MAX_
     Traceback (most recent call last):
     rankloom.errors.InputError: k must be a whole number, at least 1; got 0.
     """
+    maximum = MAXIMA.get(name, MAX_WHOLE)
     if type(value) is int and minimum <= value <= maximum:  # most are: checks against protocols are slow
         return value
     try:
@@ -146,6 +150,43 @@ def check_choice(kind: str, value: object, choices: Iterable[str]) -> None:
     known = list(choices)
     if not isinstance(value, str) or value not in known:
         raise UnknownNameError(kind, value, known)
+
+
+def text_list(name: str, given: object) -> list[str]:
+    """Return one or several texts as a list; raise InputError if they are anything else.
+
+    Examples
+    --------
+    >>> text_list("text", "title"), text_list("text", ("title", "body"))
+    (['title'], ['title', 'body'])
+    """
+    texts = [given] if isinstance(given, str) else given
+    found: list[Any] = (
+        list(texts) if isinstance(texts, Iterable) and not isinstance(texts, Mapping | bytes) else [given]
+    )
+    for one in found:
+        if not isinstance(one, str):
+            raise InputError(f"{name} must be a text or a list of texts; got {brief(one)}.")
+    return found
+
+
+def check_type(kind: type, /, **options: object) -> None:
+    """Raise InputError if an option is not of a type.
+
+    Examples
+    --------
+    >>> check_type(str, tag=3)
+    Traceback (most recent call last):
+    rankloom.errors.InputError: tag must be of type str; got 3.
+    """
+    for name, value in options.items():
+        if not isinstance(value, kind):
+            raise InputError(f"{name} must be of type {kind.__name__}; got {brief(value)}.")
+
+
+def is_function(value: object) -> TypeGuard[Callable[..., Any]]:
+    """Return True for what can be called with data; a class, which is often given in place of an object, cannot."""
+    return callable(value) and not isinstance(value, type)
 
 
 class RankloomWarning(UserWarning):

@@ -198,10 +198,21 @@ def test_invalid_bodies_are_refused(api, body, status, message):
         (b'{"query": "a", "k": NaN}', 400),
         (b'{"query": "a", "weights": {"bm25": 1e999}}', 200),
         (b"[" * 10_000, 400),
+        (b"[" * 900 + b"]" * 900, 422),
+        (b'{"query": ' + b"[" * 900 + b"]" * 900 + b"}", 422),
+        (b'{"query": "a", "where": {"year": ' + b"[" * 900 + b"]" * 900 + b"}}", 422),
+        (b'{"vectors": {"dense": ' + b"[" * 900 + b"]" * 900 + b"}}", 422),
+        (b'{"query": "a", "k": ' + b"9" * 400 + b"}", 400),
+        (b'{"query": "a", "where": {"year": ' + b"9" * 400 + b"}}", 400),
+        (b'{"query": "a", "method": "combsum", "weights": {"bm25": ' + b"9" * 400 + b"}}", 400),
+        (b'{"query": "a", "method": "combsum", "weights": {"bm25": 1e999}}', 400),
+        (b'{"vectors": {"dense": [' + b"9" * 400 + b"]}}", 400),
+        (b'{"query": "a", "query": "b"}', 400),
+        (b'{"query": "a", "where": {"topic": "heat", "topic": "wing"}}', 400),
         (b'{"query": "' + b"a" * 20_000 + b'"}', 413),
         (b'{"k": ' + b"9" * 5_000 + b"}", 400),
     ],
-    ids=["empty", "cut", "list", "null", "bytes", "nan", "infinity", "deep", "large", "long number"],
+    ids=lambda value: str(value[:40]) if isinstance(value, bytes) else "",
 )
 def test_bodies_that_are_not_the_json_of_a_search_are_refused(api, content, status):
     response = api.post("/search", content=content)

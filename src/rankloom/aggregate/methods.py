@@ -87,6 +87,8 @@ class Fusion:
         self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
     ) -> Ranks:
         """Align the ranks and fuse them."""
+        if missing is not None:
+            check_choice("missing policy", missing, get_args(Missing))
         if collection is not None:
             return self._external(ranks, k, collection, missing)
         if self.method.needs == "queries":

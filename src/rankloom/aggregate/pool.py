@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 from rankloom.ranks import PAD, Ranks
 
 CELLS = 1 << 18  # list cells in a block of queries, few enough for the CPU cache
@@ -179,10 +179,12 @@ def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[flo
     """Return a weight for each ranker, all 1 by default."""
     try:
         given = [1.0] * n_rankers if weights is None else [float(weight) for weight in weights]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given = []
     if isinstance(weights, str) or len(given) != n_rankers or not np.isfinite(given).all() or min(given) < 0:
-        raise InputError(f"weights must be {n_rankers} numbers of at least 0, one for each ranker; got {weights}.")
+        raise InputError(
+            f"weights must be {n_rankers} numbers of at least 0, one for each ranker; got {brief(weights)}."
+        )
     if max(given) > MAX_WEIGHT:
         raise InputError(f"weights must be at most {MAX_WEIGHT:g}; got {max(given):g}.")
     return given

@@ -45,7 +45,7 @@ class Trained:
         """Align the ranks and fuse them."""
         if collection is not None:
             raise InputError("This method needs no collection; leave it out.")
-        aligned = align(ranks, missing=missing or "error")
+        aligned = align(ranks, missing="error" if missing is None else missing)
         if len(aligned) != len(self.learned):
             raise InputError(
                 f"The method was trained on {len(self.learned)} rankers; got {len(aligned)}. "
@@ -155,7 +155,7 @@ def judged_queries(ranks: RankerLists, qrels: Qrels, missing: Missing | None) ->
         If there are none.
     """
     names, lists = split_names(ranks)
-    aligned, known = align(lists, missing=missing or "error"), as_mapping(qrels)
+    aligned, known = align(lists, missing="error" if missing is None else missing), as_mapping(qrels)
     ids = Ids(map(aligned[0].query_id, range(aligned[0].n_queries)))
     rows = [row for row, query in enumerate(ids) if query in known]
     if not rows:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.datasets.images import ImageFile
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, check_type
 from rankloom.io.cache import digest_bytes
 from rankloom.ranks import Ids
 from rankloom.registry import Registry
@@ -46,6 +46,7 @@ class Queries:
     parts: Mapping[str, Part] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        _check_parts(self.ids, self.parts)
         object.__setattr__(self, "parts", _with_image_files(self.parts))
 
     def part(self, name: str) -> Part:
@@ -90,6 +91,8 @@ class Collection:
     about: str = ""
 
     def __post_init__(self) -> None:
+        _check_parts(self.ids, self.parts)
+        check_type(Sized, labels=() if self.labels is None else self.labels)
         object.__setattr__(self, "parts", _with_image_files(self.parts))
         for name, part in self.parts.items():
             if len(part) != len(self.ids):
@@ -179,6 +182,14 @@ def _pieces(part: Part) -> Iterator[bytes]:
             yield one.digest().encode()
         else:
             yield content_digest(np.asarray(one)).encode()
+
+
+def _check_parts(ids: object, parts: object) -> None:
+    check_type(Ids, ids=ids)
+    check_type(Mapping, parts=parts)
+    for name, part in cast(Mapping[str, Part], parts).items():
+        check_type(str, **{"The name of a part": name})
+        check_type(Sized, **{name: part})
 
 
 def _with_image_files(parts: Mapping[str, Part]) -> Mapping[str, Part]:

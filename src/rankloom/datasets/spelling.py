@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,14 @@ def parse_collection(spelling: str, base: Path | None = None) -> Call:
     if spelling.strip() in COLLECTIONS:
         return Call.parse(spelling)
     path = (base or Path()) / os.path.expanduser(spelling)  # noqa: PTH111  # Path.expanduser raises RuntimeError
-    if path.is_dir():
-        return Call.of("folder", {"path": str(path)})
-    if path.is_file() and is_table(spelling):
-        return Call.of("table", {"path": str(path)})
-    if path.exists() or "(" not in spelling:
-        raise _not_a_collection(spelling, exists=path.exists())
+    with suppress(OSError):  # a name that is too long for a path
+        if path.is_dir():
+            return Call.of("folder", {"path": str(path)})
+        if path.is_file() and is_table(spelling):
+            return Call.of("table", {"path": str(path)})
+    exists = os.path.lexists(path)  # unlike Path.exists, False for a name that is too long
+    if exists or "(" not in spelling:
+        raise _not_a_collection(spelling, exists=exists)
     return Call.parse(spelling)
 
 

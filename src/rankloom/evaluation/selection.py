@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, brief, check_choice, whole_number
+from rankloom.errors import InputError, brief, check_choice, check_type, whole_number
 from rankloom.evaluation.correlation import correlations as correlation_matrix
 from rankloom.evaluation.estimates import ESTIMATES, estimate_all
 from rankloom.ranks import Ranks
@@ -211,6 +211,8 @@ def select(
     ('color', 'shape')
     """
     wanted = Selection.parse(kind) if isinstance(kind, str) else kind
+    check_type(Selection, kind=wanted)
+    check_type(Mapping, effectiveness=effectiveness)
     names, values = list(effectiveness), _values(effectiveness)
     table = None if correlations is None else _table(correlations, len(names))
     if wanted.names:
@@ -316,14 +318,20 @@ def _ordered_pairs(effectiveness: Floats, correlations: Floats | None) -> list[t
 
 
 def _values(effectiveness: Mapping[str, float]) -> Floats:
-    values = np.array(list(effectiveness.values()), np.float64)
-    if not effectiveness or not np.isfinite(values).all():
+    try:
+        values = np.array(list(effectiveness.values()), np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.array([np.nan])
+    if values.ndim != 1 or not effectiveness or not np.isfinite(values).all():
         raise InputError(f"Give the effectiveness of each ranker, a finite number; got {brief(dict(effectiveness))}.")
     return values
 
 
 def _table(correlations: ArrayLike, count: int) -> Floats:
-    table = np.asarray(correlations, np.float64)
+    try:
+        table = np.asarray(correlations, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        table = np.empty(0)
     if table.shape != (count, count):
         raise InputError(
             f"Correlations must be {count} x {count}, one row for each ranker; got the shape {table.shape}."

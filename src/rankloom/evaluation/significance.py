@@ -358,7 +358,10 @@ def _joint(systems: Mapping[str, ArrayLike], reference: ArrayLike, test: str, co
 
 
 def _differences(system: ArrayLike, reference: ArrayLike) -> Floats:
-    first, second = np.asarray(system, np.float64), np.asarray(reference, np.float64)
+    try:
+        first, second = np.asarray(system, np.float64), np.asarray(reference, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"Give one number for each query; got {brief(system)} and {brief(reference)}.") from None
     if first.ndim != 1 or first.shape != second.shape:
         raise InputError(
             f"ours and theirs must be one value for each query, in the same order; got the shapes {first.shape} and "

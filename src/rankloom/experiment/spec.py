@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.aggregate import METHODS
-from rankloom.errors import InputError, UnknownNameError, brief, whole_number
+from rankloom.errors import InputError, UnknownNameError, brief, check_type, whole_number
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, JOINT_TESTS, Measure
 from rankloom.evaluation.selection import Selection
 from rankloom.evaluation.significance import check_alpha, known_tests
 from rankloom.fusion_graph.compare import COMPARATORS
+from rankloom.io.text_file import as_path
 from rankloom.registry import Call
 
 #: Fusion graphs and the sixteen baselines of the paper.
@@ -146,8 +147,8 @@ class Experiment:
             If the file cannot be read or is not TOML, or if a key, a name or a value is invalid.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            text = as_path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
             raise InputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8'}.") from None
         try:
             return cls.from_toml(text)
@@ -157,6 +158,7 @@ class Experiment:
     @classmethod
     def from_toml(cls, text: str) -> Experiment:
         """Return the experiment specified in TOML."""
+        check_type(str, text=text)
         try:
             given = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # also huge numbers and deeply nested brackets

@@ -341,7 +341,10 @@ class CollectionIndex(ABC):
         """Return a mask of items by row of the index; empty if all are allowed."""
         if allowed is None:
             return ALL
-        mask = np.asarray(allowed)
+        try:
+            mask = np.asarray(allowed)
+        except ValueError:  # rows of different lengths
+            mask = np.empty(0)
         if mask.shape != (self.n_items,) or mask.dtype != np.bool_:
             raise InputError(
                 f"allowed must be True or False for each of the {self.n_items} items; got {mask.dtype} of shape "
@@ -443,7 +446,7 @@ class CollectionIndex(ABC):
                 raise InputError(f"The index has no item ids, only numbers 0 to {self.n_items - 1}; got {brief(item)}.")
             return self.item_ids.number(item, "item")
         if isinstance(item, bool) or not isinstance(item, int | np.integer) or not 0 <= item < self.n_items:
-            raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {item}.")
+            raise InputError(f"Items are numbered 0 to {self.n_items - 1}; got {brief(item)}.")
         return int(item)
 
     def _id(self, number: int) -> str:

@@ -233,7 +233,8 @@ class FusionIndex(DiskIndex):
             A row for each query; scores are the similarities, in [0, 1].
         """
         with running(threads, progress):
-            return self._find(comparator or self.settings.comparator, queries, k, items, virtual, missing, allowed)
+            chosen = self.settings.comparator if comparator is None else comparator
+            return self._find(chosen, queries, k, items, virtual, missing, allowed)
 
     def kernel(self, method: str) -> Kernel:
         """Return the function that searches a shard."""
@@ -326,7 +327,7 @@ class FusionIndex(DiskIndex):
           0.0250  vertex  1
         """
         graph = self.graph(query, virtual=virtual)
-        return explain(graph, self.graph(item), comparator or self.settings.comparator)
+        return explain(graph, self.graph(item), self.settings.comparator if comparator is None else comparator)
 
     def vectors(
         self,

@@ -18,7 +18,6 @@ from rankloom.io.npz import pack_ids
 from rankloom.ranks import PAD, Ranks
 
 Array = NDArray[Any]
-MAX_CUTOFF = 10_000  # an index has as many cells for each item and ranker
 MAX_EMPTY_SHARE = 0.1  # of the items, before a warning
 
 
@@ -61,7 +60,7 @@ def checked_settings(
     """Return the settings every index has, checked."""
     if not isinstance(reposition, bool):
         raise InputError(f"reposition must be True or False; got {brief(reposition)}.")
-    cutoff = whole_number("cutoff", cutoff, maximum=MAX_CUTOFF)
+    cutoff = whole_number("cutoff", cutoff)
     if whole_number("depth", depth) < cutoff:
         raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
     check_choice("rule for items without a list", absent, get_args(Absent))

@@ -15,7 +15,7 @@ from typing import IO, Any, BinaryIO, Literal, TextIO, cast, overload
 
 from rankloom.errors import InputError
 from rankloom.io.file_lock import claimed, locked
-from rankloom.io.text_file import FilePath
+from rankloom.io.text_file import FilePath, as_path
 
 TEMPORARY = re.compile(r"\.rankloom-[0-9a-f]{16}\.tmp")
 GZIP_LEVEL = 6  # 9 takes three times as long and saves only a percent or two
@@ -78,7 +78,7 @@ def check_target(path: FilePath) -> Path:
         If `path` is a folder or a device, or its folder does not exist.
     """
     try:
-        target = resolved(path)
+        target = resolved(as_path(path))
         if target.is_dir():
             raise InputError(f"Cannot write {path}: it is a folder; give the path of a file.")
         if target.exists() and not target.is_file():  # the rename would replace a device with a file

@@ -6,12 +6,12 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any, AnyStr, BinaryIO, cast
+from typing import IO, Any, AnyStr, BinaryIO
 
-from rankloom.errors import InputError, UnknownNameError, brief
+from rankloom.errors import InputError, UnknownNameError, brief, check_type
 
 #: A path that a reader or a writer accepts.
 FilePath = str | os.PathLike[str]
@@ -20,6 +20,7 @@ BOM = b"\xef\xbb\xbf"
 FLOAT32_MAX = 3.4028234663852886e38
 BUFFER_BYTES = 1 << 20
 MAX_SHOWN = 80  # characters of a line in a message
+MAX_DIGITS = 300  # of a whole number in JSON, which any reader can hold
 MAX_LINE_BYTES = 1 << 24  # a few MB of gzip can expand to gigabytes without a line feed
 
 
@@ -34,6 +35,12 @@ def as_path(path: FilePath) -> Path:
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InputError(f"A path must be a string or a Path; got {brief(path)}.")
+    try:
+        wrong = b"\0" in os.fsencode(path)
+    except UnicodeEncodeError:  # half of a character
+        wrong = True
+    if wrong:
+        raise InputError(f"No path can have such a name; got {brief(path)}.")
     return Path(path)
 
 
@@ -46,16 +53,14 @@ def opened(path: FilePath) -> Iterator[BinaryIO]:
     InputError
         If the file does not exist, is a folder, cannot be read, or is not complete gzip.
     """
-    if "\0" in os.fspath(path):
-        raise InputError(f"Cannot read {os.fspath(path)!r}: a path cannot contain NUL.")
     try:
         with ExitStack() as stack:
-            file = stack.enter_context(Path(path).open("rb"))
+            file = stack.enter_context(as_path(path).open("rb"))
             if os.fspath(path).endswith(".gz"):
                 decompressed = stack.enter_context(gzip.GzipFile(fileobj=file))
                 # GzipFile iterates over lines in Python, BufferedReader in C, which is four times as fast
                 file = stack.enter_context(io.BufferedReader(decompressed, BUFFER_BYTES))
-            yield cast(BinaryIO, file)
+            yield file
     except FileNotFoundError:
         raise InputError(f"There is no file {path}; check the path.") from None
     except IsADirectoryError:
@@ -157,6 +162,7 @@ def unknown_item(location: str, item: bytes, known: dict[bytes, int]) -> InputEr
 
 def check_field(kind: str, value: str) -> None:
     """Raise InputError if `value` cannot be a field of a text file with whitespace between columns."""
+    check_type(str, **{kind: value})
     try:
         raw = value.encode()
     except UnicodeEncodeError:
@@ -186,6 +192,36 @@ def json_lines(path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, b
         if not line.strip():
             continue
         try:
-            yield number, line, json.loads(line)
+            yield number, line, parse_json(line)
+        except InputError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
         except (ValueError, RecursionError):
             yield number, line, None
+
+
+def parse_json(text: str | bytes, parse_constant: Callable[[str], Any] | None = None) -> Any:
+    """Return the value of a JSON text, in which no key is given twice and every whole number is also a float.
+
+    Readers of JSON differ in which of two equal keys counts, and in whether they read larger numbers.
+
+    Examples
+    --------
+    >>> parse_json('{"id": "a", "id": "b"}')
+    Traceback (most recent call last):
+    rankloom.errors.InputError: The key 'id' is given twice; give it once.
+    """
+    return json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_constant=parse_constant)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise InputError(f"The key {next(key for key in keys if keys.count(key) > 1)!r} is given twice; give it once.")
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise InputError(f"A whole number may have {MAX_DIGITS} digits; got {len(digits)}.")
+    return int(digits)

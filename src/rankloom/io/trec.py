@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief, check_type
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.rows import Duplicates, Rows, check_duplicates_policy, ranks_of
 from rankloom.io.text_file import FilePath, check_field, is_float32, numbered_lines, parse_int, shown, unknown_item
@@ -78,6 +78,8 @@ def read_runs(
     By default the collection is the union of the files' items, in order of appearance. Each run has the queries of
     its own file; `rankloom.align` aligns them.
     """
+    if not isinstance(paths, Sequence) or isinstance(paths, str):
+        raise InputError(f"Give a list of run files, one for each ranker; got {brief(paths)}.")
     if not paths:
         raise InputError("There are no run files to read; give one for each ranker.")
     return _read_runs(paths, item_ids, duplicates)
@@ -87,6 +89,7 @@ def _read_runs(paths: Sequence[FilePath], item_ids: Ids | None, duplicates: Dupl
     check_duplicates_policy(duplicates)
     numbers: dict[bytes, int] = Numbering()
     if item_ids is not None:
+        item_ids = item_ids if isinstance(item_ids, Ids) else Ids(item_ids)
         numbers = {item.encode(): number for number, item in enumerate(item_ids)}
     read = [_read_rows(path, numbers) for path in paths]
     ids = item_ids if item_ids is not None else Ids(map(bytes.decode, numbers))
@@ -169,6 +172,7 @@ def write_run(ranks: Ranks, path: FilePath, *, tag: str = "rankloom") -> None:
     0 Q0 2 1 0.75 rankloom
     0 Q0 0 2 0.1 rankloom
     """
+    check_type(Ranks, ranks=ranks)
     check_field("tag", tag)
     for item in np.unique(ranks.items[ranks.items != PAD]).tolist():
         check_field("item id", ranks.item_id(item))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankloom.datasets import content_digest
 from rankloom.datasets.images import ImageError, ImageFile, Pixels, decode
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.ranker import UnreadableItemsError
@@ -31,7 +31,12 @@ def pixels(item: Any) -> Pixels:
     """Return the pixels of an image: an `ImageFile`, an array, a path, or the bytes of a file."""
     if isinstance(item, ImageFile):
         return item.load()
-    return decode(item) if isinstance(item, bytes | str | Path) else np.asarray(item)
+    if isinstance(item, bytes | str | Path):
+        return decode(item)
+    try:
+        return np.asarray(item)
+    except ValueError:  # rows of different lengths
+        raise ImageError(f"An image must be an array, a path or the bytes of a file; got {brief(item)}.") from None
 
 
 def image_digest(item: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from rankloom.datasets import Collection, Content, content_digest
-from rankloom.errors import InputError, UnknownNameError, whole_number
+from rankloom.errors import InputError, UnknownNameError, brief, check_type, whole_number
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.version import __version__
@@ -133,8 +133,11 @@ def rank_collection(
     >>> list(rank_collection(line, ["vectors", "vectors(metric=l1)"]).lists)
     ['vectors', 'vectors(metric=l1)']
     """
+    check_type(Collection, collection=collection)
     several = [rankers] if isinstance(rankers, str) else rankers
-    by_name = several if isinstance(several, Mapping) else dict.fromkeys(several)
+    if not isinstance(several, Mapping | Sequence):
+        raise InputError(f"Give rankers by name, or a list of spellings; got {brief(rankers)}.")
+    by_name = several if isinstance(several, Mapping) else {_spelled(one): None for one in several}
     made = {name: _made(ranker or name) for name, ranker in by_name.items()}
     for name, (ranker, _) in made.items():
         _check_part(collection, name, ranker.part)
@@ -278,9 +281,17 @@ def _stamps(collection: Collection, part: str) -> list[tuple[int, ...] | None]:
     return [stamp(item) for items in (collection.part(part), queries) for item in items] if part == "images" else []
 
 
+def _spelled(ranker: Any) -> Any:
+    if not isinstance(ranker, str | Call):
+        raise InputError(f"Give rankers by name, or a list of spellings; got {brief(ranker)}.")
+    return ranker
+
+
 def _made(ranker: str | Call | Ranker) -> tuple[Ranker, Call | None]:
     if isinstance(ranker, str):
         ranker = Call.parse(ranker)
+    if not isinstance(ranker, Call) and not hasattr(ranker, "fit"):
+        raise InputError(f"A ranker must be a spelling or a Ranker; got {brief(ranker)}.")
     return (RANKERS.make(ranker), ranker) if isinstance(ranker, Call) else (ranker, None)
 
 

@@ -38,11 +38,13 @@ class Ids:
         """Return the number of `id`; the error for an unknown id suggests the nearest known one."""
         try:
             return self._numbers[id]
-        except KeyError:
+        except (KeyError, TypeError):  # TypeError: what is not hashable
             raise UnknownNameError(kind, id, self._numbers) from None
 
     def numbers(self, ids: Iterable[str], kind: str = "id") -> NDArray[np.int32]:
         """Return the numbers of several ids."""
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise InputError(f"Ids must be a list of strings; got {brief(ids)}. Put it in a list.")
         return np.fromiter((self.number(one, kind) for one in ids), np.int32)
 
     def union(self, other: Ids) -> Ids:
@@ -61,7 +63,7 @@ class Ids:
         return iter(self._ids)
 
     def __contains__(self, id: object) -> bool:
-        return id in self._numbers
+        return isinstance(id, str) and id in self._numbers
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Ids) and self._ids == other._ids)

@@ -307,7 +307,11 @@ class Ranks:
 
     def rows(self, numbers: Sequence[int] | NDArray[np.integer] | slice) -> Ranks:
         """Return the lists that row numbers (from 0), a mask or a slice select, in that order."""
-        if np.ndim(numbers) != 1 and not isinstance(numbers, slice):  # type: ignore[arg-type]
+        try:
+            wrong = np.ndim(numbers) != 1 and not isinstance(numbers, slice)  # type: ignore[arg-type]
+        except ValueError:  # rows of different lengths
+            wrong = True
+        if wrong:
             raise InputError(f"Give a list of row numbers, such as [3]; got {brief(numbers)}.")
         try:
             picked = np.arange(self.n_queries)[numbers]
@@ -328,6 +332,8 @@ class Ranks:
         array([[0, 1],
                [1, 0]], dtype=int32)
         """
+        if not isinstance(numbers, np.ndarray) or numbers.ndim != 1:
+            raise InputError(f"Give an array of item numbers; got {brief(numbers)}.")
         kept = np.isin(self.items, numbers)
         order = np.argsort(~kept, axis=1, kind="stable")[:, : len(numbers)]
         there = np.take_along_axis(kept, order, axis=1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankloom.aggregate import METHODS, WeftIndex, fuse
 from rankloom.aggregate.pool import checked_weights
 from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes, count_votes, vote_weights
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, text_list
 from rankloom.fusion_graph import Explanation, FusionIndex
 from rankloom.fusion_graph.graph import Part
 from rankloom.rankers import is_comparable, is_updatable
@@ -74,6 +74,7 @@ class Found:
 
 def accepting(state: State, queries: QueryBatch, chosen: Sequence[str] | None) -> tuple[str, ...]:
     """Return the rankers, of those chosen, that have a list for the queries."""
+    chosen = None if chosen is None else text_list("rankers", chosen)
     for name in (*(chosen or ()), *queries.vectors):
         if name not in state.models:
             raise UnknownNameError("ranker", name, state.models)
@@ -100,7 +101,7 @@ def _accepts(name: str, model: Model, queries: QueryBatch) -> bool:
 
 def resolved(state: State, queries: QueryBatch, names: Sequence[str], method: str | Call) -> Call:
     """Return the method of a search; "auto" is weft for items and for queries that are like items, else vote."""
-    if method != AUTO:
+    if not isinstance(method, str) or method != AUTO:
         call: Call = METHODS.checked(method)
         entry = METHODS[call.name]
         if queries.items is None and not entry.answers_external:
@@ -123,6 +124,7 @@ def request(
     allowed: Mask | None = None,
 ) -> Request:
     """Return a checked request."""
+    rankers = None if rankers is None else text_list("rankers", rankers)
     names = accepting(state, queries, rankers)
     call = resolved(state, queries, names, method)
     checked = _weights(call, names, rankers or tuple(state.models), weights)
@@ -146,7 +148,7 @@ def _weights(
         if unknown is not None:
             raise UnknownNameError("ranker", unknown, given_for)
         weights = [weights.get(name, 1.0) for name in given_for]
-    elif len(weights) == len(names):  # one for each ranker that accepts the query
+    elif isinstance(weights, Sequence | np.ndarray) and len(weights) == len(names):  # of those that accept the query
         given_for = names
     by_name = dict(zip(given_for, checked_weights(weights, len(given_for)), strict=True))
     return tuple(by_name[name] for name in names)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from rankloom.datasets import Collection, open_collection
 from rankloom.datasets.images import ImageFile
 from rankloom.datasets.table import is_table, read_table
-from rankloom.errors import IndexFileError, InputError
+from rankloom.errors import IndexFileError, InputError, brief, is_function
 from rankloom.io.npz import pack_ids, unpack_ids
+from rankloom.io.text_file import MAX_DIGITS
 from rankloom.ranks import Ids
 from rankloom.searcher.lru import LRUCache
 
@@ -30,6 +31,7 @@ Document = dict[str, Any]
 Where = Mapping[str, Any] | Callable[[Document], bool]
 TEXT_FIELDS = ("title", "text")  # joined, they are what text rankers see
 IMAGE_FIELD = "image"
+MAX_INTEGER = 10**MAX_DIGITS - 1
 MAX_COLUMNS, MAX_MASKS = 16, 64  # fields, and values of fields, that filters keep in memory
 
 
@@ -100,7 +102,7 @@ class Documents(Sequence[Document]):
         >>> pets.mask({"legs": [2, 4]}).tolist(), pets.mask(lambda pet: "legs" not in pet).tolist()
         ([True, True, False], [False, False, True])
         """
-        if callable(where):
+        if is_function(where):
             return np.fromiter((bool(where(one)) for one in self), np.bool_, len(self))
         if not isinstance(where, Mapping):
             raise InputError(f"where must be {{field: value}} or a function of a document; got {type(where).__name__}.")
@@ -312,11 +314,12 @@ def _plain(row: Mapping[str, Any], place: str) -> Document:
     fields: Document = {}
     for name, value in row.items():
         if not isinstance(name, str):
-            raise InputError(f"The fields of a document must be named by strings; {place} has {name!r}.")
+            raise InputError(f"The fields of a document must be named by strings; {place} has {brief(name)}.")
         stored = _stored(value)
         if stored is UNSTORABLE:
-            kind = type(value).__name__
-            raise InputError(f"The field {name!r} of {place} is of type {kind}, which cannot be stored.")
+            kind = f"of type {type(value).__name__}"
+            kind = f"a whole number of more than {MAX_DIGITS} digits" if isinstance(value, int) else kind
+            raise InputError(f"The field {name!r} of {place} is {kind}, which cannot be stored.")
         if stored is not IN_MEMORY:
             fields[name] = stored
     return fields
@@ -338,8 +341,10 @@ def _json(value: Any) -> Any:
         value = value.item()
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a character is none
-    if value is None or isinstance(value, int):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        return value if abs(value) <= MAX_INTEGER else UNSTORABLE
     if isinstance(value, float | Decimal):
         return float(value) if math.isfinite(value) else None  # the missing values of data frames
     if isinstance(value, ImageFile):
@@ -363,9 +368,10 @@ def _all_or_none(values: list[Any]) -> Any:
 def _id(given: Any, place: str) -> str | None:
     if given is None:
         return None
-    text = str(given) if isinstance(given, str | int | np.integer | UUID) and not isinstance(given, bool) else ""
+    known = isinstance(given, str | int | np.integer | UUID) and not isinstance(given, bool)
+    text = str(given) if known and not (isinstance(given, int) and abs(given) > MAX_INTEGER) else ""
     if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InputError(f"The id of a document must be a string or a whole number; {place} has {given!r}.")
+        raise InputError(f"The id of a document must be a string or a whole number; {place} has {brief(given)}.")
     return text
 
 

@@ -54,9 +54,9 @@ def external_queries(
     given = {"texts": text, "images": image, "ids": ids}
     parts = {name: _listed(name, one) for name, one in given.items() if one is not None}
     several = [isinstance(one, list | tuple) for one in given.values() if one is not None]
-    several += [np.ndim(one) == 2 for one in (vectors or {}).values()]
-    single = not any(several)
-    matrices = {name: _matrix(name, one, single) for name, one in (vectors or {}).items()}
+    arrays = {name: _numbers(name, one) for name, one in (vectors or {}).items()}
+    single = not any(several) and all(array.ndim == 1 for array in arrays.values())
+    matrices = {name: array[None] if single else array for name, array in arrays.items()}
     counts = {name: len(rows) for name, rows in parts.items()} | {name: len(rows) for name, rows in matrices.items()}
     if not counts:
         raise InputError("Give something to search for: a text, image=, item= or vectors=.")
@@ -69,9 +69,9 @@ def external_queries(
 def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
     """Return items of the collection as queries, by id."""
     given: list[Any] = list(item) if isinstance(item, list | tuple) else [item]
-    odd = next((one for one in given if not isinstance(one, str)), None)
-    if odd is not None:
-        raise InputError(f"item must be the id of a document, a string; got {brief(odd)}.")
+    for one in given:
+        if not isinstance(one, str):
+            raise InputError(f"item must be the id of a document, a string; got {brief(one)}.")
     numbers = ids.numbers(given, "item").astype(np.intp)
     return QueryBatch(tuple(given), items=numbers, single=isinstance(item, str))
 
@@ -79,17 +79,20 @@ def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
 def _listed(part: str, given: Any) -> list[Any]:
     """Return one or several contents as a list; texts and ids must be strings."""
     contents: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
-    odd = next((one for one in contents if part != "images" and not isinstance(one, str)), None)
-    if odd is not None:
-        raise InputError(f"A query must be a text or a list of texts; got {brief(odd)} of type {type(odd).__name__}.")
+    for one in contents:
+        if part != "images" and not isinstance(one, str):
+            raise InputError(f"A query must be a text or a list of texts; got {brief(one)}.")
     return contents
 
 
-def _matrix(name: str, given: ArrayLike, single: bool) -> NDArray[Any]:
-    matrix = np.atleast_2d(np.asarray(given)) if single else np.asarray(given)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
-        raise InputError(f"vectors={{{name!r}: ...}} must be numbers, a row for each query; got {np.shape(given)}.")
-    return matrix
+def _numbers(name: str, given: ArrayLike) -> NDArray[Any]:
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        array = np.empty(())
+    if array.ndim not in (1, 2) or array.dtype.kind not in "iuf":
+        raise InputError(f"vectors={{{name!r}: ...}} must be numbers, a row for each query; got {brief(given)}.")
+    return array
 
 
 def _labels(parts: Mapping[str, Sequence[Any]], n: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from rankloom.errors import UnknownNameError
+from rankloom.errors import UnknownNameError, brief
 from rankloom.web.limits import RefusedError
 
 Schema = dict[str, Any]
@@ -94,4 +94,4 @@ def _invalid(name: str, expected: str, value: Any) -> RefusedError:
 
 
 def _shown(value: Any) -> str:
-    return repr(value)[:100]
+    return brief(value)[:100]

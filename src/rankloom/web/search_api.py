@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rankloom.aggregate import METHODS
-from rankloom.errors import UnknownNameError
+from rankloom.errors import UnknownNameError, brief
+from rankloom.io.text_file import parse_json
 from rankloom.registry import Call, file_options
 from rankloom.searcher import Answer, Hit
 from rankloom.searcher.answering import AUTO
@@ -185,11 +185,13 @@ def parse(content: bytes, schema: Schema, limits: Limits) -> Search:
 
 def _json(content: bytes) -> dict[str, Any]:
     try:
-        body = json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
-        raise RefusedError(400, f"The body must be JSON: {str(error)[:200] or 'it is nested too deeply'}.") from None
+        body = parse_json(content, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise RefusedError(400, "The body must be JSON: it is nested too deeply.") from None
+    except ValueError as error:  # UnicodeDecodeError and InputError are, too
+        raise RefusedError(400, f"The body must be JSON: {str(error)[:200].removesuffix('.')}.") from None
     if not isinstance(body, dict):
-        raise RefusedError(422, f"The body must be a JSON object; got {repr(body)[:100]}.")
+        raise RefusedError(422, f"The body must be a JSON object; got {brief(body)[:100]}.")
     return body
 
 
@@ -221,7 +223,7 @@ def _encodable(name: str, value: Any) -> Any:
 
 def _vectors(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict) or not given:
-        raise RefusedError(422, f"vectors: must be an object of vectors by ranker; got {repr(given)[:100]}.")
+        raise RefusedError(422, f"vectors: must be an object of vectors by ranker; got {brief(given)[:100]}.")
     return {name: _array(name, value) for name, value in given.items()}
 
 
@@ -244,7 +246,7 @@ def _method(spelled: str) -> str | Call:
     for name, value in call.options:
         most = MAX_CUTOFF if name == "cutoff" else MAX_OPTION
         if name in files or (isinstance(value, int) and abs(value) > most):
-            raise RefusedError(422, f"method: {name} must be a number up to {most}; got {str(value)[:100]}.")
+            raise RefusedError(422, f"method: {name} must be a number up to {most}; got {brief(value)[:100]}.")
     return call
 
 

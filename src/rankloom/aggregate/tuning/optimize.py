@@ -12,7 +12,7 @@ from rankloom.aggregate.training import JudgedQueries, judged_queries
 from rankloom.aggregate.tuning.bayes import bayes
 from rankloom.aggregate.tuning.space import Space, Values, make_space
 from rankloom.align import Missing, RankerLists
-from rankloom.errors import InputError, check_choice, check_whole, whole_number
+from rankloom.errors import InputError, check_choice, check_type, check_whole, whole_number
 from rankloom.evaluation.measures import Measure, evaluate
 from rankloom.evaluation.truth import Qrels
 from rankloom.registry import Call
@@ -200,4 +200,6 @@ def mean(method: Fuser, queries: JudgedQueries, measure: Measure) -> float:
 
 def parsed_measure(measure: str | Measure) -> Measure:
     """Return the measure that a spelling describes."""
-    return Measure.parse(measure) if isinstance(measure, str) else measure
+    parsed = Measure.parse(measure) if isinstance(measure, str) else measure
+    check_type(Measure, measure=parsed)
+    return parsed
