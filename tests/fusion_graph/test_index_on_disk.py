@@ -313,8 +313,8 @@ def test_the_error_for_a_newer_format_names_the_supported_ones(saved, tmp_path):
     with pytest.raises(IndexFileError) as caught:
         FusionIndex.open(path)
     assert str(caught.value) == (
-        f"The index at {path} has format 7; this version reads {FusionIndex.FORMATS[0]} to {FusionIndex.FORMATS[-1]}. "
-        "Rebuild it with 'rankloom index', or install a newer rankloom."
+        f"The index at {path} has format 7; this version reads {FusionIndex.FORMATS[0]} or {FusionIndex.FORMATS[-1]}. "
+        "Build it again, or use the rankloom that wrote it."
     )
 
 

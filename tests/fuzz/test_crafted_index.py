@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.io.array_folder import open_folder, save_folder
+from rankloom.searcher.storage import FORMATS
 
 FUZZ = cases("RANKLOOM_FUZZ_API", 100, 10)
 POINTS = np.random.default_rng(0).random((40, 4))
@@ -95,7 +96,7 @@ def searcher(tmp_path_factory):
 @FUZZ
 @given(SEEDS)
 def test_a_crafted_searcher_is_rejected_or_searched(folder, searcher, seed):
-    arrays, meta = open_folder(searcher, kind="rankloom searcher", formats=range(1, 2))
+    arrays, meta = open_folder(searcher, kind="rankloom searcher", formats=FORMATS)
     craft(folder, arrays, {name: value for name, value in meta.items() if name != "files"}, Random(seed))
     try:
         opened = rl.Searcher.open(folder, verify=True)

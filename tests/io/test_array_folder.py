@@ -358,7 +358,7 @@ def test_an_unknown_format_is_an_error(tmp_path, number):
     save_folder(tmp_path / "x", ARRAYS, {**METADATA, "format": number})
     with pytest.raises(IndexFileError) as caught:
         opened(tmp_path / "x")
-    assert f"has format {number}; this version reads 1 to 2. Rebuild it with 'rankloom index'" in str(caught.value)
+    assert f"has format {number}; this version reads 1 or 2. Build it again" in str(caught.value)
 
 
 def test_modified_metadata_is_an_error(tmp_path):

@@ -86,18 +86,6 @@ def test_a_restored_ranker_needs_no_encoder_for_items_and_vectors():
         restored.rank(queries=["heat"])
 
 
-def test_another_encoder_is_refused():
-    stored = Letters()(TEXTS)[1]
-    EncoderRanker("letters", Letters()).check_probe(TEXTS[1], stored)
-    EncoderRanker("letters", lambda texts: 2 * Letters()(texts)).check_probe(TEXTS[1], stored)  # the same cosines
-    EncoderRanker("letters", lambda texts: Letters()(texts) + 1e-4).check_probe(TEXTS[1], stored)
-    with pytest.raises(InputError, match="encoder of letters returns 9 numbers, but the stored vectors have 26"):
-        EncoderRanker("letters", Letters(width=9)).check_probe(TEXTS[1], stored)
-    with pytest.raises(InputError, match=r"returns a different vector for a stored item \(cosine -1\.0000\)"):
-        EncoderRanker("letters", lambda texts: -Letters()(texts)).check_probe(TEXTS[1], stored)
-    EncoderRanker("zeros", lambda texts: np.zeros((1, 2))).check_probe("", np.zeros(2))
-
-
 WRONG = {
     "a row too few": (
         lambda texts: np.zeros((len(texts) - 1, 3)),

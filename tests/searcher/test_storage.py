@@ -1,7 +1,9 @@
 """A searcher on disk: saved whole, opened the same, refused when it does not fit; killed at any moment."""
 
+import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ from sample_texts import documents, encode
 import rankloom as rl
 from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.searcher.documents import Documents
+from rankloom.searcher.storage import FORMATS
 
 QUERIES = ["thermal flow in a boundary layer", "the patient's heart", "king and queen"]
 RANKERS = {"bm25": "okapi(b=0.5)", "pairs": "2grams-jaccard", "graph": "gnf-mcs", "dense": encode}
@@ -64,8 +67,102 @@ def test_another_encoder_is_refused(saved):
     _, path = saved
     with pytest.raises(rl.InputError, match="returns 5 numbers, but the stored vectors have 32"):
         rl.Searcher.open(path, encoders={"dense": lambda texts: np.ones((len(texts), 5))})
-    with pytest.raises(rl.InputError, match="returns a different vector for a stored item"):
+    with pytest.raises(rl.InputError, match=r"different vectors for stored texts \(cosine -?0\.\d{4}, at least 0.999"):
         rl.Searcher.open(path, encoders={"dense": lambda texts: -encode(texts) + 3})
+    for encoders, got in (
+        ([encode], "<function"),
+        (encode, "<function"),
+        ("dense", "'dense'"),
+        ({"dense": dict}, "dict"),
+    ):
+        with pytest.raises(rl.InputError, match=f"(Give encoders by the names of rankers|must be a function).*{got}"):
+            rl.Searcher.open(path, encoders=encoders)
+
+
+def test_an_encoder_that_is_right_for_the_first_document_only_is_refused(tmp_path):
+    texts = [one["text"] for one in documents(50)]
+    rl.Searcher.build(texts, {"dense": encode}).save(tmp_path / "s.loom")
+
+    def other(contents):
+        return np.where([[text == texts[0]] for text in contents], encode(contents), encode(contents)[:, ::-1])
+
+    with pytest.raises(rl.InputError, match=r"different vectors for stored texts \(cosine"):
+        rl.Searcher.open(tmp_path / "s.loom", encoders={"dense": other})
+
+
+def mean_color(images):
+    return np.array([one.reshape(-1, 3).mean(axis=0) + 1 for one in images])
+
+
+def test_another_encoder_of_images_is_refused_without_the_images(tmp_path):
+    path = tmp_path / "s.loom"
+    images = np.random.default_rng(3).integers(0, 256, (20, 6, 5, 3), np.uint8) // np.arange(1, 21)[:, None, None, None]
+    searcher = rl.Searcher.build([{"image": one.astype(np.uint8)} for one in images], {"color": mean_color})
+    searcher.save(path)
+    opened = rl.Searcher.open(path, encoders={"color": mean_color})
+    assert opened.search(image=images[3], k=5)[0].id == "3"
+    with pytest.raises(rl.InputError, match=r"different vectors for stored images \(cosine 0\.\d{4}"):
+        rl.Searcher.open(path, encoders={"color": lambda images: mean_color(images) * [1, 1, 3]})
+
+
+def test_probes_differ_and_remain_when_their_documents_are_deleted(tmp_path):
+    path = tmp_path / "s.loom"
+    texts = ["the same words"] * 40 + ["heat", "king", "queen heart", "a thermal flow", "boundary", "patient", "zebra"]
+    searcher = rl.Searcher.build(texts, {"dense": encode})
+    probes = searcher.state.models["dense"].probes
+    assert set(probes.contents) == set(texts)
+    searcher.delete([str(number) for number in range(1, len(texts))])
+    searcher.save(path)
+    without = rl.Searcher.open(path, encoders={"dense": None})
+    without.save(tmp_path / "again.loom")
+    opened = rl.Searcher.open(tmp_path / "again.loom", encoders={"dense": encode})
+    assert opened.state.models["dense"].probes.vectors.tobytes() == probes.vectors.tobytes()
+    with pytest.raises(rl.InputError, match="different vectors for stored texts"):
+        rl.Searcher.open(path, encoders={"dense": lambda texts: encode(texts)[:, ::-1]})
+
+
+def test_an_encoder_of_zeros_is_the_same_encoder(tmp_path):
+    rl.Searcher.build(["a", "b"], {"d": lambda texts: np.zeros((len(texts), 3)), "bm25": "bm25"}).save(
+        tmp_path / "s.loom"
+    )
+    rl.Searcher.open(tmp_path / "s.loom", encoders={"d": lambda texts: np.zeros((len(texts), 3))})
+    with pytest.raises(rl.InputError, match=r"cosine 0\.0000"):
+        rl.Searcher.open(tmp_path / "s.loom", encoders={"d": lambda texts: np.ones((len(texts), 3))})
+
+
+def test_another_searcher_is_replaced_only_if_asked(tmp_path):
+    path, other = tmp_path / "a.loom", tmp_path / "b.loom"
+    first, second = (rl.Searcher.build([text], ["bm25"]) for text in ("a cat", "a dog"))
+    first.save(path)
+    first.save(path)  # its own
+    with pytest.raises(rl.InputError, match=r"a\.loom already exists; choose another path, or .* with overwrite=True"):
+        second.save(path)
+    assert rl.Searcher.open(path).document("0")["text"] == "a cat"
+    opened = rl.Searcher.open(path)
+    opened.save(tmp_path / "." / "a.loom")  # the one it was opened from
+    opened.save(other)
+    other.mkdir(exist_ok=True)
+    with pytest.raises(rl.InputError, match="already exists"):
+        second.save(str(other))
+    second.save(other, overwrite=True)
+    assert rl.Searcher.open(other).document("0")["text"] == "a dog"
+    (tmp_path / "empty").mkdir()
+    second.save(tmp_path / "empty")
+    with pytest.raises(rl.InputError, match="is not a rankloom searcher"):
+        second.save(tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.deepcopy])
+def test_a_searcher_is_not_pickled_or_deep_copied(saved, duplicate):
+    with pytest.raises(rl.InputError, match="cannot be pickled or deep-copied; save it to a folder, and open that"):
+        duplicate(saved[0])
+
+
+def test_a_copy_of_a_searcher_is_updated_on_its_own():
+    searcher = rl.Searcher.build(["a cat", "a dog"], ["bm25"])
+    copied = copy.copy(searcher)
+    copied.delete(["0"])
+    assert (len(searcher), len(copied)) == (2, 1)
 
 
 def test_without_its_encoder_items_can_still_be_searched(saved):
@@ -91,7 +188,7 @@ def test_errors_of_an_encoder_are_its_own(saved):
 
     with pytest.raises(KeyError, match="no such word"):
         rl.Searcher.open(saved[1], encoders={"dense": fails})
-    with pytest.raises(rl.InputError, match="must be a function; got str"):
+    with pytest.raises(rl.InputError, match="must be a function; got 'static'"):
         rl.Searcher.open(saved[1], encoders={"dense": "static"})
 
 
@@ -133,21 +230,21 @@ def test_damage_is_found_when_verified(saved, tmp_path):
 
     _, path = saved
     for name in sorted(one.name for one in path.iterdir() if one.suffix == ".npy"):
-        copy = tmp_path / name
-        shutil.copytree(path, copy)
-        content = bytearray((copy / name).read_bytes())
+        copied = tmp_path / name
+        shutil.copytree(path, copied)
+        content = bytearray((copied / name).read_bytes())
         content[-1] ^= 255
-        (copy / name).write_bytes(content)
+        (copied / name).write_bytes(content)
         with pytest.raises(rl.IndexFileError, match="damaged"):
-            rl.Searcher.open(copy, encoders={"dense": encode}, verify=True)
-        (copy / name).write_bytes(content[:-1])
+            rl.Searcher.open(copied, encoders={"dense": encode}, verify=True)
+        (copied / name).write_bytes(content[:-1])
         with pytest.raises(rl.IndexFileError, match="damaged"):
-            rl.Searcher.open(copy, encoders={"dense": encode})
+            rl.Searcher.open(copied, encoders={"dense": encode})
 
 
 def crafted(saved, path, name, change):
     """Save the arrays of a searcher with one changed, its checksum computed afterwards."""
-    arrays, meta = open_folder(saved[1], kind="rankloom searcher", formats=range(1, 2))
+    arrays, meta = open_folder(saved[1], kind="rankloom searcher", formats=FORMATS)
     arrays = {one: np.array(array) for one, array in arrays.items()}
     arrays[name] = change(arrays[name])
     save_folder(path, arrays, {key: value for key, value in meta.items() if key != "files"})
@@ -192,7 +289,7 @@ def test_a_damaged_document_is_an_error_when_it_is_read(saved, tmp_path):
 
 @pytest.mark.parametrize(("name", "value"), [("cutoff", None), ("depth", "x"), ("next_number", -1), ("fields", [1])])
 def test_settings_that_are_not_valid_are_refused(saved, tmp_path, name, value):
-    arrays, meta = open_folder(saved[1], kind="rankloom searcher", formats=range(1, 2))
+    arrays, meta = open_folder(saved[1], kind="rankloom searcher", formats=FORMATS)
     changed = {**meta, "settings": {**meta["settings"], name: value}}
     save_folder(tmp_path / "x.loom", arrays, {key: one for key, one in changed.items() if key != "files"})
     with pytest.raises(rl.InputError, match=f"{name} must be"):
@@ -202,13 +299,15 @@ def test_settings_that_are_not_valid_are_refused(saved, tmp_path, name, value):
 def test_a_searcher_of_a_later_format_is_refused(saved, tmp_path):
     import shutil
 
-    copy = tmp_path / "later.loom"
-    shutil.copytree(saved[1], copy)
-    meta = json.loads((copy / "meta.json").read_text())
+    copied = tmp_path / "later.loom"
+    shutil.copytree(saved[1], copied)
+    meta = json.loads((copied / "meta.json").read_text())
     meta["format"] = 99
-    (copy / "meta.json").write_text(json.dumps(meta))
-    with pytest.raises(rl.IndexFileError, match="has format 99; this version reads 1 to 1"):
-        rl.Searcher.open(copy)
+    (copied / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(
+        rl.IndexFileError, match=r"The searcher at .* has format 99; this version reads 2\. Build it again"
+    ):
+        rl.Searcher.open(copied)
 
 
 KILLS = """

@@ -89,6 +89,13 @@ def check_folder(path: Path, kind: str) -> None:
         raise InputError(f"Cannot write an index at {path}: {getattr(error, 'strerror', None) or error}.") from None
 
 
+def check_absent(path: Path, kind: str, option: str) -> None:
+    """Raise InputError if `path` already holds something; name the option that replaces a folder of this kind."""
+    check_folder(path, kind)
+    if path.is_dir() and any(path.iterdir()):
+        raise InputError(f"{path} already exists; choose another path, or replace it with {option}.")
+
+
 def open_folder(
     path: Path, *, kind: str, formats: range, verify: bool = True
 ) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -106,7 +113,7 @@ def open_folder(
     IndexFileError
         If the folder does not exist, is of a different kind or format, or has changed since it was saved.
     """
-    with suppress(OSError):
+    with suppress(OSError, ValueError):  # ValueError: a NUL in the path
         _restore_old(resolved(path))
     while True:  # repeat if another process replaced the folder in the meantime
         with _opened_meta(path) as stream:
@@ -125,9 +132,10 @@ def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> t
     if meta.get("kind") != kind:
         raise IndexFileError(f"{path} is not a {kind}: {META} says {meta.get('kind')!r}.")
     if meta.get("format") not in formats:
+        read = " or ".join(dict.fromkeys((str(formats[0]), str(formats[-1]))))
         raise IndexFileError(
-            f"The index at {path} has format {meta.get('format')}; this version reads {formats[0]} to {formats[-1]}. "
-            "Rebuild it with 'rankloom index', or install a newer rankloom."
+            f"The {kind.removeprefix('rankloom ')} at {path} has format {meta.get('format')}; this version reads "
+            f"{read}. Build it again, or use the rankloom that wrote it."
         )
     if meta.pop("checksum", None) != _meta_checksum(meta):
         raise IndexFileError(f"{path / META} was modified after it was saved; build the index again.")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from rankloom.errors import InputError, RankloomWarning, brief
+from rankloom.datasets import Collection
+from rankloom.errors import InputError, RankloomWarning, brief, is_function
 from rankloom.rankers.embeddings import has_static
 from rankloom.rankers.encoder import Encode, EncoderRanker
 from rankloom.rankers.ranker import RANKERS, Ranker
-from rankloom.rankers.ranking import Ranking
+from rankloom.rankers.ranking import Lists, Ranking
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import Call
 from rankloom.searcher.documents import Batch, Document, Documents
+from rankloom.searcher.probes import Probes
 from rankloom.searcher.state import Model, Settings, State, by_number
 
 #: Default rankers for each part of a collection.
@@ -36,6 +39,9 @@ def named_rankers(
         rankers = [rankers]
     if not isinstance(rankers, Mapping | Sequence):
         raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {brief(rankers)}.")
+    odd = [one for one in rankers if not isinstance(one, str | Call)]
+    if odd:
+        raise InputError(f"Rankers are named or spelled by texts; got {brief(odd[0])}.")
     named: dict[str, RankerLike] = {}
     named |= rankers if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
     if not named:
@@ -56,9 +62,9 @@ def default_rankers(batch: Batch) -> list[str]:
 
 def ranker_of(name: str, given: RankerLike, kinds: set[str]) -> str | Call | Ranker:
     """Return a ranker as `rank_collection` takes it; a function becomes an encoder of texts or else of images."""
-    if isinstance(given, str | Call) or hasattr(given, "fit"):
+    if isinstance(given, str | Call) or (hasattr(given, "fit") and not isinstance(given, type)):
         return given  # type: ignore[return-value]
-    if not callable(given):
+    if not is_function(given):
         raise InputError(
             f"The ranker {name!r} must be a spelling, a Ranker, or a function from contents to a matrix; got "
             f"{brief(given)}."
@@ -90,9 +96,18 @@ def first_state(
             raise InputError(f"The ranker {name!r} has no lists of the items themselves, which a search needs.")
         given = named[name]
         spelling = str(RANKERS.checked(given)) if isinstance(given, str | Call) else None
-        models[name] = Model(one.ranker, one.fit(), spelling)
+        models[name] = Model(one.ranker, one.fit(), spelling, _probes(one, spelling, ranking.collection))
         lists[name] = by_number(_over(one.items, ranking.collection.ids), len(documents))
     return State(Documents.of(documents), models, lists, settings)
+
+
+def _probes(lists: Lists, spelling: str | None, collection: Collection) -> Probes | None:
+    """Return probes of an encoder that was given as a function."""
+    if spelling is not None or not isinstance(lists.ranker, EncoderRanker) or lists.fit is None:
+        return None
+    fitted: Any = lists.fit()
+    items: Any = collection.part(lists.ranker.part)
+    return Probes.of(lists.ranker, items, fitted.vectors)
 
 
 def _over(ranks: Ranks, ids: Ids) -> Ranks:

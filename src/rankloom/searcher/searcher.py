@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Self, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.aggregate import METHODS
-from rankloom.errors import InputError, brief, whole_number
+from rankloom.errors import InputError, brief, text_list, whole_number
 from rankloom.evaluation import Evaluation, evaluate
 from rankloom.fusion_graph import FusionGraph
+from rankloom.io.array_folder import check_absent
 from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
 from rankloom.io.file_lock import locked
@@ -31,7 +32,7 @@ from rankloom.searcher.builder import RankerLike, first_state, named_rankers, pa
 from rankloom.searcher.documents import TEXT_FIELDS, Document, Documents, Where, batch_of, text_of
 from rankloom.searcher.queries import QueryBatch, external_queries, item_queries
 from rankloom.searcher.state import GRAPH_CUTOFF, Settings, State
-from rankloom.searcher.storage import open_state, save_state
+from rankloom.searcher.storage import KIND, open_state, save_state
 from rankloom.searcher.updates import added, rebuilt_lists, removed
 from rankloom.threads import Progress, running
 
@@ -69,8 +70,9 @@ class Searcher:
     ['1', 'new']
     """
 
-    def __init__(self, state: State, skipped: Mapping[str, str] | None = None) -> None:
+    def __init__(self, state: State, skipped: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
         self._state = state
+        self._folder = folder  # that it was opened from or saved to, and may replace
         self._lock = Lock()  # held while the state is replaced
         self.skipped = dict(skipped or {})
 
@@ -116,7 +118,7 @@ class Searcher:
             Of a table or of the texts of a folder, as in "cp1252"; UTF-8 by default.
         """
         cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
-        batch = batch_of(documents, [text] if isinstance(text, str) else text, encoding=encoding)
+        batch = batch_of(documents, text_list("text", text), encoding=encoding)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
         named = named_rankers(rankers, batch)
@@ -195,7 +197,6 @@ class Searcher:
         if not len(queries):
             return []
         allowed = None if where is None else state.documents.mask(where)
-        rankers = [rankers] if isinstance(rankers, str) else rankers
         asked = request(state, queries, k, offset, method=method, rankers=rankers, weights=weights, allowed=allowed)
         found = answer(state, queries, asked)
         answers = [
@@ -307,7 +308,10 @@ class Searcher:
         alpha : float
             Significance level of the paired t-test and of the intervals.
         """
-        state = self._state
+        state, measures = self._state, text_list("measures", measures)
+        methods = [methods] if isinstance(methods, str) else methods
+        if not isinstance(methods, Sequence):
+            raise InputError(f"methods must be a list of methods; got {brief(methods)}.")
         asked = [request(state, _by_id(queries), whole_number("k", k), method=method) for method in methods]
         if not asked:
             raise InputError("Give at least one method to evaluate.")
@@ -319,9 +323,8 @@ class Searcher:
             systems.pop(str(one.method), None)  # "vote" and "auto" may be the same: the last one counts
             systems[str(one.method)] = answer(state, batch, one).fused
         ranked = {name: _with_ids(ranks, state, queries) for name, ranks in systems.items()}
-        chosen = list(measures)
         per_query = {
-            name: evaluate(ranks, qrels=qrels, measures=chosen, per_query=True) for name, ranks in ranked.items()
+            name: evaluate(ranks, qrels=qrels, measures=measures, per_query=True) for name, ranks in ranked.items()
         }
         return Evaluation(per_query, str(asked[-1].method), k, alpha)
 
@@ -368,12 +371,22 @@ class Searcher:
             lists = rebuilt_lists(models, state.settings.depth)
             self._state = _indexed(State(state.documents, models, lists, state.settings))
 
-    def save(self, path: str | Path) -> None:
-        """Write everything to a folder, completely or not at all; an existing searcher is replaced.
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write everything to a folder, completely or not at all.
 
         Encoders given as functions are not stored: give them again to `open`.
+
+        Parameters
+        ----------
+        overwrite : bool
+            Whether to replace another searcher. The one that this searcher was opened from, or that it was saved to
+            before, is always replaced.
         """
-        save_state(self._state, as_path(path))
+        target = as_path(path)
+        if not overwrite and target.resolve() != self._folder:
+            check_absent(target, KIND, "overwrite=True")
+        save_state(self._state, target)
+        self._folder = target.resolve()
 
     @classmethod
     def open(
@@ -390,7 +403,8 @@ class Searcher:
         verify : bool
             Read all files once, compare their checksums and check that every number is in range.
         """
-        return cls(open_state(as_path(path), encoders, verify=verify))
+        folder = as_path(path)
+        return cls(open_state(folder, encoders, verify=verify), folder=resolved(folder))
 
     def as_langchain(self, **options: Any) -> Any:
         """Return a LangChain `BaseRetriever`; the options are those of `search`."""
@@ -437,6 +451,15 @@ class Searcher:
 
     def __contains__(self, id: object) -> bool:
         return id in self._state.documents.ids
+
+    def __copy__(self) -> Self:
+        """Return a searcher of the same documents, which is updated on its own."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__, _lock=Lock())
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise InputError("A searcher cannot be pickled or deep-copied; save it to a folder, and open that instead.")
 
     def __repr__(self) -> str:
         return f"Searcher({len(self)} documents, rankers: {', '.join(self.rankers)})"

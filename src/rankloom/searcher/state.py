@@ -15,6 +15,7 @@ from rankloom.ranks import Ranks
 from rankloom.registry import Call
 from rankloom.searcher.documents import TEXT_FIELDS, Documents
 from rankloom.searcher.lru import LRUCache
+from rankloom.searcher.probes import Probes
 
 GRAPH_CUTOFF = 10  # how much of each list makes up a fusion graph, unless an option says otherwise
 MAX_INDEXES = 16  # cached indexes, one for each choice of rankers and options
@@ -48,11 +49,22 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A ranker and what it was fitted to; `spelling` is None unless the registry can recreate the ranker."""
+    """A ranker and what it was fitted to.
+
+    Attributes
+    ----------
+    ranker : Ranker
+    fitted : Fitted
+    spelling : str or None
+        None unless the registry can recreate the ranker.
+    probes : Probes or None
+        Of an encoder that was given as a function.
+    """
 
     ranker: Ranker
     fitted: Fitted
     spelling: str | None = None
+    probes: Probes | None = None
 
     @property
     def part(self) -> str:

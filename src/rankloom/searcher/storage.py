@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate import WeftIndex
-from rankloom.errors import IndexFileError, InputError, RankloomError, brief, whole_number
+from rankloom.errors import IndexFileError, InputError, RankloomError, brief, is_function, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.fusion_graph.base import CollectionIndex
 from rankloom.io.array_folder import open_folder, save_folder
@@ -22,11 +22,12 @@ from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS, is_updatable
 from rankloom.rankers.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ranks
-from rankloom.searcher.documents import Documents, text_of
+from rankloom.searcher.documents import Documents
+from rankloom.searcher.probes import Probes
 from rankloom.searcher.state import Model, Settings, State
 
 KIND = "rankloom searcher"
-FORMATS = range(1, 2)
+FORMATS = range(2, 3)
 KINDS: Mapping[str, type[CollectionIndex]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
 ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
 ID_ARRAYS = ("id_bytes", "id_ptr")  # stored once, with the documents
@@ -42,6 +43,7 @@ def save_state(state: State, path: Path) -> None:
         assert is_updatable(model.fitted)
         arrays |= _prefixed(f"ranker{number}", model.fitted.arrays())
         arrays |= _prefixed(f"lists{number}", _list_arrays(state.lists[name]))
+        arrays |= _prefixed(f"probes{number}", {} if model.probes is None else model.probes.arrays())
     indexes = _stored_indexes(state)
     for number, index in enumerate(indexes):
         own = {name: array for name, array in index.arrays.items() if name not in ID_ARRAYS}
@@ -61,13 +63,14 @@ def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, 
     """
     arrays, meta = open_folder(path, kind=KIND, formats=FORMATS, verify=verify)
     try:
-        state = _restored(arrays, meta, encoders or {}, path, verify)
+        state = _restored(arrays, meta, {} if encoders is None else encoders, path, verify)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         if isinstance(error, RankloomError):
             raise
         raise IndexFileError(f"{path} is damaged: {error}; build the searcher again.") from error
     for model in state.models.values():
-        _check_encoder(model, state)
+        if model.probes is not None and isinstance(model.ranker, EncoderRanker) and model.ranker.encode is not None:
+            model.probes.check(model.ranker)
     return state
 
 
@@ -76,15 +79,17 @@ def _restored(
 ) -> State:
     documents = Documents.restored(arrays)
     settings = _settings(meta["settings"])
+    if not isinstance(encoders, Mapping):
+        raise InputError(f"Give encoders by the names of rankers, as in {{'dense': encode}}; got {brief(encoders)}.")
     for name in encoders:
-        if encoders[name] is not None and not callable(encoders[name]):
-            raise InputError(f"The encoder of {name!r} must be a function; got {type(encoders[name]).__name__}.")
+        if encoders[name] is not None and not is_function(encoders[name]):
+            raise InputError(f"The encoder of {name!r} must be a function; got {brief(encoders[name])}.")
         if name not in {one["name"] for one in meta["rankers"] if one["spelling"] is None}:
             raise InputError(f"{path} has no ranker {name!r} that needs an encoder; leave it out.")
     models, lists = {}, {}
     for number, about in enumerate(meta["rankers"]):
         own = _under(arrays, f"ranker{number}")
-        models[about["name"]] = _model(about, own, encoders)
+        models[about["name"]] = _model(about, own, _under(arrays, f"probes{number}"), encoders)
         if verify and hasattr(models[about["name"]].fitted, "verify"):
             models[about["name"]].fitted.verify()  # type: ignore[attr-defined]
         lists[about["name"]] = _lists(_under(arrays, f"lists{number}"), len(documents), verify)
@@ -115,7 +120,7 @@ def _restore_index(state: State, about: Mapping[str, Any], arrays: Arrays, path:
     state.indexes.get(state.key(kind, about["rankers"], options), lambda: index)
 
 
-def _model(about: Mapping[str, Any], arrays: Arrays, encoders: Mapping[str, Encode | None]) -> Model:
+def _model(about: Mapping[str, Any], arrays: Arrays, probes: Arrays, encoders: Mapping[str, Encode | None]) -> Model:
     name, spelling = about["name"], about["spelling"]
     if spelling is not None:
         ranker = RANKERS.make(spelling)
@@ -127,15 +132,7 @@ def _model(about: Mapping[str, Any], arrays: Arrays, encoders: Mapping[str, Enco
         )
     settings = {key: about[key] for key in ENCODER_SETTINGS}
     encoder = EncoderRanker(name, encoders[name], part=about["part"], **settings)
-    return Model(encoder, encoder.restored(arrays))
-
-
-def _check_encoder(model: Model, state: State) -> None:
-    """Raise InputError if an encoder gives other vectors than the stored ones."""
-    own = isinstance(model.ranker, EncoderRanker) and model.spelling is None and model.ranker.encode is not None
-    if own and model.part == "texts" and len(state):
-        ranker, fitted = cast(EncoderRanker, model.ranker), cast(Any, model.fitted)
-        ranker.check_probe(text_of(state.documents[0], state.settings.fields), fitted.vectors[0])
+    return Model(encoder, encoder.restored(arrays), probes=Probes.restored(probes))
 
 
 def _check_storable(name: str, model: Model) -> None:

@@ -66,8 +66,8 @@ class IndexSearcher(Searcher):
         """Raise InputError: an index has no documents."""
         raise InputError(NO_UPDATES)
 
-    def save(self, path: str | Path) -> None:
-        """Save the index."""
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Save the index; another one there is replaced."""
         self.index.save(path)
 
     def methods(self, *, external: bool = False) -> list[str]:
