@@ -180,3 +180,50 @@ def test_duplicates_are_an_option_of_every_command_that_reads_runs(command, item
 def test_a_message_is_one_line_of_limited_length(tmp_path):
     assert "a b.run" in sentence(run("fuse", f"{tmp_path}/a\nb.run", "--method", "rrf", "-o", tmp_path / "x.run"))
     assert len(sentence(run("fuse", "x" * 200, "--method", "y" * 5000, "-o", tmp_path / "x.run"))) < 2100
+
+
+LINKS = {
+    "path": lambda path, link: path,
+    "relative": lambda path, link: path.parent / "." / ".." / path.parent.name / path.name,
+    "symbolic": lambda path, link: link.symlink_to(path) or link,
+    "hard": lambda path, link: link.hardlink_to(path) or link,
+}
+
+
+@pytest.mark.parametrize("linked", LINKS.values(), ids=LINKS)
+def test_an_output_that_is_an_input_is_refused(linked, item_runs, query_runs, index, spec, tmp_path):
+    documents = tmp_path / "documents.jsonl"
+    documents.write_text('{"id": "a", "text": "a cat"}\n{"id": "b", "text": "a dog"}\n')
+    vectors = tmp_path / "emb.txt"
+    vectors.write_text("1 0\n0 1\n")
+    shop = tmp_path / "docs.loom"
+    assert run("build", documents, "--ranker", "bm25", "-o", shop).exit_code == 0
+    (tmp_path / "results").mkdir()
+    (tmp_path / "ranks").mkdir()
+    commands = [
+        (query_runs[0], ["fuse", *query_runs, "--method", "rrf"]),
+        (query_runs[1], ["fuse", f"a={query_runs[0]}", f"b={query_runs[1]}", "--method", "rrf"]),
+        (item_runs[0], ["fuse", *query_runs, "--method", "weft", "--collection", *item_runs]),
+        (query_runs[0], ["search", index, *query_runs]),
+        (documents, ["search", shop, "--queries", documents]),
+        (documents, ["search", shop, "--image", documents]),
+        (item_runs[0], ["correlate", *item_runs]),
+        (spec, ["report", tmp_path / "results", "--published", spec]),
+    ]
+    for number, (path, command) in enumerate(commands):
+        before = path.read_bytes()
+        output = linked(path, tmp_path / f"link{number}{path.suffix}")
+        assert "would be overwritten" in sentence(run(*command, "-o", output)), command
+        assert path.read_bytes() == before
+    (tmp_path / "ranks" / "vectors-emb.npz").hardlink_to(vectors)
+    rank = ["rank", documents, "--ranker", f"vectors(path={vectors})", "--no-cache", "-o", tmp_path / "ranks"]
+    assert "would be overwritten" in sentence(run(*rank))
+    (tmp_path / "results" / "experiment.toml").hardlink_to(spec)
+    assert "would be overwritten" in sentence(run("experiment", spec, "-o", tmp_path / "results"))
+
+
+def test_nothing_is_written_into_a_folder_that_is_an_input(query_runs, index, tmp_path):
+    assert "would be overwritten" in sentence(run("search", index, *query_runs, "-o", index / "meta.json"))
+    inside = index / "a.run"
+    inside.write_bytes(query_runs[0].read_bytes())
+    assert "would be overwritten" in sentence(run("index", inside, "-o", index))

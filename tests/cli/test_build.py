@@ -232,3 +232,19 @@ def test_mistakes_are_one_sentence(folder, tmp_path):
     assert "'a' is given twice" in sentence(twice)
     rl.FusionIndex.build([rl.Ranks([[0]])]).save(tmp_path / "index.loom")
     assert "--method does not apply" in sentence(run("search", tmp_path / "index.loom", "--method", "rrf"))
+
+
+def test_an_existing_searcher_is_replaced_only_if_asked(tmp_path):
+    documents, path = tmp_path / "docs.jsonl", tmp_path / "s.loom"
+    documents.write_text('{"text": "a cat"}\n')
+    build = ("build", documents, "--ranker", "bm25", "-o", path)
+    assert run(*build).exit_code == 0
+    before = (path / "meta.json").read_bytes()
+    documents.write_text('{"text": "a dog"}\n')
+    assert "s.loom already exists; choose another path, or replace it with --overwrite." in sentence(run(*build))
+    assert (path / "meta.json").read_bytes() == before
+    assert run(*build, "--overwrite").exit_code == 0
+    assert rl.Searcher.open(path).document("1")["text"] == "a dog"
+    inside = path / "docs.jsonl"
+    inside.write_bytes(documents.read_bytes())
+    assert "would be overwritten" in sentence(run("build", inside, "-o", path, "--overwrite"))

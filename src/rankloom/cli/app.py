@@ -1,10 +1,11 @@
 """The Typer application, and the options and helpers that its commands share."""
 
+import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -14,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from rankloom.align import Missing as MissingPolicy
 from rankloom.errors import RankloomError, escape_controls, message_text
 from rankloom.io.version import __version__
-from rankloom.registry import blame, forget_uses
+from rankloom.registry import Call, blame, forget_uses
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -257,6 +258,50 @@ def read_queries(spelling: str, encoding: str | None = None) -> tuple[dict[str, 
     if queries is None or "texts" not in queries.parts:
         raise InputError(f"{spelling} has no queries with texts; give a table (.jsonl, .csv, .tsv) of id and text.")
     return dict(zip(queries.ids, queries.part("texts"), strict=True)), queries.qrels
+
+
+def check_output(output: Path, *inputs: object) -> None:
+    """Raise InputError if an output is also an input, by any path or link, or is inside one that rankloom wrote.
+
+    Parameters
+    ----------
+    output : Path
+    *inputs : str, Path, None, or sequences of them
+        Paths, also as NAME=FILE or among the options of a spelling; what is not the path of a file is ignored.
+    """
+    from rankloom.errors import InputError
+
+    for path in _paths(inputs):
+        if _is_same(output, path) or _is_written_inside(output, path) or _is_written_inside(path, output):
+            raise InputError(f"The input {path} would be overwritten; write to another path than {output}.")
+
+
+def _paths(given: object) -> Iterator[Path]:
+    """Yield the existing files and folders that arguments name."""
+    if isinstance(given, list | tuple):
+        for one in given:
+            yield from _paths(one)
+    elif isinstance(given, str | Path):
+        _, _, named = str(given).partition("=")
+        for text in (str(given), named):
+            with suppress(
+                RankloomError
+            ):  # a spelling of a ranker or a collection, which reads the files of its options
+                yield from _paths([value for _, value in Call.parse(text).options if isinstance(value, str)])
+            if text and os.path.lexists(text):
+                yield Path(text)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _is_written_inside(path: Path, folder: Path) -> bool:
+    """Return True if a path leads into a folder written by rankloom, which is replaced or read as a whole."""
+    return kind_of_folder(folder) is not None and folder.resolve() in path.resolve().parents
+
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it exists.")]
 
 
 def kind_of_folder(path: Path) -> str | None:

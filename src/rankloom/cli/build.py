@@ -40,6 +40,7 @@ def build(
         ),
     ] = None,
     *,
+    overwrite: cli.Overwrite = False,
     fitting: SearcherOptions,
     source: CollectionOptions,
     caching: CacheOptions,
@@ -57,13 +58,14 @@ def build(
 
     rankloom build docs.csv --text name --text description --ranker bm25 --ranker bow-cosine -o shop.loom
     """
-    from rankloom.io.array_folder import check_folder
+    from rankloom.io.array_folder import check_absent, check_folder
     from rankloom.searcher import Searcher
     from rankloom.searcher.documents import TEXT_FIELDS
     from rankloom.searcher.storage import KIND
 
     output = output or _named_after(documents)
-    check_folder(output, KIND)
+    check_folder(output, KIND) if overwrite else check_absent(output, KIND, "--overwrite")
+    cli.check_output(output, documents, source.path, fitting.ranker)
     cli.writes(output)
     settings = fitting.settings()
     with cli.progress_bars() as progress:
@@ -77,7 +79,7 @@ def build(
             progress=progress,
         )
         progress("Saving", 0, 1)
-        searcher.save(output)
+        searcher.save(output, overwrite=overwrite)
         progress("Saving", 1, 1)
     cli.echo(f"Built {output}: {len(searcher)} documents, rankers {', '.join(searcher.rankers)}.", err=True)
     for item, reason in searcher.skipped.items():

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.cli.app import Plugin, app, echo, print_table, progress_bars, writes
+from rankloom.cli.app import Plugin, app, check_output, echo, print_table, progress_bars, writes
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
 from rankloom.cli.option_groups import RunOptions, expand_groups
 
@@ -38,6 +38,7 @@ def correlate(
 
     if output is not None:
         check_target(output)
+        check_output(output, runs)
         writes(output)
     names = run_names(runs)
     with progress_bars() as progress:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, Threads, app, echo, progress_bars, writes
+from rankloom.cli.app import Plugin, Threads, app, check_output, echo, progress_bars, writes
 from rankloom.cli.option_groups import CacheOptions, Strict, expand_groups
 from rankloom.errors import InputError
 
@@ -51,7 +51,6 @@ def experiment(
     """
     from rankloom.experiment import EXAMPLE, SPECIFICATION, Experiment, run
     from rankloom.experiment.step_cache import FOLDER
-    from rankloom.io.atomic_file import resolved
     from rankloom.report import render
 
     if (spec is None) != example:
@@ -60,8 +59,8 @@ def experiment(
     if show:
         echo(specified.to_toml(), nl=False)
         return
-    if spec is not None and resolved(spec) == resolved(output / SPECIFICATION):
-        raise InputError(f"{spec} would be overwritten by the experiment: choose another folder with -o.")
+    for name in (SPECIFICATION, "results.jsonl", "report.html"):
+        check_output(output / name, spec)
     for folder in (output, output / FOLDER):
         writes(folder, f"{output} keeps the finished steps, and the same command resumes")
     with progress_bars() as progress:

@@ -86,6 +86,7 @@ def fuse(
     parsed = _parsed(options or [])
     call = None if method is None else _checked(method, parsed, collection)
     check_target(output)
+    cli.check_output(output, runs, collection, options)
     cli.writes(output)
     _check_order(runs, collection or [])
     with cli.progress_bars() as progress:

@@ -70,6 +70,7 @@ def index(
     from rankloom.shards.job import job_folder
 
     check_folder(output, FusionIndex.KIND)
+    cli.check_output(output, runs)
     cli.writes(output)
     names, paths = cli.split_names(runs)
     options: dict[str, Any] = {

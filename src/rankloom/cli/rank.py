@@ -77,6 +77,9 @@ def rank(
     calls = {one: Call.parse(one) for one in dict.fromkeys(ranker)}
     names = _file_names(calls)
     _check_output(output)
+    for name in (*(f"{one}.npz" for one in names.values()), "labels.tsv"):
+        for file in (output / name, output / "queries" / name):
+            cli.check_output(file, queries, source.path, collection, ranker)
     for folder in (output, output / "queries"):
         cli.writes(folder, cli.INCOMPLETE)
     with cli.progress_bars() as progress:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import INCOMPLETE, Plugin, app, echo, writes
+from rankloom.cli.app import INCOMPLETE, Plugin, app, check_output, echo, writes
 from rankloom.errors import InputError
 
 
@@ -80,6 +80,7 @@ def _report_all(folders: list[Path], output: Path, measure: str | None, publishe
     given = [folder for folder in folders if resolved(folder) not in own]
     if any(resolved(output) == resolved(folder / PAGE) for folder in given):
         raise InputError(f"{output} is the report of a single experiment; choose another file with -o.")
+    check_output(output, published)
     for path in (output, files_folder(output)):
         writes(path, INCOMPLETE)
     joint = join(given, measure)

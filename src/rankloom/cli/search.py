@@ -112,6 +112,7 @@ def search(
 
     if output is not None:
         check_target(output)
+        cli.check_output(output, path, query, image, queries)
         cli.writes(output)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
