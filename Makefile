@@ -14,9 +14,9 @@ PYTEST = $(BIN)/python -m pytest --quiet -n $(WORKERS) --dist worksteal --hypoth
 # Compiled modules and rewritten assertions are kept for the next run.
 unexport PYTHONDONTWRITEBYTECODE
 KERNEL_TESTS := $(patsubst %,tests/fusion_graph/test_%.py,index weave normalize graph golden) \
-  $(patsubst %,tests/aggregate/test_%.py,rank_graphs query_graph context udlf) tests/aggregate/weft \
-  $(patsubst %,tests/rankers/test_%.py,alignments bag_of_words contour word_graph word_movers) \
-  $(patsubst %,tests/shards/test_shards.py::test_%,sharded_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes)
+  $(patsubst %,tests/aggregate/%.py,graphs/test_rank_graphs graphs/test_query_graph graphs/test_context reranking/test_udlf) tests/weft \
+  $(patsubst %,tests/rankers/%.py,image/test_alignments image/test_contour text/test_bag_of_words text/test_word_graph text/test_word_movers) \
+  $(patsubst %,tests/index/test_shards.py::test_%,sharded_graphs_and_vectors_are_those_of_the_whole cutting_again_gives_the_same_bytes)
 # An environment that has only the declared dependencies, and pytest; its tests are those of the main job.
 PLAIN := $(VENV)/plain
 PLAIN_TESTS := $(patsubst %,tests/cli/test_%.py,build fuse evaluate compare)

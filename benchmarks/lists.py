@@ -5,7 +5,7 @@ import time
 import numpy as np
 from numba import njit
 
-from rankloom._kernels.postings import PRODUCT, TOTAL, overlap, write_best
+from rankloom._kernels.text.postings import PRODUCT, TOTAL, overlap, write_best
 from rankloom.threads import running
 
 DEPTHS = (20, 100, 1000)
@@ -104,7 +104,7 @@ def loss(quick):
 
 def vectors(quick):
     """Return rows for lists of vectors around random centers; exact lists of a sample, scaled to all."""
-    from rankloom.rankers.vectors import Vectors
+    from rankloom.rankers.vectors.vectors import Vectors
 
     n, sample = (5_000, 500) if quick else (200_000, 1_000)
     rng = np.random.default_rng(0)

@@ -24,7 +24,7 @@ import rankloom as rl
 from rankloom.datasets.collection import Queries
 from rankloom.evaluation import legend
 from rankloom.io.cache import Cache
-from rankloom.rankers.embeddings import embed_minilm
+from rankloom.rankers.text.embeddings import embed_minilm
 
 ROOT = Path(__file__).parents[1]
 SECTION = ROOT / "experiments" / "effectiveness-supervised.md"

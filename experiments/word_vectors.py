@@ -12,7 +12,7 @@ import gzip
 import json
 from pathlib import Path
 
-from rankloom.rankers.terms import Tokenizer
+from rankloom.rankers.text.terms import Tokenizer
 
 
 def words_of(path):

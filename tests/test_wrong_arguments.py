@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.aggregate.tuning import cross_validate, optimize
+from rankloom.aggregate.learned.tuning import cross_validate, optimize
 from rankloom.errors import MAX_MESSAGE
 from rankloom.rankers import rank_collection
 

@@ -49,15 +49,15 @@ UDLF = {
     "RLSIM": "rlsim_udl",
 }
 
-GOLDEN = "aggregate/test_rank_graphs_golden.py::"
+GOLDEN = "aggregate/graphs/test_rank_graphs_golden.py::"
 UDLF_TESTS, GRAPHS, CONTEXT = (
-    "aggregate/test_udlf.py::",
-    "aggregate/test_rank_graphs.py::",
-    "aggregate/test_context.py::",
+    "aggregate/reranking/test_udlf.py::",
+    "aggregate/graphs/test_rank_graphs.py::",
+    "aggregate/graphs/test_context.py::",
 )
-POSITIONS = "aggregate/test_order.py::test_inverse_squares_and_centroids"
-COMB = "aggregate/test_score.py::test_the_formula_worked_by_hand"
-WEFT = "aggregate/weft/test_weft.py::"
+POSITIONS = "aggregate/per_query/test_positions.py::test_inverse_squares_and_centroids"
+COMB = "aggregate/per_query/test_scores.py::test_the_formula_worked_by_hand"
+WEFT = "weft/test_weft.py::"
 RANX_TESTS = "aggregate/test_ranx.py::"
 #: Each method -> what its results are compared with -> the test that does.
 CHECKED = {
@@ -75,7 +75,7 @@ CHECKED = {
     "combsum": {"ranx": RANX_TESTS + "test_the_comb_family_with_min_max", "by hand": COMB},
     "condorcet": {
         "ranx": RANX_TESTS + "test_condorcet_where_majorities_are_strict_and_transitive",
-        "plain version": "aggregate/test_pairwise.py::test_wins_match_the_oracle",
+        "plain version": "aggregate/per_query/test_majorities.py::test_wins_match_the_oracle",
     },
     "contextrr": {
         "transcript of UDLF": GOLDEN + "test_udlf_head_matches_a_transcript_of_the_program",
@@ -91,8 +91,8 @@ CHECKED = {
     },
     "crossdiffusion": {"plain version": CONTEXT + "test_cross_diffusion_is_exact_for_complete_rows"},
     "dbsf": {
-        "qdrant-client": "aggregate/test_weighted.py::test_dbsf_equals_that_of_the_qdrant_client",
-        "plain version": "aggregate/test_weighted.py::test_dbsf_equals_a_plain_version",
+        "qdrant-client": "aggregate/per_query/test_weighted.py::test_dbsf_equals_that_of_the_qdrant_client",
+        "plain version": "aggregate/per_query/test_weighted.py::test_dbsf_equals_a_plain_version",
     },
     "fg": {
         "the authors' program": "fusion_graph/test_golden.py::test_similarities_equal_the_programs",
@@ -101,7 +101,7 @@ CHECKED = {
     "gmnz": {"ranx": RANX_TESTS + "test_methods_that_weigh"},
     "helloneighbor": {"plain version": CONTEXT + "test_hello_neighbor_matches_the_oracle"},
     "isr": {"ranx": RANX_TESTS + "test_methods_that_use_positions", "by hand": POSITIONS},
-    "kemeny": {"all permutations": "aggregate/test_kemeny.py::test_up_to_6_items_no_permutation_costs_less"},
+    "kemeny": {"all permutations": "aggregate/per_query/test_kemeny.py::test_up_to_6_items_no_permutation_costs_less"},
     "lhrr": {
         "UDLF": GOLDEN + "test_udlf_matches_the_program",
         "plain version": UDLF_TESTS + "test_lhrr_and_rdpac_match_the_oracle",
@@ -109,13 +109,15 @@ CHECKED = {
     "log_isr": {"ranx": RANX_TESTS + "test_methods_that_use_positions", "by hand": POSITIONS},
     "logn_isr": {"ranx": RANX_TESTS + "test_methods_that_use_positions", "by hand": POSITIONS},
     "mapfuse": {"ranx": RANX_TESTS + "test_supervised_methods"},
-    "mc4": {"plain version": "aggregate/test_markov.py::test_the_stationary_distribution_equals_a_plain_version"},
+    "mc4": {
+        "plain version": "aggregate/per_query/test_markov.py::test_the_stationary_distribution_equals_a_plain_version"
+    },
     "mixed": {"ranx": RANX_TESTS + "test_methods_that_weigh"},
-    "mra": {"by hand": "aggregate/test_order.py::test_mra_of_three_rankers_needs_two_lists"},
+    "mra": {"by hand": "aggregate/per_query/test_positions.py::test_mra_of_three_rankers_needs_two_lists"},
     "posfuse": {"ranx": RANX_TESTS + "test_supervised_methods"},
     "probfuse": {"ranx": RANX_TESTS + "test_supervised_methods"},
-    "qalf": {"plain version": "aggregate/test_adaptive.py::test_matches_the_oracle"},
-    "queryrankfusion": {"plain version": "aggregate/test_query_graph.py::test_matches_the_oracle"},
+    "qalf": {"plain version": "aggregate/per_query/test_adaptive.py::test_matches_the_oracle"},
+    "queryrankfusion": {"plain version": "aggregate/graphs/test_query_graph.py::test_matches_the_oracle"},
     "rbc": {"ranx": RANX_TESTS + "test_methods_that_use_positions", "by hand": POSITIONS},
     "rdpac": {
         "UDLF": GOLDEN + "test_udlf_matches_the_program",

@@ -13,7 +13,6 @@ from rankloom.aggregate import (
     train,
 )
 from rankloom.aggregate.normalizations import NORMALIZATIONS
-from rankloom.align import align
 from rankloom.errors import (
     IndexFileError,
     InputError,
@@ -35,6 +34,7 @@ from rankloom.fusion_graph import (
 from rankloom.io import read_qrels, read_ranks, read_run, read_runs, write_ranks, write_run
 from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.ranks.align import align
 from rankloom.registry import load_plugin
 
 if TYPE_CHECKING:

@@ -11,11 +11,16 @@ def decorators(node):
     return {ast.unparse(decorator).partition("(")[0] for decorator in getattr(node, "decorator_list", ())}
 
 
+def module_of(path):
+    """Return the module of a file of kernels, relative to `_kernels`."""
+    return ".".join(path.relative_to(KERNELS).with_suffix("").parts)
+
+
 def helpers():
     """Return the helpers as pairs of module and name."""
     return {
-        (path.stem, node.name)
-        for path in KERNELS.glob("*.py")
+        (module_of(path), node.name)
+        for path in KERNELS.rglob("*.py")
         for node in ast.parse(path.read_text("utf-8")).body
         if "helper" in decorators(node)
     }
@@ -23,19 +28,20 @@ def helpers():
 
 def names_in_python(path):
     """Return the kernels that the code of a module could call in Python, as pairs of module and name."""
-    body = ast.parse(path.read_text("utf-8")).body
-    if path.parent == KERNELS:
+    body, inside = ast.parse(path.read_text("utf-8")).body, path.is_relative_to(KERNELS)
+    if inside:
         body = [node for node in body if not decorators(node) & {"kernel", "helper", "njit"}]
     nodes = [node for part in body for node in ast.walk(part)]
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-    if path.parent == KERNELS:
-        used = {node.id for node in nodes if isinstance(node, ast.Name)}
-        modules = {name.name: node.module.rpartition(".")[2] for node in imports for name in node.names}
-        return {(modules.get(name, path.stem), name) for name in used}
-    whole = {name.name for node in imports if node.module == "rankloom._kernels" for name in node.names}
+    imports = [
+        (node.module.partition("rankloom._kernels")[2][1:], name.name) for node in imports for name in node.names
+    ]
+    if inside:
+        modules = {name: module for module, name in imports}
+        return {(modules.get(node.id, module_of(path)), node.id) for node in nodes if isinstance(node, ast.Name)}
     attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    direct = {(node.module.rpartition(".")[2], name.name) for node in imports for name in node.names}
-    return direct | {(module, name) for module in whole for name in attributes}
+    whole = {f"{module}.{name}".lstrip(".") for module, name in imports}
+    return {*imports, *((module, name) for module in whole for name in attributes)}
 
 
 def test_only_kernels_call_helpers():

@@ -52,7 +52,7 @@ def test_nothing_is_compiled_twice(tmp_path):
         from rankloom.cli.precompile import compile_stages, is_compiled
         print(is_compiled())
         compile_stages(["weft search"])
-        from rankloom._kernels.weft import search
+        from rankloom._kernels.weft.search import search
         print(sum(search.stats.cache_hits.values()), sum(search.stats.cache_misses.values()))
     """
     import os

@@ -6,9 +6,9 @@ import pytest
 import rankloom as rl
 from command import run, sentence
 from rankloom.cli.rank import _file_names
+from rankloom.index.cluster import connected
 from rankloom.rankers.cluster_ranking import rank_by_parts
 from rankloom.registry import Call
-from rankloom.shards.cluster import connected
 
 
 def test_lists_and_labels_are_written(tmp_path):

@@ -11,7 +11,7 @@ from rankloom.datasets import emoji, open_collection
 from rankloom.datasets.emoji import BUNDLE
 from rankloom.datasets.images import on_transparent
 from rankloom.errors import InputError
-from rankloom.rankers.terms import Tokenizer
+from rankloom.rankers.text.terms import Tokenizer
 
 ROOT = Path(__file__).parents[2]
 LICENSES = ["LICENSE-Apache-2.0.txt", "LICENSE-Unicode-3.0.txt", "NOTICE.txt"]

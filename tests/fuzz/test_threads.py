@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.aggregate import pairwise, pool, query_graph
-from rankloom.aggregate.weft import rows
+from rankloom.aggregate.graphs import query_graph
+from rankloom.aggregate.per_query import majorities as pairwise
+from rankloom.aggregate.per_query import pool
 from rankloom.threads import run_blocks, run_rows
+from rankloom.weft import rows
 
 N_ITEMS = 230
 ONE_BLOCK, SMALL_BLOCK = 4096, 32

@@ -13,7 +13,7 @@ from rankloom.datasets.multiview import multiview
 from rankloom.io import archive, read_matrix, read_ranks
 from rankloom.io.archive import load_arrays
 from rankloom.io.cache import Cache
-from rankloom.rankers.word_vectors import read_vectors
+from rankloom.rankers.text.word_vectors import read_vectors
 
 DAMAGED = "is damaged, or not an .npz file; write it again."
 ARRAYS = {

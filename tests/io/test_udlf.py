@@ -244,7 +244,7 @@ def test_a_matrix_in_a_file_is_ranked_like_one_in_memory(matrix, depth):
 def test_the_block_size_does_not_change_the_ranks(tmp_path, monkeypatch):
     matrix = np.random.default_rng(0).integers(0, 5, (7, 7))
     np.savetxt(tmp_path / "m.txt", matrix)
-    monkeypatch.setattr("rankloom._kernels.nearest.BLOCK_BYTES", 2 * 7 * 8)
+    monkeypatch.setattr("rankloom.ranks.nearest.BLOCK_BYTES", 2 * 7 * 8)
     expected = Ranks.from_distances(matrix, 7, kind="collection")
     assert read_udlf_matrix(tmp_path / "m.txt").items.tolist() == expected.items.tolist()
 

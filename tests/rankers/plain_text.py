@@ -4,7 +4,7 @@ import itertools
 import math
 from collections import Counter
 
-from rankloom.rankers.terms import Tokenizer, tokenize
+from rankloom.rankers.text.terms import Tokenizer, tokenize
 
 
 def bag(text, terms="words"):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom._kernels import faiss_engine
 from rankloom.datasets import Collection
+from rankloom.index.cluster import connected
 from rankloom.rankers import rank_collection
 from rankloom.rankers.cluster_ranking import rank_by_parts
-from rankloom.rankers.vectors import Vectors
-from rankloom.shards.cluster import connected
+from rankloom.rankers.vectors.vectors import Vectors
+from rankloom.ranks import approximate as faiss_engine
 
 pytestmark = pytest.mark.long
 WORDS = ["heart", "skin", "liver", "attack", "failure", "fever", "pain", "chronic", "acute"]

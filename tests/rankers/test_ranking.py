@@ -289,7 +289,7 @@ def test_an_unreadable_items_error_without_items_is_raised():
 
 
 def test_only_an_added_image_is_described(tmp_path, monkeypatch):
-    from rankloom.rankers import image_features
+    from rankloom.rankers.image import image_features
 
     seen = []
     load = image_features.pixels

@@ -382,7 +382,7 @@ def test_spread_selects_rows_and_fills_gaps_with_empty_lists(r, data):
         assert row.tolist() == ([PAD] * r.depth if number == PAD else r.items[number].tolist())
 
 
-# Matrices (for vectors see _kernels/test_nearest.py)
+# Matrices (for vectors see ranks/test_nearest.py)
 
 
 def test_distances_are_ranked_smallest_first_and_negated():

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sample_texts import documents, encode
 
 import rankloom as rl
-from rankloom.aggregate.weft.votes import add_votes
 from rankloom.evaluation import Evaluation
 from rankloom.ranks import PAD, Ids
+from rankloom.weft.votes import add_votes
 from strategies import examples
 
 RANKERS = {"bm25": "okapi", "dense": encode}

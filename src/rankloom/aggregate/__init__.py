@@ -1,33 +1,33 @@
 """Rank aggregation: `fuse` runs any method of the registry `METHODS`."""
 
-from rankloom.aggregate.adaptive import qalf
-from rankloom.aggregate.bfstree import bfstree
-from rankloom.aggregate.context import crossdiffusion, sca
-from rankloom.aggregate.contextrr import contextrr
 from rankloom.aggregate.contract import check_method
-from rankloom.aggregate.corgraph import corgraph
-from rankloom.aggregate.cprr import cprr
+from rankloom.aggregate.graphs.context import crossdiffusion, sca
+from rankloom.aggregate.graphs.corgraph import corgraph
+from rankloom.aggregate.graphs.query_graph import queryrankfusion
+from rankloom.aggregate.graphs.reciprocal import helloneighbor
+from rankloom.aggregate.graphs.recknngraphccs import recknngraphccs
+from rankloom.aggregate.graphs.rkgraph import rkgraph
 from rankloom.aggregate.index_methods import fg
-from rankloom.aggregate.kemeny import kemeny, kemeny_cost
-from rankloom.aggregate.lhrr import lhrr
-from rankloom.aggregate.markov import mc4
+from rankloom.aggregate.learned.supervised import BayesFuse, MapFuse, PosFuse, ProbFuse, SegFuse, SlideFuse
+from rankloom.aggregate.learned.training import Trained, train
+from rankloom.aggregate.learned.tuning import CrossValidation, Tuned, cross_validate, optimize
 from rankloom.aggregate.methods import METHODS, SUPERVISED, Method, Supervised, fuse, register_method
-from rankloom.aggregate.order import borda, isr, log_isr, logn_isr, mra, rbc, rrf
-from rankloom.aggregate.pairwise import condorcet
-from rankloom.aggregate.query_graph import queryrankfusion
-from rankloom.aggregate.rdpac import rdpac
-from rankloom.aggregate.reciprocal import helloneighbor
-from rankloom.aggregate.reciprocal_sets import recknngraph, rlrecom
-from rankloom.aggregate.recknngraphccs import recknngraphccs
-from rankloom.aggregate.rfe import rfe
-from rankloom.aggregate.rkgraph import rkgraph
-from rankloom.aggregate.rlsim_udl import rlsim_udl
-from rankloom.aggregate.score import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
-from rankloom.aggregate.supervised import BayesFuse, MapFuse, PosFuse, ProbFuse, SegFuse, SlideFuse
-from rankloom.aggregate.training import Trained, train
-from rankloom.aggregate.tuning import CrossValidation, Tuned, cross_validate, optimize
-from rankloom.aggregate.weft import WeftIndex
-from rankloom.aggregate.weighted import dbsf, gmnz, mixed, wmnz, wsum
+from rankloom.aggregate.per_query.adaptive import qalf
+from rankloom.aggregate.per_query.kemeny import kemeny, kemeny_cost
+from rankloom.aggregate.per_query.majorities import condorcet
+from rankloom.aggregate.per_query.markov import mc4
+from rankloom.aggregate.per_query.positions import borda, isr, log_isr, logn_isr, mra, rbc, rrf
+from rankloom.aggregate.per_query.scores import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
+from rankloom.aggregate.per_query.weighted import dbsf, gmnz, mixed, wmnz, wsum
+from rankloom.aggregate.reranking.bfstree import bfstree
+from rankloom.aggregate.reranking.contextrr import contextrr
+from rankloom.aggregate.reranking.cprr import cprr
+from rankloom.aggregate.reranking.lhrr import lhrr
+from rankloom.aggregate.reranking.rdpac import rdpac
+from rankloom.aggregate.reranking.reciprocal_sets import recknngraph, rlrecom
+from rankloom.aggregate.reranking.rfe import rfe
+from rankloom.aggregate.reranking.rlsim_udl import rlsim_udl
+from rankloom.weft import WeftIndex
 
 __all__ = [
     "METHODS",

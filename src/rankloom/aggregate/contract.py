@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from rankloom.aggregate.learned.training import train
 from rankloom.aggregate.methods import METHODS, SUPERVISED, Fuser, fuse
-from rankloom.aggregate.training import train
 from rankloom.errors import ContractError, InputError
 from rankloom.ranks import PAD, Ids, Ranks
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.methods import register_method, with_signature
-from rankloom.aggregate.weft.index import WeftIndex
-from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.ranks import Ranks
+from rankloom.weft.index import WeftIndex
+from rankloom.weft.votes import VOTE_DEPTH, add_votes
 
 #: (index, ranks, k, whether the ranks are those of external queries, its own options) -> answers
 Answer = Callable[..., Ranks]

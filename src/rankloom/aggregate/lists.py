@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.pool import MAX_SCORE
+from rankloom.aggregate.per_query.pool import MAX_SCORE
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks, stack_lists
 
@@ -25,7 +25,9 @@ def check_collection(ranks: Sequence[Ranks], method: str) -> int:
                 f"{r.n_queries} rows and {r.n_items} items. It cannot answer external queries."
             )
     if len({r.n_items for r in ranks}) != 1:
-        raise InputError("Give at least one Ranks, all of the same collection; use rankloom.align to match them by id.")
+        raise InputError(
+            "Give at least one Ranks, all of the same collection; use rankloom.ranks.align to match them by id."
+        )
     return ranks[0].n_items
 
 

@@ -10,11 +10,11 @@ from typing import Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.pool import Pool
-from rankloom.align import Missing, RankerLists, align, align_collection, by_name, split_names
+from rankloom.aggregate.per_query.pool import Pool
 from rankloom.errors import ContractError, InputError, brief, check_choice, whole_number
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
+from rankloom.ranks.align import Missing, RankerLists, align, align_collection, by_name, split_names
 from rankloom.registry import Call, Registry
 from rankloom.threads import Progress, running
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeVar, get_args
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from rankloom.align import Missing as MissingPolicy
 from rankloom.errors import RankloomError, escape_controls, message_text
 from rankloom.io.version import __version__
+from rankloom.ranks.align import Missing as MissingPolicy
 from rankloom.registry import Call, blame, forget_uses
 
 F = TypeVar("F", bound=Callable[..., Any])

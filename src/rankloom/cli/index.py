@@ -66,8 +66,8 @@ def index(
     rankloom index bm25.npy dense.npy --memory 1GB -o big.loom
     """
     from rankloom.fusion_graph.index import FusionIndex
+    from rankloom.index.job import job_folder
     from rankloom.io.array_folder import check_folder
-    from rankloom.shards.job import job_folder
 
     check_folder(output, FusionIndex.KIND)
     cli.check_output(output, runs)

@@ -77,7 +77,7 @@ class Truth:
 
 def _common(runs: Sequence[Any]) -> list[Any]:
     """Return the runs restricted to the queries that all of them have."""
-    from rankloom.align import align
+    from rankloom.ranks.align import align
 
     common = align(runs, missing="drop")
     largest = max(one.n_queries for one in runs)

@@ -34,7 +34,7 @@ def _search_weft() -> None:
     """Compile the search alone, on an index written down by hand: building one would compile the rest first."""
     from rankloom._kernels import frozen
     from rankloom.aggregate import WeftIndex
-    from rankloom.aggregate.weft.index import WeftSettings
+    from rankloom.weft.index import WeftSettings
 
     pointers, rows, fields = np.arange(3), np.arange(2, dtype=np.uint32), np.full((2, 2), 9)
     arrays: dict[str, Any] = {
@@ -83,7 +83,7 @@ def compile_stages(names: Sequence[str]) -> None:
 
 def is_compiled() -> bool:
     """Return True if numba's cache has the search of weft, no older than its source: a sign of an earlier start."""
-    from rankloom._kernels import weft
+    from rankloom._kernels.weft.search import search as weft
 
     if not hasattr(weft.search, "stats"):  # the JIT is off
         return True

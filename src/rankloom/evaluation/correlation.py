@@ -13,10 +13,10 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.align import align
 from rankloom.errors import InputError, whole_number
 from rankloom.evaluation.truth import Floats
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.align import align
 from rankloom.ranks.checks import returned_numbers
 from rankloom.registry import Registry
 

@@ -13,7 +13,7 @@ from rankloom.datasets.collection import Part
 from rankloom.datasets.images import ImageError, encoded
 from rankloom.errors import MissingExtraError
 from rankloom.experiment.results import Floats, Shown
-from rankloom.rankers.image_features import pixels
+from rankloom.rankers.image.image_features import pixels
 from rankloom.ranks import PAD, Ranks
 
 MAX_EXAMPLES = 3  # with a gain, and as many with a loss

@@ -111,7 +111,7 @@ def check_comparator(name: str) -> None:
     --------
     >>> check_comparator("wgu")
     """
-    from rankloom._kernels.search import compiled
+    from rankloom._kernels.fusion_graph.search import compiled
 
     comparator = COMPARATORS[name]
     for function in (comparator.similarity, comparator.bound):

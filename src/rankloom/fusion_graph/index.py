@@ -18,23 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.align import Missing, RankerLists, split_names
 from rankloom.errors import check_choice
-from rankloom.fusion_graph.base import Int32s, Kernel, Query
-from rankloom.fusion_graph.build_on_disk import DiskIndex, Lists, Plan
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS, Explanation, FusionGraph, check_graph_norm, explain
 from rankloom.fusion_graph.normalize import Absent
-from rankloom.fusion_graph.settings import (
-    Array,
-    IndexSettings,
-    aligned_collection,
-    checked_settings,
-    normalized_lists,
-    shared_arrays,
-    stores_scores,
-)
-from rankloom.fusion_graph.verify import SHARED, Layout, Ranges
 from rankloom.fusion_graph.weave import (
     ROWS,
     WEIGHTINGS,
@@ -46,14 +33,27 @@ from rankloom.fusion_graph.weave import (
     smallest_sizes,
     weave,
 )
+from rankloom.index.base import Int32s, Kernel, Query
+from rankloom.index.build_on_disk import DiskIndex, Lists, Plan
+from rankloom.index.settings import (
+    Array,
+    IndexSettings,
+    aligned_collection,
+    checked_settings,
+    normalized_lists,
+    shared_arrays,
+    stores_scores,
+)
+from rankloom.index.shard import PostingLists, Shard
+from rankloom.index.verify import SHARED, Layout, Ranges
 from rankloom.ranks import Ranks
-from rankloom.shards.shard import PostingLists, Shard
+from rankloom.ranks.align import Missing, RankerLists, split_names
 from rankloom.threads import Progress, Scratch, running
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from rankloom._kernels.graphs import Woven
+    from rankloom._kernels.fusion_graph.graphs import Woven
 
 #: A weighting may give any positive weights; they are finite, and so are norms and sizes.
 FINITE32, FINITE64 = float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)
@@ -238,7 +238,7 @@ class FusionIndex(DiskIndex):
 
     def kernel(self, method: str) -> Kernel:
         """Return the function that searches a shard."""
-        from rankloom._kernels.search import MCS, OTHER, WGU, compiled, search
+        from rankloom._kernels.fusion_graph.search import MCS, OTHER, WGU, compiled, search
 
         chosen = COMPARATORS[method]
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
@@ -260,7 +260,7 @@ class FusionIndex(DiskIndex):
         return Graphs(woven, measure_by_shards(woven, self._shards, minmax, self._slots))
 
     def _rows_in(self, arrays: Mapping[str, Array]) -> Graphs:
-        from rankloom._kernels.graphs import Woven
+        from rankloom._kernels.fusion_graph.graphs import Woven
 
         return Graphs(Woven(*(arrays[name] for name in ROWS)), arrays["norms"])
 

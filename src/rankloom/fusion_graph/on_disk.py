@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rankloom._kernels.graphs import Woven
+from rankloom._kernels.fusion_graph.graphs import Woven
 from rankloom.fusion_graph.weave import ROWS, measure_by_shards, smallest_sizes, weave
+from rankloom.index.job import Job, Step
+from rankloom.index.shard import Shard, prefix, shard_postings
+from rankloom.index.steps import normalized
 from rankloom.ranks import Ranks
-from rankloom.shards.job import Job, Step
-from rankloom.shards.shard import Shard, prefix, shard_postings
-from rankloom.shards.steps import normalized
 
 
 def graph_steps(job: Job) -> list[Step]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.fusion_graph.settings import Array
+from rankloom.index.settings import Array
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from rankloom._kernels.graphs import Woven
+    from rankloom._kernels.fusion_graph.graphs import Woven
 
 
 def edge_columns(collection: Woven, numbers: Array) -> tuple[Array, Array]:
@@ -38,7 +38,7 @@ def graph_vectors(
     """Return the graphs as rows of a sparse matrix; without columns of edges, their vertices alone."""
     from scipy.sparse import csr_array
 
-    from rankloom._kernels.vectors import count_features, fill_features
+    from rankloom._kernels.fusion_graph.vectors import count_features, fill_features
 
     n_rows = len(graphs.ptr) - 1
     counts = np.zeros(n_rows, np.int64)

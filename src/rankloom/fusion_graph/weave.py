@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from rankloom._kernels import frozen
 from rankloom.errors import ContractError, brief
 from rankloom.fusion_graph.normalize import contiguous, rescaled_steps
+from rankloom.index.shard import Shard, gathered, numbered
 from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.registry import Registry
-from rankloom.shards.shard import Shard, gathered, numbered
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
-    from rankloom._kernels.graphs import Woven
+    from rankloom._kernels.fusion_graph.graphs import Woven
 
 Array = NDArray[Any]
 ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness")  # the arrays of the woven matrices
@@ -140,7 +140,7 @@ def weave(
     weighting : str
         A name in `WEIGHTINGS`.
     """
-    from rankloom._kernels import graphs as kernels
+    from rankloom._kernels.fusion_graph import graphs as kernels
 
     lists = frozen(stack_lists([r.items for r in ranks]))
     tables = weighting_tables(weighting, lists.shape[2])
@@ -168,7 +168,7 @@ def weave(
 
 def measure_by_shards(graphs: Woven, shards: Sequence[Shard], minmax: bool, scratch: Scratch) -> NDArray[np.float64]:
     """Return the norms and the size of each graph; edges are looked up in the shards that own their sources."""
-    from rankloom._kernels import graphs as kernels
+    from rankloom._kernels.fusion_graph import graphs as kernels
 
     norms = np.empty((len(graphs.ptr) - 1, kernels.SIZE + 1), np.float64)
 
@@ -185,7 +185,7 @@ def measure_by_shards(graphs: Woven, shards: Sequence[Shard], minmax: bool, scra
 
 def sliced(graphs: Woven, start: int, stop: int) -> Woven:
     """Return rows of the woven matrices."""
-    from rankloom._kernels.graphs import Woven
+    from rankloom._kernels.fusion_graph.graphs import Woven
 
     entries = slice(graphs.ptr[start], graphs.ptr[stop])
     ptr = frozen(graphs.ptr[start : stop + 1] - graphs.ptr[start])
@@ -194,7 +194,7 @@ def sliced(graphs: Woven, start: int, stop: int) -> Woven:
 
 def linked(graphs: Woven, shards: Sequence[Shard], slot: Array) -> tuple[Array, Woven, Array]:
     """Return query graphs made explicit: for each entry the number of its vertex, and the rows and items by number."""
-    from rankloom._kernels.graphs import Woven
+    from rankloom._kernels.fusion_graph.graphs import Woven
 
     members, sources = numbered(graphs.items, slot)
     return sources, Woven(*gathered(shards, members, ROWS[1:])), members
@@ -207,7 +207,7 @@ def measure(
     scratch: Scratch,
 ) -> NDArray[np.float64]:
     """Return the norms and the size of each graph in `graphs`; edges are looked up in `collection`."""
-    from rankloom._kernels import graphs as kernels
+    from rankloom._kernels.fusion_graph import graphs as kernels
 
     norms = np.empty((len(graphs.ptr) - 1, kernels.SIZE + 1), np.float64)
 
@@ -230,7 +230,7 @@ def postings(woven: Woven, norms: NDArray[np.float64]) -> dict[str, Array]:
 
 def smallest_sizes(ptr: Array, rows: Array, norms: Array) -> Array:
     """Return the smallest size of the graphs in each posting list."""
-    from rankloom._kernels.search import min_sizes
+    from rankloom._kernels.fusion_graph.search import min_sizes
 
     smallest = np.empty(len(ptr) - 1, np.float64)
     min_sizes(ptr, rows, norms, smallest)

@@ -76,7 +76,7 @@ def read_runs(
     """Read the run files of several rankers with a common numbering of items; each as in `read_run`.
 
     By default the collection is the union of the files' items, in order of appearance. Each run has the queries of
-    its own file; `rankloom.align` aligns them.
+    its own file; `rankloom.ranks.align` aligns them.
     """
     if not isinstance(paths, Sequence) or isinstance(paths, str):
         raise InputError(f"Give a list of run files, one for each ranker; got {brief(paths)}.")

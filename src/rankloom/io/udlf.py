@@ -17,7 +17,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom._kernels.nearest import nearest
 from rankloom.errors import InputError, check_choice
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.labels import read_ids
@@ -25,6 +24,7 @@ from rankloom.io.matrix import n_fields, nonblank_lines, parse_floats
 from rankloom.io.rows import Duplicates, check_duplicates_policy
 from rankloom.io.text_file import FilePath, check_field, numbered_lines, shown, unknown_item
 from rankloom.ranks import MAX_ITEMS, PAD, Ids, Ranks
+from rankloom.ranks.nearest import nearest
 
 #: How a file of ranked lists identifies items.
 ListKind = Literal["numbers", "names"]

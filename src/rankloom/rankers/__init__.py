@@ -1,10 +1,8 @@
 """Rankers: each ranks the items of a collection by one of their parts."""
 
 from rankloom.rankers.contract import check_ranker
-from rankloom.rankers.descriptor_ranker import DescriptorRanker
-from rankloom.rankers.embeddings import embed_minilm, embed_static
-from rankloom.rankers.encoder import EncoderRanker
-from rankloom.rankers.local import VocabularyRanker
+from rankloom.rankers.image.descriptor_ranker import DescriptorRanker
+from rankloom.rankers.image.local import VocabularyRanker
 from rankloom.rankers.precomputed import Matrix, RankFile
 from rankloom.rankers.ranker import (
     RANKERS,
@@ -17,8 +15,10 @@ from rankloom.rankers.ranker import (
     register_ranker,
 )
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
-from rankloom.rankers.text_ranker import TextRanker
-from rankloom.rankers.vectors import FittedVectors, Vectors
+from rankloom.rankers.text.embeddings import embed_minilm, embed_static
+from rankloom.rankers.text.text_ranker import TextRanker
+from rankloom.rankers.vectors.encoder import EncoderRanker
+from rankloom.rankers.vectors.vectors import FittedVectors, Vectors
 
 __all__ = [
     "RANKERS",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.index.cluster import map_tasks
 from rankloom.rankers.ranker import Fitted
 from rankloom.ranks import Ranks
-from rankloom.shards.cluster import map_tasks
 from rankloom.threads import Progress, running
 
 if TYPE_CHECKING:

@@ -14,16 +14,16 @@ import numpy as np
 
 from rankloom.datasets import Collection, Content, content_digest
 from rankloom.errors import InputError, UnknownNameError, brief, check_type, whole_number
+from rankloom.index.cluster import connected
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.version import __version__
 from rankloom.rankers.cluster_ranking import is_ranked_by_parts, rank_by_parts
-from rankloom.rankers.image_features import stamp
+from rankloom.rankers.image.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
-from rankloom.shards.cluster import connected
 from rankloom.threads import Progress
 
 if TYPE_CHECKING:

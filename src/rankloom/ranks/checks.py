@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom._kernels.nearest import table
 from rankloom.errors import ContractError, InputError, RankloomWarning, brief
 from rankloom.ranks.ids import Ids
+from rankloom.ranks.nearest import table
 
 PAD = -1  # fills a row after its last item
 MAX_ITEMS = int(np.iinfo(np.int32).max)

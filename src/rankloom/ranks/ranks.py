@@ -10,10 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom._kernels.faiss_engine import check_engine, neighbors_by
-from rankloom._kernels.nearest import matrix_neighbors, table
-from rankloom._kernels.vector_space import METRICS, VectorSpace
 from rankloom.errors import InputError, brief, check_choice, check_range, whole_number
+from rankloom.ranks.approximate import check_engine, neighbors_by
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     PAD,
@@ -29,6 +27,8 @@ from rankloom.ranks.checks import (
 )
 from rankloom.ranks.html_table import html_table
 from rankloom.ranks.ids import Ids
+from rankloom.ranks.nearest import matrix_neighbors, table
+from rankloom.ranks.vector_space import METRICS, VectorSpace
 
 MAX_ROWS, MAX_POSITIONS = 5, 8  # of a table in a notebook
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate import METHODS, WeftIndex, fuse
-from rankloom.aggregate.pool import checked_weights
-from rankloom.aggregate.weft.votes import VOTE_DEPTH, add_votes, count_votes, vote_weights
+from rankloom.aggregate.per_query.pool import checked_weights
 from rankloom.errors import InputError, UnknownNameError, text_list
 from rankloom.fusion_graph import Explanation, FusionIndex
 from rankloom.fusion_graph.graph import Part
@@ -25,6 +24,7 @@ from rankloom.ranks import Ranks
 from rankloom.registry import Call
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.state import Model, State
+from rankloom.weft.votes import VOTE_DEPTH, add_votes, count_votes, vote_weights
 
 LIST_DEPTH = VOTE_DEPTH  # items of each ranker's list that a method gets, at least
 AUTO = "auto"

@@ -10,10 +10,10 @@ import numpy as np
 
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, brief, is_function
-from rankloom.rankers.embeddings import has_static
-from rankloom.rankers.encoder import Encode, EncoderRanker
 from rankloom.rankers.ranker import RANKERS, Ranker
 from rankloom.rankers.ranking import Lists, Ranking
+from rankloom.rankers.text.embeddings import has_static
+from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import Call
 from rankloom.searcher.documents import Batch, Document, Documents

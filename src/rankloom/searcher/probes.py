@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rankloom.datasets.images import reduced
 from rankloom.errors import InputError
-from rankloom.rankers.encoder import EncoderRanker
-from rankloom.rankers.image_features import pixels
+from rankloom.rankers.image.image_features import pixels
+from rankloom.rankers.vectors.encoder import EncoderRanker
 
 N_PROBES = 8
 SAMPLE = 1000  # contents to choose the probes from

@@ -22,8 +22,8 @@ from rankloom.io.cache import Cache
 from rankloom.io.file_lock import locked
 from rankloom.io.text_file import as_path
 from rankloom.rankers import rank_collection
-from rankloom.rankers.encoder import Encode
-from rankloom.rankers.vectors import FittedVectors
+from rankloom.rankers.vectors.encoder import Encode
+from rankloom.rankers.vectors.vectors import FittedVectors
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import Call
 from rankloom.searcher.answer import Answer

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from rankloom.aggregate import WeftIndex
 from rankloom.errors import IndexFileError, InputError, RankloomError, brief, is_function, whole_number
 from rankloom.fusion_graph import FusionIndex
-from rankloom.fusion_graph.base import CollectionIndex
+from rankloom.index.base import CollectionIndex
 from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS, is_updatable
-from rankloom.rankers.encoder import Encode, EncoderRanker
+from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ranks
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.probes import Probes

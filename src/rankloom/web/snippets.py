@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from rankloom.rankers.terms import WORD, Tokenizer
+from rankloom.rankers.text.terms import WORD, Tokenizer
 
 LENGTH = 220  # of a snippet, in characters
 MAX_CACHED_LENGTH = 500  # words of longer texts are not cached

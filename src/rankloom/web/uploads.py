@@ -13,7 +13,7 @@ from rankloom.datasets import Collection
 from rankloom.datasets.images import File, ImageError, ImageFile, Pixels, encoded, on_transparent, reduced
 from rankloom.io.cache import digest_bytes
 from rankloom.io.version import __version__
-from rankloom.rankers.image_features import image_digest, pixels, stamp
+from rankloom.rankers.image.image_features import image_digest, pixels, stamp
 from rankloom.searcher.documents import IMAGE_FIELD, Documents
 from rankloom.searcher.lru import LRUCache
 from rankloom.web.decoder import Decoder

@@ -18,7 +18,7 @@ from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.fusion_graph import FusionIndex
-from rankloom.rankers.term_model import TermModel
+from rankloom.rankers.text.term_model import TermModel
 from rankloom.ranks import Ranks
 from rankloom.registry import Call
 from rankloom.searcher import Answer, Hit, Searcher

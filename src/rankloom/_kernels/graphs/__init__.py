@@ -1,0 +1,1 @@
+"""Kernels of the methods that build graphs of neighbors."""

@@ -1,0 +1,1 @@
+"""Kernels that every index of lists shares."""

@@ -1,0 +1,1 @@
+"""Methods that build graphs of neighbors."""

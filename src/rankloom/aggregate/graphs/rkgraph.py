@@ -1,0 +1,127 @@
+"""RkGraph: a graph of the items that share the top of many lists."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankloom._kernels import frozen
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
+from rankloom.aggregate.lists import (
+    Array,
+    answers,
+    inverted,
+    longest,
+    overlap_shares,
+    padded,
+    with_lists,
+)
+from rankloom.errors import check_between, check_choice
+from rankloom.ranks import Ranks
+from rankloom.threads import run_rows
+
+
+@register_reranker("rkgraph", neighbors=20, iterations=1, depth=700, within_depth=False)
+def rkgraph(asked: Reranking, *, persistence: float = 0.95, pool: str = "union") -> Ranks:
+    r"""RkGraph: connects items that share the top of many lists.
+
+    Lists are first sorted by forward plus backward position, :math:`\rho_i(j) + \rho_j(i)` (one more than the longest
+    list if absent), and the item itself is swapped into the first position. A round then computes the rank-biased
+    overlap of each list with those of its first neighbors,
+
+    .. math:: S(q, a) = (1 - p) \sum_{d=1}^{K} p^{d-1} |\tau_q^d \cap \tau_a^d| / d
+
+    and adds, for all items q, :math:`2 S(q,a)^2` to A(q, a) and A(a, q) for the first K items a of q, and
+    :math:`2 S(q,a) S(q,b)` to A(a, b) for all a, b among the first K + 1. Each list is sorted by the distance
+    :math:`1 / (1 + A(i, j))`. Several rankers have one round each; their candidates are sorted by
+    :math:`\prod_r (1 + 1 / (1 + A_r(i, j)))`, and the rounds continue with the fused list. Ties keep the earlier order.
+
+    Parameters
+    ----------
+    iterations : int
+        Number of rounds, not counting the separate first round of each of several rankers.
+    persistence : float
+        p, between 0 and 1: how much deeper positions count in the overlap.
+    pool : {"union", "last"}
+        Candidates of the fusion: the items of any ranker's list (then cut to `depth`), or those of the last ranker
+        only, as in the reference program. With ``"last"``, results depend on the order of the rankers.
+
+    Returns
+    -------
+    Ranks
+        Scores are 1 + A of the last round, at least 1: the reciprocal of the distance.
+
+    Notes
+    -----
+    With ``pool="last"``, lists on digits are identical to those of the authors' UDLF (which also compares distances in
+    float32). The figures in the fusion-graph article were probably obtained this way: the results there follow the last
+    ranker.
+
+    References
+    ----------
+    Pedronette, Almeida, Torres (2016), Pattern Recognition Letters 83
+
+    Examples
+    --------
+    >>> out = rkgraph([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=1)
+    >>> out.items.tolist()
+    [[0, 1], [1, 0], [2, 1]]
+    """
+    ranks, k, neighbors, depth, iterations = asked
+    check_between(0, 1, persistence=persistence)
+    check_choice("pool", pool, ("last", "union"))
+    ranks = with_lists(ranks)
+    length = longest(ranks, depth)
+    lists = [_mutual(padded(r.items, length)) for r in ranks]
+    tail = overlap_shares(persistence, neighbors)
+    if len(ranks) > 1:
+        tops = [_tops(one, neighbors, tail) for one in lists]
+        lists = [_ranked(one[None], [top], neighbors, length)[0] for one, top in zip(lists, tops, strict=True)]
+        pools = np.stack(lists if pool == "union" else lists[-1:])
+        lists = [_ranked(pools, tops, neighbors, length)[0]]
+    one = lists[0]
+    for left in range(iterations, 0, -1):
+        width = min(k, length) if left == 1 else length
+        one, distances = _ranked(one[None], [_tops(one, neighbors, tail)], neighbors, width)
+    return answers(ranks[0], one, 1.0 / distances)
+
+
+def _mutual(lists: Array) -> Array:
+    """Sort lists by forward plus backward position; the item itself first."""
+    from rankloom._kernels.graphs import mutual as kernels
+
+    n, length = lists.shape
+    missing = frozen(np.full(n, length + 1, np.int32))
+    back = inverted([lists])
+    out = np.empty_like(lists)
+    run_rows(
+        lambda start, stop: kernels.reorder(start, stop, lists, length, missing, 1, False, *back, out), n, "Sorting"
+    )
+    kernels.swap_first(out)
+    return frozen(out)
+
+
+def _tops(lists: Array, k: int, tail: Array) -> tuple[Array, Array]:
+    """Return the first K + 1 items of each list, and the overlap with each of their lists."""
+    from rankloom._kernels.graphs.mutual import overlaps
+
+    tops = np.ascontiguousarray(lists[:, : k + 1])
+    S = np.empty(tops.shape)
+    run_rows(lambda start, stop: overlaps(start, stop, lists, k, tail, S), len(lists), "Comparing lists")
+    return tops, S
+
+
+def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int) -> tuple[Array, Array]:
+    """Return the candidates of each row sorted by distance in one or several graphs, and the distances."""
+    from rankloom._kernels.graphs.mutual import rank_by_graph
+
+    n = pools.shape[1]
+    tops = frozen(np.concatenate([top for top, _ in graphs]))
+    S = frozen(np.concatenate([similarities for _, similarities in graphs]))
+    back = inverted([top for top, _ in graphs])
+    out = np.empty((n, width), np.int32)
+    distances = np.empty((n, width))
+    frozen(pools)
+    run_rows(
+        lambda start, stop: rank_by_graph(start, stop, pools, k, tops, S, *back, out, distances), n, "Ranking by graph"
+    )
+    return frozen(out), distances

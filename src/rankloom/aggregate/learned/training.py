@@ -1,0 +1,168 @@
+"""Training: `train` lets a supervised method learn from judged queries, and returns a method for `fuse`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rankloom.aggregate.methods import METHODS, SUPERVISED, Supervised
+from rankloom.aggregate.per_query.pool import fuse_pools
+from rankloom.errors import InputError
+from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_qrels
+from rankloom.ranks import Ids, Ranks
+from rankloom.ranks.align import AlignedRanks, Missing, RankerLists, align, split_names
+from rankloom.registry import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A supervised method with what it learned: a method for `fuse`.
+
+    Attributes
+    ----------
+    spelling : str
+        The method as `train` takes it.
+    method : Supervised
+        The method with its options.
+    learned : tuple of float64 arrays
+        One for each ranker; the meaning depends on the method.
+    rankers : tuple of str
+        The names of the rankers; empty if they had none.
+    """
+
+    spelling: str
+    method: Supervised
+    learned: tuple[Floats, ...]
+    rankers: tuple[str, ...] = ()
+
+    def __call__(
+        self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
+    ) -> Ranks:
+        """Align the ranks and fuse them."""
+        if collection is not None:
+            raise InputError("This method needs no collection; leave it out.")
+        aligned = align(ranks, missing="error" if missing is None else missing)
+        if len(aligned) != len(self.learned):
+            raise InputError(
+                f"The method was trained on {len(self.learned)} rankers; got {len(aligned)}. "
+                "Give the lists of the same rankers, in the same order."
+            )
+        return fuse_pools(aligned, k, lambda pool: self.method.score(pool, self.learned))
+
+    def __repr__(self) -> str:
+        return f"Trained({self.spelling}, {len(self.learned)} rankers)"
+
+
+def train(
+    ranks: RankerLists, qrels: Qrels, method: str | Call, *, missing: Missing | None = None, **options: Any
+) -> Trained:
+    """Train a supervised method on judged queries.
+
+    Evaluate it on other queries: `cross_validate` does.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks, or {name: Ranks}
+        One for each ranker, as in `fuse`; queries without judgments are left out. If rankers are named, `fuse` matches
+        them by name.
+    qrels : {query: {item: grade}}, path of a TREC qrels file, or DataFrame
+        As in `evaluate`: grades above 0 are relevant, items without a grade are not.
+    method : str
+        A name in `SUPERVISED`, optionally with options: ``probfuse(segments=50)``.
+    missing
+        As in `fuse`.
+    **options
+        Options of the method.
+
+    Returns
+    -------
+    Trained
+        To be given to `fuse` as the method.
+
+    Examples
+    --------
+    >>> bm25 = Ranks.from_dict({"q1": ["a", "b"], "q2": ["c", "d"]})
+    >>> dense = Ranks.from_dict({"q1": ["b", "a"], "q2": ["c", "e"]})
+    >>> trained = train([bm25, dense], {"q1": {"b": 1}, "q2": {"c": 1}}, method="posfuse")
+    >>> [one.tolist() for one in trained.learned]
+    [[0.5, 0.5], [1.0, 0.0]]
+    >>> from rankloom import fuse
+    >>> new = [Ranks.from_dict({"q3": ["x", "y"]}), Ranks.from_dict({"q3": ["y", "x"]})]
+    >>> fuse(new, method=trained).to_dict()
+    {'q3': {'y': 1.5, 'x': 0.5}}
+    """
+    return judged_queries(ranks, qrels, missing).train(supervised_call(method, **options))
+
+
+def supervised_call(method: str | Call, **options: Any) -> Call:
+    """Return the call of a supervised method, checked."""
+    call = Call.given(method, "method")
+    if call.name in METHODS and call.name not in SUPERVISED:
+        raise InputError(f"The method {call.name!r} learns nothing; fuse runs it, and optimize finds its options.")
+    given = {**dict(SUPERVISED.checked(call, **options).options), **options}
+    return Call.of(call.name, given)
+
+
+@dataclass(frozen=True)
+class JudgedQueries:
+    """The lists of judged queries by several rankers, to learn from.
+
+    Attributes
+    ----------
+    ranks : AlignedRanks
+        With ids of the queries.
+    qrels : {query: {item: grade}}
+        Of these queries, in the order of the rows.
+    rankers : tuple of str
+        The names of the rankers; empty if they have none.
+    """
+
+    ranks: AlignedRanks
+    qrels: Mapping[str, Mapping[str, int]]
+    rankers: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.qrels)
+
+    @cached_property
+    def judged(self) -> list[Judged]:
+        """The judged lists of each ranker."""
+        return [_joined(list(judged_by_qrels(r, self.qrels))) for r in self.ranks]
+
+    def part(self, rows: Sequence[int]) -> JudgedQueries:
+        """Return some of the queries."""
+        queries = [self.ranks[0].query_id(row) for row in rows]
+        cut = AlignedRanks(r.rows(rows) for r in self.ranks)
+        return JudgedQueries(cut, {query: self.qrels[query] for query in queries}, self.rankers)
+
+    def train(self, call: Call) -> Trained:
+        """Return a supervised method trained on these queries."""
+        method: Supervised = SUPERVISED.make(call)
+        lists = zip(self.judged, self.ranks, strict=True)
+        return Trained(str(call), method, tuple(method.learn(one, r.lengths()) for one, r in lists), self.rankers)
+
+
+def judged_queries(ranks: RankerLists, qrels: Qrels, missing: Missing | None) -> JudgedQueries:
+    """Return the queries that are judged and have lists.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    names, lists = split_names(ranks)
+    aligned, known = align(lists, missing="error" if missing is None else missing), as_mapping(qrels)
+    ids = Ids(map(aligned[0].query_id, range(aligned[0].n_queries)))
+    rows = [row for row, query in enumerate(ids) if query in known]
+    if not rows:
+        raise InputError("The qrels judge none of the queries; give the ranks matching query_ids.")
+    whole = AlignedRanks(r.replaced(query_ids=ids, kind=None) for r in aligned)
+    return JudgedQueries(whole, known, names).part(rows)
+
+
+def _joined(blocks: list[Judged]) -> Judged:
+    return Judged(np.concatenate([one.gains for one in blocks]), np.concatenate([one.n_relevant for one in blocks]))

@@ -1,0 +1,205 @@
+"""`optimize`: the options of a method that are best on judged queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, Literal, get_args
+
+from rankloom.aggregate.learned.training import JudgedQueries, judged_queries
+from rankloom.aggregate.learned.tuning.bayes import bayes
+from rankloom.aggregate.learned.tuning.space import Space, Values, make_space
+from rankloom.aggregate.methods import METHODS, SUPERVISED, Fuser, Fusion
+from rankloom.errors import InputError, check_choice, check_type, check_whole, whole_number
+from rankloom.evaluation.measures import Measure, evaluate
+from rankloom.evaluation.truth import Qrels
+from rankloom.ranks.align import Missing, RankerLists
+from rankloom.registry import Call
+from rankloom.threads import Progress
+
+Search = Literal["grid", "bayes"]
+
+MAX_GRID = 100_000  # points
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The best options found.
+
+    Attributes
+    ----------
+    method : Fuser
+        The method with these options, trained if it is supervised; for `fuse`.
+    spelling : str
+        The method as it is typed: ``combsum(weights=[0.3, 0.7])``.
+    score : float
+        Its mean on the queries it was tuned on; on others, expect less.
+    measure : str
+    trials : tuple of (str, float)
+        Every spelling tried and its score, in order.
+    """
+
+    method: Fuser
+    spelling: str
+    score: float
+    measure: str
+    trials: tuple[tuple[str, float], ...]
+
+    def table(self) -> list[tuple[str, float]]:
+        """Return the trials, best first, those of equal score in the order they were tried."""
+        return sorted(self.trials, key=lambda trial: -trial[1])
+
+    def __repr__(self) -> str:
+        return f"Tuned({self.spelling}, {self.measure}={self.score:.4f}, {len(self.trials)} trials)"
+
+
+def optimize(
+    ranks: RankerLists,
+    qrels: Qrels,
+    method: str | Call,
+    measure: str | Measure = "ndcg@10",
+    *,
+    search: Search = "grid",
+    space: Values | None = None,
+    step: float = 0.1,
+    trials: int = 60,
+    seed: int = 0,
+    missing: Missing | None = None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Find the options of a method that are best on judged queries.
+
+    The score on these queries is too good for others: keep some apart, or use `cross_validate`.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks, or {name: Ranks}
+        One for each ranker, as in `fuse`; queries without judgments are left out.
+    qrels : {query: {item: grade}}, path of a TREC qrels file, or DataFrame
+        As in `evaluate`.
+    method : str
+        A method that sees one query at a time, or a supervised one, which is trained again in every trial. Options in
+        the spelling are fixed.
+    measure : str
+        As in `evaluate`.
+    search : {"grid", "bayes"}
+        ``grid``: every combination, in order; the first of equals wins. ``bayes``: `trials` points, ten at random and
+        then those with the largest expected improvement by a Gaussian process; for many rankers or options.
+    space : {option: values}, optional
+        The values to try. For ``weights`` also ``"simplex"``: weights that add up to 1. By default, what ranx searches:
+        ``constant`` of rrf, ``gamma`` of gmnz, ``sigma`` of logn_isr, ``persistence`` of rbc, ``segments`` of probfuse,
+        ``window`` of slidefuse; weights of other methods.
+    step : float
+        Step of the weights in a grid.
+    trials, seed : int
+        Of the Bayesian search.
+    missing, progress
+        As in `fuse`; progress is called after every trial.
+
+    Returns
+    -------
+    Tuned
+
+    Examples
+    --------
+    >>> from rankloom import Ranks
+    >>> good = Ranks.from_dict({"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 2.0, "d": 1.0}})
+    >>> bad = Ranks.from_dict({"q1": {"b": 2.0, "a": 1.0}, "q2": {"d": 2.0, "c": 1.0}})
+    >>> best = optimize([bad, good], {"q1": {"a": 1}, "q2": {"c": 1}}, "combsum", "mrr", step=0.25)
+    >>> best
+    Tuned(combsum(weights=[0.0, 1.0]), mrr=1.0000, 5 trials)
+    """
+    plan, call, wanted = Plan(search, space, step, trials, seed), checked_call(method), parsed_measure(measure)
+    return tune(judged_queries(ranks, qrels, missing), call, wanted, plan, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The search options of `optimize`."""
+
+    search: Search
+    space: Values | None
+    step: float
+    trials: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_choice("search", self.search, get_args(Search))
+        check_whole(trials=self.trials)
+        whole_number("seed", self.seed, 0)
+
+    def points(self, space: Space, score: Callable[[dict[str, Any]], float]) -> Iterator[None]:
+        """Score the points of the space one by one; yield after each."""
+        if self.search == "bayes":
+            yield from bayes(space, self.trials, self.seed, score)
+            return
+        for point in space:
+            score(point)
+            yield
+
+    def count(self, space: Space) -> int:
+        """Return how many points are tried; raise InputError for a grid that is too large."""
+        if self.search == "bayes":
+            return min(self.trials, len(space))
+        if len(space) > MAX_GRID:
+            raise InputError(
+                f"The grid has {len(space):,} points, and at most {MAX_GRID:,} are tried. Use search='bayes', a larger "
+                "step, or fewer values."
+            )
+        return len(space)
+
+
+def tune(queries: JudgedQueries, call: Call, measure: Measure, plan: Plan, progress: Progress | None = None) -> Tuned:
+    """Search on these queries, as planned."""
+    factory: Any = SUPERVISED[call.name] if call.name in SUPERVISED else METHODS[call.name]
+    space = make_space(call.name, list(signature(factory).parameters), plan.space, len(queries.ranks), plan.step)
+    count = plan.count(space)
+    trials: dict[str, float] = {}
+
+    def score(point: dict[str, Any]) -> float:
+        candidate = Call.of(call.name, {**dict(call.options), **point})
+        trials[str(candidate)] = mean(ready(queries, candidate), queries, measure)
+        return trials[str(candidate)]
+
+    for done, _ in enumerate(plan.points(space, score), 1):
+        if progress:
+            progress("Optimizing", done, count)
+    best = max(trials, key=lambda spelling: trials[spelling])
+    return Tuned(ready(queries, Call.parse(best)), best, trials[best], str(measure), tuple(trials.items()))
+
+
+def checked_call(method: str | Call) -> Call:
+    """Return the call of a method that can be tuned or trained on the lists of queries."""
+    call = Call.given(method, "method")
+    if call.name in SUPERVISED:
+        SUPERVISED.checked(call)
+    else:
+        METHODS.checked(call)
+        if METHODS[call.name].needs == "collection":
+            raise InputError(
+                f"The method {call.name!r} needs the lists of the collection, which cannot be split by query; choose "
+                "one that sees one query at a time."
+            )
+    return call
+
+
+def ready(queries: JudgedQueries, call: Call) -> Fuser:
+    """Return the method, trained on these queries if it is supervised."""
+    if call.name in SUPERVISED:
+        return queries.train(call)
+    fusion: Fusion = METHODS.make(call)
+    return replace(fusion, rankers=queries.rankers)
+
+
+def mean(method: Fuser, queries: JudgedQueries, measure: Measure) -> float:
+    """Return the mean of a measure over the queries."""
+    k = measure.reach or max(1, sum(r.depth for r in queries.ranks))
+    return evaluate(method(queries.ranks, k, None, None), qrels=queries.qrels, measures=measure)[str(measure)]
+
+
+def parsed_measure(measure: str | Measure) -> Measure:
+    """Return the measure that a spelling describes."""
+    parsed = Measure.parse(measure) if isinstance(measure, str) else measure
+    check_type(Measure, measure=parsed)
+    return parsed

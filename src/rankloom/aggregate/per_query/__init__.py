@@ -1,0 +1,1 @@
+"""Methods that fuse the lists of one query at a time."""

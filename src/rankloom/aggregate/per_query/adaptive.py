@@ -1,0 +1,176 @@
+"""Rankers weighted query by query, by the shape of their score curves."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.per_query.pool import Pool, checked_weights, fuse_pools
+from rankloom.errors import InputError, check_between, check_range, check_whole
+from rankloom.ranks import Ranks
+
+
+@register_method("qalf")
+def qalf(
+    ranks: Sequence[Ranks],
+    k: int = 10,
+    *,
+    depth: int = 1000,
+    references: Sequence[ArrayLike] | None = None,
+    tail: float = 0.5,
+    floor: float = 0.01,
+    weights: Sequence[float] | None = None,
+) -> Ranks:
+    r"""Query-adaptive late fusion: a product of scores in which rankers with steeply falling scores count more.
+
+    The scores of a list, best first, form a curve: L-shaped for a good ranker, falling gradually for a bad one. The
+    curve of a bad ranker is subtracted, the rest is scaled to [0, 1], and with :math:`A_r` the area under it (its mean
+    height)
+
+    .. math:: w_r = (1 / A_r) \,/\, \sum_s (1 / A_s), \qquad \mathrm{score}(x) = \prod_r s_r(x)^{w_r}
+
+    where :math:`s_r` are the scores of the list scaled to [`floor`, 1], and `floor` for items missing from it.
+    Rankers without a list for the query are left out. Ties are broken by first appearance, as in `rrf`.
+
+    Parameters
+    ----------
+    ranks : sequence of Ranks
+        With scores.
+    depth : int
+        How many items of each list to use.
+    references : sequence of arrays of shape (n_curves, at least the length of the lists), optional
+        For each ranker, the sorted scores of queries without relevant items (1000 and more in the article): the curve
+        with the nearest tail, by squared differences, is subtracted. Without references, the mean of the list's own
+        tail is subtracted and negative values become 0; this is our choice.
+    tail : float
+        Share of the list that is its tail, at least one item; 0.5 is our choice.
+    floor : float
+        Above 0, so that the last item of a list differs from one not listed; 0.01 is our choice.
+    weights : sequence of float, optional
+        One for each ranker, multiplying :math:`1 / A_r`.
+
+    Notes
+    -----
+    A constant curve, such as that of a single item, is 1 throughout: area 1, the smallest weight. It is our
+    interpretation that the product uses the scores as scaled before the subtraction.
+
+    References
+    ----------
+    Zheng, Wang, Tian, He, Liu, Tian (2015), Query-adaptive late fusion for image search and person re-identification,
+    CVPR
+
+    Examples
+    --------
+    The scores of the first ranker fall steeply, those of the second do not:
+
+    >>> steep = Ranks([[0, 1, 2, 3]], [[1.0, 0.1, 0.1, 0.0]])
+    >>> flat = Ranks([[1, 0, 2, 3]], [[1.0, 0.9, 0.8, 0.0]])
+    >>> qalf([steep, flat], k=2).items
+    array([[0, 1]], dtype=int32)
+    """
+    check_whole(depth=depth)
+    check_range(0, 1, tail=tail)
+    check_between(0, 1, floor=floor)
+    share = np.array(checked_weights(weights, len(ranks)))
+    if references is not None and (not isinstance(references, Sequence) or len(references) != len(ranks)):
+        raise InputError(f"references must be a list with one array for each of the {len(ranks)} rankers.")
+    heads = [_head(r, depth) for r in ranks]
+    known = None
+    if references is not None:
+        widths = [r.depth for r in heads]
+        known = [_checked_references(references[r], width, r) for r, width in enumerate(widths)]
+    return fuse_pools(heads, k, lambda pool: _products(pool, known, tail, floor, share))
+
+
+def _products(
+    pool: Pool,
+    references: Sequence[NDArray[np.float64]] | None,
+    tail: float,
+    floor: float,
+    share: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    curves = [_curves(r) for r in pool.ranks]
+    steepness = np.zeros((len(curves), len(pool.items)))
+    for r, (scores, lengths) in enumerate(curves):
+        if references is None:
+            rest = _without_tail(scores, lengths, tail)
+        else:
+            rest = _without_nearest(scores, lengths, references[r], tail)
+        steepness[r] = share[r] / _areas(rest, lengths) * (lengths > 0)
+    total = steepness.sum(axis=0)
+    power = np.divide(steepness, total, out=np.zeros_like(steepness), where=total > 0)
+    logs = [
+        power[r][:, None] * np.log((floor + (1 - floor) * _min_max(scores, lengths)) / floor)
+        for r, (scores, lengths) in enumerate(curves)
+    ]
+    return np.asarray(floor * np.exp(pool.fold(np.add, logs, 0.0)), np.float64)
+
+
+def _head(ranks: Ranks, depth: int) -> Ranks:
+    if ranks.scores is None:
+        raise InputError("qalf needs scores, and some of these ranks have none; use rrf, which works on positions.")
+    return ranks.head(depth)
+
+
+def _curves(ranks: Ranks) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    return np.asarray(ranks.scores, np.float64), ranks.lengths()
+
+
+def _inside(lengths: NDArray[np.int32], width: int) -> NDArray[np.bool_]:
+    """Return which cells of a padded table hold an item."""
+    return np.asarray(np.arange(width) < lengths[:, None], np.bool_)
+
+
+def _in_tail(lengths: NDArray[np.int32], width: int, tail: float) -> NDArray[np.bool_]:
+    """Return which cells are in the tail of their list."""
+    before = lengths - np.maximum(np.floor(lengths * tail), 1).astype(np.int32)
+    return _inside(lengths, width) & ~_inside(before, width)
+
+
+def _min_max(curves: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Scale each list to [0, 1]; constant lists become 1, padding 0."""
+    inside = _inside(lengths, curves.shape[1])
+    low = np.where(inside, curves, np.inf).min(axis=1, initial=np.inf)
+    high = np.where(inside, curves, -np.inf).max(axis=1, initial=-np.inf)
+    spread = np.where(high > low, high - low, 1.0)
+    scaled = (curves - np.where(lengths > 0, low, 0.0)[:, None]) / spread[:, None]
+    return np.where(inside, np.where((high > low)[:, None], scaled, 1.0), 0.0)
+
+
+def _areas(rest: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the mean height of each curve scaled to [0, 1]; 1 for empty ones."""
+    sums = _min_max(rest, lengths).sum(axis=1)
+    return np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
+
+
+def _without_tail(curves: NDArray[np.float64], lengths: NDArray[np.int32], tail: float) -> NDArray[np.float64]:
+    """Subtract the mean of each list's own tail; negative values become 0."""
+    in_tail = _in_tail(lengths, curves.shape[1], tail)
+    mean = np.where(in_tail, curves, 0.0).sum(axis=1) / np.maximum(in_tail.sum(axis=1), 1)
+    return np.asarray(np.maximum(curves - mean[:, None], 0.0), np.float64)
+
+
+def _without_nearest(
+    curves: NDArray[np.float64], lengths: NDArray[np.int32], known: NDArray[np.float64], tail: float
+) -> NDArray[np.float64]:
+    """Subtract from each list the reference curve with the nearest tail, the first of equals."""
+    in_tail = _in_tail(lengths, curves.shape[1], tail)
+    rest = np.zeros_like(curves)
+    for row, (curve, columns) in enumerate(zip(curves, in_tail, strict=True)):
+        nearest = np.argmin(((known[:, columns] - curve[columns]) ** 2).sum(axis=1))
+        rest[row] = curve - known[nearest]
+    return rest
+
+
+def _checked_references(given: ArrayLike, width: int, ranker: int) -> NDArray[np.float64]:
+    try:
+        known = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        known = np.empty(0)
+    if known.ndim != 2 or not len(known) or known.shape[1] < width or not np.isfinite(known).all():
+        raise InputError(
+            f"references of ranker {ranker + 1} must be finite, one or more rows of at least {width} scores; "
+            f"got the shape {known.shape}."
+        )
+    return known[:, :width]

@@ -1,0 +1,258 @@
+"""Methods that score each item by its positions alone."""
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.aggregate.per_query.pool import Pool, counting, falling
+from rankloom.aggregate.per_query.query_methods import PoolScore, register_pool_method
+from rankloom.errors import InputError, brief, check_between, check_choice, check_range
+from rankloom.ranks import PAD
+
+Points = Literal["positions", "below", "pool"]
+
+
+@register_pool_method("rrf")
+def rrf(weights: list[float], *, constant: float = 60.0) -> PoolScore:
+    r"""Reciprocal rank fusion.
+
+    .. math:: \mathrm{RRF}(d) = \sum_r w_r \,/\, (c + \rho_r(d))
+
+    over the rankers r that list d, where :math:`\rho_r(d)` is its position, from 1; a ranker that does not list d
+    adds nothing. Ties are broken by first appearance, reading the lists one ranker after the other.
+
+    Parameters
+    ----------
+    constant : float
+        c; 60 in the article.
+    depth : int, optional
+        How many items of each list to use; all by default. The paper's figures use 10.
+    weights : sequence of float, optional
+        :math:`w_r`, one for each ranker; all 1 by default.
+
+    References
+    ----------
+    Cormack, Clarke, Buettcher (2009), doi:10.1145/1571941.1572114
+
+    Examples
+    --------
+    >>> rrf([Ranks([[0, 1]]), Ranks([[1, 2]])], k=1).scores[0, 0] == np.float32(1 / 62 + 1 / 61)
+    np.True_
+    """
+    if not isinstance(constant, Real) or not -1 < constant < np.inf:
+        raise InputError(f"constant must be a finite number above -1; got {brief(constant)}.")
+
+    def score(pool: Pool) -> NDArray[np.float64]:
+        parts = [w / (constant + np.arange(1, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]
+        return pool.fold(np.add, parts, 0.0)
+
+    return score
+
+
+@register_pool_method("isr")
+def isr(weights: list[float]) -> PoolScore:
+    r"""Inverse square rank: squares of inverse positions, times the number of rankers that list the item.
+
+    .. math:: \mathrm{ISR}(d) = N(d) \sum_r w_r \,/\, \rho_r(d)^2
+
+    over the rankers r that list d, N(d) of them, not weighted. Ties are broken by first appearance, as in `rrf`.
+
+    Parameters
+    ----------
+    depth, weights
+        As in `rrf`.
+
+    References
+    ----------
+    Mourão, Martins, Magalhães (2015), doi:10.1016/j.compmedimag.2014.05.006
+
+    Examples
+    --------
+    >>> isr([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2).scores  # 2 (1 + 1/4) each
+    array([[2.5, 2.5]], dtype=float32)
+    """
+    return _inverse_squares(weights, lambda count: count)
+
+
+@register_pool_method("log_isr")
+def log_isr(weights: list[float]) -> PoolScore:
+    r"""Logarithmic inverse square rank: `isr` with the logarithm of the number of rankers.
+
+    .. math:: \mathrm{LogISR}(d) = \ln N(d) \sum_r w_r \,/\, \rho_r(d)^2
+
+    Items that one ranker lists get 0; see `logn_isr`. Options, tie-breaking and reference are those of `isr`.
+
+    Examples
+    --------
+    >>> log_isr([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)]).to_dict()
+    {'0': {'1': 0.8664339780807495, '0': 0.0, '2': 0.0}}
+    """
+    return _inverse_squares(weights, lambda count: np.log(np.maximum(count, 1.0)))
+
+
+@register_pool_method("logn_isr")
+def logn_isr(weights: list[float], *, sigma: float = 0.01) -> PoolScore:
+    r"""Logarithmic inverse square rank with a constant, so that items of one list do not all get 0.
+
+    .. math:: \mathrm{LogNISR}(d) = \ln(N(d) + \sigma) \sum_r w_r \,/\, \rho_r(d)^2
+
+    Other options, tie-breaking and reference are those of `isr`.
+
+    Parameters
+    ----------
+    sigma : float
+        :math:`\sigma`, from 0 to 1; 0.01 in the article.
+    depth, weights
+        As in `rrf`.
+
+    Examples
+    --------
+    >>> logn_isr([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)], sigma=1, k=1).to_dict()
+    {'0': {'1': 1.3732653856277466}}
+    """
+    check_range(0, 1, sigma=sigma)
+    return _inverse_squares(weights, lambda count: np.log(np.maximum(count, 1.0) + sigma))
+
+
+def _inverse_squares(weights: list[float], factor: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> PoolScore:
+    """Score by inverse squares of positions, times a factor that depends on the number of rankers."""
+
+    def score(pool: Pool) -> NDArray[np.float64]:
+        parts = [w / np.arange(1, r.depth + 1) ** 2 for w, r in zip(weights, pool.ranks, strict=True)]
+        return factor(pool.counted(counting(weights))) * pool.fold(np.add, parts, 0.0)
+
+    return score
+
+
+@register_pool_method("rbc")
+def rbc(weights: list[float], *, persistence: float = 0.9) -> PoolScore:
+    r"""Rank-biased centroid: every position counts a fixed share of the one before it.
+
+    .. math:: \mathrm{RBC}(d) = \sum_r w_r\, (1 - \phi)\, \phi^{\rho_r(d) - 1}
+
+    over the rankers r that list d. Ties are broken by first appearance, as in `rrf`.
+
+    Parameters
+    ----------
+    persistence : float
+        :math:`\phi`, between 0 and 1: how likely a user is to go on to the next item. 0.9 is our choice.
+    depth, weights
+        As in `rrf`.
+
+    References
+    ----------
+    Bailey, Moffat, Scholer, Thomas (2017), doi:10.1145/3077136.3080839
+
+    Examples
+    --------
+    >>> rbc([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2, persistence=0.5).scores  # 0.5 + 0.25 each
+    array([[0.75, 0.75]], dtype=float32)
+    """
+    check_between(0, 1, persistence=persistence)
+
+    def score(pool: Pool) -> NDArray[np.float64]:
+        parts = [
+            w * (1 - persistence) * persistence ** np.arange(r.depth, dtype=np.float64)
+            for w, r in zip(weights, pool.ranks, strict=True)
+        ]
+        return pool.fold(np.add, parts, 0.0)
+
+    return score
+
+
+@register_pool_method("borda")
+def borda(weights: list[float], *, points: Points = "positions") -> PoolScore:
+    r"""Borda count: points for the position in each list.
+
+    .. math:: \mathrm{Borda}(d) = \sum_r w_r\, (L_r - \rho_r(d) + 1)
+
+    over the rankers r that list d, where :math:`L_r` is the length of r's list for the query and
+    :math:`\rho_r(d)` the position of d in it, from 1. Ties are broken by first appearance, as in `rrf`.
+
+    Parameters
+    ----------
+    points : {"positions", "below", "pool"}
+        ``positions`` (the paper's): as above. ``below``: one point for each item of the list after d,
+        :math:`L_r - \rho_r(d)`; the last item gets as many as one not listed. ``pool`` (Aslam and Montague's
+        Borda-fuse): :math:`|U| - \rho_r(d) + 1` with U all items listed for the query; items missing from a list
+        share its remaining points evenly, :math:`(|U| - L_r + 1) / 2` each. An empty list gives no points.
+    depth, weights
+        As in `rrf`.
+
+    References
+    ----------
+    Borda (1781); Aslam, Montague (2001), doi:10.1145/383952.384007
+
+    Examples
+    --------
+    >>> borda([Ranks([[0, 1, 2]], n_items=4), Ranks([[1, 3]])]).to_dict()
+    {'0': {'1': 4.0, '0': 3.0, '2': 1.0, '3': 1.0}}
+    """
+    check_choice("points", points, get_args(Points))
+    return lambda pool: _borda(pool, points, weights)
+
+
+def _borda(pool: Pool, points: Points, weights: list[float]) -> NDArray[np.float64]:
+    lengths, sizes = pool.lengths(), pool.sizes()
+    shared = np.zeros(lengths.shape)
+    top = lengths - 1 if points == "below" else lengths
+    if points == "pool":
+        top = np.broadcast_to(sizes, lengths.shape)
+        shared = np.where(lengths > 0, (sizes - lengths + 1) / 2, 0.0)
+    parts = [
+        weight * ((first - share)[:, None] - np.arange(r.depth))
+        for weight, first, share, r in zip(weights, top, shared, pool.ranks, strict=True)
+    ]
+    return np.asarray(pool.fold(np.add, parts, 0.0) + (np.array(weights) @ shared)[:, None])
+
+
+@register_pool_method("mra")
+def mra(weights: list[float]) -> PoolScore:
+    r"""Median rank aggregation (MEDRANK): the first item seen in most of the lists comes first.
+
+    The lists are read in parallel: the first item of each, in the order of the rankers, then the second of each, and
+    so on. An item is output as soon as it has been seen in more than half of the lists. Items that never are follow in
+    the order in which they were first seen. Scores are -1, -2, ... down the list.
+
+    Parameters
+    ----------
+    depth : int, optional
+        As in `rrf`.
+    weights : sequence of float, optional
+        One for each ranker, all 1 by default: an item is output when the rankers that have listed it carry more than
+        half of the weight of the rankers that have a list for the query.
+
+    References
+    ----------
+    Fagin, Kumar, Sivakumar (2003), doi:10.1145/872757.872795
+
+    Examples
+    --------
+    >>> mra([Ranks([[0, 1, 2]], n_items=4), Ranks([[3, 1, 0]]), Ranks([[1, 0, 2]])], k=3).items
+    array([[1, 0, 2]], dtype=int32)
+    """
+    return lambda pool: _mra(pool, np.array(weights))
+
+
+def _mra(pool: Pool, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    rows, width = pool.items.shape
+    half = weights @ (pool.lengths() > 0) / 2
+    support = np.zeros(rows * (width + 1))
+    longest = max((r.depth for r in pool.ranks), default=0)
+    never = float(len(weights) * longest)
+    seen = np.full(support.size, 2 * never)
+    out = seen.copy()
+    for position in range(longest):
+        for ranker, (cells, r) in enumerate(zip(pool.cells, pool.ranks, strict=True)):
+            if position < r.depth:
+                here, now = cells[:, position], float(position * len(weights) + ranker)
+                seen[here] = np.minimum(seen[here], never + now)
+                before = support[here]
+                support[here] = before + weights[ranker]
+                done = (before <= half) & (support[here] > half)
+                out[here[done]] = now
+    when = np.minimum(seen, out).reshape(rows, width + 1)[:, :-1]
+    return falling(np.argsort(np.where(pool.items == PAD, np.inf, when), axis=1))

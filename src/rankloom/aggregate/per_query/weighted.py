@@ -1,0 +1,164 @@
+"""Methods that combine normalized scores with weights or powers: extensions of the Comb family."""
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.aggregate.normalizations import three_sigma, z_score
+from rankloom.aggregate.per_query.pool import Pool, counting
+from rankloom.aggregate.per_query.query_methods import PoolScore, register_pool_method
+from rankloom.aggregate.per_query.scores import Normalized, comb_method, normalizer, weighted_sum
+from rankloom.errors import check_choice, check_range
+
+Rule = Literal["qdrant", "haystack"]
+
+MAX_GAMMA = 10.0
+
+
+@comb_method
+def wsum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    r"""Weighted sum of the normalized scores: `combsum` by the name that ranx and others give it.
+
+    .. math:: \mathrm{WSUM}(d) = \sum_r w_r\, s_r(d)
+
+    over the rankers r that list d. `optimize` finds weights from judged queries. Options and tie-breaking are those of
+    `combsum`.
+
+    References
+    ----------
+    Vogt, Cottrell (1999), Fusion via a linear combination of scores, doi:10.1023/A:1009980820262
+
+    Examples
+    --------
+    >>> a, b = Ranks([[0, 1]], [[5.0, 4.0]]), Ranks([[1, 0]], [[0.9, 0.1]])
+    >>> wsum([a, b], weights=[0.75, 0.25]).to_dict()
+    {'0': {'0': 0.75, '1': 0.25}}
+    """
+    return weighted_sum(pool, values, weights)
+
+
+@comb_method
+def wmnz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    r"""Weighted MNZ: the sum of the normalized scores times the weights of the rankers that list the item.
+
+    .. math:: \mathrm{WMNZ}(d) = \sum_r w_r \cdot \sum_r s_r(d)
+
+    both over the rankers r that list d. The scores themselves are not weighted, unlike in `combmnz`, which this is if
+    all weights are 1. Options and tie-breaking are those of `combsum`.
+
+    References
+    ----------
+    Wu, Crestani (2002), Data fusion with estimated weights, doi:10.1145/584792.584908
+
+    Examples
+    --------
+    >>> a, b = Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]], n_items=3)
+    >>> wmnz([a, b], weights=[2, 1]).to_dict()
+    {'0': {'1': 5.25, '0': 2.0, '2': 0.0}}
+    """
+    return pool.counted(weights) * weighted_sum(pool, values, [1.0] * len(weights))
+
+
+@comb_method
+def mixed(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    r"""Mixed: the weighted sum of the normalized scores times the root of the number of rankers that list the item.
+
+    .. math:: \mathrm{Mixed}(d) = \sqrt{c(d)} \sum_r w_r\, s_r(d)
+
+    over the rankers r that list d, c(d) of them, not weighted: between `combsum` and `combmnz`. Options and
+    tie-breaking are those of `combsum`.
+
+    References
+    ----------
+    Wu, Crestani (2002), Data fusion with estimated weights, doi:10.1145/584792.584908
+
+    Examples
+    --------
+    >>> a, b = Ranks([[0, 1]], [[5.0, 4.0]], n_items=3), Ranks([[0, 2]], [[0.9, 0.1]], n_items=3)
+    >>> mixed([a, b], k=1).scores[0, 0] == np.float32(2 * 2**0.5)
+    np.True_
+    """
+    return np.sqrt(pool.counted(counting(weights))) * weighted_sum(pool, values, weights)
+
+
+@register_pool_method("gmnz")
+def gmnz(
+    weights: list[float], *, gamma: float = 0.5, normalization: str = "min_max", constant: float | None = None
+) -> PoolScore:
+    r"""CombGMNZ: the sum of the normalized scores times a power of the number of rankers that list the item.
+
+    .. math:: \mathrm{CombGMNZ}(d) = c(d)^\gamma \sum_r w_r\, s_r(d)
+
+    over the rankers r that list d, c(d) of them, not weighted. Tie-breaking is that of `combsum`.
+
+    Parameters
+    ----------
+    gamma : float
+        :math:`\gamma`, from 0 (`combsum`) over 0.5 (`mixed`; the default is our choice) and 1 (`combmnz`) to 10.
+    normalization, constant, depth, weights
+        As in `combsum`.
+
+    References
+    ----------
+    Lee (1997), doi:10.1145/258525.258587
+
+    Examples
+    --------
+    >>> lists = [Ranks([[0, 1]], [[5.0, 4.0]]), Ranks([[0, 1]], [[0.9, 0.1]])]
+    >>> gmnz(lists, gamma=2).to_dict()
+    {'0': {'0': 8.0, '1': 0.0}}
+    """
+    check_range(0, MAX_GAMMA, gamma=gamma)
+    normalize = normalizer(normalization, constant)
+
+    def score(pool: Pool) -> NDArray[np.float64]:
+        power: NDArray[np.float64] = pool.counted(counting(weights)) ** gamma
+        return power * weighted_sum(pool, normalize(pool), weights)
+
+    return score
+
+
+@register_pool_method("dbsf")
+def dbsf(weights: list[float], *, rule: Rule = "qdrant") -> PoolScore:
+    r"""Distribution-based score fusion: scores scaled by the mean and the deviation of their list, then added up.
+
+    .. math:: \mathrm{DBSF}(d) = \sum_r w_r\, \frac{s_r(d) - (\mu_r - 3 \sigma_r)}{6 \sigma_r}
+
+    over the rankers r that list d, with the mean and the standard deviation of r's list for the query. Ties are broken
+    by first appearance, as in `rrf`.
+
+    Parameters
+    ----------
+    rule : {"qdrant", "haystack"}
+        ``qdrant``: as above, with the sample deviation (`three_sigma`); a list of equal scores gets 0.5.
+        ``haystack``: the largest of the scaled scores instead of their sum, with the population deviation; a list of
+        equal scores gets 0.
+    depth, weights
+        As in `combsum`.
+
+    References
+    ----------
+    Mazzeschi (2023), Distribution-based score fusion (DBSF), a new approach to vector search ranking; the rules are
+    those of Qdrant's ``Fusion.DBSF`` and of Haystack's ``DocumentJoiner``
+
+    Examples
+    --------
+    >>> a, b = Ranks([[0, 1, 2]], [[3.0, 2.0, 1.0]]), Ranks([[1]], [[0.9]], n_items=3)
+    >>> {item: round(score, 4) for item, score in dbsf([a, b]).to_dict()["0"].items()}
+    {'1': 1.0, '0': 0.6667, '2': 0.3333}
+    """
+    check_choice("rule", rule, get_args(Rule))
+    return lambda pool: RULES[rule](pool, weights)
+
+
+def _qdrant(pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    return weighted_sum(pool, [three_sigma(r) for r in pool.ranks], weights)
+
+
+def _haystack(pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    scaled = [w * (0.5 + z_score(r, constant=-3.0) / 6) for w, r in zip(weights, pool.ranks, strict=True)]
+    return pool.fold(np.maximum, scaled, -np.inf)
+
+
+RULES = {"qdrant": _qdrant, "haystack": _haystack}

@@ -1,0 +1,1 @@
+"""Methods that rerank lists round by round, most of them UDLF's."""

@@ -1,0 +1,45 @@
+"""Distances stored along lists, and one array for each: steps shared by RL-Sim and ContextRR."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankloom._kernels import frozen
+from rankloom.aggregate.lists import Array, inverted, own_first, with_lists
+from rankloom.aggregate.reranking.sorted_lists import reranked
+from rankloom.errors import InputError
+from rankloom.ranks import PAD, Ranks, stack_lists
+from rankloom.threads import run_rows
+
+
+def list_distances(ranks: Sequence[Ranks], distances: str) -> tuple[Array, Array, Array]:
+    """Return the whole lists of each ranker, the item itself first, their distances, and those of absent items.
+
+    Distances are positions, from 0, or differences to the best score. Shapes: (m, n, width) twice, and (m, n).
+    """
+    ranks = with_lists(ranks)
+    n = ranks[0].n_items
+    firsts = [own_first(one, min(n, max(r.depth for r in ranks) + 1)) for one in ranks]
+    width = max(int(np.count_nonzero(rows != PAD, axis=1).max(initial=0)) for rows, _ in firsts)
+    items = frozen(stack_lists([rows[:, :width] for rows, _ in firsts]))
+    if distances == "positions":
+        values = np.where(items == PAD, np.float32(0), np.arange(width, dtype=np.float32))
+        return items, frozen(values), frozen(np.full(items.shape[:2], width, np.float32))
+    values = np.zeros(items.shape, np.float32)
+    for r, (rows, scores) in enumerate(firsts):
+        if scores is None:
+            raise InputError(f"distances='scores' needs ranks with scores; ranker {r + 1} has none.")
+        values[r, :, : rows.shape[1]] = np.where(rows == PAD, 0.0, scores[:, :1] - scores)[:, :width]
+    return items, frozen(values), frozen(values.max(axis=2, initial=0))
+
+
+def sorted_by_both(lists: Array, distances: Array, width: int | None = None) -> tuple[Array, Array]:
+    """Return the lists sorted by the smaller of the distances in both directions, and those distances negated."""
+    from rankloom._kernels.reranking.list_distances import smaller_of_both
+
+    back = inverted([lists], distances)
+    out = np.zeros(lists.shape, np.float32)
+    run_rows(
+        lambda start, stop: smaller_of_both(start, stop, lists, distances, *back, out), len(lists), "Comparing both"
+    )
+    return reranked(lists, out, width, aligned=True)

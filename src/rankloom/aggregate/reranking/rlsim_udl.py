@@ -1,0 +1,136 @@
+"""RL-Sim: items by the similarity of their lists, in rounds."""
+
+import numpy as np
+
+from rankloom._kernels import frozen
+from rankloom.aggregate.collection_methods import Reranking, register_reranker
+from rankloom.aggregate.lists import Array, answers, inverted
+from rankloom.aggregate.reranking.list_distances import list_distances, sorted_by_both
+from rankloom.errors import check_choice
+from rankloom.ranks import Ranks
+from rankloom.threads import run_rows
+
+MEASURES = (
+    "intersection",
+    "rbo",
+    "jaccard",
+    "jaccard_k",
+    "kendall_tau",
+    "kendall_tau_w",
+    "spearman",
+    "goodman",
+)
+
+
+@register_reranker("rlsim_udl", neighbors=15, depth=700, iterations=3)
+def rlsim_udl(asked: Reranking, *, distances: str = "positions", measure: str = "intersection") -> Ranks:
+    r"""RL-Sim: items by how much their lists overlap, in rounds.
+
+    A round compares the list of i with those of the next `depth` items j after i itself,
+
+    .. math:: s(i, j) = \frac{2}{K (K + 1)} \sum_{d=2}^{K} |\tau_i^d \cap \tau_j^d|
+
+    and sets the distance to :math:`1 / (1 + s)`, to the old distance plus 1 if s is 0, and to the old distance plus 2
+    further down the list. Lists are sorted by the smaller of the distances of i to j and of j to i, and K grows by one
+    with each round. Several rankers are fused first, by :math:`(\prod_r (1 + D_r(i, j)))^{1/m}`.
+
+    Not to be confused with `rlsim`, the product of scores that the fusion-graph article has under this name.
+    All items of a list are candidates, however deep.
+
+    Parameters
+    ----------
+    neighbors : int
+        K of the first round; at most `depth`.
+    depth : int
+        How many lists to compare with.
+    distances : {"positions", "scores"}
+        The first distances: positions from 0 (the longest length if absent), or differences to the best score (the
+        largest of the list if absent), which are the distances if scores are negated distances.
+    measure : str
+        The similarity s of two lists: ``intersection``, as above, or one of those of RL-Sim*, over the first K items of
+        both. ``rbo``: rank-biased overlap with p = 0.9. ``jaccard``; ``jaccard_k``, its mean over the first 1 to K.
+        Over the items of either, with their positions in the whole lists, and 0 if none is shared: ``kendall_tau``,
+        1 / (1 + x) with x the pairs in different order, divided by K (K - 1); ``kendall_tau_w``, with pairs weighted by
+        0.8 to the smallest position, from 0, times the sum of their distances in both lists over K, at most 2, divided
+        by 2 K (K - 1); ``spearman``, with x the sum of the differences in position, divided by 2 K n; ``goodman``, the
+        share of pairs in the same order. A list has the items that it lacks after its end and after K; pairs of these
+        count as in different order.
+
+    Returns
+    -------
+    Ranks
+        Scores are negated distances, at most 0.
+
+    Notes
+    -----
+    Lists on digits are identical to those of the authors' UDLF, for one ranker and for three, and with the other
+    measures to those of a transcript of it. For that, the fused items are sorted by the same heap sort, which is not
+    stable; other ties keep the earlier order.
+
+    References
+    ----------
+    Pedronette, Torres (2013), Image re-ranking and rank aggregation based on similarity of ranked lists, Pattern
+    Recognition 46(8), doi:10.1016/j.patcog.2013.01.004; Okada, Pedronette, Torres (2015), ICMR
+
+    Examples
+    --------
+    >>> out = rlsim_udl([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2, iterations=1)
+    >>> out.items[0], out.scores[0].round(2)
+    (array([0, 1], dtype=int32), array([-0. , -0.6], dtype=float32))
+    """
+    ranks, k, neighbors, depth, iterations = asked
+    check_choice("value of distances", distances, ("positions", "scores"))
+    check_choice("measure", measure, MEASURES)
+    lists, values, absent = list_distances(ranks, distances)
+    one, now = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
+    scores = -now
+    for turn in range(iterations):
+        updated = _compared(one, scores, neighbors + turn, depth, measure)
+        one, scores = sorted_by_both(one, updated, k if turn + 1 == iterations else None)
+    return answers(ranks[0], one, scores)
+
+
+def _fused(lists: Array, distances: Array, absent: Array) -> tuple[Array, Array]:
+    """Return the items of all lists sorted by the mean of the rankers' distances, and the means."""
+    from rankloom._kernels.reranking.list_distances import fuse_distances
+
+    m, n, width = lists.shape
+    out = np.empty((n, min(n, m * width)), np.int32)
+    fused = np.empty(out.shape, np.float32)
+    run_rows(lambda start, stop: fuse_distances(start, stop, lists, distances, absent, out, fused), n, "Fusing")
+    return frozen(out), fused
+
+
+def _compared(lists: Array, scores: Array, neighbors: int, depth: int, measure: str) -> Array:
+    """Return the distances of one round, in one direction; `scores` are the negated distances before it."""
+    out = np.zeros(lists.shape, np.float32)
+    frozen(scores)
+    if measure == "intersection":
+        _intersected(lists, scores, neighbors, depth, out)
+    else:
+        _measured(lists, scores, neighbors, depth, measure, out)
+    return out
+
+
+def _measured(lists: Array, scores: Array, neighbors: int, depth: int, measure: str, out: Array) -> None:
+    from rankloom._kernels.reranking import list_similarities as kernels
+
+    code, back = getattr(kernels, measure.upper()), inverted([lists])
+    run_rows(
+        lambda start, stop: kernels.compare_lists(start, stop, lists, neighbors, depth + 1, code, *back, scores, out),
+        len(lists),
+        "Comparing lists",
+    )
+
+
+def _intersected(lists: Array, scores: Array, neighbors: int, depth: int, out: Array) -> None:
+    from rankloom._kernels.reranking.list_distances import segments
+
+    most = neighbors * (neighbors + 1) // 2
+    nearness = frozen(1 / (1 + np.arange(most + 1, dtype=np.float32) / np.float32(most)))
+    back = inverted([lists[:, :neighbors]])
+    run_rows(
+        lambda start, stop: segments(start, stop, lists, neighbors, depth + 1, nearness, *back, scores, out),
+        len(lists),
+        "Comparing lists",
+    )

@@ -1,6 +1,0 @@
-"""Options and weights from judged queries: `optimize` searches for them, `cross_validate` measures honestly."""
-
-from rankloom.aggregate.tuning.cross_validation import CrossValidation, cross_validate
-from rankloom.aggregate.tuning.optimize import Tuned, optimize
-
-__all__ = ["CrossValidation", "Tuned", "cross_validate", "optimize"]

@@ -1,5 +1,0 @@
-"""weft: describes items by the lists of their neighbors, for each ranker and fused."""
-
-from rankloom.aggregate.weft.index import WeftIndex
-
-__all__ = ["WeftIndex"]

@@ -1,0 +1,183 @@
+"""Builds out of core: what the indexes share of `build_on_disk`."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple, Self
+
+from rankloom.errors import InputError, brief, check_choice, whole_number
+from rankloom.index.base import CollectionIndex
+from rankloom.index.job import Job, Step, install, opened_job, run_steps
+from rankloom.index.settings import IndexSettings, warn_if_sparse
+from rankloom.index.shard import shard_size
+from rankloom.index.steps import first_steps
+from rankloom.index.tables import Files, find_files, shape_of, split_paths
+from rankloom.io.text_file import as_path
+from rankloom.threads import Progress
+
+#: The paths of tables of lists, one for each ranker, in order or by name.
+Tables = Sequence[str | Path] | Mapping[str, str | Path]
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+MAX_PARTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The tables of several rankers: their names, files, number of items and depths."""
+
+    names: tuple[str, ...]
+    files: tuple[Files, ...]
+    n_items: int
+    depths: tuple[int, ...]
+
+    @classmethod
+    def of(cls, paths: Tables) -> Lists:
+        """Return the tables at these paths; raise InputError unless they have a row for each item."""
+        names, given = split_paths(paths)
+        files = tuple(find_files(path) for path in given)
+        shapes = [shape_of(one) for one in files]
+        for path, shape in zip(given, shapes, strict=True):
+            if shape[0] != shapes[0][0]:
+                raise InputError(f"{given[0]} has {shapes[0][0]} rows and {path} has {shape[0]}; each item needs one.")
+        return cls(names, files, shapes[0][0], tuple(depth for _, depth in shapes))
+
+    def spec(self) -> list[dict[str, Any]]:
+        """Return plain data that changes when a file does."""
+        return [{"files": [list(f) for f in one], "state": [_state(p) for f in one for p in f]} for one in self.files]
+
+
+def _state(path: str) -> list[int]:
+    found = Path(path).stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def parse_size(text: str | int) -> int:
+    """Return a number of bytes.
+
+    Examples
+    --------
+    >>> parse_size("1GB"), parse_size("250 MB"), parse_size(4096)
+    (1000000000, 250000000, 4096)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", str(text).strip(), re.IGNORECASE)
+    if found is None or float(found[1]) <= 0:
+        raise InputError(f"memory must be a size such as '1GB' or '500MB'; got {brief(text)}.")
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def part_size(n_items: int, item_bytes: int, memory: str | int, shards: int | None) -> int:
+    """Return how many items a part has, so that a task needs no more than `memory`; parts become shards."""
+    limit = max(1, parse_size(memory) // item_bytes)
+    if shards is None:
+        size = shard_size(n_items, -(-n_items // limit) or 1)
+    else:
+        size = shard_size(n_items, whole_number("shards", shards))
+    n_parts = -(-n_items // size)
+    if size > limit or n_parts > MAX_PARTS:
+        least = -(-n_items // limit)
+        raise InputError(
+            f"{n_parts} shards of {size:,} items need about {size * item_bytes / 1e9:.2g} GB each, and memory is "
+            f"{memory}; give at least {least:,} shards or more memory."
+            if size > limit
+            else f"{n_parts:,} shards are too many, at most {MAX_PARTS:,} are supported; give more memory."
+        )
+    return size
+
+
+class Plan(NamedTuple):
+    """What a kind of index decides about its build on disk."""
+
+    settings: IndexSettings
+    steps: Callable[[Job], list[Step]]  #: those after the lists are normalized
+    item_bytes: int  #: the memory that a task needs for each item
+    extra: Mapping[str, Any]  #: further options of the steps, as plain data
+
+
+class DiskIndex(CollectionIndex):
+    """An index that can be built out of core."""
+
+    build: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    @abstractmethod
+    def _plan(cls, lists: Lists, **options: Any) -> Plan:
+        """Check the options of `build` and return the plan for these tables."""
+
+    @classmethod
+    def build_on_disk(
+        cls,
+        paths: Tables,
+        folder: str | Path,
+        *,
+        memory: str | int = "1GB",
+        shards: int | None = None,
+        scheduler: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Self:
+        """Build an index that is larger than memory, from tables of lists on disk, and return it opened.
+
+        The index is split into shards; it has the same bytes as one built in memory and saved with as many. An
+        interrupted build resumes when it is called again.
+
+        Parameters
+        ----------
+        paths : sequence of paths, or {name: path}
+            The table of each ranker, row i the list of item i: a .npy file of item numbers, a folder with parts of it
+            and of scores, an .npz file of ranks, or parquet (docs/scaling.md).
+        folder : str or path
+            The folder to write; the work in progress is in a hidden folder next to it.
+        memory : str or int
+            How much memory a task may use, as in "1GB", not counting memory-mapped files.
+        shards : int, optional
+            The number of shards; by default as many as `memory` requires.
+        scheduler : str, optional
+            The address of a Dask scheduler, or "local" for a worker process per CPU; the folder and the tables must be
+            on storage that all workers see. By default, tasks run one after the other in this process.
+        threads, progress
+            As in `build`.
+        **options
+            All other options of `build`, with the same defaults. `weights="agreement"` of weft is not available: it
+            compares the lists of the whole collection.
+        """
+        lists, target = Lists.of(paths), as_path(folder)
+        plan = cls._plan(lists, **_with_defaults(cls.build, options))
+        size = part_size(lists.n_items, plan.item_bytes, memory, shards)
+        with opened_job(target, cls.KIND, _spec(cls.KIND, lists, plan, size)) as job:
+            steps = [*first_steps(job), *plan.steps(job)]
+            run_steps(job, steps, scheduler=scheduler, threads=threads, progress=progress)
+            if plan.settings.reposition and plan.settings.absent == "first":
+                warn_if_sparse(job.read_notes("lengths")["empty"], lists.n_items, lists.names)
+            shapes = {name: SimpleNamespace(shape=about["shape"]) for name, about in job.all_files().items()}
+            install(job, target, cls.meta(plan.settings, shapes))
+        return cls.open(target, verify=False)
+
+
+def _with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `build` that a build on disk has too, as given or by default."""
+    parameters = signature(build).parameters.values()
+    options = {p.name: p.default for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
+    del options["threads"], options["progress"]
+    for name in given:
+        check_choice("option", name, options)
+    return options | dict(given)
+
+
+def _spec(kind: str, lists: Lists, plan: Plan, size: int) -> dict[str, Any]:
+    """Return what a build depends on, as plain data."""
+    return {
+        "kind": kind,
+        "settings": plan.settings.to_dict(),
+        "depth": plan.settings.depth,
+        "tables": lists.spec(),
+        "n_items": lists.n_items,
+        "size": size,
+        **plan.extra,
+    }

@@ -1,0 +1,123 @@
+"""How an index is built: settings that every index has, and the lists and arrays that depend on them alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError, RankloomWarning, brief, check_choice, whole_number
+from rankloom.fusion_graph.normalize import Absent, normalize_collection
+from rankloom.fusion_graph.weave import Order
+from rankloom.io.npz import pack_ids
+from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.align import align_collection
+
+Array = NDArray[Any]
+MAX_EMPTY_SHARE = 0.1  # of the items, before a warning
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """The settings that every index has; those with a default are written to disk only if they differ from it."""
+
+    n_rankers: int
+    cutoff: int
+    depth: int
+    reposition: bool
+    absent: str = field(default="first", kw_only=True)
+    rankers: tuple[str, ...] = field(default=(), kw_only=True)
+    comparable: tuple[bool, ...] = field(default=(), kw_only=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+
+
+def aligned_collection(given: Sequence[Ranks], settings: IndexSettings) -> list[Ranks]:
+    """Return the collection ranks of all rankers, aligned and as deep as they are used."""
+    collection = [r.head(settings.depth) for r in align_collection(given)]
+    if settings.reposition and settings.absent == "first":
+        n_empty = [int((r.lengths() == 0).sum()) for r in collection]
+        warn_if_sparse(n_empty, collection[0].n_items, settings.rankers)
+    return collection
+
+
+def checked_settings(
+    names: tuple[str, ...],
+    n_rankers: int,
+    *,
+    cutoff: int,
+    depth: int,
+    reposition: bool,
+    absent: Absent,
+    comparable: Sequence[bool] | None,
+) -> dict[str, Any]:
+    """Return the settings every index has, checked."""
+    if not isinstance(reposition, bool):
+        raise InputError(f"reposition must be True or False; got {brief(reposition)}.")
+    cutoff = whole_number("cutoff", cutoff)
+    if whole_number("depth", depth) < cutoff:
+        raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
+    check_choice("rule for items without a list", absent, get_args(Absent))
+    settings = {"n_rankers": n_rankers, "cutoff": cutoff, "depth": int(depth), "reposition": reposition}
+    declared = _checked_comparable(comparable, n_rankers)
+    return {**settings, "absent": absent, "rankers": names, "comparable": declared}
+
+
+def normalized_lists(collection: Sequence[Ranks], settings: IndexSettings, cutoff: int) -> tuple[Order, list[Ranks]]:
+    """Return an order for the items, and their lists in it: repositioned if so set, and cut."""
+    order = Order.of(collection[0])
+    inside = (order.inside(r) for r in collection)  # lazily: deep lists take a lot of memory
+    absent: Any = settings.absent
+    return order, normalize_collection(inside, cutoff, repositioned=settings.reposition, absent=absent)
+
+
+def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[str]) -> None:
+    """Warn if a ranker has no list for many items: by the authors' rule for Eq. 1 these move up in other lists."""
+    for number, n_empty in enumerate(n_empty_lists):
+        if n_empty > MAX_EMPTY_SHARE * max(n_items, 1):
+            name = repr(names[number]) if names else str(number + 1)
+            warnings.warn(
+                f"Ranker {name} has no list for {n_empty} of {n_items} items, and by the authors' rule they move "
+                "up in the lists of others; absent='last' moves them down.",
+                RankloomWarning,
+                stacklevel=4,
+            )
+
+
+def stores_scores(settings: IndexSettings, keep_scores: bool) -> bool:
+    """Return True if an index keeps the scores of lists: if asked to, and if repositioning can use them."""
+    if not isinstance(keep_scores, bool):
+        raise InputError(f"keep_scores must be True or False; got {brief(keep_scores)}.")
+    return keep_scores and settings.reposition
+
+
+def shared_arrays(collection: Sequence[Ranks], settings: IndexSettings, *, keep_scores: bool) -> dict[str, Array]:
+    """Return the arrays that any index may have: the scores of lists, if they can be used, and packed ids."""
+    arrays: dict[str, Array] = {}
+    if stores_scores(settings, keep_scores):
+        arrays |= {f"scores_{i}": _list_scores(r) for i, r in enumerate(collection) if r.scores is not None}
+    if collection[0].item_ids is not None:
+        arrays["id_bytes"], arrays["id_ptr"] = pack_ids(collection[0].item_ids)
+    return arrays
+
+
+def _checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[bool, ...]:
+    """Return whether each ranker's scores are comparable; () if not given."""
+    if given is None:
+        return ()
+    flags = list(given) if isinstance(given, Sequence | np.ndarray) else []
+    if len(flags) != n_rankers or not all(isinstance(one, bool | np.bool_) for one in flags):
+        raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {brief(given)}.")
+    return tuple(map(bool, flags))
+
+
+def _list_scores(ranks: Ranks) -> NDArray[np.float32]:
+    """Return the scores of collection ranks, -inf after the end of a list."""
+    assert ranks.scores is not None
+    return np.where(ranks.items == PAD, np.float32(-np.inf), ranks.scores)

@@ -1,0 +1,228 @@
+"""Shards of an index: the arrays of consecutive internal numbers, and what queries need to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom._kernels import frozen
+from rankloom.threads import Scratch
+
+Array = NDArray[Any]
+POSTINGS = ("post_ptr", "post_rows", "post_least")
+VERTICES = "post_items"  # the items that have postings in a shard, ascending
+
+
+class PostingLists(NamedTuple):
+    """The rows that have a vertex, `rows[start:stop]`, and the smallest size of those."""
+
+    start: Array
+    stop: Array
+    rows: Array
+    least: Array
+
+
+class Shard:
+    """The rows and postings of the internal numbers from `first` to `stop`; an unsharded index is one shard.
+
+    Parameters
+    ----------
+    first : int
+        The first internal number.
+    numbers : int32 array
+        The item numbers of the rows.
+    arrays : mapping of arrays
+        `row_ptr` and what else the index has for rows, `post_ptr`, `post_rows`, `post_least`; and `post_items` if the
+        postings are not those of all items.
+    """
+
+    def __init__(self, first: int, numbers: Array, arrays: Mapping[str, Array]) -> None:
+        self.first, self.stop = first, first + len(numbers)
+        self.numbers = numbers
+        self.arrays = arrays
+        self.marks = Scratch(len(numbers) + 1)
+        self.sums = Scratch(len(numbers))
+
+    def __len__(self) -> int:
+        return self.stop - self.first
+
+    @cached_property
+    def room(self) -> int:
+        """One more than the largest number of entries of a row: scratch of this size is enough for any of them."""
+        return int(np.diff(self.arrays["row_ptr"]).max(initial=0)) + 1
+
+    def lists_of(self, members: Array | None) -> PostingLists:
+        """Return the posting lists of members, an empty one for a member that no row has; of all items if None."""
+        ptr, rows, least = (self.arrays[name] for name in POSTINGS)
+        if members is None:
+            return PostingLists(ptr[:-1], ptr[1:], rows, least)
+        vertices = self.arrays[VERTICES]
+        if not len(vertices):
+            none = frozen(np.zeros(len(members), np.int64))
+            return PostingLists(none, none, rows, frozen(np.zeros((len(members), *least.shape[1:]), least.dtype)))
+        at = np.minimum(np.searchsorted(vertices, members), len(vertices) - 1)
+        there = vertices[at] == members
+        start, stop = np.where(there, ptr[at], 0), np.where(there, ptr[at + 1], 0)
+        some = least[at]
+        some[~there] = _largest(least.dtype)  # not the smallest of anything
+        return PostingLists(frozen(start), frozen(stop), rows, frozen(some))
+
+
+def _largest(dtype: np.dtype[Any]) -> Any:
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+def prefix(number: int) -> str:
+    """Return the prefix of the names of a shard's arrays."""
+    return f"shard{number}_"
+
+
+def shard_arrays(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
+    """Return the arrays of each shard by their names without prefix; those of an unsharded index as one shard."""
+    if "row_ptr" in arrays or not any(name.startswith(prefix(0)) for name in arrays):
+        return [dict(arrays)]
+    found: list[dict[str, Array]] = []
+    while own := dict(_under(arrays, prefix(len(found)))):
+        found.append(own)
+    return found
+
+
+def _under(arrays: Mapping[str, Array], start: str) -> Iterator[tuple[str, Array]]:
+    return ((name.removeprefix(start), array) for name, array in arrays.items() if name.startswith(start))
+
+
+def shards_of(arrays: Mapping[str, Array]) -> list[Shard]:
+    """Return the shards of an index by its arrays."""
+    shards, first = [], 0
+    for own in shard_arrays(arrays):
+        stop = first + len(own["row_ptr"]) - 1
+        shards.append(Shard(first, arrays["numbers"][first:stop], own))
+        first = stop
+    return shards
+
+
+def shard_size(n_items: int, n_shards: int) -> int:
+    """Return how many items each shard has; the last may have fewer.
+
+    Examples
+    --------
+    >>> shard_size(10, 3), shard_size(0, 3)
+    (4, 1)
+    """
+    return max(1, -(-n_items // n_shards))
+
+
+def is_of_shard(name: str) -> bool:
+    """Return True if an array by this name belongs to a shard; the others are those of the whole collection."""
+    return name == "norms" or name.startswith(("row_", "post_", "shard"))
+
+
+def local_postings(ptr: Array, items: Array, slot: Array) -> tuple[Array, Array, Array]:
+    """Return the distinct items of rows, ascending, and the rows that have each of them, in CSR form.
+
+    `slot` is scratch of zeros of the size of the collection.
+    """
+    from rankloom._kernels.index import shards as kernels
+
+    found = np.empty(min(len(items), len(slot)), np.uint32)
+    vertices = np.sort(found[: kernels.distinct(items, slot, found)])
+    post_ptr, rows = np.empty(len(vertices) + 1, np.int64), np.empty(len(items), np.uint32)
+    kernels.local_postings(ptr, items, frozen(vertices), slot, post_ptr, rows)
+    return vertices, frozen(post_ptr), frozen(rows)
+
+
+def shard_postings(
+    rows: Mapping[str, Array], norms: Array, least: Callable[[Array, Array, Array], Array], slot: Array
+) -> dict[str, Array]:
+    """Return the postings of a shard by its rows and their norms.
+
+    Parameters
+    ----------
+    least : callable
+        Returns the smallest size of the rows in each posting list, by pointers, rows and norms.
+    slot : uint32 array
+        Scratch of zeros of the size of the collection.
+    """
+    vertices, ptr, found = local_postings(rows["row_ptr"], rows["row_items"], slot)
+    return {VERTICES: vertices, "post_ptr": ptr, "post_rows": found, "post_least": least(ptr, found, norms)}
+
+
+def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list[Array]:
+    """Return rows of arrays with entries, of any shards, in CSR form: pointers, then an array for each name.
+
+    Parameters
+    ----------
+    rows : integer array
+        Internal numbers.
+    """
+    from rankloom._kernels.index.shards import copy_rows, row_lengths
+
+    rows = frozen(np.array(rows, np.int64))  # of any type when given: compile once
+    owners = owned(shards, rows)
+    ptr = np.zeros(len(rows) + 1, np.int64)
+    for shard, at in owners:
+        row_lengths(at, rows, shard.first, shard.arrays["row_ptr"], ptr[1:])
+    np.cumsum(ptr, out=ptr)
+    out = [frozen(ptr)]
+    for name in names:
+        like = shards[0].arrays[name]
+        values = np.empty((ptr[-1], *like.shape[1:]), like.dtype)
+        width, flat = like.shape[1] if like.ndim == 2 else 1, values.reshape(-1)
+        for shard, at in owners:
+            entries = shard.arrays[name].reshape(-1)
+            copy_rows(at, rows, shard.first, width, shard.arrays["row_ptr"], entries, ptr, flat)
+        out.append(frozen(values))
+    return out
+
+
+def picked(shards: Sequence[Shard], rows: Array, name: str) -> Array:
+    """Return rows of an array that has a row for each item, of any shards."""
+    like = shards[0].arrays[name]
+    out = np.empty((len(rows), *like.shape[1:]), like.dtype)
+    for shard, at in owned(shards, rows):
+        out[at] = shard.arrays[name][rows[at] - shard.first]
+    return frozen(out)
+
+
+def owned(shards: Sequence[Shard], rows: Array) -> list[tuple[Shard, Array]]:
+    """Return the shards that own rows, and which of the rows each one owns."""
+    owner = np.searchsorted([shard.stop for shard in shards], rows, side="right")
+    return [(shards[b], np.flatnonzero(owner == b)) for b in np.unique(owner).tolist()]
+
+
+def numbered(items: Array, scratch: Array) -> tuple[Array, Array]:
+    """Return the distinct items of rows in order of appearance, and the number of each entry's item among them."""
+    from rankloom._kernels.index.shards import number
+
+    sources, members = np.empty(len(items), np.uint32), np.empty(min(len(items), len(scratch)), np.uint32)
+    n = number(items, scratch, sources, members)
+    return frozen(members[:n].copy()), frozen(sources)
+
+
+def in_order(shards: Sequence[Shard], rows: Array, members: Array) -> list[int]:
+    """Return the numbers of the shards to ask, in order: the queries' own first, then those with most members.
+
+    A shard that has no row with any of the members is left out.
+
+    Parameters
+    ----------
+    rows : integer array
+        The internal numbers of the queries that are items.
+    members : integer array
+        The members of the query graphs.
+    """
+    stops = [shard.stop for shard in shards]
+    own = np.bincount(np.searchsorted(stops, rows, side="right"), minlength=len(shards))
+    held = np.bincount(np.searchsorted(stops, members, side="right"), minlength=len(shards))
+    return [b for b in np.lexsort((-held, -own)).tolist() if _has_any(shards[b], members)]
+
+
+def _has_any(shard: Shard, members: Array) -> bool:
+    vertices = shard.arrays[VERTICES]
+    if not len(vertices):
+        return False
+    return bool((vertices[np.minimum(np.searchsorted(vertices, members), len(vertices) - 1)] == members).any())

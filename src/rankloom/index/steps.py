@@ -1,0 +1,191 @@
+"""The first steps of every build on disk: from tables of lists to normalized lists, part by part.
+
+check the lists -> order the items -> renumber the lists, and turn them round for Eq. 1 -> reposition and cut.
+Parts are consecutive internal numbers, except in the check, where they are consecutive item numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom._kernels import frozen
+from rankloom.index.job import Job, Step
+from rankloom.index.tables import Files, Growing, check_rows, copy_table, is_direct, open_array
+from rankloom.ranks import PAD
+from rankloom.threads import run_blocks
+
+Array = NDArray[Any]
+
+
+def first_steps(job: Job) -> list[Step]:
+    """Return the steps up to the renumbered lists."""
+    n_rankers = len(job.spec["tables"])
+    return [
+        Step("copy", "Copying", copy, n_rankers),
+        Step("check", "Checking", check, job.n_parts),
+        Step("scores", "Copying scores", copy_scores, n_rankers),
+        Step("order", "Ordering", order, 1),
+        Step("renumber", "Renumbering", renumber, job.n_parts),
+        Step("lengths", "Counting", lengths, 1),
+    ]
+
+
+def copy(job: Job, ranker: int) -> None:
+    """Copy a table that cannot be mapped as it is."""
+    files = Files(*(tuple(paths) for paths in job.spec["tables"][ranker]["files"]))
+    if not is_direct(files):
+        copy_table(files, job.spec["depth"], job.work / f"items_{ranker}.npy", job.work / f"scores_{ranker}.npy")
+
+
+def tables(job: Job, ranker: int) -> tuple[Array, Array | None]:
+    """Return the items and the scores of a ranker's table, memory-mapped; they may be deeper than needed."""
+    copied = job.work / f"items_{ranker}.npy"
+    items, scores = job.spec["tables"][ranker]["files"]
+    if copied.exists():
+        items, scores = [copied], [one for one in [job.work / f"scores_{ranker}.npy"] if one.exists()]
+    return frozen(open_array(items[0])), frozen(open_array(scores[0])) if scores else None
+
+
+def depth_of(job: Job, items: Array) -> int:
+    """Return the depth to which a table is used."""
+    return min(int(job.spec["depth"]), int(items.shape[1]))
+
+
+def check(job: Job, number: int) -> None:
+    """Check the lists of consecutive items."""
+    start, stop = job.part(number)
+    for ranker in range(len(job.spec["tables"])):
+        items, scores = tables(job, ranker)
+        path, depth = job.spec["tables"][ranker]["files"][0][0], depth_of(job, items)
+
+        def work(
+            first: int, last: int, items: Array = items, scores: Array | None = scores, path: str = path, d: int = depth
+        ) -> None:
+            rows = slice(start + first, start + last)
+            some = None if scores is None else scores[rows, :d]
+            with job.scratch.borrowed() as seen:
+                check_rows(np.ascontiguousarray(items[rows, :d]), some, len(items), path, rows.start, seen)
+
+        run_blocks(work, stop - start, stage="Checking")
+
+
+def copy_scores(job: Job, ranker: int) -> None:
+    """Write the scores of a ranker's lists to the index, -inf after the end of a list."""
+    items, scores = tables(job, ranker)
+    if scores is None or not job.spec["keep_scores"]:
+        return
+    depth, name = depth_of(job, items), f"scores_{ranker}"
+    out = Growing(job.index / f"{name}.npy", (len(items), depth), np.float32)
+    for start in range(0, len(items), job.spec["size"]):
+        rows = (slice(start, start + job.spec["size"]), slice(0, depth))
+        out.append(np.where(items[rows] == PAD, np.float32(-np.inf), scores[rows]), 0)
+    out.close()
+    job.stored({name: open_array(job.index / f"{name}.npy")})
+
+
+def order(job: Job, _: int) -> None:
+    """Number the items in breadth-first order over the lists of the first ranker."""
+    from rankloom._kernels.lists import visiting_order
+
+    items, _scores = tables(job, 0)
+    numbers = np.empty(len(items), np.int32)
+    visiting_order(items, depth_of(job, items), numbers)
+    places = np.empty(len(numbers), np.int32)
+    places[numbers] = np.arange(len(numbers), dtype=np.int32)
+    job.store({"numbers": numbers, "places": places})
+
+
+def renumber(job: Job, number: int) -> None:
+    """Write the lists of a part in the internal numbering, and what they say of the items of other parts."""
+    start, stop = job.part(number)
+    rows, places = job.read("numbers")[start:stop], job.read("places")
+    for ranker in range(len(job.spec["tables"])):
+        items, _ = tables(job, ranker)
+        lists = _relabeled(items, rows, places, depth_of(job, items))
+        job.write(f"inside_{ranker}_{number}", lists)
+        found = np.count_nonzero(lists != PAD, axis=1).astype(np.int32)
+        job.write(f"lengths_{ranker}_{number}", found)
+        if job.spec["settings"]["reposition"]:
+            turned, ends = _turned(lists, start, job.spec["size"], job.n_parts)
+            job.write(f"turned_{ranker}_{number}", turned)
+            job.write(f"ends_{ranker}_{number}", ends)
+
+
+def _relabeled(items: Array, rows: Array, places: Array, depth: int) -> Array:
+    from rankloom._kernels.lists import relabel
+
+    lists = np.empty((len(rows), depth), np.int32)
+    run_blocks(lambda first, last: relabel(first, last, rows, places, items, lists), len(rows), stage="Renumbering")
+    return frozen(lists)
+
+
+def _turned(lists: Array, start: int, size: int, n_parts: int) -> tuple[Array, Array]:
+    """Return (target, source, position) of the entries that lead to other parts, by part, and where each part ends."""
+    from rankloom._kernels.index import shards as kernels
+
+    elsewhere = lists[(lists != PAD) & ((lists < start) | (lists >= start + size))]
+    counts = np.bincount(elsewhere // size, minlength=n_parts)
+    ends = np.cumsum(counts)
+    turned = np.empty((ends[-1], 3), np.int32)
+    kernels.turn(lists, start, size, ends - counts, turned)
+    return turned, ends
+
+
+def lengths(job: Job, _: int) -> None:
+    """Join the lengths of lists: the position of what an item does not list."""
+    empty = []
+    for ranker in range(len(job.spec["tables"])):
+        parts = [job.read(f"lengths_{ranker}_{number}", mapped=False) for number in range(job.n_parts)]
+        found = np.concatenate(parts)
+        longest = found.max(initial=0) if job.spec["settings"].get("absent") == "last" else 0
+        job.write(f"unlisted_{ranker}", np.where(found == 0, longest, found).astype(np.int32) + np.int32(1))
+        empty.append(int((found == 0).sum()))
+    job.notes["empty"] = empty
+
+
+def normalized(job: Job, number: int, ranker: int, cutoff: int) -> Array:
+    """Return the lists of a part, repositioned if so set, and cut."""
+    lists = job.read(f"inside_{ranker}_{number}", mapped=False)
+    if not job.spec["settings"]["reposition"]:
+        return frozen(np.ascontiguousarray(lists[:, :cutoff]))
+    from rankloom._kernels.lists import reposition
+
+    start, _ = job.part(number)
+    back = _listing(lists, start, _incoming(job, number, ranker))
+    own, unlisted = job.read(f"lengths_{ranker}_{number}", mapped=False), job.read(f"unlisted_{ranker}")
+    out = np.empty((len(lists), min(cutoff, lists.shape[1])), np.int32)
+
+    def work(first: int, last: int) -> None:
+        with job.scratch.borrowed() as position:
+            reposition(first, last, lists, own, unlisted, *back, position, out)
+
+    run_blocks(work, len(lists), stage="Repositioning")
+    return frozen(out)
+
+
+def _incoming(job: Job, number: int, ranker: int) -> Array:
+    """Return what the lists of other parts say of the items of a part."""
+    found = [np.empty((0, 3), np.int32)]
+    for other in range(job.n_parts):
+        ends = job.read(f"ends_{ranker}_{other}", mapped=False)
+        rows = slice(ends[number - 1] if number else 0, ends[number])
+        if rows.stop > rows.start:
+            found.append(np.array(job.read(f"turned_{ranker}_{other}")[rows]))
+    return frozen(np.concatenate(found))
+
+
+def _listing(lists: Array, start: int, incoming: Array) -> tuple[Array, Array, Array]:
+    """Return the lists that contain each item of a part, and its positions there, in CSR form."""
+    from rankloom._kernels.index import shards as kernels
+
+    here = lists[(lists >= start) & (lists < start + len(lists))]
+    ptr = np.zeros(len(lists) + 1, np.int64)
+    for targets in (here, incoming[:, 0]):
+        ptr[1:] += np.bincount(targets - start, minlength=len(lists))
+    np.cumsum(ptr, out=ptr)
+    rows, columns = np.empty(ptr[-1], np.uint32), np.empty(ptr[-1], np.int32)
+    kernels.fill_listing(lists, start, incoming, ptr[:-1].copy(), rows, columns)
+    return frozen(ptr), frozen(rows), frozen(columns)

@@ -1,0 +1,188 @@
+"""Alignments: distances between descriptors that are closed sequences, one row for each point of a contour.
+
+Each takes two stacks of descriptors, (a, n, d) and (b, n, d), and returns distances (a, b). It is the cheapest
+order-preserving matching of the points of two contours, over all start points of one of them and of its mirror image.
+Equal descriptors have distance 0, and distances are symmetric, exactly. `ALIGNMENTS` has them by name, beside
+`distances.DISTANCES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.errors import InputError, brief, check_choice
+from rankloom.ranks.vector_space import Metric, by_distance
+from rankloom.threads import Progress, run_blocks
+
+Floats = NDArray[np.float32]
+Stack = NDArray[Any]
+#: (start, stop, rows, columns, own, out): fills these rows of `out`.
+Align = Callable[..., None]
+
+N_LENGTHS, N_ANGLES = 8, 12  # bins of a shape context, angles varying fastest
+BLOCK = 4  # rows that a thread takes at a time
+COSTS = ("chi_square", "l1")
+COMBINATIONS = {"min": np.minimum, "sum": np.add}
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    r"""Dynamic programming over the costs of pairs of points, :math:`c(i, j)`.
+
+    .. math:: D(i, j) = \min(D(i-1, j-1) + c(i, j),\; D(i-1, j) + g(i, j),\; D(i, j-1) + g(i, j))
+
+    with :math:`D(0, k) = D(k, 0) = k p`, and the price of a skipped point :math:`g = p`, the penalty, or
+    :math:`p + c(i, j)`. The distance is the smallest :math:`D(n, n)` over all n start points of the second sequence
+    and of its mirror image. Which of two descriptors is the second is decided by their content.
+
+    Attributes
+    ----------
+    cost : {"chi_square", "l1"}
+        Of two rows: counts of `N_LENGTHS` x `N_ANGLES` bins, :math:`\sum (x - y)^2 / (x + y)` of relative frequencies
+        (0 to 2); or any numbers. The mirror image of a histogram has angle a at :math:`\pi - a`.
+    penalty : float
+        Price of a skipped point.
+    repeat : bool
+        Whether a skipped point also costs :math:`c(i, j)`, as if it were matched again.
+    band : int
+        Largest :math:`|i - j|`, relative to the start point.
+    combine : {"min", "sum"}
+        What to do with the distances of the parts.
+    n_parts : int
+        Number of descriptors side by side in each row, aligned separately.
+
+    Examples
+    --------
+    >>> alignment = Alignment("l1", penalty=2.0, band=2)
+    >>> corners = np.array([[[1.0], [1.0], [1.0], [5.0]]])
+    >>> alignment(corners, [[[5], [1], [1], [1]], [[1], [1], [1], [9]]])  # another start, another corner
+    array([[0., 4.]], dtype=float32)
+    """
+
+    cost: str
+    penalty: float
+    repeat: bool = False
+    band: int = 25
+    combine: str = "min"
+    n_parts: int = 1
+
+    def __post_init__(self) -> None:
+        check_choice("cost", self.cost, COSTS)
+        check_choice("combine", self.combine, COMBINATIONS)
+        if not 0 < self.penalty < np.inf:
+            raise InputError(f"penalty must be a positive number; got {brief(self.penalty)}.")
+
+    def __call__(self, x: ArrayLike, y: ArrayLike | None = None, *, progress: Progress | None = None) -> Floats:
+        """Return the distances between two stacks, or within one: then each pair is aligned once."""
+        stacks = [self._stack(x, "x")] if y is None else [self._stack(x, "x"), self._stack(y, "y")]
+        if stacks[0].shape[1:] != stacks[-1].shape[1:]:
+            shapes = " and ".join(str(stack.shape[1:]) for stack in stacks)
+            raise InputError(f"x and y must have descriptors of one shape; got {shapes}.")
+        if not all(map(len, stacks)):
+            return np.zeros((len(stacks[0]), len(stacks[-1])), np.float32)
+        parts = zip(*(np.split(stack, self.n_parts, axis=2) for stack in stacks), strict=True)
+        combined: Floats = COMBINATIONS[self.combine].reduce([self._align(part, progress) for part in parts])
+        return combined
+
+    def metric(self, shape: tuple[int, ...]) -> Metric:
+        """Return the metric of vectors that are descriptors of a shape, (n, d), row after row."""
+        stack = (-1, *shape)
+        compared = by_distance(lambda x, y: np.asarray(self(x.reshape(stack), y.reshape(stack)), np.float64))
+        return compared._replace(within=lambda x: self(x.reshape(stack)))
+
+    def _stack(self, given: ArrayLike, name: str) -> Stack:
+        stack = np.asarray(given)
+        if stack.ndim != 3 or stack.dtype.kind not in "biuf":
+            got = f"{stack.dtype} {stack.shape}"
+            raise InputError(f"{name} must be numbers of shape (items, points, features); got {got}.")
+        if not np.isfinite(stack).all():
+            raise InputError(f"{name} must be finite; it contains inf or nan.")
+        return stack.astype(np.float32) if self.cost == "l1" else stack
+
+    def _align(self, stacks: Sequence[Stack], progress: Progress | None) -> Floats:
+        """Return the distances between two stacks, or within one."""
+        own = len(stacks) == 1
+        distinct, numbers = _distinct(stacks)
+        rows, columns = numbers[0], numbers[-1]
+        align = self._aligner(distinct)
+        out = np.zeros((len(rows), len(columns)), np.float32)
+
+        def work(start: int, stop: int) -> None:
+            align(start, stop, rows, columns, own, out)
+
+        run_blocks(work, len(rows), stage="Comparing images", block=BLOCK, progress=progress)
+        return out + out.T if own else out  # its lower half is 0
+
+    def _aligner(self, distinct: Stack) -> Align:
+        """Return the kernel with all arguments that depend on the descriptors and the settings."""
+        from rankloom._kernels.image import alignment as kernels
+
+        n = distinct.shape[1]
+        settings = np.float32(self.penalty), np.float32(self.repeat), min(self.band, n)
+        if self.cost == "l1":
+            return lambda *pairs: kernels.align_features(*pairs[:-1], distinct, settings, pairs[-1])
+        histograms, total = _filled_bins(distinct), _total(distinct)
+        shared, mirror = _shared(total), _mirrored_bins(distinct.shape[2])
+        return lambda *pairs: kernels.align_histograms(
+            *pairs[:-1], histograms, mirror, shared, np.float32(total), n, settings, pairs[-1]
+        )
+
+
+def _distinct(stacks: Sequence[Stack]) -> tuple[Stack, list[NDArray[np.int64]]]:
+    """Return the different descriptors of one or two stacks, ordered by content, and those of each as numbers."""
+    dtype = np.result_type(*stacks)
+    contents = [[row.tobytes() for row in stack.astype(dtype, copy=False)] for stack in stacks]
+    known = sorted({row for rows in contents for row in rows})
+    numbers = {row: number for number, row in enumerate(known)}
+    distinct = np.frombuffer(b"".join(known), dtype).reshape(-1, *stacks[0].shape[1:])
+    return distinct, [np.array([numbers[row] for row in rows], np.int64) for rows in contents]
+
+
+def _total(histograms: Stack) -> int:
+    """Return the sum of each histogram. Raise InputError if they are not counts with equal sums."""
+    sums = np.unique(histograms.sum(axis=2, dtype=np.int64))
+    if histograms.dtype != np.uint8 or histograms.shape[2] % N_ANGLES or len(sums) > 1 or 0 in sums:
+        raise InputError(
+            f"chi_square compares uint8 counts in bins of {N_ANGLES} angles, with equal sums; got "
+            f"{histograms.dtype} {histograms.shape}. Use l1 for other features."
+        )
+    return int(sums[0])
+
+
+def _filled_bins(histograms: Stack) -> tuple[NDArray[Any], ...]:
+    """Return the filled bins by sequence and bin: pointers, points, points counted from the end, and counts."""
+    n_items, n, bins = histograms.shape
+    by_bin = np.ascontiguousarray(histograms.transpose(0, 2, 1)).reshape(n_items * bins, n)
+    entries, points = np.nonzero(by_bin)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(entries, minlength=n_items * bins))])
+    ptr = ends[np.arange(n_items)[:, None] * bins + np.arange(bins + 1)]
+    return ptr, points.astype(np.uint16), (n - 1 - points).astype(np.uint16), by_bin[entries, points]
+
+
+def _shared(total: int) -> Floats:
+    """Return ``4xy / (x + y)`` of all counts: what chi-square subtracts from the sum of two bins."""
+    x = np.arange(total + 1.0)
+    shared: Floats = (4 * np.outer(x, x) / np.maximum(np.add.outer(x, x), 1)).astype(np.float32)
+    return shared
+
+
+def _mirrored_bins(bins: int) -> NDArray[np.int64]:
+    """Return the bin that a bin of a histogram becomes in the mirror image: angle a becomes pi - a."""
+    length, angle = np.divmod(np.arange(bins), N_ANGLES)
+    mirrored: NDArray[np.int64] = length * N_ANGLES + (N_ANGLES // 2 - 1 - angle) % N_ANGLES
+    return mirrored
+
+
+#: Alignments by name
+ALIGNMENTS: dict[str, Alignment] = {
+    "contexts": Alignment("chi_square", penalty=0.6),
+    "contexts_min": Alignment("chi_square", penalty=0.6, n_parts=2, combine="min"),
+    "contexts_sum": Alignment("chi_square", penalty=0.6, n_parts=2, combine="sum"),
+    "features": Alignment("l1", penalty=0.7),
+    "ocs": Alignment("l1", penalty=300.0, repeat=True, band=4),
+}

@@ -1,0 +1,284 @@
+"""Nearest neighbors of embeddings and other feature vectors: exact, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.errors import InputError, whole_number
+from rankloom.io.cache import Cache
+from rankloom.io.text_file import FilePath
+from rankloom.rankers.precomputed import read_rows
+from rankloom.rankers.ranker import register_ranker
+from rankloom.ranks import Kind, Ranks
+from rankloom.ranks.approximate import BUILDERS, Neighbors, check_engine, neighbors_by
+from rankloom.ranks.vector_space import METRICS, VectorSpace
+from rankloom.threads import Progress, running
+
+#: Implementation of the search: a name in `ENGINES`.
+Engine = Literal["numpy", "faiss", "hnsw", "ivf"]
+
+
+class VectorSource(Protocol):
+    """What turns items and queries into vectors: a ranker."""
+
+    def item_vectors(
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of items. Raise UnreadableItemsError if some cannot be read."""
+        ...
+
+    def query_vectors(
+        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of external queries."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FittedVectors:
+    """The vectors of a collection, which is `Updatable`; its lists are those of `Ranks.from_vectors`, bit by bit.
+
+    An engine other than numpy is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
+    `rank_items` are always exact. The index of hnsw or ivf is built on first use, and rebuilt after each update.
+
+    Attributes
+    ----------
+    source : VectorSource
+        Gives the vectors of queries and of further items.
+    space : VectorSpace
+        The vectors, measured once.
+    cache : Cache, optional
+        Where the source may store vectors of queries.
+    engine : {"numpy", "faiss", "hnsw", "ivf"}
+
+    Examples
+    --------
+    >>> fitted = Vectors(metric="l2").fit([[0.0], [5.0], [1.0]])
+    >>> fitted.rank(queries=[[4.0]], depth=2, allowed=np.array([True, False, True])).items
+    array([[2, 0]], dtype=int32)
+    """
+
+    source: VectorSource
+    space: VectorSpace
+    cache: Cache | None = None
+    engine: Engine = field(default="numpy", kw_only=True)
+
+    @property
+    def n_items(self) -> int:
+        """Number of vectors."""
+        return len(self.space)
+
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """The vectors as given, of shape (n_items, d)."""
+        return self.space.vectors
+
+    def rank(
+        self,
+        *,
+        queries: Sequence[Any] | None = None,
+        depth: int = 1000,
+        progress: Progress | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Ranks:
+        """Rank the items for each of them, or for external queries, which the source turns into vectors."""
+        if queries is not None:
+            vectors = self.source.query_vectors(queries, cache=self.cache, progress=progress)
+            return self.rank_vectors(vectors, depth=depth, progress=progress, allowed=allowed)
+        if allowed is not None:
+            raise InputError("allowed is for external queries; leave it out to rank the items for each of them.")
+        own = np.arange(self.n_items)
+        return self._ranks(self.space, depth, "collection", progress, own=own)
+
+    def rank_vectors(
+        self,
+        vectors: ArrayLike,
+        *,
+        depth: int = 1000,
+        progress: Progress | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Ranks:
+        """Rank the items, or those that a mask allows, for the vectors of external queries."""
+        among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
+        queries = VectorSpace.of(vectors, self.space.metric, "queries")
+        if among is None:
+            return self._ranks(queries, depth, "queries", progress)
+        return self._exact()._ranks(queries, depth, "queries", progress, among=among)
+
+    def rank_items(
+        self,
+        rows: NDArray[np.integer[Any]],
+        *,
+        depth: int = 1000,
+        among: NDArray[np.integer[Any]] | None = None,
+        floors: NDArray[np.float32] | None = None,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """Return the lists of some items, as `Updatable`; `among` must ascend."""
+        ceilings = None if floors is None else -np.asarray(floors, np.float32)
+        numbers = np.asarray(rows, np.intp)
+        queries = self.space.taken(numbers)
+        options = {"own": numbers, "among": among, "ceilings": ceilings}
+        return self._exact()._ranks(queries, depth, "queries", progress, **options)
+
+    def rank_part(self, rows: NDArray[np.integer[Any]], *, depth: int = 1000) -> Ranks:
+        """Return the lists of some items as `rank` does: by the engine, with the same bits."""
+        return self._ranks(self.space.taken(rows), depth, "queries", None, own=rows)
+
+    def for_workers(self) -> FittedVectors:
+        """Return the vectors and the index of an approximate engine, which is all that `rank_part` needs."""
+        fitted = FittedVectors(Vectors(), self.space, engine=self.engine)  # not the source, which may be a network
+        if self.engine in BUILDERS:
+            fitted.__dict__["_neighbors"] = self._neighbors  # what cached_property would build on each worker
+        return fitted
+
+    def _exact(self) -> Self:
+        return self if self.engine == "numpy" else replace(self, engine="numpy")
+
+    @cached_property
+    def _neighbors(self) -> tuple[Neighbors, float | None]:
+        return neighbors_by(self.engine, self.space)
+
+    def _ranks(
+        self,
+        queries: VectorSpace,
+        depth: int,
+        kind: Kind,
+        progress: Progress | None,
+        **options: Any,
+    ) -> Ranks:
+        def report(done: int) -> None:
+            if progress:
+                progress("Comparing vectors", done, len(queries))
+
+        neighbors, recall = self._neighbors
+        with running(progress=progress):  # alignments, which are slow, report their own
+            items, cost = neighbors(queries, whole_number("depth", depth), report=report, **options)
+        if not np.isfinite(cost).all():
+            row = int((~np.isfinite(cost)).any(axis=1).argmax())
+            raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
+        return Ranks.trusted(items, 0 - cost, self.n_items, kind=kind, recall=recall)
+
+    def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
+        """Return the ranker with only these items, in this order."""
+        return replace(self, space=self.space.taken(np.asarray(numbers, np.intp)))
+
+    def extended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+        """Return the ranker with more items after its own."""
+        vectors = self.source.item_vectors(items, cache=cache, progress=progress)
+        return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the vectors in the dtype in which they came, and their measures."""
+        return self.space.arrays()
+
+
+def _checked_mask(allowed: ArrayLike, n_items: int) -> NDArray[np.bool_]:
+    mask = np.asarray(allowed)
+    if mask.dtype != np.bool_ or mask.shape != (n_items,):
+        raise InputError(f"allowed must have a boolean for each of {n_items} items; got {mask.dtype} {mask.shape}.")
+    return mask
+
+
+@register_ranker("vectors")
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Nearest neighbors by one part of the collection, a matrix.
+
+    Attributes
+    ----------
+    part : str
+        Name of the matrix in the collection.
+    metric : {"cosine", "dot", "l1", "l2"}
+    path : str, optional
+        A file with the matrix instead, such as your own embeddings, that `read_matrix` accepts: .npy, .npz or text.
+        Rows are matched to the items by id; where the file has no ids, by their order, with a warning.
+    key : str, optional
+        Name of the matrix in an .npz with several, as in `read_matrix`.
+    list_file : str, optional
+        Ids of the rows, one per line, if the file itself has none. A file may have rows for other items too.
+    queries, queries_key, queries_list_file : str, optional
+        The same for the vectors of external queries, which are matched by their ids.
+    comparable : bool
+        Whether external queries are like items, so that their scores can be compared. Choose no for embeddings of a few
+        words among those of documents.
+    engine : {"numpy", "faiss", "hnsw", "ivf"}
+        The first two compare every pair. faiss (extra ``faiss``; cosine, dot and l2) computes in float32: vectors that
+        are equal up to rounding may swap positions. hnsw and ivf (the same extra) do not compare every pair, and find
+        most neighbors: `Ranks.recall` has their share of the 10 nearest, and a warning says if it is below 95%.
+
+    Examples
+    --------
+    >>> Vectors(part="pixels", metric="l2").fit([[0.0], [5.0], [1.0]]).rank(depth=2).items
+    array([[0, 2],
+           [1, 2],
+           [2, 0]], dtype=int32)
+    """
+
+    part: str = "vectors"
+    metric: str = "cosine"
+    engine: Engine = "numpy"
+    path: FilePath | None = None
+    list_file: FilePath | None = None
+    comparable: bool = True
+    key: str | None = None
+    queries: FilePath | None = None
+    queries_key: str | None = None
+    queries_list_file: FilePath | None = None
+
+    def __post_init__(self) -> None:
+        self._check_files()
+        if self.path is not None:
+            object.__setattr__(self, "part", "ids")  # which its rows are matched by
+        check_engine(self.engine, self.metric)
+
+    def _check_files(self) -> None:
+        needs = [("list_file", "path"), ("key", "path"), ("queries", "path")]
+        needs += [("queries_key", "queries"), ("queries_list_file", "queries")]
+        for option, needed in needs:
+            if getattr(self, option) is not None and getattr(self, needed) is None:
+                raise InputError(f"{option} goes with a matrix in a file; give {needed}, too.")
+
+    def fit(
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> FittedVectors:
+        """Return the ranker with the vectors of the items."""
+        space = VectorSpace.of(self.item_vectors(items), METRICS[self.metric])
+        return FittedVectors(self, space, engine=self.engine)
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
+        """Return the fitted ranker that `FittedVectors.arrays` describes."""
+        return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]), engine=self.engine)
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether it knows external queries by id."""
+        return self.queries is not None
+
+    def item_vectors(
+        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of items: the items themselves, or rows of the file by id."""
+        if self.path is None:
+            return np.asarray(items)
+        matrix, rows = read_rows(self.path, self.list_file, items, key=self.key)
+        return matrix if rows is None else matrix[rows]
+
+    def query_vectors(
+        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of external queries: the queries themselves, or rows of their file by id."""
+        vectors = np.asarray(queries)
+        if self.path is None or vectors.dtype.kind != "U":
+            return vectors
+        if self.queries is None:
+            raise InputError(f"{self.path} has no vectors of external queries; give their file as queries=.")
+        list_file, key = self.queries_list_file, self.queries_key
+        matrix, rows = read_rows(self.queries, list_file, queries, key=key, kind="query")
+        return matrix if rows is None else matrix[rows]

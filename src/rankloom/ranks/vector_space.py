@@ -1,0 +1,380 @@
+"""Exact search of vectors: a fast matrix product selects candidates, and exact costs rank them.
+
+The last bits of a matrix product depend on the shape of the matrices. The costs here do not: the cost of a query and an
+item has the same bits in any block, among any other items, and in float32 or float64.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloom.errors import InputError
+from rankloom.ranks.nearest import (
+    BLOCK_BYTES,
+    PAD,
+    Costs,
+    Floats,
+    Numbers,
+    Refinement,
+    Singles,
+    check_finite,
+    nearest,
+    rounded,
+    table,
+)
+
+COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
+ROWS = 4096  # vectors that are measured at a time
+MAX_SINGLE = 16  # queries for which a pass in float32 is faster than float64 vectors, which are not stored
+MAX_LENGTH = 1e15  # products of vectors of length 1 / MAX_LENGTH to MAX_LENGTH fit in float32
+MAX_PLAIN_PAIRS = 16  # up to so many, l1 distances do without scipy.spatial, which takes a quarter second to import
+MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, if fewer than 1 in SPARSITY values are nonzero, skip zeros
+
+#: (queries, vectors) -> all distances, the same bits for a pair in any matrix
+Distance = Callable[[Any, Any], Floats]
+
+
+class Metric(NamedTuple):
+    """A metric of vectors.
+
+    With a matrix product, the approximate cost is ``factor * x.q``, plus the square of x if `squared`.
+    """
+
+    exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> their costs
+    distance: Distance | None = None  # of all pairs, exact, in place of a product; takes vectors as they are stored
+    within: Callable[[Any], Singles] | None = None  # distances of all pairs of a matrix, each computed once
+    factor: float = -1.0
+    squared: bool = False  # costs are distances, approximate costs their squares less that of the query
+    unit: bool = False  # vectors are scaled to length 1, and costs rounded to COSINE_DECIMALS
+
+
+def city_block(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Return l1 distances, summed pair by pair in the order of the columns; columns of zeros change no bit."""
+    left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if len(left) * len(right) <= MAX_PLAIN_PAIRS and left.size:
+        return np.add.accumulate(np.abs(left[:, None] - right), axis=2)[:, :, -1]  # in order, unlike `sum`
+    from scipy.spatial.distance import cdist
+
+    used = left.any(axis=0) | right.any(axis=0)  # a joint histogram has few
+    if not used.all():
+        left, right = left[:, used], right[:, used]
+    if right.shape[1] >= MIN_SPARSE_LENGTH and SPARSITY * np.count_nonzero(right) < right.size:
+        return sparse_city_block(left, right)
+    return np.asarray(cdist(left, right, "cityblock"))
+
+
+def sparse_city_block(x: Floats, y: Floats) -> Floats:
+    """Return the same bits from the nonzero values alone: about twenty times faster for joint histograms."""
+    from scipy.sparse import csr_array
+
+    from rankloom._kernels.image import cityblock
+
+    left, right = csr_array(x), csr_array(y)
+    out = np.empty((len(x), len(y)))
+    cityblock.sparse_city_block(left.indptr, left.indices, left.data, right.indptr, right.indices, right.data, out)
+    return out
+
+
+def by_distance(distance: Distance) -> Metric:
+    """Return the metric of a distance, which is computed for every pair."""
+    return Metric(lambda q, x: distance(q[None], x)[0], distance)
+
+
+METRICS: dict[str, Metric] = {
+    "cosine": Metric(lambda q, x: -np.round((x * q).sum(1), COSINE_DECIMALS), unit=True),
+    "dot": Metric(lambda q, x: -(x * q).sum(1)),
+    "l1": by_distance(city_block),
+    "l2": Metric(lambda q, x: np.sqrt(((x - q) ** 2).sum(1)), factor=-2.0, squared=True),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSpace:
+    """Vectors and what a search needs of each; made by `of`.
+
+    Attributes
+    ----------
+    vectors : array of shape (n, d)
+        As given: a memory map remains one.
+    lengths : float64 array of shape (n,)
+        Euclidean lengths.
+    counts : int32 array of shape (n,)
+        How many numbers of each vector are not 0.
+    metric : Metric
+    """
+
+    vectors: NDArray[Any]
+    lengths: Floats
+    counts: NDArray[np.int32]
+    metric: Metric
+
+    @classmethod
+    def of(cls, given: ArrayLike, metric: Metric, name: str = "vectors") -> Self:
+        """Check and measure vectors."""
+        vectors = table(given, name)
+        lengths, counts = np.zeros(len(vectors)), np.zeros(len(vectors), np.int32)
+        for start in range(0, len(vectors), ROWS):
+            rows = np.asarray(vectors[start : start + ROWS], np.float64)
+            check_finite(rows, name, start)
+            peaks = np.abs(rows).max(1, keepdims=True, initial=0.0)
+            if not metric.unit and peaks.max(initial=0.0) > 1e100:
+                raise InputError(
+                    f"{name} must be below 1e100 in absolute value; got {peaks.max():.3g}. Scale them down."
+                )
+            counts[start : start + ROWS] = np.count_nonzero(rows, axis=1)
+            with np.errstate(over="ignore"):  # the length is not needed if vectors are scaled to 1
+                lengths[start : start + ROWS] = peaks[:, 0] * np.sqrt(((rows / _or_one(peaks)) ** 2).sum(1))
+        return cls(vectors, lengths, counts, metric)
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]], metric: Metric) -> Self:
+        """Return the space that `arrays` describes."""
+        vectors, lengths, counts = (arrays.get(name, np.empty(())) for name in ("vectors", "lengths", "counts"))
+        if (
+            vectors.ndim != 2
+            or vectors.dtype.kind not in "biuf"
+            or not lengths.shape == counts.shape == vectors.shape[:1]
+        ):
+            raise InputError("The arrays must be a matrix of vectors, with a length and a count for each row.")
+        return cls(vectors, lengths, counts, metric)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the vectors and their measures."""
+        return {"vectors": self.vectors, "lengths": self.lengths, "counts": self.counts}
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
+        """Return some of the vectors, in this order."""
+        return type(self)(self.vectors[numbers], self.lengths[numbers], self.counts[numbers], self.metric)
+
+    def joined(self, other: "VectorSpace") -> Self:
+        """Return these vectors, followed by others of the same metric."""
+        if not len(self):
+            return type(self)(other.vectors, other.lengths, other.counts, self.metric)
+        self.check_width(other, "the new vectors")
+        vectors, lengths, counts = map(
+            np.concatenate, zip(self.arrays().values(), other.arrays().values(), strict=True)
+        )
+        return type(self)(vectors, lengths, counts, self.metric)
+
+    def neighbors(
+        self,
+        queries: "VectorSpace",
+        depth: int,
+        *,
+        own: NDArray[np.integer[Any]] | None = None,
+        among: NDArray[np.integer[Any]] | None = None,
+        ceilings: Singles | None = None,
+        report: Callable[[int], object] | None = None,
+    ) -> tuple[NDArray[np.int32], Singles]:
+        """Return the nearest vectors of each query and their costs, as `nearest`.
+
+        Parameters
+        ----------
+        own : array of int, optional
+            The number of each query among these vectors.
+        among : array of int, optional
+            Compare only these vectors, by number, ascending.
+        """
+        self.check_width(queries)
+        numbers = np.arange(len(self)) if among is None else np.asarray(among, np.intp)
+        search = self._search(queries, None if among is None else numbers)
+        items, cost = nearest(
+            len(queries),
+            len(numbers),
+            depth,
+            search.costs,
+            refinement=search.refinement,
+            own=None if own is None else _columns(own, numbers),
+            ceilings=ceilings,
+            dtype=search.dtype,
+            report=report,
+        )
+        return items if among is None else _numbered(items, numbers), cost
+
+    def rescored(
+        self,
+        queries: "VectorSpace",
+        candidates: NDArray[np.integer[Any]],
+        depth: int,
+        *,
+        own: NDArray[np.integer[Any]] | None = None,
+    ) -> tuple[NDArray[np.int32], Singles]:
+        """Return the best of each row's candidates, by number, and their exact costs; PAD and -1 mean none."""
+        if own is not None:  # wins ties, and is a candidate of its own list
+            others = np.where(candidates == own[:, None], PAD, candidates)
+            candidates = np.concatenate([own[:, None], others], axis=1)
+        items, best = np.full((len(queries), depth), PAD, np.int32), np.zeros((len(queries), depth), np.float32)
+        rows = max(1, BLOCK_BYTES // (8 * max(candidates.shape[1] * self.vectors.shape[1], 1)))
+        for start in range(0, len(queries), rows):
+            some = candidates[start : start + rows]
+            order, cost = self._sorted(queries.taken(np.arange(start, start + len(some))), some, own is not None)
+            width = min(depth, some.shape[1])
+            found = np.take_along_axis(some, order, axis=1)[:, :width]
+            items[start : start + rows, :width] = found
+            best[start : start + rows, :width] = np.where(found >= 0, cost[:, :width], 0)
+        return items, best
+
+    def _sorted(self, queries: "VectorSpace", candidates: NDArray[Any], own: bool) -> tuple[Numbers, Singles]:
+        """Return the order of each row's candidates and their exact costs in it; the first one wins ties if `own`."""
+        missing = candidates < 0
+        repeated = np.repeat(queries.prepared(), candidates.shape[1], axis=0)
+        exact = self.metric.exact(repeated, self.prepared(np.where(missing, 0, candidates).ravel()))
+        cost = np.where(missing, np.float32(np.inf), rounded(exact).reshape(candidates.shape))
+        ties = candidates.copy()
+        ties[:, : int(own)] = PAD
+        order = np.lexsort((ties, cost, missing), axis=1)
+        return order, np.take_along_axis(cost, order, axis=1)
+
+    def check_width(self, other: "VectorSpace", name: str = "queries") -> None:
+        """Raise InputError if other vectors have another length; it does not matter if there are none."""
+        width, mine = other.vectors.shape[1], self.vectors.shape[1]
+        if width != mine and len(self) and len(other):
+            raise InputError(f"{name} and vectors must have the same length; got {width} and {mine}.")
+
+    def _exact(self, queries: "VectorSpace", query: int, numbers: Numbers) -> Floats:
+        return self.metric.exact(queries.prepared(slice(query, query + 1))[0], self.prepared(numbers))
+
+    def _search(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+        if self.metric.distance is not None:
+            return self._by_distance(self.metric.distance, queries, among)
+        if len(queries) <= MAX_SINGLE and self._single is not None and queries._fits_single:
+            return self._by_single(self._single, queries, among)
+        return self._by_double(queries, among)
+
+    def _by_distance(self, distance: Distance, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+        if queries is self and among is None and self.metric.within is not None:
+            table = self.metric.within(self.vectors)
+            return _Search(lambda start, stop, out: np.copyto(out, table[start:stop]))
+        left, right = queries.vectors, self.vectors[_all(among)]
+        return _Search(lambda start, stop, out: np.copyto(out, distance(left[start:stop], right)))
+
+    def _by_double(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+        left, right = self.metric.factor * queries.prepared(), self.prepared(among).T
+        squares = np.square(self.lengths[_all(among)])
+
+        def costs(start: int, stop: int, out: Floats) -> None:
+            np.matmul(left[start:stop], right, out=out)
+            if self.metric.squared:
+                out += squares
+
+        return _Search(costs, self._refinement(queries, among, np.float64), np.float64)
+
+    def _by_single(self, single: "_Single", queries: "VectorSpace", among: Numbers | None) -> "_Search":
+        left = (self.metric.factor * queries.prepared()).astype(np.float32)
+        few = among is not None and 4 * len(among) < len(self)  # then gathering them is faster than comparing all
+        vectors = single.vectors[among] if few else single.vectors
+
+        def costs(start: int, stop: int, out: Singles) -> None:
+            for query, row in zip(left[start:stop], out, strict=True):
+                # Not by BLAS: its threads wait for each other where all cores are busy, which takes many times longer.
+                products = np.einsum("ij,j->i", vectors, query)
+                np.copyto(row, products if few or among is None else products[among])
+            if single.scales is not None:
+                out *= single.scales[_all(among)]
+            if single.squares is not None:
+                out += single.squares[_all(among)]
+
+        return _Search(costs, self._refinement(queries, among, np.float32), np.float32)
+
+    def _refinement(self, queries: "VectorSpace", among: Numbers | None, dtype: type) -> Refinement:
+        """Return the exact costs, and the error of a product.
+
+        The error of a sum is less than eps times the number of its nonzero terms times the sum of their sizes; 4 is
+        ample for the scaling, both costs and the rounding of the vectors.
+        """
+        metric = self.metric
+        squares = np.ones(len(queries)) if metric.unit else np.square(queries.lengths)
+        size = squares + (1.0 if metric.unit else np.square(self.lengths.max(initial=0.0)))
+        terms = np.minimum(queries.counts + self.counts.max(initial=0), self.vectors.shape[1]) + 4.0
+        tolerance = 4 * terms * float(np.finfo(dtype).eps) * size
+
+        def exact(query: int, columns: Numbers) -> Floats:
+            return self._exact(queries, query, columns if among is None else among[columns])
+
+        if metric.squared:
+            return Refinement(
+                tolerance,
+                lambda values, query: np.sqrt(np.maximum(values + squares[query], 0)),
+                lambda costs, query: np.square(costs) - squares[query],
+                exact,
+            )
+        if metric.unit:
+            ulp = 10.0**-COSINE_DECIMALS
+            return Refinement(tolerance, lambda v, _: np.round(v, COSINE_DECIMALS), lambda c, _: c + ulp, exact)
+        return Refinement(tolerance, exact=exact)
+
+    def prepared(self, numbers: Any = None) -> Floats:
+        """Return some vectors in float64, for the cosine with length 1: the same bits however many there are."""
+        x = np.ascontiguousarray(self.vectors[_all(numbers)], np.float64)
+        if not self.metric.unit:
+            return x
+        # Divide by the largest absolute value first, so that no square underflows or overflows.
+        x = x / _or_one(np.abs(x).max(1, keepdims=True, initial=0.0))
+        return x / _or_one(np.sqrt((x * x).sum(1, keepdims=True)))
+
+    @cached_property
+    def _fits_single(self) -> bool:
+        """Whether float32 holds the lengths, and 0 only for vectors of zeros."""
+        if self.metric.unit:
+            return True
+        return not len(self) or 1 / MAX_LENGTH < self.lengths.max() < MAX_LENGTH
+
+    @cached_property
+    def _single(self) -> "_Single | None":
+        """The vectors in float32; not copied if they were given in float32."""
+        if not self._fits_single:
+            return None
+        given = self.vectors.dtype == np.float32
+        if not self.metric.unit:
+            squares = np.square(self.lengths).astype(np.float32) if self.metric.squared else None
+            return _Single(np.asarray(self.vectors, np.float32), None, squares)
+        lengths = _or_one(self.lengths)
+        if given and lengths.min(initial=1) > 1 / MAX_LENGTH and lengths.max(initial=1) < MAX_LENGTH:
+            return _Single(np.asarray(self.vectors), (1 / lengths).astype(np.float32), None)
+        parts = (self.prepared(slice(start, start + ROWS)) for start in range(0, len(self), ROWS))
+        whole = np.empty(self.vectors.shape, np.float32)
+        for number, part in enumerate(parts):
+            whole[number * ROWS : number * ROWS + len(part)] = part
+        return _Single(whole, None, None)
+
+
+class _Single(NamedTuple):
+    """Vectors in float32, factors of their products, and the squares of their lengths."""
+
+    vectors: Singles
+    scales: Singles | None
+    squares: Singles | None
+
+
+class _Search(NamedTuple):
+    costs: Costs
+    refinement: Refinement | None = None
+    dtype: type = np.float64
+
+
+def _all(numbers: Any) -> Any:
+    return slice(None) if numbers is None else numbers
+
+
+def _columns(own: NDArray[np.integer[Any]], numbers: Numbers) -> Numbers:
+    """Return the index of each number in `numbers`, which ascend; -1 where it is missing."""
+    indices = np.searchsorted(numbers, own)
+    found = np.append(numbers, -1)[indices] == own
+    return np.where(found, indices, -1)
+
+
+def _numbered(columns: NDArray[np.int32], numbers: Numbers) -> NDArray[np.int32]:
+    """Return the numbers of columns; -1 remains."""
+    return np.append(numbers, -1).astype(np.int32)[columns]
+
+
+def _or_one(norms: Floats) -> Floats:
+    """Replace norms of 0 by 1, so that a zero vector stays zero and has cosine 0 with everything."""
+    return np.where(norms > 0, norms, 1.0)
