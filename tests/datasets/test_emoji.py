@@ -91,6 +91,13 @@ def test_images_are_shown_on_a_transparent_ground(collection):
     assert all(one.on_white for one in collection.part("images"))
 
 
+def test_white_that_touches_the_ground_at_a_corner_is_ground():
+    image = np.full((5, 5, 3), 255, np.uint8)
+    image[1:4, 1:4] = 0
+    image[1, 1] = image[2, 2] = 255
+    assert on_transparent(image)[[1, 2, 3], [1, 2, 3], 3].tolist() == [0, 0, 255]
+
+
 def test_last_box_is_where_the_sheet_ends(collection):
     last = collection.part("images")[-1]
     assert last.box == (16 * 64, 39 * 64, 17 * 64, 40 * 64)  # 1616 = 39 * 41 + 17
