@@ -414,13 +414,6 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     Console(width=width, markup=False, highlight=False, emoji=False).print(table)
 
 
-def summary(documented: object) -> str:
-    """Return the first line of a docstring as plain text."""
-    from rankloom.cli.reference import plain_text
-
-    return plain_text(documented).partition("\n")[0]
-
-
 def print_names(described: Mapping[str, str]) -> None:
     """Print names and what they stand for, a line each, for other programs to filter."""
     width = max(map(len, described), default=0)

@@ -12,6 +12,7 @@ def methods(plugin: cli.Plugin = None) -> None:
     rankloom methods
     """
     from rankloom.aggregate import METHODS, SUPERVISED
+    from rankloom.registry.docstrings import summary
 
-    trained = {name: f"{cli.summary(one)} Trained in Python: rl.train." for name, one in SUPERVISED.items()}
-    cli.print_names({name: cli.summary(one.function) for name, one in METHODS.items()} | trained)
+    trained = {name: f"{summary(one)} Trained in Python: rl.train." for name, one in SUPERVISED.items()}
+    cli.print_names({name: summary(one.function) for name, one in METHODS.items()} | trained)

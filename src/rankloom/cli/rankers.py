@@ -12,5 +12,6 @@ def rankers(plugin: cli.Plugin = None) -> None:
     rankloom rankers
     """
     from rankloom.rankers import RANKERS
+    from rankloom.registry.docstrings import summary
 
-    cli.print_names({name: cli.summary(one) for name, one in RANKERS.items()})
+    cli.print_names({name: summary(one) for name, one in RANKERS.items()})

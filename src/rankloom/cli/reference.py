@@ -6,29 +6,17 @@ an answer, 1 is related. They show how fusion works, and are too few and too eas
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Iterator
-from html.entities import html5
 
 from rankloom.datasets import Collection, Queries
 from rankloom.ranks import Ids
+from rankloom.registry.docstrings import plain_text
 from rankloom.web.tour import Tour
 
 RANKERS = {"bm25": "rare words", "2grams-jaccard": "shared words and pairs", "static": "meaning of words"}
 #: A query for which fusion helps.
 EXAMPLE = "is a difference between two systems significant"
 TOUR = Tour(rankers=RANKERS, examples=[{"query": EXAMPLE}])
-SECTION = re.compile(
-    r"^(?:Parameters|Attributes|Returns|Examples)\n-+\n.*?(?=^\w[\w ]*\n-+\n|\Z)", flags=re.MULTILINE | re.DOTALL
-)
-FORMULA = re.compile(r":math:`([^`]*)`|^\.\. math::(.*(?:\n+ +.*)*)", flags=re.MULTILINE)
-MARKUP = re.compile(r":\w+:`([^`]*)`|``|^-{3,}$|`", flags=re.MULTILINE)
-GROUP = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
-#: LaTeX commands that HTML has no character of the same name for; names of functions stay as they are.
-SYMBOLS = {"cdot": "·", "dots": "…", "lVert": "‖", "rVert": "‖"}
-SYMBOLS |= {name: name for name in ("min", "max", "log", "ln", "cos", "sqrt")}
-
 #: Query -> documents and their grades: "method: rrf 2, isr 1; ranker: bm25 2".
 JUDGED = {
     "reciprocal of the position in each list": (
@@ -107,30 +95,6 @@ def _documents() -> Iterator[tuple[str, str]]:
         for name in registry:
             entry = registry[name]
             yield f"{registry.kind} {name}", plain_text(getattr(entry, "function", entry))
-
-
-def plain_text(documented: object) -> str:
-    """Return a docstring as plain text, without parameters, results and examples."""
-    told = SECTION.sub("", inspect.cleandoc(documented.__doc__ or ""))
-    plain = MARKUP.sub(r"\1", FORMULA.sub(lambda found: _plain_formula(found[1] or found[2]), told))
-    return re.sub(r"\n{2,}", "\n\n", plain).strip()
-
-
-def _plain_formula(formula: str) -> str:
-    r"""Return LaTeX as plain text.
-
-    Examples
-    --------
-    >>> _plain_formula(r"\mathrm{RRF}(d) = \sum_r \frac{w_r}{c + \rho_{r,q}(d)}")
-    'RRF(d) = ∑_r w_r / (c + ρ_r,q(d))'
-    """
-    plain = re.sub(rf"\\frac{GROUP}{GROUP}", lambda found: " / ".join(map(_bracketed, found.groups())), formula)
-    plain = re.sub(r"\\([A-Za-z]+)", lambda found: SYMBOLS.get(found[1], html5.get(f"{found[1]};", "")), plain)
-    return " ".join(re.sub(r"[{}]", "", re.sub(r"\\[,;!]|\\(?=\W)", " ", plain)).split())
-
-
-def _bracketed(part: str) -> str:
-    return f"({part})" if " " in part else part
 
 
 def _grades(judged: str) -> Iterator[tuple[str, int]]:

@@ -14,6 +14,7 @@ from rankloom.aggregate import METHODS
 from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
+from rankloom.registry.docstrings import summary
 from rankloom.searcher.answering import AUTO
 from rankloom.web.flow_view import draw_flow
 from rankloom.web.tiles import marked, rows, tiles
@@ -68,13 +69,19 @@ def method_summary(spelled: str) -> str:
     "Fusion graphs: ranks items by the similarity of their graph to the query's."
     """
     name = Call.parse(spelled).name
-    return AUTO_SUMMARY if name == AUTO else _first_line(METHODS[name].function)
+    return AUTO_SUMMARY if name == AUTO else summary(METHODS[name].function)
 
 
 def ranker_summary(name: str) -> str:
-    """Return the first line of a ranker's docstring; empty if it is not registered under this name."""
+    """Return the first line of a ranker's docstring; empty if it is not registered under this name.
+
+    Examples
+    --------
+    >>> ranker_summary("jaccard")
+    'Jaccard similarity of the sets of words, |A ∩ B| / |A ∪ B|.'
+    """
     known = Call.parse(name).name
-    return _first_line(RANKERS[known]) if known in RANKERS else ""
+    return summary(RANKERS[known]) if known in RANKERS else ""
 
 
 def ranker_colors(rankers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -86,10 +93,6 @@ def ranker_colors(rankers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     {'bic': 'r0', 'okapi': 'r1'}
     """
     return {ranker["name"]: f"r{number % N_COLORS}" for number, ranker in enumerate(rankers)}
-
-
-def _first_line(documented: object) -> str:
-    return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
 def json_url(url: str) -> str:
