@@ -83,12 +83,12 @@ def compile_stages(names: Sequence[str]) -> None:
 
 def is_compiled() -> bool:
     """Return True if numba's cache has the search of weft, no older than its source: a sign of an earlier start."""
-    from rankloom._kernels.weft.search import search as weft
+    from rankloom._kernels.weft import search as kernels
 
-    if not hasattr(weft.search, "stats"):  # the JIT is off
+    if not hasattr(kernels.search, "stats"):  # the JIT is off
         return True
-    source = Path(weft.__file__).stat().st_mtime
-    cached = Path(weft.search.stats.cache_path).glob("weft.search-*.nbi")
+    source = Path(kernels.__file__).stat().st_mtime
+    cached = Path(kernels.search.stats.cache_path).glob("search.search-*.nbi")
     return any(path.stat().st_mtime >= source for path in cached)
 
 

@@ -119,7 +119,7 @@ def expand(
     part : (int, int), optional
         The first list to expand and the one after the last; by default all.
     """
-    from rankloom._kernels.weft.search import search as kernels
+    from rankloom._kernels.weft import search as kernels
 
     m, n_rows, length = own.shape
     offset, end = part or (0, n_rows)
