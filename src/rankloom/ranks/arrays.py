@@ -1,0 +1,16 @@
+"""The types of arrays, by the type of their elements."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Uint32s = NDArray[np.uint32]
+Indexes = NDArray[np.intp]
+Float32s = NDArray[np.float32]
+Floats = NDArray[np.float64]
