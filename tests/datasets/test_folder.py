@@ -51,6 +51,13 @@ def test_markdown_next_to_images_is_not_a_text_unless_asked_for(tmp_path, write)
     assert list(folder(str(tmp_path), kind="texts").ids) == ["README.md"]
 
 
+def test_images_next_to_more_markdown_are_its_pictures(tmp_path, write):
+    for name in ("a.md", "b.md", "a.png"):
+        write(tmp_path / name, "text")
+    assert list(folder(str(tmp_path)).ids) == ["a.md", "b.md"]
+    assert list(folder(str(tmp_path), kind="images").ids) == ["a.png"]
+
+
 def test_an_empty_or_missing_folder_is_rejected(tmp_path, write):
     with pytest.raises(InputError, match=r"looked for files that end in \.avif"):
         folder(str(tmp_path))

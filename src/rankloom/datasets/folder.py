@@ -30,7 +30,8 @@ def folder(path: FilePath, *, kind: Kind | None = None, encoding: str = "utf-8")
     ----------
     path : folder
     kind : {"images", "texts"}, optional
-        Required only if the folder has both. By default, Markdown next to images is taken for notes about them.
+        Required only if the folder has both. By default, Markdown and images are texts with pictures if there are more
+        texts than images, else images with notes on them.
     encoding : str
         Of the texts, as in "cp1252" or "utf-16".
     """
@@ -40,8 +41,8 @@ def folder(path: FilePath, *, kind: Kind | None = None, encoding: str = "utf-8")
     if not top.is_dir():
         raise InputError(f"{path} {'is not a folder' if top.exists() else 'does not exist'}; give a folder of files.")
     found = {one: names for one in get_args(Kind) if kind in (None, one) and (names := list_files(top, ENDINGS[one]))}
-    if kind is None and "images" in found and all(name.lower().endswith(".md") for name in found.get("texts", ())):
-        found.pop("texts", None)
+    if len(found) > 1 and all(name.lower().endswith(".md") for name in found["texts"]):
+        del found["images" if len(found["texts"]) > len(found["images"]) else "texts"]
     if not found:
         raise InputError(f"{path} has no {kind or 'images or texts'}; looked for files that end in {_endings(kind)}.")
     if len(found) > 1:
