@@ -286,7 +286,7 @@ def _of_rows(
     if len(rows) and not batch.kinds() and not any(_is_vector(value) for value in rows[0].values()):
         raise InputError(
             f"The documents have no text: none has a field {' or '.join(map(repr, fields))}, but the first one has "
-            f"{', '.join(batch.documents[0])}. Tell which fields are text."
+            f"{', '.join(batch.documents[0])}. Name the fields that are text, as in text=['name'] or --text name."
         )
     return batch
 
