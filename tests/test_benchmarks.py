@@ -34,3 +34,13 @@ def test_the_table_of_estimates_is_printed():
     rows = output("estimates.py", "200").splitlines()
     assert len(rows) == 2 + 7 + 1 + 2 + 1 + 2 * 4
     assert all(row.startswith("|") and row.endswith("|") for row in rows if row)
+
+
+@pytest.mark.long
+def test_the_frames_of_a_chain_are_counted_and_printed_as_a_tree():
+    counted = output("frames.py").splitlines()
+    assert len(counted) == 9
+    head, *tree = output("frames.py", "fuse rrf", "--depth", "2").splitlines()
+    assert head in counted
+    assert tree[0].endswith(": fuse")
+    assert max(len(line) - len(line.lstrip()) for line in tree) == 2
