@@ -20,6 +20,8 @@ from numbers import Real
 from reprlib import Repr
 from typing import Any, TypeGuard
 
+import numpy as np
+
 MAX_MESSAGE = 1500  # characters of a message, not quite a screen; ids and fields in it can be of any length
 MAX_WHOLE = 2**63 - 1  # of 64 bits, as in arrays
 #: Limits of options by name: memory or time would otherwise be exhausted.
@@ -168,6 +170,20 @@ def text_list(name: str, given: object) -> list[str]:
         if not isinstance(one, str):
             raise InputError(f"{name} must be a text or a list of texts; got {brief(one)}.")
     return found
+
+
+def check_flag(**options: object) -> None:
+    """Raise InputError if an option is not a bool: an array has no truth value, and "no" has the wrong one.
+
+    Examples
+    --------
+    >>> check_flag(overwrite="no")
+    Traceback (most recent call last):
+    rankloom.errors.InputError: overwrite must be True or False; got 'no'.
+    """
+    for name, value in options.items():
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name} must be True or False; got {brief(value)}.")
 
 
 def check_type(kind: type, /, **options: object) -> None:

@@ -149,7 +149,7 @@ def test_entry_points_that_fail_are_skipped_in_one_sentence_each(tmp_path):
     points = "".join(f"{name} = {name}:x\n" for name in names)
     (about / "entry_points.txt").write_text(f"[rankloom.methods]\n{points}number = math:tau\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
-    command = [Path(sys.executable).with_name("rankloom"), "fuse", "--help"]
+    command = [Path(sys.executable).with_name("rankloom"), "methods"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0
     lines = done.stderr.splitlines()

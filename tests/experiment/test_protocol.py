@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.datasets import Collection, Queries, open_collection
+from rankloom.datasets import COLLECTIONS, Collection, Queries, open_collection
 from rankloom.errors import InputError
 from rankloom.evaluation import estimate
 from rankloom.evaluation.selection import balances
@@ -143,7 +143,7 @@ def copies_sorted_by_class():
 
 
 def test_shuffled_items_do_not_leak_their_classes_through_ties(tmp_path, monkeypatch):
-    monkeypatch.setattr("rankloom.experiment.inputs.open_collection", lambda _: copies_sorted_by_class())
+    monkeypatch.setitem(COLLECTIONS._known, "copies", copies_sorted_by_class)
     spec = {"name": "c", "collection": "copies", "rankers": ["vectors(metric=l2)"], "methods": ["rrf"], "curve": []}
     found = {
         shuffle: run(
@@ -473,7 +473,7 @@ def external_vectors(n_queries=12, n_items=60):
 @pytest.mark.parametrize(("option", "virtual"), [("", True), (", comparable=no", False)])
 def test_external_queries_get_virtual_positions_if_the_ranker_says_so(tmp_path, monkeypatch, option, virtual):
     points = external_vectors()
-    monkeypatch.setattr("rankloom.experiment.inputs.open_collection", lambda _: points)
+    monkeypatch.setitem(COLLECTIONS._known, "points", lambda: points)
     rankers = {"l1": f"vectors(metric=l1{option})", "l2": f"vectors(metric=l2{option})"}
     given = {"collection": "points", "rankers": rankers, "methods": ["fg", "weft", "vote"], "curve": [], "repeats": 1}
     spec = Experiment.from_dict({"name": "p", "selections": ["all"], **given})

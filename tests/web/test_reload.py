@@ -29,7 +29,7 @@ from rankloom.web.site import Site
 
 def saved(path, n=40, seed=0):
     """Save a searcher of n documents."""
-    rl.Searcher.build(documents(n, seed=seed), ["okapi", "jaccard"], cutoff=5, depth=20).save(path)
+    rl.Searcher.build(documents(n, seed=seed), ["okapi", "jaccard"], cutoff=5, depth=20).save(path, overwrite=True)
     return path
 
 

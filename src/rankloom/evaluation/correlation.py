@@ -13,7 +13,7 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, whole_number
+from rankloom.errors import InputError, check_flag, whole_number
 from rankloom.evaluation.truth import Floats
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import align
@@ -215,6 +215,7 @@ def correlation(
     >>> round(correlation(color, shape, kind="spearman", depth=3), 3)  # 1 - (0 + 1 + 2 + 1) / (3 * 4)
     0.667
     """
+    check_flag(per_query=per_query)
     first, second = align([first, second], missing="drop")
     values = _correlated(first, second, kind, whole_number("depth", depth))
     return values if per_query else float(values.mean())

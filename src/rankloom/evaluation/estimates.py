@@ -16,7 +16,7 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, whole_number
+from rankloom.errors import InputError, check_flag, whole_number
 from rankloom.evaluation.truth import Floats
 from rankloom.ranks import PAD, Ranks
 from rankloom.registry import Registry
@@ -93,6 +93,7 @@ def estimate(ranks: Ranks, *, kind: str = "authority", neighbors: int = 20, per_
     0.625
     """
     weight = ESTIMATES[kind]
+    check_flag(per_query=per_query)
     if not isinstance(ranks, Ranks):
         raise InputError(f"Estimate one Ranks at a time; got {type(ranks).__name__}.")
     near = ranks.head(whole_number("neighbors", neighbors)).as_collection().items

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, RankloomWarning, brief, check_choice, check_range, whole_number
+from rankloom.errors import InputError, RankloomWarning, brief, check_choice, check_flag, check_range, whole_number
 from rankloom.evaluation.run_checks import missing_queries
 from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_labels, judged_by_qrels
 from rankloom.ranks import PAD, Ranks
@@ -381,6 +381,7 @@ def evaluate(
     """
     if not isinstance(ranks, Ranks):
         raise InputError(f"Evaluate one Ranks at a time; got {type(ranks).__name__}.")
+    check_flag(per_query=per_query, itself=itself)
     wanted = _measures(measures)
     if ranks.n_queries == 0:
         raise InputError("There is nothing to evaluate; the ranks have no rows.")

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, RankloomWarning, brief, check_choice, whole_number
+from rankloom.errors import InputError, RankloomWarning, brief, check_choice, check_flag, whole_number
 from rankloom.fusion_graph.normalize import Absent, normalize_collection
 from rankloom.fusion_graph.weave import Order
 from rankloom.io.npz import pack_ids
@@ -58,13 +58,12 @@ def checked_settings(
     comparable: Sequence[bool] | None,
 ) -> dict[str, Any]:
     """Return the settings every index has, checked."""
-    if not isinstance(reposition, bool):
-        raise InputError(f"reposition must be True or False; got {brief(reposition)}.")
+    check_flag(reposition=reposition)
     cutoff = whole_number("cutoff", cutoff)
     if whole_number("depth", depth) < cutoff:
         raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
     check_choice("rule for items without a list", absent, get_args(Absent))
-    settings = {"n_rankers": n_rankers, "cutoff": cutoff, "depth": int(depth), "reposition": reposition}
+    settings = {"n_rankers": n_rankers, "cutoff": cutoff, "depth": int(depth), "reposition": bool(reposition)}
     declared = _checked_comparable(comparable, n_rankers)
     return {**settings, "absent": absent, "rankers": names, "comparable": declared}
 
@@ -92,9 +91,8 @@ def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[s
 
 def stores_scores(settings: IndexSettings, keep_scores: bool) -> bool:
     """Return True if an index keeps the scores of lists: if asked to, and if repositioning can use them."""
-    if not isinstance(keep_scores, bool):
-        raise InputError(f"keep_scores must be True or False; got {brief(keep_scores)}.")
-    return keep_scores and settings.reposition
+    check_flag(keep_scores=keep_scores)
+    return bool(keep_scores) and settings.reposition
 
 
 def shared_arrays(collection: Sequence[Ranks], settings: IndexSettings, *, keep_scores: bool) -> dict[str, Array]:

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import IndexFileError, InputError
+from rankloom.errors import IndexFileError, InputError, check_flag
 from rankloom.io.atomic_file import resolved
 from rankloom.io.file_lock import claimed, locked
 
@@ -113,6 +113,7 @@ def open_folder(
     IndexFileError
         If the folder does not exist, is of a different kind or format, or has changed since it was saved.
     """
+    check_flag(verify=verify)
     with suppress(OSError, ValueError):  # ValueError: a NUL in the path
         _restore_old(resolved(path))
     while True:  # repeat if another process replaced the folder in the meantime

@@ -186,6 +186,7 @@ class Ranks:
     ) -> Ranks:
         item_ids, query_ids = checked_ids(item_ids), checked_ids(query_ids)
         rows = table(matrix, "The matrix")
+        _check_kind_name(kind)
         if kind is None and item_ids is not None and query_ids is not None:
             kind = "collection" if query_ids == item_ids else "queries"
         if kind is None and rows.shape[0] == rows.shape[1]:
@@ -453,10 +454,13 @@ def stack_lists(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
     return out
 
 
+def _check_kind_name(kind: Kind | None) -> None:
+    if kind is not None:
+        check_choice("kind of ranks", kind, get_args(Kind))
+
+
 def _check_kind(ranks: Ranks) -> None:
-    if ranks.kind is None:
-        return
-    check_choice("kind of ranks", ranks.kind, get_args(Kind))
+    _check_kind_name(ranks.kind)
     if ranks.kind == "collection" and ranks.n_queries != ranks.n_items and ranks.query_ids is None:
         raise InputError(
             f"Collection ranks have a row for each item; got {ranks.n_queries} rows and {ranks.n_items} items."

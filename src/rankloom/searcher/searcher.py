@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.aggregate import METHODS
-from rankloom.errors import InputError, brief, text_list, whole_number
+from rankloom.errors import InputError, brief, check_flag, text_list, whole_number
 from rankloom.evaluation import Evaluation, evaluate
 from rankloom.fusion_graph import FusionGraph
 from rankloom.io.array_folder import check_absent
@@ -382,6 +382,7 @@ class Searcher:
             Whether to replace another searcher. The one that this searcher was opened from, or that it was saved to
             before, is always replaced.
         """
+        check_flag(overwrite=overwrite)
         target = as_path(path)
         if not overwrite and target.resolve() != self._folder:
             check_absent(target, KIND, "overwrite=True")

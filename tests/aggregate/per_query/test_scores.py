@@ -119,7 +119,7 @@ def test_huge_scores_give_valid_ranks():
         ("combsum", {"weights": 5}, "weights must be 2 numbers of at least 0, one for each ranker; got 5."),
         ("combsum", {"normalization": 5}, "normalization of the method 'combsum' must be text; got 5."),
         ("combsum", {"depth": 0}, "depth must be a whole number, at least 1; got 0."),
-        ("combsum", {"weights": "ab"}, "weights must be 2 numbers of at least 0, one for each ranker; got ab."),
+        ("combsum", {"weights": "ab"}, "weights must be 2 numbers of at least 0, one for each ranker; got 'ab'."),
         ("combsum", {"mode": "mean"}, "The method 'combsum' has no option 'mode'"),
         ("combmed", {"mode": "middle"}, "Unknown mode 'middle'; choose from mean, median."),
         (

@@ -305,10 +305,10 @@ def test_a_file_of_vectors_has_a_row_for_each_item(tmp_path):
 def test_rows_of_a_file_are_matched_by_id(tmp_path):
     path = tmp_path / "embeddings.npz"
     np.savez(path, vectors=[[1.0], [9.0], [0.0], [5.0]], ids=["c", "other", "a", "b"])
-    found = Vectors(path=str(path), metric="l2").fit("abc").rank(depth=2)
+    found = Vectors(path=str(path), metric="l2").fit(["a", "b", "c"]).rank(depth=2)
     assert found.items.tolist() == [[0, 2], [1, 2], [2, 0]]
     with pytest.raises(InputError, match="no row for the item 'z'"):
-        Vectors(path=str(path)).fit("az")
+        Vectors(path=str(path)).fit(["a", "z"])
 
 
 def test_queries_of_a_file_are_matched_by_id(tmp_path):
