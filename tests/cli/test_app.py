@@ -222,6 +222,14 @@ def test_an_output_that_is_an_input_is_refused(linked, item_runs, query_runs, in
     assert "would be overwritten" in sentence(run("experiment", spec, "-o", tmp_path / "results"))
 
 
+def test_a_run_does_not_replace_a_table(query_runs, index, tmp_path):
+    table = tmp_path / "docs.jsonl"
+    table.write_text('{"text": "a cat"}\n')
+    for command in (["fuse", *query_runs, "-o", table], ["search", index, *query_runs, "--run", table]):
+        assert sentence(run(*command)).endswith("is a table, not a run; write to another path, as docs.run.")
+    assert table.read_text() == '{"text": "a cat"}\n'
+
+
 def test_nothing_is_written_into_a_folder_that_is_an_input(query_runs, index, tmp_path):
     assert "would be overwritten" in sentence(run("search", index, *query_runs, "-o", index / "meta.json"))
     inside = index / "a.run"

@@ -13,13 +13,15 @@ TSV = "\ufeffid\ttext\tlabel\na\tone\tx\nb\tthree\ty\n"
 JSONL = '{"id": "a", "text": "one", "label": "x"}\n\n{"id": "b", "text": "three", "label": 7}\n'
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_of_a_csv_is_in_its_first_line(delimiter, tmp_path, write):
     rows = [["id", "text"], ["a", "one"], ["b", "two"]]
     path = write(tmp_path / "t.csv", "".join(f"{delimiter.join(row)}\n" for row in rows))
     assert table(path).part("texts") == ["one", "two"]
     quoted = write(tmp_path / "q.csv", 'id,"text; more"\na,"one; two"\n')
     assert table(quoted, text="text; more").part("texts") == ["one; two"]
+    names = write(tmp_path / "n.csv", 'id;"family, first, second";text, long\na;b;one\n')
+    assert table(names, text="text, long").part("texts") == ["one"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "UTF8"])

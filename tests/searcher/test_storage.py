@@ -153,9 +153,15 @@ def test_another_searcher_is_replaced_only_if_asked(tmp_path):
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.deepcopy])
-def test_a_searcher_is_not_pickled_or_deep_copied(saved, duplicate):
+def test_a_searcher_its_hits_and_an_index_are_not_pickled_or_deep_copied(saved, duplicate):
     with pytest.raises(rl.InputError, match="cannot be pickled or deep-copied; save it to a folder, and open that"):
         duplicate(saved[0])
+    with pytest.raises(rl.InputError, match="cannot be pickled or copied; of a hit, take its id, score and document"):
+        duplicate(saved[0].search("cat")[0])
+    lists = rl.Ranks([[0, 1], [1, 0]], kind="collection")
+    for kind in (rl.FusionIndex, rl.WeftIndex):
+        with pytest.raises(rl.InputError, match=r"An index cannot be pickled or copied; .* save it to a folder"):
+            duplicate(kind.build([lists], cutoff=2))
 
 
 def test_a_copy_of_a_searcher_is_updated_on_its_own():

@@ -276,6 +276,19 @@ def check_output(output: Path, *inputs: object) -> None:
             raise InputError(f"The input {path} would be overwritten; write to another path than {output}.")
 
 
+def check_run_output(output: Path, *inputs: object) -> None:
+    """Check a file for a run, as `check_output` does: a table of documents or queries is not replaced by a run."""
+    from rankloom.datasets.table import is_table
+    from rankloom.errors import InputError
+    from rankloom.io import check_target
+
+    check_target(output)
+    check_output(output, *inputs)
+    if output.exists() and is_table(str(output)):
+        raise InputError(f"{output} exists and is a table, not a run; write to another path, as {output.stem}.run.")
+    writes(output)
+
+
 def _paths(given: object) -> Iterator[Path]:
     """Yield the existing files and folders that arguments name."""
     if isinstance(given, list | tuple):

@@ -81,13 +81,10 @@ def fuse(
     rankloom fuse a.run b.run --method fg --collection a-items.run b-items.run -o fused.run
     """
     from rankloom.aggregate import fuse
-    from rankloom.io import check_target
 
     parsed = _parsed(options or [])
     call = None if method is None else _checked(method, parsed, collection)
-    check_target(output)
-    cli.check_output(output, runs, collection, options)
-    cli.writes(output)
+    cli.check_run_output(output, runs, collection, options)
     _check_order(runs, collection or [])
     with cli.progress_bars() as progress:
         kind = "collection" if as_collection else None

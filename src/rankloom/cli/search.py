@@ -108,12 +108,8 @@ def search(
 
     rankloom search lists.loom dense=b.run bm25=a.run -k 100 -o fused.run
     """
-    from rankloom.io import check_target
-
     if output is not None:
-        check_target(output)
-        cli.check_output(output, path, query, image, queries)
-        cli.writes(output)
+        cli.check_run_output(output, path, query, image, queries)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
         asked = _Asked(" ".join(query or []), item, image, queries, encoding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -25,6 +26,7 @@ from rankloom.ranks import Ids
 
 #: (line number, {column: value}) of each row
 Rows = Iterator[tuple[int, Mapping[str, Any]]]
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 @register_collection("table")
@@ -34,7 +36,7 @@ def table(
     """Return the texts of a table, which may be compressed (.gz).
 
     The first line of a .csv or .tsv file has the column names; each line of a .jsonl file is an object. If the first
-    line of a .csv file has no comma but semicolons or tabs, as some spreadsheets write it, these separate the columns.
+    line of a .csv file has more semicolons, tabs or bars (|) than commas, these separate the columns.
 
     Parameters
     ----------
@@ -71,14 +73,14 @@ def read_texts(path: str, encoding: str = "utf-8") -> dict[str, str]:
 
 
 def _delimited(path: str, delimiters: str, encoding: str) -> Rows:
-    """Yield the rows of a file; the delimiter is the first of those possible that its first line has."""
+    """Yield the rows of a file; the delimiter is the one of those possible that its first line has most of."""
     with opened(path) as file:
         text = decoded(path, file, encoding, newline="")  # a quoted field may contain newlines
         limit = csv.field_size_limit(MAX_LINE_BYTES)  # a field may span lines; Python's default is 131,072 characters
         try:
             lines = limited_lines(path, text)
             head = next(lines, "")
-            delimiter = next((one for one in delimiters if one in head), delimiters[0])
+            delimiter = max(delimiters, key=_QUOTED.sub("", head).count)
             rows = csv.DictReader(chain([head] if head else [], lines), delimiter=delimiter, strict=True)
             _check_columns(path, rows.fieldnames or ())
             for row in rows:
@@ -110,7 +112,7 @@ def json_rows(path: str, encoding: str = "utf-8") -> Rows:
 
 
 READERS: dict[str, Callable[[str, str], Rows]] = {
-    ".csv": lambda path, encoding: _delimited(path, ",;\t", encoding),
+    ".csv": lambda path, encoding: _delimited(path, ",;\t|", encoding),
     ".tsv": lambda path, encoding: _delimited(path, "\t", encoding),
     ".jsonl": json_rows,
 }

@@ -399,6 +399,11 @@ class CollectionIndex(ABC):
             split |= {prefix(number) + name: array for name, array in own.items()}
         return dict(sorted(split.items()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise InputError(
+            "An index cannot be pickled or copied; share it between threads, or save it to a folder, and open that."
+        )
+
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> Self:
         """Open a saved index; its arrays are memory-mapped.

@@ -78,6 +78,11 @@ class Documents(Sequence[Document]):
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __reduce__(self) -> tuple[Any, ...]:  # also of the hits that refer to them
+        raise InputError(
+            "The documents of a searcher cannot be pickled or copied; of a hit, take its id, score and document."
+        )
+
     def extended(self, more: Documents) -> Documents:
         """Return these documents, followed by others."""
         ids = Ids([*self.ids, *more.ids])
