@@ -127,7 +127,7 @@ def test_the_code_of_the_page_on_extending_is_that_of_the_example():
 
 def test_the_architecture_lists_the_layers_in_their_order():
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
-    layers = [name for layer in contract["layers"] for name in layer.split(" | ")]
+    layers = [name for layer in contract["layers"] for name in re.split(" [|:] ", layer)]
     listed = [line.split()[0] for line in blocks("", "ARCHITECTURE.md")[0].splitlines()]
     assert listed == layers
 
