@@ -41,10 +41,9 @@ MAX_SCANS = 100  # of a JPEG; a progressive one has about ten, and each takes as
 MAX_SEGMENTS = 2000  # of a JPEG, searched for scans; a large color profile takes 255
 ORIENTATION = 0x0112  # EXIF tag
 WHITE = (255, 255, 255, 255)
-#: Of the darkest channel: white in spite of JPEG noise; and how far below white a pixel at the edge is opaque. Chosen
-#: on the emoji, whose transparency is known from the original images, seen on dark gray; a lower level has smaller
-#: errors on average, but cuts holes into fog.
-WHITE_LEVEL, OPAQUE_DEPTH = 246, 192
+#: Of the darkest channel: white in spite of JPEG noise; noise next to white; and how far below white a pixel at the edge
+#: is opaque. Chosen on the emoji, whose transparency is known from the original images, seen on dark gray.
+WHITE_LEVEL, NOISE_LEVEL, OPAQUE_DEPTH = 246, 236, 192
 NEIGHBORS = np.ones((3, 3), bool)  # diagonal ones too, or noise would cut white corners off
 _HEADERS = threading.Lock()  # warning filters are global to all threads
 
@@ -181,6 +180,7 @@ def on_transparent(image: Pixels) -> Pixels:
     depth = 255.0 - image.min(axis=2)
     regions = ndimage.label(np.pad(depth <= 255 - WHITE_LEVEL, 1, constant_values=True), NEIGHBORS)[0]
     ground = (regions == regions[0, 0])[1:-1, 1:-1]
+    ground |= ndimage.binary_dilation(ground, NEIGHBORS) & (depth <= 255 - NOISE_LEVEL)
     edge = ndimage.binary_dilation(ground, NEIGHBORS) & ~ground
     alpha = np.where(ground, 0.0, np.where(edge, np.minimum(depth / OPAQUE_DEPTH, 1.0), 1.0))[:, :, None]
     color = 255.0 - (255.0 - image) / np.maximum(alpha, 1 / 255)  # what gives the image again, seen on white
