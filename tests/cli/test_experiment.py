@@ -6,7 +6,7 @@ def test_experiment_writes_data_and_a_report(spec, tmp_path):
     done = run("experiment", spec, "-o", tmp_path / "r", "--no-cache")
     assert done.exit_code == 0, done.output
     assert {path.name for path in (tmp_path / "r").iterdir()} == {
-        "cells",
+        "steps",
         "experiment.toml",
         "plots",
         "report-files.json",

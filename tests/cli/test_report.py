@@ -37,7 +37,7 @@ def test_one_report_over_several_experiments(two):
     first = page.read_bytes()
     assert run("report", *sorted(two.iterdir()), "-o", page).exit_code == 0  # results/* has the earlier report
     assert page.read_bytes() == first
-    (two / "unfinished" / "cells").mkdir(parents=True)
+    (two / "unfinished" / "steps").mkdir(parents=True)
     result = run("report", *sorted(two.iterdir()), "-o", page)
     assert result.exit_code == 1
     assert "unfinished is left out: the experiment is unfinished" in result.stderr

@@ -204,11 +204,11 @@ def test_a_killed_experiment_resumes(spec, results, tmp_path):
     )
     folder = tmp_path / "r"
     process = subprocess.Popen([sys.executable, "-c", code, spec.to_toml(), str(folder)])
-    while process.poll() is None and len(list(folder.glob("cells/*.json"))) < 8:
+    while process.poll() is None and len(list(folder.glob("steps/*.json"))) < 8:
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    done = {path: path.stat().st_mtime_ns for path in folder.glob("cells/*.json")}
+    done = {path: path.stat().st_mtime_ns for path in folder.glob("steps/*.json")}
     assert not (folder / "results.jsonl").exists()
     again = run(spec, folder, cache=Cache(None))
     assert all(path.stat().st_mtime_ns == when for path, when in done.items())
@@ -220,7 +220,7 @@ def test_a_killed_experiment_resumes(spec, results, tmp_path):
 
 def test_a_damaged_step_is_recomputed(spec, results, tmp_path):
     run(spec, tmp_path, cache=Cache(None))
-    for path in tmp_path.glob("cells/*.json"):
+    for path in tmp_path.glob("steps/*.json"):
         path.write_text(path.read_text()[:20])
     again = run(spec, tmp_path, cache=Cache(None))
     assert len(again.records) == len(results.records)
@@ -245,18 +245,18 @@ def test_a_file_with_the_name_of_a_result_does_not_make_an_experiment(tmp_path):
     (tmp_path / "experiment.toml").write_text("# mine")
     with pytest.raises(InputError, match="choose a new folder"):
         make_steps_folder(tmp_path)
-    (tmp_path / "cells").mkdir()
-    (tmp_path / "cells" / "neurons.csv").write_text("x")
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "steps" / "neurons.csv").write_text("x")
     with pytest.raises(InputError, match="choose a new folder"):
         make_steps_folder(tmp_path)
 
 
 def test_an_experiment_killed_before_its_first_step_resumes(tmp_path):
-    (tmp_path / "cells").mkdir()
-    (tmp_path / "cells" / ".rankloom-0123456789abcdef.tmp").write_text("{")
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "steps" / ".rankloom-0123456789abcdef.tmp").write_text("{")
     (tmp_path / ".rankloom-0123456789abcdef.tmp").write_text("")
-    assert make_steps_folder(tmp_path) == tmp_path / "cells"
-    assert make_steps_folder(tmp_path / "new") == tmp_path / "new" / "cells"
+    assert make_steps_folder(tmp_path) == tmp_path / "steps"
+    assert make_steps_folder(tmp_path / "new") == tmp_path / "new" / "steps"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and locks")

@@ -24,7 +24,7 @@ def test_effectiveness_is_the_mean_of_the_main_measure(tmp_path):
 
 def test_folders_without_usable_results_are_named_with_the_reason(tmp_path):
     (good,) = write(tmp_path, good=soccer())
-    for name in ("other", "unfinished/cells", "damaged"):
+    for name in ("other", "unfinished/steps", "damaged"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "damaged" / "results.jsonl").write_text("no json")
     (tmp_path / "notes.txt").write_text("x")

@@ -12,9 +12,10 @@ from rankloom.datasets import Collection
 from rankloom.datasets.collection import Part
 from rankloom.datasets.images import ImageError, encoded
 from rankloom.errors import MissingExtraError
-from rankloom.experiment.results import Floats, Shown
+from rankloom.experiment.results import Shown
 from rankloom.rankers.image.image_features import pixels
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Floats
 
 MAX_EXAMPLES = 3  # with a gain, and as many with a loss
 N_SHOWN = 8  # items of each list

@@ -172,11 +172,6 @@ def resolve_files(call: Call, factories: Registry[Any], base: Path) -> Call:
     return Call.of(call.name, options)
 
 
-def query_ranks(lists: Sequence[Lists]) -> list[Ranks]:
-    """Return the lists of the queries."""
-    return [one.queries for one in lists]
-
-
 def _collection(call: Call, base: Path) -> Call:
     """Return the collection, which may be a plain path, with its files resolved."""
     return resolve_files(call, COLLECTIONS, base) if call.options else parse_collection(call.name, base)

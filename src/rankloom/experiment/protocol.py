@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.aggregate import METHODS, fuse
 from rankloom.evaluation import ESTIMATES, correlations, estimate
 from rankloom.evaluation.estimates import common_neighbors
 from rankloom.experiment.examples import Examples, extreme_queries
-from rankloom.experiment.inputs import Inputs, answer_count, prepare, query_ranks, with_full_paths
+from rankloom.experiment.inputs import Inputs, answer_count, prepare, with_full_paths
 from rankloom.experiment.provenance import about, environment
 from rankloom.experiment.results import (
     ComparatorRecord,
@@ -39,12 +38,15 @@ from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.cache import Cache
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Bools
 from rankloom.registry import Call
 from rankloom.threads import Progress
 
 SPECIFICATION = "experiment.toml"
 OWN_CUTOFF = ("weft", "vote")  # methods that keep their default cutoff, except in the plot
-R = TypeVar("R")
+#: A query, and the main measure of a method and of a ranker on it.
+Extreme = tuple[int, float, float]
+R = TypeVar("R", bound=Record)
 HEADER = "# The experiment as it was run, written by rankloom: every value, with absolute paths.\n"
 
 
@@ -65,7 +67,7 @@ def run(
     ----------
     experiment : Experiment
     folder : path
-        Receives ``cells/`` (a file for each finished step) and, at the end, ``experiment.toml`` and ``results.jsonl``.
+        Receives ``steps/`` (a file for each finished step) and, at the end, ``experiment.toml`` and ``results.jsonl``.
         It must be new or empty, or contain the steps of an experiment.
     base : path
         The folder that relative paths in the specification start from: the specification's own.
@@ -127,17 +129,19 @@ class Runner:
         own = {name: one.queries if inputs.labeled else one.items for name, one in inputs.lists.items()}
         self.own = {name: ranks for name, ranks in own.items() if ranks is not None}
         self.neighbors = common_neighbors(self.own)
+        self.common = self._common()
 
     def records(self) -> Iterator[Record]:
         """Run all steps, in the order of the report."""
-        rankers, common = self.experiment.ranker_names, self._common()
-        kinds = self.experiment.correlations if common.any() else ()
-        self.steps.start_stage("Evaluating rankers", len(rankers) + len(kinds))
-        singles = [self._ranker(name) for name in rankers]
-        correlated = [self._correlation(kind, common) for kind in kinds]
+        experiment = self.experiment
+        names = experiment.ranker_names
+        kinds = experiment.correlations if self.common.any() else ()
+        self.steps.start_stage("Evaluating rankers", len(names) + len(kinds))
+        singles = [self._step(self._ranker, [name], list(ESTIMATES), self.neighbors) for name in names]
+        correlated = [self._step(self._correlation, names, kind, experiment.cutoff) for kind in kinds]
         yield from singles
         yield from correlated
-        selected, notes = apply_selections(self.experiment, singles, correlated[0] if correlated else None)
+        selected, notes = apply_selections(experiment, singles, correlated[0] if correlated else None)
         self.notes += notes
         yield from selected
         if not self.methods:
@@ -145,54 +149,77 @@ class Runner:
         if not selected:
             self.failed.append("Nothing was fused: every selection is left out.")
             return
-        pairs = correlated if len(rankers) > 1 else []
+        pairs = correlated if len(names) > 1 else []
         self.steps.start_stage("Fusing", self._n_fusing_steps(len(selected)) + len(pairs))
-        measured = list(self._methods(selected))
+        measured = [record for one in selected for call in self.methods for record in self._methods(one, call)]
         yield from measured
-        yield from self._pairs(singles, pairs, {one.method for one in measured})
+        ran = {record.method for record in measured}
+        for call in [call for call in self.methods if str(call) in ran][:1]:
+            yield from self._pairs(singles, pairs, call)
         yield from self._on_first(selected[0])
-        for record in measured[:1]:
-            best = max(singles, key=lambda one: float(one.values[str(self.experiment.measures[0])].mean()))
-            yield from self._attempt("Finding examples", partial(self._examples, record, best))
-        for selection in selected if self.fg and self.experiment.repeats else ():
-            yield from self._attempt(f"Timing fg on {selection.selection}", partial(self._time, selection))
+        if measured:
+            best = max(singles, key=lambda one: one.mean(experiment.main))
+            yield from self._examples_of(measured[0], best)
+        for one in selected if self.fg and experiment.repeats else ():
+            title = f"Timing fg on {one.selection}"
+            arguments = (one.selection, experiment.cutoff, experiment.repeats)
+            yield from self._attempt(title, self._time, one.rankers, *arguments)
 
-    def _methods(self, selected: Sequence[SelectionRecord]) -> Iterator[MethodRecord]:
-        for selection in selected:
-            for call in self.methods:
-                yield from self._attempt(f"{call} on {selection.selection}", partial(self._method, selection, call))
+    def _methods(self, chosen: SelectionRecord, call: Call, title: str = "") -> Iterator[MethodRecord]:
+        title = title or f"{call} on {chosen.selection}"
+        arguments = (chosen.selection, call, self._variants(call), self.experiment.cutoff)
+        return self._attempt(title, self._method, chosen.rankers, *arguments)
 
     def _pairs(
-        self, singles: Sequence[RankerRecord], correlated: Sequence[CorrelationRecord], ran: Collection[str]
+        self, singles: Sequence[RankerRecord], correlated: Sequence[CorrelationRecord], call: Call
     ) -> Iterator[PairRecord]:
-        """Measure the first method that ran on the pair of each correlation measure."""
-        for call in [one for one in self.methods if str(one) in ran][:1]:
-            for correlation in correlated:
-                name = f"{call} on the pair by {correlation.correlation}"
-                yield from self._attempt(name, partial(self._pair, singles, correlation, call))
+        """Measure a method on the pair that each correlation measure chooses; each pair is measured once."""
+        for one in correlated:
+            pair = SelectionRecord(str(PAIR), chosen_pair(self.experiment, singles, one))
+            for made in self._methods(pair, call, f"{call} on the pair by {one.correlation}"):
+                yield PairRecord(one.correlation, pair.rankers, made.method, made.values)
 
-    def _on_first(self, selection: SelectionRecord) -> Iterator[Record]:
+    def _on_first(self, chosen: SelectionRecord) -> Iterator[Record]:
         """Measure the effect of the cutoff and of the comparator on the first selection."""
         for call in self.curve:
             for cutoff in self.experiment.cutoffs:
-                yield from self._attempt(f"{call} at cutoff {cutoff}", partial(self._cutoff, selection, call, cutoff))
-        for comparator in self.experiment.comparators if self.fg else ():
-            yield from self._attempt(f"The comparator {comparator}", partial(self._comparator, selection, comparator))
+                yield from self._attempt(f"{call} at cutoff {cutoff}", self._cutoff, chosen.rankers, call, cutoff)
+        for name in self.experiment.comparators if self.fg else ():
+            arguments = (name, self.experiment.cutoff)
+            yield from self._attempt(f"The comparator {name}", self._comparator, chosen.rankers, *arguments)
 
-    def _attempt(self, name: str, step: Callable[[], R]) -> Iterator[R]:
+    def _examples_of(self, record: MethodRecord, best: RankerRecord) -> Iterator[ExamplesRecord]:
+        """Show the queries on which a method gains and loses most against the best ranker."""
+        main = self.experiment.main
+        ours, other = record.values[main], best.values[main]
+        extremes = [(number, float(ours[number]), float(other[number])) for number in extreme_queries(ours, other)]
+        call = Call.parse(record.chosen or record.method)
+        arguments = (record.selection, record.method, call, self.experiment.cutoff, extremes)
+        return self._attempt("Finding examples", self._examples, (*record.rankers, best.ranker), *arguments)
+
+    def _attempt(
+        self, title: str, measure: Callable[..., R], rankers: Sequence[str], *arguments: object
+    ) -> Iterator[R]:
         """Yield the record of a step; if it fails, note the error and continue."""
         try:
-            record = step()
+            record = self._step(measure, rankers, *arguments)
         except StepError as error:
-            self.failed.append(f"{name} failed: {error}")
+            self.failed.append(f"{title} failed: {error}")
             self.steps.advance()
             return
         yield record
 
-    def _common(self) -> NDArray[np.bool_]:
+    def _step(self, measure: Callable[..., R], rankers: Sequence[str], *arguments: object) -> R:
+        """Return the record of a step, stored under all it depends on: lists, truth, measures and its arguments."""
+        lists = [self.inputs.digests[name] for name in rankers]
+        scoring = [self.inputs.truth, self.experiment.measures, answer_count(self.experiment)]
+        key = [measure.__name__, rankers, lists, scoring, arguments]
+        return self.steps.get(key, partial(measure, rankers, *arguments))
+
+    def _common(self) -> Bools:
         """Return a mask of the queries that every ranker has a list for; correlations use only these."""
         present = [(one.queries.items != PAD).any(1) for one in self.inputs.lists.values()]
-        common: NDArray[np.bool_] = np.logical_and.reduce(present)
+        common: Bools = np.logical_and.reduce(present)
         missing = int((~common).sum())
         if missing:
             self.notes.append(
@@ -217,76 +244,36 @@ class Runner:
                 self.notes.append(f"{obstacle}.")
         return runnable
 
-    def _key(self, kind: str, rankers: Sequence[str], *rest: Any) -> list[Any]:
-        """Return everything that the result of a step depends on."""
-        inputs = self.inputs
-        measures = [str(measure) for measure in self.experiment.measures]
-        lists = [inputs.digests[name] for name in rankers]
-        return [kind, list(rankers), lists, inputs.truth, measures, answer_count(self.experiment), *rest]
+    def _ranker(self, rankers: Sequence[str], estimates: Sequence[str], neighbors: int) -> RankerRecord:
+        (name,) = rankers
+        lists, own = self.inputs.lists[name], self.own.get(name)
+        means = {} if own is None else {kind: estimate(own, kind=kind, neighbors=neighbors) for kind in estimates}
+        return RankerRecord(name, self.inputs.evaluate(lists.queries), means, lists.seconds, lists.queries.recall)
 
-    def _ranker(self, name: str) -> RankerRecord:
-        def compute() -> RankerRecord:
-            lists, own = self.inputs.lists[name], self.own.get(name)
-            known = () if own is None else ESTIMATES
-            estimates = {kind: estimate(own, kind=kind, neighbors=self.neighbors) for kind in known if own is not None}
-            values, recall = self.inputs.evaluate(lists.queries), lists.queries.recall
-            return RankerRecord(name, values, estimates, lists.seconds, recall)
+    def _correlation(self, rankers: Sequence[str], kind: str, depth: int) -> CorrelationRecord:
+        ranks = [self.inputs.lists[name].queries.rows(np.flatnonzero(self.common)) for name in rankers]
+        return CorrelationRecord(kind, depth, tuple(rankers), correlations(ranks, kind=kind, depth=depth))
 
-        more = (list(ESTIMATES), self.neighbors)
-        return self.steps.get(self._key("ranker", [name], *more), compute)
+    def _method(
+        self, rankers: Sequence[str], selection: str, call: Call, tried: Sequence[Call], cutoff: int
+    ) -> MethodRecord:
+        measured = [(one, *self._measured(rankers, one, cutoff)) for one in tried]
+        means = [float(values[self.experiment.main].mean()) for _, values, _ in measured]
+        chosen, values, seconds = measured[means.index(max(means))]  # the first among equals
+        swept = str(chosen) if chosen != call else ""
+        return MethodRecord(selection, tuple(rankers), str(call), values, seconds, chosen=swept)
 
-    def _correlation(self, kind: str, common: NDArray[np.bool_]) -> CorrelationRecord:
-        names, depth = self.experiment.ranker_names, self.experiment.cutoff
-
-        def compute() -> CorrelationRecord:
-            ranks = [one.rows(np.flatnonzero(common)) for one in query_ranks(list(self.inputs.lists.values()))]
-            return CorrelationRecord(kind, depth, names, correlations(ranks, kind=kind, depth=depth))
-
-        more = (kind, depth, int(common.sum()))
-        return self.steps.get(self._key("correlation", names, *more), compute)
-
-    def _method(self, selection: SelectionRecord, call: Call) -> MethodRecord:
-        main = str(self.experiment.measures[0])
-
-        def compute() -> MethodRecord:
-            found = [self._measured(selection.rankers, one) for one in self._variants(call)]
-            chosen, values, seconds = max(found, key=lambda one: float(one[1][main].mean()))  # the first among equals
-            swept = str(chosen) if chosen != call else ""
-            return MethodRecord(selection.selection, selection.rankers, str(call), values, seconds, chosen=swept)
-
-        tried = [str(one) for one in self._variants(call)]
-        more = (selection.selection, str(call), tried, self.experiment.cutoff)
-        return self.steps.get(self._key("method", selection.rankers, *more), compute)
-
-    def _pair(self, singles: Sequence[RankerRecord], correlation: CorrelationRecord, call: Call) -> PairRecord:
-        """Measure a method on the pair of a correlation measure; a pair measured before is not run again."""
-        rankers = chosen_pair(self.experiment, singles, correlation)
-        made = self._method(SelectionRecord(str(PAIR), rankers), call)
-        return PairRecord(correlation.correlation, rankers, made.method, made.values)
-
-    def _examples(self, record: MethodRecord, best: RankerRecord) -> ExamplesRecord:
-        """Show the queries on which a method gains and loses most against the best ranker."""
-        main, examples = str(self.experiment.measures[0]), Examples(self.inputs.collection)
-        ours, other = record.values[main], best.values[main]
-
-        def compute() -> ExamplesRecord:
-            call = Call.parse(record.chosen or record.method)
-            fused, _ = self._fused(record.rankers, call, self.experiment.cutoff)
-            ranked = self.inputs.lists[best.ranker].queries
-            shown = tuple(
-                Example(
-                    examples.query(number),
-                    float(ours[number]),
-                    float(other[number]),
-                    examples.answer(number, fused),
-                    examples.answer(number, ranked),
-                )
-                for number in extreme_queries(ours, other)
-            )
-            return ExamplesRecord(record.selection, record.method, best.ranker, shown)
-
-        more = (record.selection, record.method, best.ranker, self.experiment.cutoff)
-        return self.steps.get(self._key("examples", [*record.rankers, best.ranker], *more), compute)
+    def _examples(
+        self, rankers: Sequence[str], selection: str, method: str, call: Call, cutoff: int, extremes: Sequence[Extreme]
+    ) -> ExamplesRecord:
+        *inside, best = rankers
+        examples, ranked = Examples(self.inputs.collection), self.inputs.lists[best].queries
+        fused, _ = self._fused(inside, call, cutoff)
+        shown = []
+        for number, ours, other in extremes:
+            answers = (examples.answer(number, fused), examples.answer(number, ranked))
+            shown.append(Example(examples.query(number), ours, other, *answers))
+        return ExamplesRecord(selection, method, best, tuple(shown))
 
     def _variants(self, call: Call) -> list[Call]:
         """Return the calls of a sweep whose neighborhoods fit into the lists; the call itself if it is not a sweep."""
@@ -294,41 +281,27 @@ class Runner:
         found = variants(call)
         return [one for one in found if dict(one.options).get("neighbors", 0) <= depth] if len(found) > 1 else found
 
-    def _measured(self, rankers: Sequence[str], call: Call) -> tuple[Call, Values, float]:
-        answer, seconds = self._fused(rankers, call, self.experiment.cutoff)
-        return call, self.inputs.evaluate(answer), seconds
+    def _measured(self, rankers: Sequence[str], call: Call, cutoff: int) -> tuple[Values, float]:
+        answer, seconds = self._fused(rankers, call, cutoff)
+        return self.inputs.evaluate(answer), seconds
 
-    def _cutoff(self, selection: SelectionRecord, call: Call, cutoff: int) -> CutoffRecord:
-        def compute() -> CutoffRecord:
-            answer, seconds = self._fused(selection.rankers, _with_cutoff(call, cutoff), cutoff)
-            return CutoffRecord(str(call), cutoff, self.inputs.evaluate(answer), seconds)
+    def _cutoff(self, rankers: Sequence[str], call: Call, cutoff: int) -> CutoffRecord:
+        return CutoffRecord(str(call), cutoff, *self._measured(rankers, _with_cutoff(call, cutoff), cutoff))
 
-        return self.steps.get(self._key("cutoff", selection.rankers, str(call), cutoff), compute)
+    def _comparator(self, rankers: Sequence[str], comparator: str, cutoff: int) -> ComparatorRecord:
+        values, _ = self._measured(rankers, Call.of("fg", {"comparator": comparator}), cutoff)
+        return ComparatorRecord(comparator, values)
 
-    def _comparator(self, selection: SelectionRecord, comparator: str) -> ComparatorRecord:
-        def compute() -> ComparatorRecord:
-            call = Call.of("fg", {"comparator": comparator})
-            answer, _ = self._fused(selection.rankers, call, self.experiment.cutoff)
-            return ComparatorRecord(comparator, self.inputs.evaluate(answer))
-
-        more = (comparator, self.experiment.cutoff)
-        return self.steps.get(self._key("comparator", selection.rankers, *more), compute)
-
-    def _time(self, selection: SelectionRecord) -> TimeRecord:
-        def compute() -> TimeRecord:
-            self._timed(selection.rankers)  # the first run loads or compiles the kernels
-            pairs = [self._timed(selection.rankers) for _ in range(self.experiment.repeats)]
-            offline, query = zip(*pairs, strict=True)
-            return TimeRecord(selection.selection, offline, query)
-
-        more = (selection.selection, self.experiment.cutoff, self.experiment.repeats)
-        return self.steps.get(self._key("time", selection.rankers, *more), compute)
+    def _time(self, rankers: Sequence[str], selection: str, cutoff: int, repeats: int) -> TimeRecord:
+        self._timed(rankers, cutoff)  # the first run loads or compiles the kernels
+        offline, query = zip(*(self._timed(rankers, cutoff) for _ in range(repeats)), strict=True)
+        return TimeRecord(selection, offline, query)
 
     def _fused(self, rankers: Sequence[str], call: Call, cutoff: int) -> tuple[Ranks, float]:
         """Return the fused lists and the seconds it took; a cutoff among the options of `call` takes precedence."""
         method = METHODS[call.name]
         lists = [self.inputs.lists[name] for name in rankers]
-        ranks, options = query_ranks(lists), dict(call.options)
+        ranks, options = [one.queries for one in lists], dict(call.options)
         if method.needs == "queries":
             ranks = [one.head(cutoff) for one in ranks]
         elif not self.inputs.labeled:
@@ -349,14 +322,14 @@ class Runner:
             fuse([small, small], method)
         self.warm.add(method)
 
-    def _timed(self, rankers: Sequence[str]) -> tuple[float, float]:
+    def _timed(self, rankers: Sequence[str], cutoff: int) -> tuple[float, float]:
         """Return the seconds to build an index and the seconds per query, on one thread."""
         lists = [self.inputs.lists[name] for name in rankers]
-        external = None if self.inputs.labeled else query_ranks(lists)
-        own = query_ranks(lists) if external is None else [one.items for one in lists if one.items is not None]
+        queries, items = [one.queries for one in lists], [one.items for one in lists if one.items is not None]
         start = time.perf_counter()
         comparable = [one.comparable for one in lists]
-        index = FusionIndex.build(own, cutoff=self.experiment.cutoff, comparable=comparable, threads=1)
+        own, external = (queries, None) if self.inputs.labeled else (items, queries)
+        index = FusionIndex.build(own, cutoff=cutoff, comparable=comparable, threads=1)
         built = time.perf_counter()
         index.search(external, answer_count(self.experiment), threads=1)
         n_queries = lists[0].queries.n_queries
@@ -375,5 +348,5 @@ def _sweep_notes(methods: Sequence[Call], experiment: Experiment) -> list[str]:
         return []
     return [
         f"'best of sweep' ({swept}): of {', '.join(map(str, SWEPT_NEIGHBORS))} neighbors, the number with the highest "
-        f"{experiment.measures[0]} on the selection. It is chosen with the judgments, which favors these baselines."
+        f"{experiment.main} on the selection. It is chosen with the judgments, which favors these baselines."
     ]

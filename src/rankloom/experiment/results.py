@@ -10,17 +10,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, whole_number
 from rankloom.experiment.spec import Experiment
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.text_file import json_lines
+from rankloom.ranks.arrays import Floats
 
-Floats = NDArray[np.float64]
 #: Measure -> its value for each query.
 Values = dict[str, Floats]
 
@@ -38,15 +37,25 @@ ABOUT: dict[str, tuple[type, ...]] = {
 }
 
 
+class Measured:
+    """What has values of each measure for each query."""
+
+    __slots__ = ()
+    values: Values
+
+    def mean(self, measure: str) -> float:
+        """Return the mean of a measure over the queries."""
+        return float(self.values[measure].mean())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class RankerRecord:
+class RankerRecord(Measured):
     """Effectiveness of a single ranker, measured and estimated without labels, and its ranking time.
 
     For cached lists the time is that of the original run, which may have been on another machine. `recall` is that of
     an approximate ranker (`Ranks.recall`), None for the others.
     """
 
-    kind: ClassVar[str] = "ranker"
     ranker: str
     values: Values
     estimates: dict[str, float]  # estimate -> its mean over the collection
@@ -58,7 +67,6 @@ class RankerRecord:
 class CorrelationRecord:
     """Similarity of the rankers' lists by one correlation measure (Eq. 7, 8 or 9)."""
 
-    kind: ClassVar[str] = "correlation"
     correlation: str
     depth: int
     rankers: tuple[str, ...]
@@ -69,20 +77,18 @@ class CorrelationRecord:
 class SelectionRecord:
     """The rankers chosen by a selection."""
 
-    kind: ClassVar[str] = "selection"
     selection: str
     rankers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MethodRecord:
+class MethodRecord(Measured):
     """Effectiveness of a method on the rankers of a selection, and its time for all queries.
 
     `made` is the environment of the run in one line; empty in older results. `chosen` is the best of a sweep, such as
     ``rkgraph(neighbors=5)``; empty if the method is not a sweep.
     """
 
-    kind: ClassVar[str] = "method"
     selection: str
     rankers: tuple[str, ...]
     method: str
@@ -93,10 +99,9 @@ class MethodRecord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PairRecord:
+class PairRecord(Measured):
     """Effectiveness of the first method on the pair of rankers that Eq. 6 chooses by one correlation measure."""
 
-    kind: ClassVar[str] = "pair"
     correlation: str
     rankers: tuple[str, ...]
     method: str
@@ -147,7 +152,6 @@ class Example:
 class ExamplesRecord:
     """The queries on which the first method gains and loses most against the best ranker."""
 
-    kind: ClassVar[str] = "examples"
     selection: str
     method: str
     ranker: str
@@ -155,10 +159,9 @@ class ExamplesRecord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CutoffRecord:
+class CutoffRecord(Measured):
     """Effectiveness of a method on the first selection at one cutoff."""
 
-    kind: ClassVar[str] = "cutoff"
     method: str
     cutoff: int
     values: Values
@@ -167,10 +170,9 @@ class CutoffRecord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparatorRecord:
+class ComparatorRecord(Measured):
     """Effectiveness of fusion graphs on the first selection with one comparator."""
 
-    kind: ClassVar[str] = "comparator"
     comparator: str
     values: Values
 
@@ -179,7 +181,6 @@ class ComparatorRecord:
 class TimeRecord:
     """Seconds of repeated runs of fusion graphs on a selection: in total offline, and per query."""
 
-    kind: ClassVar[str] = "time"
     selection: str
     offline: tuple[float, ...]
     query: tuple[float, ...]
@@ -197,20 +198,8 @@ Record = (
     | ComparatorRecord
     | TimeRecord
 )
-KINDS: dict[str, type[Record]] = {
-    kind.kind: kind
-    for kind in (
-        RankerRecord,
-        CorrelationRecord,
-        SelectionRecord,
-        MethodRecord,
-        PairRecord,
-        ExamplesRecord,
-        CutoffRecord,
-        ComparatorRecord,
-        TimeRecord,
-    )
-}
+#: The kinds of records by name: `ranker`, `correlation`, and so on.
+KINDS: dict[str, type[Record]] = {kind.__name__.removesuffix("Record").lower(): kind for kind in get_args(Record)}
 #: Records with the environment they were timed in.
 TIMED = (MethodRecord, CutoffRecord, TimeRecord)
 R = TypeVar("R")
@@ -236,7 +225,11 @@ class Results:
     @property
     def main(self) -> str:
         """The first measure, by which rankers are selected and methods compared."""
-        return str(self.experiment.measures[0])
+        return self.experiment.main
+
+    def score(self, one: Measured) -> float:
+        """Return the mean of the main measure."""
+        return one.mean(self.main)
 
     @property
     def depth_caveat(self) -> str:
@@ -273,10 +266,8 @@ class Results:
 
 def to_json(record: Record) -> dict[str, Any]:
     """Return a record as plain data."""
-    plain: dict[str, Any] = {"kind": record.kind}
-    for field in fields(record):
-        plain[field.name] = _plain(getattr(record, field.name))
-    return plain
+    kind = next(name for name, kind in KINDS.items() if isinstance(record, kind))
+    return {"kind": kind, **{field.name: _plain(getattr(record, field.name)) for field in fields(record)}}
 
 
 def from_json(plain: Any) -> Record:
@@ -377,14 +368,15 @@ def _check_values(path: Path, experiment: Experiment, records: Iterable[Record])
     """Raise InputError if the records do not fit together."""
     measures, counts = {str(one) for one in experiment.measures}, set()
     for record in records:
-        values: Values = getattr(record, "values", {})
-        if hasattr(record, "values") and not measures <= values.keys():
-            raise InputError(f"{path} is damaged: a record lacks some measures. Run the experiment again.")
-        counts |= {len(one) for one in values.values()}
+        if isinstance(record, Measured):
+            if not measures <= record.values.keys():
+                raise InputError(f"{path} is damaged: a record lacks some measures. Run the experiment again.")
+            counts |= {len(one) for one in record.values.values()}
         if isinstance(record, CorrelationRecord) and record.matrix.shape != (len(record.rankers),) * 2:
             raise InputError(f"{path} is damaged: a matrix does not match its rankers. Run the experiment again.")
-    if len(counts) > 1:
-        raise InputError(f"{path} is damaged: its records differ in the number of queries. Run the experiment again.")
+    if len(counts) > 1 or 0 in counts:
+        wrong = "differ in the number of queries" if len(counts) > 1 else "have no queries"
+        raise InputError(f"{path} is damaged: its records {wrong}. Run the experiment again.")
 
 
 def distinct(records: Iterable[Any], attribute: str) -> list[str]:

@@ -78,5 +78,4 @@ def _obstacle(
 def _effectiveness(selection: Selection, experiment: Experiment, rankers: Sequence[RankerRecord]) -> dict[str, float]:
     if selection.estimate is not None:
         return {one.ranker: one.estimates[selection.estimate] for one in rankers}
-    main = str(experiment.measures[0])
-    return {one.ranker: float(one.values[main].mean()) for one in rankers}
+    return {one.ranker: one.mean(experiment.main) for one in rankers}

@@ -205,6 +205,11 @@ class Experiment:
         return digest(self.to_dict())
 
     @property
+    def main(self) -> str:
+        """The first measure, by which rankers are selected and methods compared."""
+        return str(self.measures[0])
+
+    @property
     def ranker_names(self) -> tuple[str, ...]:
         """The names of the rankers."""
         return tuple(name for name, _ in self.rankers)
@@ -249,9 +254,9 @@ def variants(call: Call) -> list[Call]:
     return [Call.of(call.name, dict(call.options) | {"neighbors": neighbors}) for neighbors in SWEPT_NEIGHBORS]
 
 
-def digest(plain: Any) -> str:
-    """Return a digest of plain data, 32 hexadecimal digits."""
-    text = json.dumps(plain, sort_keys=True, ensure_ascii=False)
+def digest(plain: object) -> str:
+    """Return a digest of plain data, 32 hexadecimal digits; values such as methods count as they are written."""
+    text = json.dumps(plain, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rankloom.errors import InputError, RankloomError
 from rankloom.experiment.results import TIMED, Record, from_json, to_json
@@ -17,7 +17,7 @@ from rankloom.io.version import __version__
 
 R = TypeVar("R", bound=Record)
 
-FOLDER = "cells"
+FOLDER = "steps"
 STEP = re.compile(r"[0-9a-f]{32}\.json")
 #: What else a results folder may contain before the first step is finished.
 KNOWN = {FOLDER, "experiment.toml", "results.jsonl"}
@@ -51,7 +51,7 @@ class StepCache:
         """Start a stage of `total` steps."""
         self.stage, self.total, self.done = name, total, 0
 
-    def get(self, key: Any, compute: Callable[[], R]) -> R:
+    def get(self, key: object, compute: Callable[[], R]) -> R:
         """Return the record stored under `key`, or compute and store it.
 
         Raises

@@ -11,7 +11,6 @@ from rankloom.evaluation import Comparison, compare_many, gain
 from rankloom.evaluation.significance import Verdict
 from rankloom.experiment.results import (
     TIMED,
-    Floats,
     MethodRecord,
     RankerRecord,
     Results,
@@ -19,6 +18,7 @@ from rankloom.experiment.results import (
     Values,
     distinct,
 )
+from rankloom.ranks.arrays import Floats
 from rankloom.registry import Call
 from rankloom.report.formats import Column, Role, format_cell
 from rankloom.report.names import selection_label

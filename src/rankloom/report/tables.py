@@ -17,13 +17,13 @@ from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
     CutoffRecord,
-    Floats,
     MethodRecord,
     RankerRecord,
     Results,
     TimeRecord,
     distinct,
 )
+from rankloom.ranks.arrays import Floats
 from rankloom.report.findings import (
     Contender,
     Contest,
