@@ -41,8 +41,8 @@ MAX_SCANS = 100  # of a JPEG; a progressive one has about ten, and each takes as
 MAX_SEGMENTS = 2000  # of a JPEG, searched for scans; a large color profile takes 255
 ORIENTATION = 0x0112  # EXIF tag
 WHITE = (255, 255, 255, 255)
-#: Of the darkest channel: white in spite of JPEG noise; noise next to white; and how far below white a pixel at the edge
-#: is opaque. Chosen on the emoji, whose transparency is known from the original images, seen on dark gray.
+#: Of the darkest channel: white in spite of JPEG noise; noise next to white; and how far below white a pixel at the
+#: edge is opaque. Chosen on the emoji, whose transparency is known from the original images, seen on dark gray.
 WHITE_LEVEL, NOISE_LEVEL, OPAQUE_DEPTH = 246, 236, 192
 NEIGHBORS = np.ones((3, 3), bool)  # diagonal ones too, or noise would cut white corners off
 _HEADERS = threading.Lock()  # warning filters are global to all threads
