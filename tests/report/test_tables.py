@@ -6,6 +6,7 @@ from sample_results import method_records, other_records, ranker_records, result
 
 from rankloom.experiment import results as rec
 from rankloom.report import tables
+from rankloom.report.formats import to_markdown, to_tex
 
 HIGH = np.array([0.9, 0.8, 0.7, 0.9, 0.8])  # mean 0.82
 LOW = np.array([0.6, 0.5, 0.5, 0.5, 0.5])  # mean 0.52; a paired t test against HIGH gives p = 0.0007
@@ -52,6 +53,8 @@ def test_methods_are_compared_with_the_first_by_mark_gain_and_p():
         ("acc (ranker)", "−0.4000*"),
     ]
     assert "difference from fg; *: significant (paired t test, p < 0.01)" in table.legend
+    assert "Cohen" in to_markdown(table)
+    assert "Cohen" not in to_tex(table)  # nor has it the column
     gains = [row[0] for row in cells(table, "Gain over fg (%)")]
     assert gains[0] is None
     assert gains[1:] == pytest.approx([0, -100 * 0.3 / 0.82, -100 * 0.3 / 0.82, -100 * 0.4 / 0.82])

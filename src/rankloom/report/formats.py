@@ -80,6 +80,8 @@ class Table:
     rows : tuple of Row
     legend : str
         Explains symbols and numbers.
+    details : str
+        Explains the columns that LaTeX leaves out.
     """
 
     name: str
@@ -87,6 +89,12 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     legend: str = ""
+    details: str = ""
+
+    @property
+    def full_legend(self) -> str:
+        """The legend of a table that has all columns."""
+        return f"{self.legend} {self.details}".strip()
 
     @property
     def texts(self) -> list[list[str]]:
@@ -142,8 +150,8 @@ def to_markdown(table: Table) -> str:
     for row, texts in zip(table.rows, table.texts, strict=True):
         cells = [text.translate(MARKDOWN) for text in texts]
         lines.append(_markdown_row([f"**{cell}**" for cell in cells] if row.role == "first" else cells))
-    if table.legend:
-        lines += ["", table.legend.translate(MARKDOWN)]
+    if table.full_legend:
+        lines += ["", table.full_legend.translate(MARKDOWN)]
     return "\n".join(lines) + "\n"
 
 

@@ -152,8 +152,8 @@ def comparators(results: Results) -> Table | None:
         for one, effect in zip(found, effects, strict=True)
     ]
     columns = [Column("Comparator", "text"), Column(results.main), mark_column(first.comparator), *EFFECT]
-    explained = f"{legend(results, first.comparator)} {_effect_legend(results)}"
-    return make_table("comparators", "Comparators of fusion graphs", columns, rows, explained)
+    explained = legend(results, first.comparator)
+    return make_table("comparators", "Comparators of fusion graphs", columns, rows, explained, _details(results))
 
 
 def winning(results: Results) -> Table | None:
@@ -272,8 +272,9 @@ def _methods(results: Results, contest: Contest) -> Table:
         cells = (mark(one.outcome), *_means(results, one), ahead, *effect, one.seconds)
         rows.append(Row((one.label, *cells), one.role, method_name(one.name)))
     caption = f"Selection {selection_label(contest.selection)}: {' + '.join(contest.rankers)}"
-    explained = f"{legend(results)} {_effect_legend(results)} {results.depth_caveat}".rstrip()
-    return Table(slug("methods", contest.selection), caption, tuple(columns), tuple(rows), explained)
+    explained = f"{legend(results)} By {results.main}. {results.depth_caveat}".rstrip()
+    name = slug("methods", contest.selection)
+    return Table(name, caption, tuple(columns), tuple(rows), explained, _details(results))
 
 
 def wins(results: Results) -> Table | None:
@@ -316,10 +317,10 @@ def _selection_column(selection: str, digits: int = 4) -> Column:
 
 
 def make_table(
-    name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = ""
+    name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = "", details: str = ""
 ) -> Table | None:
     """Return a table, or None if it has no rows."""
-    table = Table(name, caption, tuple(columns), tuple(rows), legend)
+    table = Table(name, caption, tuple(columns), tuple(rows), legend, details)
     return table if table.rows else None
 
 
@@ -340,9 +341,9 @@ def _effects(outcomes: list[Comparison | None]) -> list[tuple[float | None, ...]
     return [(*next(ends), one.effect, one.p_value) if one else (None,) * len(EFFECT) for one in outcomes]
 
 
-def _effect_legend(results: Results) -> str:
+def _details(results: Results) -> str:
     level = f"{100 * (1 - results.experiment.alpha):g} %"
-    return f"From and to: its {level} confidence interval, by bootstrap; d: Cohen's, paired. By {results.main}."
+    return f"From and to: {level} confidence interval of the difference, by bootstrap; d: Cohen's, paired."
 
 
 def _spread(runs: Iterable[float]) -> tuple[float | None, float | None]:
