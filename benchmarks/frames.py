@@ -4,8 +4,8 @@
     .venv/bin/python benchmarks/frames.py search --depth 3     a chain as a call tree, three levels deep
     PYTHONPATH=../other/src .venv/bin/python benchmarks/frames.py   the same for another source tree
 
-Each chain runs once before it is recorded, so that imports, plug-ins and kernels are loaded. What counts are the frames
-of `rankloom`, comprehensions and resumed generators included; the tree has the functions, and consecutive calls of the
+Each chain runs once before it is recorded, so that imports, plug-ins and kernels are loaded. What counts are frames of
+`rankloom`, comprehensions and resumed generators included; the tree has the functions, and consecutive calls of the
 same one are one line.
 """
 

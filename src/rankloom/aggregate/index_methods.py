@@ -11,7 +11,7 @@ from rankloom.aggregate.methods import register_method, with_signature
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.ranks import Ranks
 from rankloom.weft.index import WeftIndex
-from rankloom.weft.votes import VOTE_DEPTH, add_votes
+from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes
 
 #: (index, ranks, k, whether the ranks are those of external queries, its own options) -> answers
 Answer = Callable[..., Ranks]
@@ -99,7 +99,7 @@ def vote(
     k: int,
     external: bool,
     *,
-    share: float = 0.2,
+    share: float = SHARE,
     virtual: bool | None = None,
 ) -> Ranks:
     r"""Vote: CombSUM of the rankers' lists and weft's list, which gets a fifth of the total weight.

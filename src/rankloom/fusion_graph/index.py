@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from rankloom._kernels.fusion_graph.graphs import Woven
 
+CUTOFF = 10  # how much of each list makes up a graph
 #: A weighting may give any positive weights; they are finite, and so are norms and sizes.
 FINITE32, FINITE64 = float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)
 
@@ -115,7 +116,7 @@ class FusionIndex(DiskIndex):
         cls,
         ranks: RankerLists,
         *,
-        cutoff: int = 10,
+        cutoff: int = CUTOFF,
         depth: int = 1000,
         reposition: bool = True,
         graph_norm: str = "max",

@@ -8,7 +8,7 @@ from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Ranking:
 
 def rank_collection(
     collection: Collection,
-    rankers: Mapping[str, str | Call | Ranker] | Sequence[str] | str,
+    rankers: Mapping[str, str | Call | Ranker | MadeRanker] | Sequence[str] | str,
     *,
     depth: int = DEPTH,
     items: bool = True,
@@ -138,7 +138,7 @@ def rank_collection(
     if not isinstance(several, Mapping | Sequence):
         raise InputError(f"Give rankers by name, or a list of spellings; got {brief(rankers)}.")
     by_name = several if isinstance(several, Mapping) else {_spelled(one): None for one in several}
-    made = {name: _made(ranker or name) for name, ranker in by_name.items()}
+    made = {name: made_ranker(ranker or name) for name, ranker in by_name.items()}
     for name, (ranker, _) in made.items():
         _check_part(collection, name, ranker.part)
     work = _Work(whole_number("depth", depth), items, cache or Cache(None), progress)
@@ -148,9 +148,7 @@ def rank_collection(
     return _ranked(collection, made, work, strict)
 
 
-def _ranked(
-    collection: Collection, made: Mapping[str, tuple[Ranker, Call | None]], work: _Work, strict: bool
-) -> Ranking:
+def _ranked(collection: Collection, made: Mapping[str, MadeRanker], work: _Work, strict: bool) -> Ranking:
     """Return the lists of all rankers, of the items that all of them can read."""
     order = sorted(made, key=lambda name: made[name][0].part != "ids")  # files first: a bad one is found at once
     skipped: dict[str, str] = {}
@@ -287,12 +285,22 @@ def _spelled(ranker: Any) -> Any:
     return ranker
 
 
-def _made(ranker: str | Call | Ranker) -> tuple[Ranker, Call | None]:
+class MadeRanker(NamedTuple):
+    """A ranker, and the call that made it if it was given by its spelling."""
+
+    ranker: Ranker
+    call: Call | None = None
+
+
+def made_ranker(ranker: str | Call | Ranker | MadeRanker) -> MadeRanker:
+    """Return a ranker that was given by its spelling or as an object."""
+    if isinstance(ranker, MadeRanker):
+        return ranker
     if isinstance(ranker, str):
         ranker = Call.parse(ranker)
     if not isinstance(ranker, Call) and not hasattr(ranker, "fit"):
         raise InputError(f"A ranker must be a spelling or a Ranker; got {brief(ranker)}.")
-    return (RANKERS.make(ranker), ranker) if isinstance(ranker, Call) else (ranker, None)
+    return MadeRanker(RANKERS.make(ranker), ranker) if isinstance(ranker, Call) else MadeRanker(ranker)
 
 
 def _check_part(collection: Collection, name: str, part: str) -> None:

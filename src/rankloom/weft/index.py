@@ -43,11 +43,12 @@ from rankloom.weft.rows import (
     stacked,
     transpose,
 )
-from rankloom.weft.votes import VOTE_DEPTH, add_votes
+from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes
 
 if TYPE_CHECKING:
     from rankloom._kernels.weft.search import Rows
 
+CUTOFF = 20  # how much of each list makes up a row
 ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
 FUSED = "all rankers"  # the name of the fused field in an explanation
 
@@ -111,7 +112,7 @@ class WeftIndex(DiskIndex):
         cls,
         ranks: RankerLists,
         *,
-        cutoff: int = 20,
+        cutoff: int = CUTOFF,
         expand: int = 8,
         weights: Sequence[float] | str | None = None,
         width: int | None = 80,
@@ -210,7 +211,7 @@ class WeftIndex(DiskIndex):
         queries: RankerLists,
         k: int = 100,
         *,
-        share: float = 0.2,
+        share: float = SHARE,
         virtual: bool | None = None,
         missing: Missing = "error",
         threads: int | None = None,

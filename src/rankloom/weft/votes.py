@@ -8,6 +8,7 @@ from rankloom.errors import InputError, check_range
 from rankloom.ranks import Ranks
 
 VOTE_DEPTH = 100  # items of each list that get votes
+SHARE = 0.2  # of weft in all votes
 
 
 def add_votes(
