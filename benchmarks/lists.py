@@ -1,4 +1,4 @@
-"""Making lists at scale: texts by posting lists, vectors by exact and approximate engines. CPU seconds."""
+"""Making lists at scale: texts by posting lists, vectors by exact and approximate algorithms. CPU seconds."""
 
 import time
 
@@ -9,7 +9,7 @@ from rankloom._kernels.text.postings import PRODUCT, TOTAL, overlap, write_best
 from rankloom.threads import running
 
 DEPTHS = (20, 100, 1000)
-TERMS = 25
+MAX_TERMS = 25
 RANKERS = ("okapi", "bow-cosine", "bow-jaccard")
 
 
@@ -29,7 +29,7 @@ def texts(quick):
     rows = []
     for n in (500, 2_000) if quick else (4_000, 16_000):
         documents = list(collection.parts["texts"][:n])
-        models = [BY_NAME["okapi"](**options).fit(documents) for options in ({}, {"terms": TERMS})]
+        models = [BY_NAME["okapi"](**options).fit(documents) for options in ({}, {"max_terms": MAX_TERMS})]
         for depth in DEPTHS:
             rows.append(text_row(models, n, depth, 1 if quick else 2))
     return rows
@@ -52,7 +52,7 @@ def text_row(models, n, depth, repeats):
         "posting by posting us": before,
         "now us": now,
         "times faster": before / now,
-        f"terms={TERMS} us": few,
+        f"max_terms={MAX_TERMS} us": few,
         "faster than now": now / few,
         "faster than posting by posting": before / few,
     }
@@ -93,12 +93,12 @@ def loss(quick):
     n = 1_000 if quick else 16_000
     documents, labels = list(collection.parts["texts"][:n]), collection.labels[:n]
     rows = []
-    for options in ({}, {"terms": TERMS}):
+    for options in ({}, {"max_terms": MAX_TERMS}):
         ranks = [BY_NAME[name](**options).fit(documents).rank(depth=100) for name in RANKERS]
         fused = rl.FusionIndex.build(ranks).search(k=10)
         named = dict(zip((*RANKERS, "FG"), (*ranks, fused), strict=True))
         values = {name: rl.evaluate(one, labels=labels, measures=["ndcg@10"])["ndcg@10"] for name, one in named.items()}
-        rows.append({"query": f"terms={TERMS}" if options else "whole text", **values})
+        rows.append({"query": f"max_terms={MAX_TERMS}" if options else "whole text", **values})
     return rows
 
 
@@ -112,11 +112,11 @@ def vectors(quick):
     x = (centers[rng.integers(0, len(centers), n)] + rng.normal(size=(n, 64)) / 2).astype(np.float32)
     some = np.sort(rng.choice(n, sample, replace=False))
     seconds, exact = cpu(lambda: Vectors().fit(x).rank_items(some, depth=20))
-    rows = [{"engine": "numpy", "n": n, "CPU s": seconds * n / sample, "share of exact": 1.0, "recall@10": 1.0}]
+    rows = [{"algorithm": "exact", "n": n, "CPU s": seconds * n / sample, "share of exact": 1.0, "recall@10": 1.0}]
     rows[0] |= {"recall@20": 1.0}
-    for engine in ("hnsw", "ivf"):
-        seconds, found = cpu(lambda engine=engine: Vectors(engine=engine).fit(x).rank(depth=20))
+    for algorithm in ("hnsw", "ivf"):
+        seconds, found = cpu(lambda algorithm=algorithm: Vectors(algorithm=algorithm).fit(x).rank(depth=20))
         near = {k: (found.scores[some, :k] >= exact.scores[:, k - 1 : k]).mean() for k in (10, 20)}
-        row = {"engine": engine, "n": n, "CPU s": seconds, "share of exact": seconds / rows[0]["CPU s"]}
+        row = {"algorithm": algorithm, "n": n, "CPU s": seconds, "share of exact": seconds / rows[0]["CPU s"]}
         rows.append(row | {f"recall@{k}": float(value) for k, value in near.items()})
     return rows

@@ -384,7 +384,7 @@ def lists(quick):
     ]
     note = (
         f"Growth of the time of a query from n = {first[0]['n']:,} to {last[0]['n']:,}, posting by posting and now, at "
-        f"depth {'; '.join(grown)}. Targets: 2 times faster and flatter growth; with terms=25, 5 times faster."
+        f"depth {'; '.join(grown)}. Targets: 2 times faster and flatter growth; with max_terms=25, 5 times faster."
     )
     return "Lists of long texts (Ohsumed, okapi, each abstract a query, CPU time on one thread)", rows, note
 
@@ -393,11 +393,11 @@ def few_terms(quick):
     """Measure what the heaviest terms alone cost in effectiveness."""
     from lists import loss
 
-    return "Loss of terms=25 (Ohsumed, NDCG@10, FG at cutoff 10 of the three rankers)", loss(quick), ""
+    return "Loss of max_terms=25 (Ohsumed, NDCG@10, FG at cutoff 10 of the three rankers)", loss(quick), ""
 
 
 def near_vectors(quick):
-    """Make lists of vectors by the exact and the approximate engines."""
+    """Make lists of vectors by the exact and the approximate algorithms."""
     from lists import vectors
 
     note = "Exact time: that of sampled items, scaled to all. Targets: recall of at least 0.99 in at most 0.2."

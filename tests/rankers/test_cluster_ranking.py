@@ -9,11 +9,11 @@ from rankloom.index.cluster import connected
 from rankloom.rankers import rank_collection
 from rankloom.rankers.cluster_ranking import rank_by_parts
 from rankloom.rankers.vectors.vectors import Vectors
-from rankloom.ranks import approximate as faiss_engine
+from rankloom.ranks import approximate
 
 pytestmark = pytest.mark.long
 WORDS = ["heart", "skin", "liver", "attack", "failure", "fever", "pain", "chronic", "acute"]
-RANKERS = ["okapi", "okapi(terms=3)", "2grams-jaccard", "vectors", "vectors(metric=l1)", "jaccard"]
+RANKERS = ["okapi", "okapi(max_terms=3)", "2grams-jaccard", "vectors", "vectors(metric=l1)", "jaccard"]
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,11 @@ def test_lists_by_parts_have_the_same_bits(client, some):
             assert found.kind == "collection"
 
 
-@pytest.mark.parametrize("engine", ["hnsw", "ivf"])
-def test_approximate_lists_by_parts_have_the_same_bits(client, engine, monkeypatch):
+@pytest.mark.parametrize("algorithm", ["hnsw", "ivf"])
+def test_approximate_lists_by_parts_have_the_same_bits(client, algorithm, monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr(faiss_engine, "PART", 250)
-    fitted = Vectors(engine=engine).fit(np.random.default_rng(4).normal(size=(400, 8)))
+    monkeypatch.setattr(approximate, "PART", 250)
+    fitted = Vectors(algorithm=algorithm).fit(np.random.default_rng(4).normal(size=(400, 8)))
     found, here = rank_by_parts(fitted, client, depth=12, part=150), fitted.rank(depth=12)
     assert same(found, here)
     assert found.recall == here.recall > 0

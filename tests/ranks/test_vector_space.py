@@ -61,11 +61,11 @@ def test_few_and_many_queries_have_the_same_bits(metric, dtype, monkeypatch):
     items, cost = whole.neighbors(whole, 25, own=np.arange(400))
     for start, stop in ((0, 1), (12, 20), (60, 76)):
         rows = np.arange(start, stop)
-        some, costs = whole.neighbors(whole.taken(rows), 25, own=rows)
+        some, costs = whole.neighbors(whole.subset(rows), 25, own=rows)
         assert some.tobytes() == items[start:stop].tobytes()
         assert costs.tobytes() == cost[start:stop].tobytes()
     monkeypatch.setattr(vector_space, "MAX_SINGLE", 0)
-    again, costs = whole.neighbors(whole.taken(np.arange(3)), 25, own=np.arange(3))
+    again, costs = whole.neighbors(whole.subset(np.arange(3)), 25, own=np.arange(3))
     assert (again.tobytes(), costs.tobytes()) == (items[:3].tobytes(), cost[:3].tobytes())
 
 
@@ -144,8 +144,8 @@ def test_vectors_beyond_float32_are_compared_in_float64():
 def test_parts_and_joined_spaces_equal_new_ones():
     x = np.random.default_rng(4).normal(size=(20, 3))
     whole, some = space(x, "cosine"), np.array([7, 2, 11])
-    joined = whole.taken(np.arange(12)).joined(space(x[12:], "cosine"))
-    for one, other in ((whole.taken(some), space(x[some], "cosine")), (joined, whole)):
+    joined = whole.subset(np.arange(12)).joined(space(x[12:], "cosine"))
+    for one, other in ((whole.subset(some), space(x[some], "cosine")), (joined, whole)):
         for name, array in other.arrays().items():
             assert one.arrays()[name].tobytes() == array.tobytes()
     empty = space(np.empty((0, 0)), "cosine")

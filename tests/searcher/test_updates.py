@@ -25,7 +25,7 @@ def from_scratch(first, docs):
     """Return the state that a build of these documents gives with the statistics of another searcher."""
     texts = [f"{one['title']}\n{one['text']}" for one in docs]
     models = {
-        name: replace(model, fitted=model.fitted.taken(np.empty(0, np.intp)).extended(texts))
+        name: replace(model, fitted=model.fitted.subset(np.empty(0, np.intp)).appended(texts))
         for name, model in first.models.items()
     }
     return State(Documents.of(docs), models, rebuilt_lists(models, first.settings.depth), first.settings)

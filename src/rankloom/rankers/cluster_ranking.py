@@ -15,7 +15,7 @@ from rankloom.threads import Progress, running
 if TYPE_CHECKING:
     from distributed import Client
 
-PART = 4096  # items per task; a multiple of the blocks of the engines, whose bits may depend on their size
+PART = 4096  # items per task; a multiple of the blocks of an algorithm, whose bits may depend on their size
 
 
 class PartRanker(Protocol):

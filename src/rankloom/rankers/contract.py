@@ -39,7 +39,8 @@ def check_ranker(ranker: Ranker, items: Sequence[Any] | None = None) -> None:
     - score an external query that equals an item as it scores the item (or reject external queries with `InputError`,
       as a distance matrix does);
     - rank a single item, and copies of an item alike; rank an empty collection, or reject it with `InputError`;
-    - if it is `Updatable`: filter, list some items among some, take, extend and restore as if it had been fitted so.
+    - if it is `Updatable`: filter, list some items among some, take a subset, append items and be restored as if it had
+      been fitted so.
 
     Parameters
     ----------
@@ -168,9 +169,9 @@ def _check_updates(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     among = fitted.rank_items(rows, among=some)
     _require(_same(among, ranks.rows(rows).among(some)), "lists items differently among some items")
     _check_filter(fitted, items, some)
-    rebuilt = fitted.taken(some).extended([items[number] for number in np.setdiff1d(np.arange(n), some)])
+    rebuilt = fitted.subset(some).appended([items[number] for number in np.setdiff1d(np.arange(n), some)])
     order = np.concatenate([some, np.setdiff1d(np.arange(n), some)])
-    same = _same(rebuilt.rank(), fitted.taken(order).rank())
+    same = _same(rebuilt.rank(), fitted.subset(order).rank())
     _require(same, "ranks differently after items were removed and added")
     restored = ranker.restored(fitted.arrays())  # type: ignore[attr-defined]
     _require(_same(restored.rank(), ranks), "ranks differently after it was restored")

@@ -92,11 +92,11 @@ class Updatable(Fitted, Protocol):
         """
         ...
 
-    def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
+    def subset(self, numbers: NDArray[np.integer[Any]]) -> Self:
         """Return the ranker with only these items, in this order, and the same statistics."""
         ...
 
-    def extended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+    def appended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
         """Return the ranker with more items after its own, and the same statistics.
 
         Raises

@@ -25,7 +25,7 @@ SAMPLE, SAMPLE_DEPTH = 200, 10  # vectors and neighbors whose recall is measured
 MIN_RECALL = 0.95  # below it, a warning is issued
 
 #: Names of the implementations: exact; all pairs in float32; approximate.
-ENGINES = ("numpy", "faiss", "hnsw", "ivf")
+ALGORITHMS = ("exact", "faiss", "hnsw", "ivf")
 
 #: (rows done) -> None
 Report = Callable[[int], object]
@@ -34,20 +34,20 @@ Found = tuple[NDArray[np.int32], Singles]
 Neighbors = Callable[..., Found]
 
 
-def check_engine(engine: str, metric: str) -> None:
-    """Raise InputError if there is no such engine, or it does not support a metric."""
-    check_choice("engine", engine, ENGINES)
+def check_algorithm(algorithm: str, metric: str) -> None:
+    """Raise InputError if there is no such algorithm, or it does not support a metric."""
+    check_choice("algorithm", algorithm, ALGORITHMS)
     check_choice("metric", metric, METRICS)
-    if engine != "numpy" and METRICS[metric].distance is not None:
-        raise InputError(f"engine={engine} supports cosine, dot and l2; got {metric}. Use engine=numpy.")
+    if algorithm != "exact" and METRICS[metric].distance is not None:
+        raise InputError(f"algorithm={algorithm} supports cosine, dot and l2; got {metric}. Use algorithm=exact.")
 
 
-def neighbors_by(engine: str, space: VectorSpace) -> tuple[Neighbors, float | None]:
-    """Return the search of an engine and its recall, None if exact; an approximate one is prepared first."""
-    if engine in BUILDERS:
-        approximate = ApproximateIndex.of(engine, space)
+def neighbors_by(algorithm: str, space: VectorSpace) -> tuple[Neighbors, float | None]:
+    """Return the search of an algorithm and its recall, None if exact; an approximate one is prepared first."""
+    if algorithm in BUILDERS:
+        approximate = ApproximateIndex.of(algorithm, space)
         return approximate.neighbors, approximate.recall
-    return space.neighbors if engine == "numpy" else partial(flat_neighbors, space), None
+    return space.neighbors if algorithm == "exact" else partial(flat_neighbors, space), None
 
 
 def flat_neighbors(
@@ -96,7 +96,7 @@ class ApproximateIndex:
     Attributes
     ----------
     space : VectorSpace
-    engine : {"hnsw", "ivf"}
+    algorithm : {"hnsw", "ivf"}
     parts : sequence of faiss.Index
     recall : float
         Share of the 10 nearest vectors that it finds, measured on 200 of the vectors.
@@ -111,30 +111,30 @@ class ApproximateIndex:
     """
 
     space: VectorSpace
-    engine: str
+    algorithm: str
     parts: Sequence[Any]
     recall: float
 
     @classmethod
-    def of(cls, engine: str, space: VectorSpace) -> Self:
+    def of(cls, algorithm: str, space: VectorSpace) -> Self:
         """Build the index of each part, and measure the recall; warn if it is low."""
         faiss, rows = _faiss(), _rows(space)
 
         def build(start: int) -> Any:
             with _one_thread(faiss):
-                return BUILDERS[engine](faiss, rows[start : start + PART], space.metric.squared)
+                return BUILDERS[algorithm](faiss, rows[start : start + PART], space.metric.squared)
 
         with ThreadPoolExecutor(faiss.omp_get_max_threads()) as pool:
             parts = list(pool.map(build, range(0, len(rows), PART)))
-        recall = _recall(space, cls(space, engine, parts, 1.0))
+        recall = _recall(space, cls(space, algorithm, parts, 1.0))
         if recall < MIN_RECALL:
             warnings.warn(
-                f"{engine} finds only {recall:.0%} of the {SAMPLE_DEPTH} nearest vectors, measured on a sample; use "
-                "engine=numpy for all of them.",
+                f"{algorithm} finds only {recall:.0%} of the {SAMPLE_DEPTH} nearest vectors, measured on a sample; use "
+                "algorithm=exact for all of them.",
                 RankloomWarning,
                 stacklevel=2,
             )
-        return cls(space, engine, parts, recall)
+        return cls(space, algorithm, parts, recall)
 
     def neighbors(
         self, queries: VectorSpace, depth: int, *, own: Numbers | None = None, report: Report | None = None
@@ -145,7 +145,7 @@ class ApproximateIndex:
         items, cost = np.empty((len(queries), depth), np.int32), np.empty((len(queries), depth), np.float32)
         for start in range(0, len(queries) if depth else 0, BLOCK):
             some = np.arange(start, min(start + BLOCK, len(queries)))
-            mine, rows = None if own is None else own[some], queries.taken(some)
+            mine, rows = None if own is None else own[some], queries.subset(some)
             items[some], cost[some] = self.space.rescored(rows, self._candidates(_rows(rows), depth), depth, own=mine)
             if report:
                 report(start + len(some))
@@ -155,7 +155,7 @@ class ApproximateIndex:
         """Return the numbers of near vectors in every part; -1 where there are fewer."""
         faiss, found, first = _faiss(), [], 0
         for part in self.parts:
-            beam = SEARCHES[self.engine](faiss, part, depth)
+            beam = SEARCHES[self.algorithm](faiss, part, depth)
             _, numbers = part.search(rows, min(depth, part.ntotal), params=beam)
             found.append(np.where(numbers >= 0, numbers + first, -1))
             first += part.ntotal
@@ -183,9 +183,9 @@ def _metric(faiss: Any, squared: bool) -> Any:
     return faiss.METRIC_L2 if squared else faiss.METRIC_INNER_PRODUCT
 
 
-#: Engine -> (faiss, vectors, whether costs are squared) -> their index.
+#: Algorithm -> (faiss, vectors, whether costs are squared) -> their index.
 BUILDERS = {"hnsw": _hnsw, "ivf": _ivf}
-#: Engine -> (faiss, index, depth) -> parameters of a search: deeper lists need more candidates.
+#: Algorithm -> (faiss, index, depth) -> parameters of a search: deeper lists need more candidates.
 SEARCHES: dict[str, Callable[[Any, Any, int], Any]] = {
     "hnsw": lambda faiss, part, depth: faiss.SearchParametersHNSW(efSearch=max(2 * depth, MIN_BEAM)),
     "ivf": lambda faiss, part, depth: faiss.SearchParametersIVF(
@@ -198,7 +198,7 @@ def _recall(space: VectorSpace, index: ApproximateIndex) -> float:
     if not len(space):
         return 1.0
     rows = np.sort(np.random.default_rng(0).choice(len(space), min(SAMPLE, len(space)), replace=False))
-    sample = space.taken(rows)
+    sample = space.subset(rows)
     exact = space.neighbors(sample, SAMPLE_DEPTH, own=rows)[1]
     items, cost = index.neighbors(sample, SAMPLE_DEPTH, own=rows)
     return float(((items >= 0) & (cost <= exact[:, -1:])).mean())
@@ -223,5 +223,5 @@ def _faiss() -> Any:
     try:
         import faiss
     except ImportError:
-        raise MissingExtraError("This engine", "faiss-cpu", "faiss") from None
+        raise MissingExtraError("This algorithm", "faiss-cpu", "faiss") from None
     return faiss

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError, brief, check_choice, check_range, whole_number
-from rankloom.ranks.approximate import check_engine, neighbors_by
+from rankloom.ranks.approximate import check_algorithm, neighbors_by
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     PAD,
@@ -204,7 +204,7 @@ class Ranks:
         queries: ArrayLike | None = None,
         item_ids: Ids | None = None,
         query_ids: Ids | None = None,
-        engine: str = "numpy",
+        algorithm: str = "exact",
     ) -> Ranks:
         """Rank vectors by a nearest-neighbor search, exact by default, in blocks that never hold an n x n array.
 
@@ -218,7 +218,7 @@ class Ranks:
             Length of the lists, at most the size of the collection.
         queries : array of shape (n_queries, d), optional
             External queries; by default each vector is a query (and wins ties in its own list).
-        engine : {"numpy", "faiss", "hnsw", "ivf"}
+        algorithm : {"exact", "faiss", "hnsw", "ivf"}
             faiss (extra ``faiss``) computes in float32; hnsw and ivf find most neighbors without comparing all pairs:
             `recall` has their share of the 10 nearest, and there is a warning if it is below 95%. None supports l1.
 
@@ -229,11 +229,11 @@ class Ranks:
                [1, 2],
                [2, 0]], dtype=int32)
         """
-        check_engine(engine, metric)
+        check_algorithm(algorithm, metric)
         space = VectorSpace.of(vectors, METRICS[metric])
         rows = space if queries is None else VectorSpace.of(queries, METRICS[metric], "queries")
         own = np.arange(len(space)) if queries is None else None
-        neighbors, recall = neighbors_by(engine, space)
+        neighbors, recall = neighbors_by(algorithm, space)
         items, cost = neighbors(rows, whole_number("depth", depth), own=own)
         kind: Kind = "collection" if queries is None else "queries"
         ids = item_ids if queries is None and query_ids is None else query_ids

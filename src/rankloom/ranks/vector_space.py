@@ -149,7 +149,7 @@ class VectorSpace:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
+    def subset(self, numbers: NDArray[np.integer[Any]]) -> Self:
         """Return some of the vectors, in this order."""
         return type(self)(self.vectors[numbers], self.lengths[numbers], self.counts[numbers], self.metric)
 
@@ -214,7 +214,7 @@ class VectorSpace:
         rows = max(1, BLOCK_BYTES // (8 * max(candidates.shape[1] * self.vectors.shape[1], 1)))
         for start in range(0, len(queries), rows):
             some = candidates[start : start + rows]
-            order, cost = self._sorted(queries.taken(np.arange(start, start + len(some))), some, own is not None)
+            order, cost = self._sorted(queries.subset(np.arange(start, start + len(some))), some, own is not None)
             width = min(depth, some.shape[1])
             found = np.take_along_axis(some, order, axis=1)[:, :width]
             items[start : start + rows, :width] = found

@@ -83,14 +83,14 @@ class Documents(Sequence[Document]):
             "The documents of a searcher cannot be pickled or copied; of a hit, take its id, score and document."
         )
 
-    def extended(self, more: Documents) -> Documents:
+    def appended(self, more: Documents) -> Documents:
         """Return these documents, followed by others."""
         ids = Ids([*self.ids, *more.ids])
         return Documents(
             ids, np.concatenate([self._blob, more._blob]), np.concatenate([self._ptr[:-1], more._ptr + self._ptr[-1]])
         )
 
-    def taken(self, numbers: NDArray[np.intp]) -> Documents:
+    def subset(self, numbers: NDArray[np.intp]) -> Documents:
         """Return only these documents, in this order."""
         pieces = [self._blob[self._ptr[number] : self._ptr[number + 1]] for number in numbers.tolist()]
         ptr = np.zeros(len(pieces) + 1, np.int64)

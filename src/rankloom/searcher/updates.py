@@ -29,12 +29,12 @@ def added(state: State, batch: Batch) -> State:
     for name, model in state.models.items():
         fitted = _updatable(name, model)
         try:
-            extended = fitted.extended(collection.part(model.part))  # type: ignore[arg-type]
+            appended = fitted.appended(collection.part(model.part))  # type: ignore[arg-type]
         except UnreadableItemsError as error:
             raise InputError(f"Nothing was added. {error}") from None
-        models[name] = replace(model, fitted=extended)
-        lists[name] = _lists_with_new(state.lists[name], extended, state.settings.depth)
-    documents = state.documents.extended(Documents.of(batch.stored(parts)))
+        models[name] = replace(model, fitted=appended)
+        lists[name] = _lists_with_new(state.lists[name], appended, state.settings.depth)
+    documents = state.documents.appended(Documents.of(batch.stored(parts)))
     numbered = state.settings.next_number + len(batch.documents)
     return State(documents, models, lists, replace(state.settings, next_number=numbered))
 
@@ -44,10 +44,10 @@ def removed(state: State, numbers: Numbers) -> State:
     kept = np.setdiff1d(np.arange(len(state)), numbers)
     models, lists = {}, {}
     for name, model in state.models.items():
-        fitted = _updatable(name, model).taken(kept)
+        fitted = _updatable(name, model).subset(kept)
         models[name] = replace(model, fitted=fitted)
         lists[name] = _lists_without(state.lists[name], kept, fitted, state.settings.depth)
-    return State(state.documents.taken(kept), models, lists, state.settings)
+    return State(state.documents.subset(kept), models, lists, state.settings)
 
 
 def rebuilt_lists(models: Mapping[str, Model], depth: int) -> dict[str, Ranks]:

@@ -207,8 +207,8 @@ def test_an_updated_or_restored_ranker_gives_the_same_lists(name):
     whole = ranker.fit(images)
     expected = whole.rank()
     for same in (
-        ranker.fit(images[:4]).extended(images[4:]),
-        ranker.fit([*images[3:], *images[:3]]).taken(np.array([3, 4, 5, 0, 1, 2])),
+        ranker.fit(images[:4]).appended(images[4:]),
+        ranker.fit([*images[3:], *images[:3]]).subset(np.array([3, 4, 5, 0, 1, 2])),
         ranker.restored(whole.arrays()),
     ):
         ranks = same.rank()

@@ -92,18 +92,18 @@ def test_lists_of_emoji_are_the_same_as_ever(name):
 
 def test_terms_are_the_heaviest_of_an_item():
     texts = ["heart heart of skin", "heart failure of skin", "skin", "fever of skin", ""]  # the rarest come first
-    model = RANKERS["okapi"](terms=1).fit(texts)
+    model = RANKERS["okapi"](max_terms=1).fit(texts)
     assert [set(row.tolist()) - {-1} for row in model.rank(depth=5).items] == [{0, 1}, {1}, {0, 1, 2, 3}, {3}, {4}]
     whole = RANKERS["okapi"]().fit(texts)
     assert model.rank(queries=texts, depth=5).to_dict() == whole.rank(queries=texts, depth=5).to_dict()
     some = np.array([3, 1])
     assert model.rank_items(some).items.tolist() == model.rank().items[some].tolist()
-    many = RANKERS["okapi"](terms=99).fit(texts).rank()
+    many = RANKERS["okapi"](max_terms=99).fit(texts).rank()
     assert many.items.tolist() == whole.rank().items.tolist()
     assert many.scores.tolist() == whole.rank().scores.tolist()
 
 
-@pytest.mark.parametrize("terms", [0, "many", 2.5])
-def test_terms_must_be_a_positive_number(terms):
-    with pytest.raises(InputError, match="terms must be"):
-        RANKERS["bow-jaccard"](terms=terms).fit(["heart", "skin"])
+@pytest.mark.parametrize("max_terms", [0, "many", 2.5])
+def test_max_terms_must_be_a_positive_number(max_terms):
+    with pytest.raises(InputError, match="max_terms must be"):
+        RANKERS["bow-jaccard"](max_terms=max_terms).fit(["heart", "skin"])

@@ -21,7 +21,7 @@ def test_a_ranker_equals_its_model(name):
 
 def test_options_are_the_parameters_of_the_model_that_a_spelling_can_have():
     assert RANKERS.make("okapi", b=0.5).options == (("b", 0.5),)
-    with pytest.raises(InputError, match=r"The ranker 'okapi' has no option 'tokenizer'; it has k1, b, terms\."):
+    with pytest.raises(InputError, match=r"The ranker 'okapi' has no option 'tokenizer'; it has k1, b, max_terms\."):
         RANKERS.make("okapi", tokenizer=1)
     with pytest.raises(InputError, match="Unknown weights 'tfidf'"):
         RANKERS.make("bow-cosine", weights="tfidf").fit(TEXTS)

@@ -58,10 +58,10 @@ def test_items_are_encoded_in_batches_with_progress():
 
 def test_updates_equal_a_fresh_fit():
     ranker = EncoderRanker("letters", Letters())
-    updated = ranker.fit(TEXTS[:3]).extended(TEXTS[3:]).taken(np.array([4, 0, 3]))
+    updated = ranker.fit(TEXTS[:3]).appended(TEXTS[3:]).subset(np.array([4, 0, 3]))
     fresh = ranker.fit([TEXTS[4], TEXTS[0], TEXTS[3]])
     assert updated.rank().scores.tobytes() == fresh.rank().scores.tobytes()
-    assert ranker.fit([]).extended(TEXTS).rank().scores.tobytes() == ranker.fit(TEXTS).rank().scores.tobytes()
+    assert ranker.fit([]).appended(TEXTS).rank().scores.tobytes() == ranker.fit(TEXTS).rank().scores.tobytes()
     assert ranker.fit([]).rank(queries=["heat"]).items.shape == (1, 0)
 
 
@@ -132,5 +132,5 @@ def test_unreadable_images_are_named():
     with pytest.raises(InputError, match="Cannot read the queries: The image is not an image"):
         fitted.rank(queries=[b"junk"])
     with pytest.raises(UnreadableItemsError) as caught:
-        fitted.extended([images[0], b"junk"])
+        fitted.appended([images[0], b"junk"])
     assert list(caught.value.reasons) == [1]

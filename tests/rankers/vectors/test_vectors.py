@@ -8,7 +8,7 @@ from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, Vectors, is_updatable, rank_collection
-from rankloom.ranks import approximate as faiss_engine
+from rankloom.ranks import approximate
 from strategies import examples
 
 METRICS = ["cosine", "dot", "l1", "l2"]
@@ -75,9 +75,9 @@ def test_updates_equal_a_fresh_fit(metric, x, data):
     ranker, n = Vectors(metric=metric), len(x)
     first = data.draw(st.integers(1, n))
     numbers = np.array(data.draw(st.permutations(range(n))))[: data.draw(st.integers(1, n))]
-    updated = ranker.fit(x[:first]).extended(x[first:]) if first < n else ranker.fit(x)
+    updated = ranker.fit(x[:first]).appended(x[first:]) if first < n else ranker.fit(x)
     assert same(updated.rank(), ranker.fit(x).rank())
-    assert same(updated.taken(numbers).rank(), ranker.fit(x[numbers]).rank())
+    assert same(updated.subset(numbers).rank(), ranker.fit(x[numbers]).rank())
 
 
 @of_any_metric
@@ -145,7 +145,7 @@ def test_faiss_finds_the_same_neighbors(metric):
     pytest.importorskip("faiss")
     rng = np.random.default_rng(2)
     vectors, queries = rng.normal(size=(300, 8)), rng.normal(size=(5, 8))
-    exact, fast = Vectors(metric=metric).fit(vectors), Vectors(metric=metric, engine="faiss").fit(vectors)
+    exact, fast = Vectors(metric=metric).fit(vectors), Vectors(metric=metric, algorithm="faiss").fit(vectors)
     for rows in (None, queries):
         expected, found = exact.rank(queries=rows, depth=20), fast.rank(queries=rows, depth=20)
         assert (expected.items == found.items).mean() > 0.99  # scores that differ in the last bit swap positions
@@ -155,7 +155,7 @@ def test_faiss_finds_the_same_neighbors(metric):
 def test_faiss_orders_ties_by_number_after_the_item_itself():
     pytest.importorskip("faiss")
     same = [[1.0, 0.0]] * 4
-    found = Vectors(metric="l2", engine="faiss").fit(same).rank(depth=4)
+    found = Vectors(metric="l2", algorithm="faiss").fit(same).rank(depth=4)
     assert found.items.tolist() == [[0, 1, 2, 3], [1, 0, 2, 3], [2, 0, 1, 3], [3, 0, 1, 2]]
 
 
@@ -163,26 +163,26 @@ def test_faiss_orders_ties_by_number_after_the_item_itself():
 def test_faiss_includes_an_item_among_more_ties_than_depth(metric):
     pytest.importorskip("faiss")
     same = np.tile(np.random.default_rng(3).normal(size=7), (2000, 1))
-    found = Vectors(metric=metric, engine="faiss").fit(same).rank(depth=5)
+    found = Vectors(metric=metric, algorithm="faiss").fit(same).rank(depth=5)
     assert (found.items == np.arange(2000)[:, None]).any(axis=1).all()
 
 
 def test_faiss_omits_an_item_that_others_beat():
     pytest.importorskip("faiss")
-    found = Vectors(metric="dot", engine="faiss").fit([[1.0], [2.0], [3.0]]).rank(depth=1)
+    found = Vectors(metric="dot", algorithm="faiss").fit([[1.0], [2.0], [3.0]]).rank(depth=1)
     assert found.items.tolist() == [[2], [2], [2]]
 
 
-@pytest.mark.parametrize("engine", ["hnsw", "ivf"])
+@pytest.mark.parametrize("algorithm", ["hnsw", "ivf"])
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
 @pytest.mark.parametrize("part", [250_000, 400])
-def test_most_neighbors_are_found_with_exact_scores(engine, metric, part, monkeypatch):
-    monkeypatch.setattr(faiss_engine, "PART", part)
+def test_most_neighbors_are_found_with_exact_scores(algorithm, metric, part, monkeypatch):
+    monkeypatch.setattr(approximate, "PART", part)
     pytest.importorskip("faiss")
     rng = np.random.default_rng(5)
     x = rng.normal(size=(20, 16))[rng.integers(0, 20, 1000)] + rng.normal(size=(1000, 16))
     x[500:520] = x[0]
-    exact, fast = Vectors(metric=metric).fit(x), Vectors(metric=metric, engine=engine).fit(x)
+    exact, fast = Vectors(metric=metric).fit(x), Vectors(metric=metric, algorithm=algorithm).fit(x)
     for queries in (None, rng.normal(size=(40, 16))):
         full, found = exact.rank(queries=queries, depth=1000), fast.rank(queries=queries, depth=20)
         near = (found.items[:, :10, None] == full.items[:, None, :10]).any(axis=2).mean()
@@ -196,27 +196,27 @@ def test_most_neighbors_are_found_with_exact_scores(engine, metric, part, monkey
     assert (full.recall, fast.rank_items(np.arange(3), depth=5).recall) == (None, None)
 
 
-@pytest.mark.parametrize("engine", ["hnsw", "ivf"])
-def test_approximate_lists_are_the_same_for_any_number_of_threads(engine, monkeypatch):
+@pytest.mark.parametrize("algorithm", ["hnsw", "ivf"])
+def test_approximate_lists_are_the_same_for_any_number_of_threads(algorithm, monkeypatch):
     faiss = pytest.importorskip("faiss")
-    monkeypatch.setattr(faiss_engine, "PART", 600)
+    monkeypatch.setattr(approximate, "PART", 600)
     x = np.random.default_rng(6).normal(size=(1500, 8))
-    one = Vectors(engine=engine).fit(x).rank(depth=30)
+    one = Vectors(algorithm=algorithm).fit(x).rank(depth=30)
     before = faiss.omp_get_max_threads()
     try:
         for threads in (1, 4):
             faiss.omp_set_num_threads(threads)
-            assert same(one, Vectors(engine=engine).fit(x).rank(depth=30))
+            assert same(one, Vectors(algorithm=algorithm).fit(x).rank(depth=30))
     finally:
         faiss.omp_set_num_threads(before)
-    assert same(one, rl.Ranks.from_vectors(x, depth=30, engine=engine))
+    assert same(one, rl.Ranks.from_vectors(x, depth=30, algorithm=algorithm))
 
 
 def test_updates_and_filters_of_hnsw_are_exact():
     pytest.importorskip("faiss")
     x = np.random.default_rng(7).normal(size=(300, 4))
-    ranker, exact = Vectors(engine="hnsw"), Vectors().fit(x)
-    fitted = ranker.fit(x[:200]).extended(x[200:])
+    ranker, exact = Vectors(algorithm="hnsw"), Vectors().fit(x)
+    fitted = ranker.fit(x[:200]).appended(x[200:])
     assert same(fitted.rank_items(np.arange(50), depth=9), exact.rank_items(np.arange(50), depth=9))
     allowed = np.arange(300) % 3 > 0
     assert same(fitted.rank_vectors(x[:2], allowed=allowed), exact.rank_vectors(x[:2], allowed=allowed))
@@ -226,28 +226,28 @@ def test_updates_and_filters_of_hnsw_are_exact():
 
 def test_low_recall_of_hnsw_is_a_warning(monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr(faiss_engine, "LINKS", 2)
-    monkeypatch.setattr(faiss_engine, "BUILD_BEAM", 2)
-    monkeypatch.setattr(faiss_engine, "MIN_BEAM", 1)
+    monkeypatch.setattr(approximate, "LINKS", 2)
+    monkeypatch.setattr(approximate, "BUILD_BEAM", 2)
+    monkeypatch.setattr(approximate, "MIN_BEAM", 1)
     x = np.random.default_rng(8).normal(size=(3000, 64))
     with pytest.warns(RankloomWarning, match=r"hnsw finds only \d+% of the 10 nearest vectors"):
-        Vectors(engine="hnsw").fit(x).rank(depth=5)
+        Vectors(algorithm="hnsw").fit(x).rank(depth=5)
 
 
-@pytest.mark.parametrize("engine", ["hnsw", "ivf"])
-def test_approximate_engines_rank_few_items(engine):
+@pytest.mark.parametrize("algorithm", ["hnsw", "ivf"])
+def test_approximate_algorithms_rank_few_items(algorithm):
     pytest.importorskip("faiss")
-    assert Vectors(engine=engine).fit([[1.0]]).rank().items.tolist() == [[0]]
-    assert Vectors(engine=engine).fit(np.empty((0, 2))).rank().items.shape == (0, 0)
-    assert Vectors(engine=engine).fit(np.eye(2)).rank(queries=np.empty((0, 2))).items.shape == (0, 2)
+    assert Vectors(algorithm=algorithm).fit([[1.0]]).rank().items.tolist() == [[0]]
+    assert Vectors(algorithm=algorithm).fit(np.empty((0, 2))).rank().items.shape == (0, 0)
+    assert Vectors(algorithm=algorithm).fit(np.eye(2)).rank(queries=np.empty((0, 2))).items.shape == (0, 2)
 
 
 def test_recall_is_the_share_of_nearest_items_that_are_found(monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr(faiss_engine, "MIN_PROBES", 1)
-    monkeypatch.setattr(faiss_engine, "MIN_RECALL", 0.0)
+    monkeypatch.setattr(approximate, "MIN_PROBES", 1)
+    monkeypatch.setattr(approximate, "MIN_RECALL", 0.0)
     x = np.random.default_rng(11).normal(size=(200, 6))  # all of them are in the sample
-    found, exact = (rl.Ranks.from_vectors(x, depth=10, engine=engine) for engine in ("ivf", "numpy"))
+    found, exact = (rl.Ranks.from_vectors(x, depth=10, algorithm=algorithm) for algorithm in ("ivf", "exact"))
     shared = [len(set(a) & set(b)) for a, b in zip(found.items.tolist(), exact.items.tolist(), strict=True)]
     assert found.recall == pytest.approx(sum(shared) / 2000)
     assert found.recall < 1
@@ -259,16 +259,16 @@ def test_recall_stays_with_lists_from_the_cache(tmp_path):
     x = np.random.default_rng(9).normal(size=(50, 3))
     some = Collection("some", rl.Ids(map(str, range(50))), {"vectors": x})
     for _ in range(2):
-        ranking = rank_collection(some, ["vectors(engine=hnsw)", "vectors"], cache=Cache(tmp_path))
-        assert ranking.lists["vectors(engine=hnsw)"].queries.recall == 1.0
-        assert ranking.summary().endswith("vectors.\n  vectors(engine=hnsw): recall 100.0%.")
+        ranking = rank_collection(some, ["vectors(algorithm=hnsw)", "vectors"], cache=Cache(tmp_path))
+        assert ranking.lists["vectors(algorithm=hnsw)"].queries.recall == 1.0
+        assert ranking.summary().endswith("vectors.\n  vectors(algorithm=hnsw): recall 100.0%.")
 
 
-@pytest.mark.parametrize("engine", ["numpy", "faiss", "hnsw", "ivf"])
-def test_queries_of_another_length_are_rejected(engine):
+@pytest.mark.parametrize("algorithm", ["exact", "faiss", "hnsw", "ivf"])
+def test_queries_of_another_length_are_rejected(algorithm):
     pytest.importorskip("faiss")
     with pytest.raises(InputError, match="queries and vectors must have the same length; got 3 and 2"):
-        Vectors(engine=engine).fit(np.eye(2)).rank(queries=np.eye(3))
+        Vectors(algorithm=algorithm).fit(np.eye(2)).rank(queries=np.eye(3))
 
 
 @pytest.mark.filterwarnings("ignore:.*has no ids")
@@ -281,10 +281,10 @@ def test_a_file_of_vectors_rejects_queries_by_id(tmp_path):
 
 
 def test_unsupported_options_are_rejected():
-    with pytest.raises(InputError, match="engine=faiss supports cosine, dot and l2; got l1"):
-        Vectors(metric="l1", engine="faiss")
+    with pytest.raises(InputError, match="algorithm=faiss supports cosine, dot and l2; got l1"):
+        Vectors(metric="l1", algorithm="faiss")
     with pytest.raises(UnknownNameError, match="Did you mean 'faiss'"):
-        Vectors(engine="fais")
+        Vectors(algorithm="fais")
     with pytest.raises(UnknownNameError, match="Unknown metric 'l3'"):
         Vectors(metric="l3")
     with pytest.raises(InputError, match="vectors must be finite; row 0 has nan"):
@@ -297,7 +297,7 @@ def test_a_file_of_vectors_has_a_row_for_each_item(tmp_path):
     np.save(path, np.array([[0.0], [5.0], [1.0]]))
     ranker = Vectors(path=str(path), metric="l2")
     assert ranker.part == "ids"
-    assert ranker.fit("abc").rank(depth=2).items.tolist() == [[0, 2], [1, 2], [2, 0]]
+    assert ranker.fit(["a", "b", "c"]).rank(depth=2).items.tolist() == [[0, 2], [1, 2], [2, 0]]
     with pytest.raises(InputError, match="has no ids, so it must have a row for each of 2 items; got shape"):
         ranker.fit("ab")
 

@@ -191,7 +191,7 @@ class FittedVocabulary(WeightModel):
         with all_readable():
             return self._counts(queries, self.cache, progress)
 
-    def extended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+    def appended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
         """Return the ranker with more images after its own, and the same words and statistics."""
         return self.with_counts(self._counts(items, cache, progress))
 

@@ -156,7 +156,7 @@ class WeightModel(ABC):
             return self._ranked(queries, rows, self._postings, ALL, depth, BLOCK, progress)
         places = np.full(self.n_items + 1, PAD)
         places[among] = np.arange(len(among))
-        some = self.taken(among)
+        some = self.subset(among)
         found = some._ranked(queries, places[rows], some._postings, ALL, depth, BLOCK, progress)
         numbers = np.append(among, PAD).astype(np.int32)  # the last one maps PAD to itself
         return found.replaced(items=numbers[found.items], n_items=self.n_items)
@@ -172,7 +172,7 @@ class WeightModel(ABC):
         model.__dict__["_postings"] = self._postings  # what cached_property would compute again on each worker
         return model
 
-    def taken(self, numbers: Numbers) -> Self:
+    def subset(self, numbers: Numbers) -> Self:
         """Return the model of only these items, in this order, with the same statistics."""
         texts = self.texts[numbers]
         return replace(self, texts=texts, own=texts if self.own is self.texts else self.own[numbers])
@@ -287,7 +287,7 @@ class TermModel(WeightModel):
         """Return how often each term of the collection occurs in external queries."""
         return self.space.counts(check_texts(queries, "queries"))
 
-    def extended(
+    def appended(
         self, items: Sequence[str], *, cache: Cache | None = None, progress: Progress | None = None
     ) -> TermModel:
         """Return the model with more texts after its own and the same statistics: new words do not count."""
@@ -324,8 +324,8 @@ def restored_weights(arrays: Mapping[str, NDArray[Any]], n_words: int) -> dict[s
     return {"statistics": statistics, "texts": texts, "own": own}
 
 
-#: The option of every text ranker whose own options have no `terms`.
-TERMS = inspect.Parameter("terms", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=int | None)
+#: The option of every text ranker besides its own.
+MAX_TERMS = inspect.Parameter("max_terms", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=int | None)
 
 #: (texts, options) -> a model of the texts
 Fit = Callable[..., TermModel]
@@ -334,23 +334,19 @@ Fit = Callable[..., TermModel]
 def term_model(make: Callable[..., Scheme]) -> Fit:
     """Turn a function from options to a `Scheme` into one from texts and options to a `TermModel`.
 
-    The scheme of the same options alone is ``fit.scheme(**options)``. Unless the function has an option `terms` itself,
-    which means the kind of terms, ``terms=25`` is the `Scheme.max_terms`.
+    The scheme of the same options alone is ``fit.scheme(**options)``; the option `max_terms` is `Scheme.max_terms`.
     """
-    options = dict(inspect.signature(make).parameters)
-    kinds = "terms" in options
+    options = {**inspect.signature(make).parameters, "max_terms": MAX_TERMS}
 
-    def scheme(*, terms: Any = None, **given: Any) -> Scheme:
-        if terms is None:
-            return make(**given)
-        return make(terms=terms, **given) if kinds else replace(make(**given), max_terms=whole_number("terms", terms))
+    def scheme(*, max_terms: int | None = None, **given: Any) -> Scheme:
+        limit = None if max_terms is None else whole_number("max_terms", max_terms)
+        return replace(make(**given), max_terms=limit)
 
     @wraps(make)
     def fit(texts: Sequence[str], *, tokenizer: Tokenizer | None = None, **given: Any) -> TermModel:
         return TermModel.fit(texts, scheme(**given), tokenizer)
 
     first, last = (inspect.signature(fit, follow_wrapped=False).parameters[name] for name in ("texts", "tokenizer"))
-    options.setdefault("terms", TERMS)
     fit.__signature__ = inspect.Signature([first, *options.values(), last], return_annotation=TermModel)  # type: ignore[attr-defined]
     fit.scheme = scheme  # type: ignore[attr-defined]
     return fit

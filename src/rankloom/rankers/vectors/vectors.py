@@ -16,12 +16,12 @@ from rankloom.io.text_file import FilePath
 from rankloom.rankers.precomputed import read_rows
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Kind, Ranks
-from rankloom.ranks.approximate import BUILDERS, Neighbors, check_engine, neighbors_by
+from rankloom.ranks.approximate import BUILDERS, Neighbors, check_algorithm, neighbors_by
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.threads import Progress, running
 
-#: Implementation of the search: a name in `ENGINES`.
-Engine = Literal["numpy", "faiss", "hnsw", "ivf"]
+#: Implementation of the search: a name in `ALGORITHMS`.
+Algorithm = Literal["exact", "faiss", "hnsw", "ivf"]
 
 
 class VectorSource(Protocol):
@@ -44,7 +44,7 @@ class VectorSource(Protocol):
 class FittedVectors:
     """The vectors of a collection, which is `Updatable`; its lists are those of `Ranks.from_vectors`, bit by bit.
 
-    An engine other than numpy is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
+    An algorithm other than exact is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
     `rank_items` are always exact. The index of hnsw or ivf is built on first use, and rebuilt after each update.
 
     Attributes
@@ -55,7 +55,7 @@ class FittedVectors:
         The vectors, measured once.
     cache : Cache, optional
         Where the source may store vectors of queries.
-    engine : {"numpy", "faiss", "hnsw", "ivf"}
+    algorithm : {"exact", "faiss", "hnsw", "ivf"}
 
     Examples
     --------
@@ -67,7 +67,7 @@ class FittedVectors:
     source: VectorSource
     space: VectorSpace
     cache: Cache | None = None
-    engine: Engine = field(default="numpy", kw_only=True)
+    algorithm: Algorithm = field(default="exact", kw_only=True)
 
     @property
     def n_items(self) -> int:
@@ -123,27 +123,29 @@ class FittedVectors:
         """Return the lists of some items, as `Updatable`; `among` must ascend."""
         ceilings = None if floors is None else -np.asarray(floors, np.float32)
         numbers = np.asarray(rows, np.intp)
-        queries = self.space.taken(numbers)
+        queries = self.space.subset(numbers)
         options = {"own": numbers, "among": among, "ceilings": ceilings}
         return self._exact()._ranks(queries, depth, "queries", progress, **options)
 
     def rank_part(self, rows: NDArray[np.integer[Any]], *, depth: int = 1000) -> Ranks:
-        """Return the lists of some items as `rank` does: by the engine, with the same bits."""
-        return self._ranks(self.space.taken(rows), depth, "queries", None, own=rows)
+        """Return the lists of some items as `rank` does: by the algorithm, with the same bits."""
+        return self._ranks(self.space.subset(rows), depth, "queries", None, own=rows)
 
     def for_workers(self) -> FittedVectors:
-        """Return the vectors and the index of an approximate engine, which is all that `rank_part` needs."""
-        fitted = FittedVectors(Vectors(), self.space, engine=self.engine)  # not the source, which may be a network
-        if self.engine in BUILDERS:
+        """Return the vectors and the index of an approximate algorithm, which is all that `rank_part` needs."""
+        fitted = FittedVectors(
+            Vectors(), self.space, algorithm=self.algorithm
+        )  # not the source, which may be a network
+        if self.algorithm in BUILDERS:
             fitted.__dict__["_neighbors"] = self._neighbors  # what cached_property would build on each worker
         return fitted
 
     def _exact(self) -> Self:
-        return self if self.engine == "numpy" else replace(self, engine="numpy")
+        return self if self.algorithm == "exact" else replace(self, algorithm="exact")
 
     @cached_property
     def _neighbors(self) -> tuple[Neighbors, float | None]:
-        return neighbors_by(self.engine, self.space)
+        return neighbors_by(self.algorithm, self.space)
 
     def _ranks(
         self,
@@ -165,11 +167,11 @@ class FittedVectors:
             raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
         return Ranks.trusted(items, 0 - cost, self.n_items, kind=kind, recall=recall)
 
-    def taken(self, numbers: NDArray[np.integer[Any]]) -> Self:
+    def subset(self, numbers: NDArray[np.integer[Any]]) -> Self:
         """Return the ranker with only these items, in this order."""
-        return replace(self, space=self.space.taken(np.asarray(numbers, np.intp)))
+        return replace(self, space=self.space.subset(np.asarray(numbers, np.intp)))
 
-    def extended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+    def appended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
         """Return the ranker with more items after its own."""
         vectors = self.source.item_vectors(items, cache=cache, progress=progress)
         return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
@@ -208,7 +210,7 @@ class Vectors:
     comparable : bool
         Whether external queries are like items, so that their scores can be compared. Choose no for embeddings of a few
         words among those of documents.
-    engine : {"numpy", "faiss", "hnsw", "ivf"}
+    algorithm : {"exact", "faiss", "hnsw", "ivf"}
         The first two compare every pair. faiss (extra ``faiss``; cosine, dot and l2) computes in float32: vectors that
         are equal up to rounding may swap positions. hnsw and ivf (the same extra) do not compare every pair, and find
         most neighbors: `Ranks.recall` has their share of the 10 nearest, and a warning says if it is below 95%.
@@ -223,7 +225,7 @@ class Vectors:
 
     part: str = "vectors"
     metric: str = "cosine"
-    engine: Engine = "numpy"
+    algorithm: Algorithm = "exact"
     path: FilePath | None = None
     list_file: FilePath | None = None
     comparable: bool = True
@@ -236,7 +238,7 @@ class Vectors:
         self._check_files()
         if self.path is not None:
             object.__setattr__(self, "part", "ids")  # which its rows are matched by
-        check_engine(self.engine, self.metric)
+        check_algorithm(self.algorithm, self.metric)
 
     def _check_files(self) -> None:
         needs = [("list_file", "path"), ("key", "path"), ("queries", "path")]
@@ -250,11 +252,11 @@ class Vectors:
     ) -> FittedVectors:
         """Return the ranker with the vectors of the items."""
         space = VectorSpace.of(self.item_vectors(items), METRICS[self.metric])
-        return FittedVectors(self, space, engine=self.engine)
+        return FittedVectors(self, space, algorithm=self.algorithm)
 
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
         """Return the fitted ranker that `FittedVectors.arrays` describes."""
-        return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]), engine=self.engine)
+        return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]), algorithm=self.algorithm)
 
     @property
     def has_queries(self) -> bool:
