@@ -70,6 +70,7 @@ def test_votes_are_those_of_the_plain_version(data, rankers, share):
     queries = [data.draw(ranks(n_items=n, n_queries=2, scores=scored)) for _ in rankers]
     index = WeftIndex.build(rankers, cutoff=6, expand=3, width=None)
     out, found = index.vote(queries, 20, share=share, virtual=False), index.search(queries, 100, virtual=False)
+    queries = [r for r in queries if (r.items != PAD).any()] or queries[:1]  # the others have no vote
     for q in range(2):
         weft = {int(i): float(s) for i, s in zip(found.items[q], found.scores[q], strict=True) if i != PAD}
         lists = [plain(r)[q] for r in queries]
