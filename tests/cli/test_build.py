@@ -148,7 +148,7 @@ def test_a_searcher_is_named_after_its_documents(spelled, tmp_path, monkeypatch)
 
 def test_a_missing_folder_is_called_missing(folder, tmp_path):
     rank = ("rank", "nots", "--ranker", "bow", "-o", tmp_path / "x")
-    for arguments in (("build", "nots"), rank, ("serve", "nots", "--port", 0)):
+    for arguments in (("build", "nots"), rank):
         assert sentence(run(*arguments)).startswith("There is no folder nots. Unknown collection 'nots'; choose from")
     assert "Did you mean 'soccer'?" in sentence(run("build", "socer"))
     assert sentence(run("build", "no such notes")).startswith("There is no folder no such notes.")

@@ -375,6 +375,12 @@ def test_options_fixed_by_the_index_are_refused(tmp_path):
         assert f"{option[0]} does not apply" in result.output
 
 
+def test_a_missing_folder_is_called_missing():
+    result = CliRunner().invoke(app, ["serve", "nots", "--port", "0"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: There is no folder nots. Unknown collection 'nots'; choose from")
+
+
 def test_index_on_disk_is_served(tmp_path):
     names = ["a", "b", "c"]
     ranks = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], item_ids=names, query_ids=names)
