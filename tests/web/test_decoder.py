@@ -46,7 +46,11 @@ def test_too_many_pixels_are_refused():
         Decoder(max_pixels=399).decode(png(20, 20))
 
 
-@pytest.mark.parametrize("content", [many_scans(200_000), many_scans(101, side=8), endless_comment()])
+@pytest.mark.parametrize(
+    "content",
+    [many_scans(200_000), many_scans(101, side=8), endless_comment()],
+    ids=["many scans", "101 scans", "endless comment"],  # older pytest puts ids into the environment of processes
+)
 def test_hostile_image_is_refused_without_decoding_it(decoder, content):
     with pytest.raises(ImageError, match=r"more than 100 scans|one of the formats BMP, GIF, JPEG, PNG, TIFF, WEBP"):
         decoder.decode(content)
