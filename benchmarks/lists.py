@@ -5,7 +5,17 @@ import time
 import numpy as np
 from numba import njit
 
-from rankloom._kernels.text.postings import PRODUCT, TOTAL, overlap, write_best
+from rankloom._kernels.text.postings import (
+    PRODUCT,
+    TOTAL,
+    Postings,
+    Queries,
+    Query,
+    Scoring,
+    Scratch,
+    overlap,
+    write_best,
+)
 from rankloom.threads import running
 
 DEPTHS = (20, 100, 1000)
@@ -63,24 +73,28 @@ def posting_by_posting(model, depth):
     items = np.full((model.n_items, min(depth, model.n_items)), -1, np.int32)
     scores = np.zeros(items.shape, np.float32)
     single = np.zeros(1, np.float32)
-    n = model.n_items
-    scratch = (np.zeros(n), np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32))
-    rows = (model.own.indptr.astype(np.int64), model.own.indices, model.own.data)
-    _rank(*rows, model._postings, *scratch, items, scores.view(np.int32))
+    n, rows = model.n_items, model.own
+    scratch = Scratch(
+        np.zeros(n), scores[:0, 0], scores[:0, 0], np.empty(n, np.int32), np.empty(n, np.int64), single,
+        single.view(np.int32),
+    )  # fmt: skip
+    queries = Queries(rows.indptr.astype(np.int64), rows.indices, rows.data, np.ones(n), np.arange(n))
+    scoring = Scoring(PRODUCT, TOTAL, np.ones(0, np.bool_))
+    _rank(queries, Postings(*model._postings), scoring, scratch, items, scores.view(np.int32))
     return items
 
 
 @njit(nogil=True)
-def _rank(q_ptr, q_terms, q_weights, texts, common, seen, keys, single, single_bits, items, bits):
-    ptr, docs, doc_weights, sizes = texts
-    everything = np.ones(0, np.bool_)
+def _rank(queries, texts, scoring, scratch, items, bits):
+    common, seen = scratch.common, scratch.seen
     for q in range(items.shape[0]):
-        terms, weights = q_terms[q_ptr[q] : q_ptr[q + 1]], q_weights[q_ptr[q] : q_ptr[q + 1]]
-        n = overlap(terms, weights, ptr, docs, doc_weights, PRODUCT, everything, common, seen)
+        here = slice(queries.ptr[q], queries.ptr[q + 1])
+        query = Query(queries.terms[here], queries.weights[here], 1.0, q)
+        n = overlap(query, texts, scoring, common, seen)
         if common[q] == 0.0:
             seen[n] = q
             n += 1
-        write_best(n, 1.0, q, sizes, TOTAL, common, seen, keys, single, single_bits, items[q], bits[q])
+        write_best(n, query, texts.sizes, TOTAL, scratch, items[q], bits[q])
         common[seen[:n]] = 0.0
 
 

@@ -73,9 +73,12 @@ def sparse_city_block(x: Floats, y: Floats) -> Floats:
 
     from rankloom._kernels.image import cityblock
 
-    left, right = csr_array(x), csr_array(y)
+    def rows(dense: Floats) -> cityblock.Rows:
+        sparse = csr_array(dense)
+        return cityblock.Rows(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64), sparse.data)
+
     out = np.empty((len(x), len(y)))
-    cityblock.sparse_city_block(left.indptr, left.indices, left.data, right.indptr, right.indices, right.data, out)
+    cityblock.sparse_city_block(rows(x), rows(y), out)
     return out
 
 

@@ -45,7 +45,8 @@ def test_similarities_of_damaged_weights_do_not_lead_out_of_the_arrays():
     sizes = np.where(np.arange(n) % 2 == 0, 1.0, -2.0)  # similarities of 1 and of -0.5
     single, items, bits = np.zeros(1, np.float32), np.empty(n, np.int32), np.empty(n, np.int32)
     keys, seen, common = np.empty(n, np.int64), np.arange(n, dtype=np.int32), np.ones(n)
-    scratch = keys, single, single.view(np.int32)
-    postings.write_best(n, 1.0, -1, sizes, postings.UNION, common, seen, *scratch, items, bits)
+    query = postings.Query(seen[:0], common[:0], 1.0, -1)
+    scratch = postings.Scratch(common, common, common, seen, keys, single, single.view(np.int32))
+    postings.write_best(n, query, sizes, postings.UNION, scratch, items, bits)
     assert items.tolist() == [*range(0, n, 2), *range(1, n, 2)]
     assert bits.view(np.float32).tolist() == [1.0] * 50 + [0.0] * 50

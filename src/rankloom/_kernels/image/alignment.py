@@ -4,6 +4,8 @@ The costs of a pair of sequences have the shape (2, n, 2n): of the points of the
 and the mirrored second. Columns are repeated, so that those from any start point are adjacent.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rankloom._kernels.jit import helper, kernel
@@ -11,21 +13,51 @@ from rankloom._kernels.jit import helper, kernel
 INFINITY = np.float32(np.inf)
 
 
-@helper
-def chi_square_costs(x_ptr, x_points, x_counts, y_ptr, y_points, y_reversed, y_counts, mirror, shared, total, costs):
-    """Compute chi-square between histograms from their filled bins; bin k of a mirrored histogram is ``mirror[k]``.
+class Pairs(NamedTuple):
+    """The sequences to align: `rows` with `columns`, or with those after them if `own`."""
 
-    ``(x - y)^2 / (x + y)`` is ``x + y - 4xy / (x + y)``, and the sum of each histogram is `total`; ``shared[x, y]`` is
-    ``4xy / (x + y)``.
+    rows: np.ndarray
+    columns: np.ndarray
+    own: bool
+
+
+class Histograms(NamedTuple):
+    """Sequences of histograms with one sum, `total`, as their filled bins; if it is 0, there are none."""
+
+    ptr: np.ndarray  # by sequence and bin
+    points: np.ndarray
+    backwards: np.ndarray  # the points counted from the end
+    counts: np.ndarray
+    mirror: np.ndarray  # bin k of a mirrored histogram is ``mirror[k]``
+    shared: np.ndarray  # ``shared[x, y]`` is ``4xy / (x + y)``
+    total: np.float32
+
+
+class Settings(NamedTuple):
+    """A skipped point costs the penalty and `repeat` times the cost of the pair; see `cheapest` for the band."""
+
+    penalty: np.float32
+    repeat: np.float32
+    band: int
+
+
+@helper
+def chi_square_costs(x, y, histograms, costs):
+    """Compute chi-square between the histograms of two sequences.
+
+    ``(x - y)^2 / (x + y)`` is ``x + y - shared[x, y]``.
     """
+    x_ptr, y_ptr, points_of, counts_of = histograms.ptr[x], histograms.ptr[y], histograms.points, histograms.counts
     n = costs.shape[1]
     costs[:, :, :n] = np.float32(0)
     for k in range(x_ptr.size - 1):
-        bin_k, bin_m = slice(y_ptr[k], y_ptr[k + 1]), slice(y_ptr[mirror[k]], y_ptr[mirror[k] + 1])
-        points, counts, mirrored, other_counts = y_points[bin_k], y_counts[bin_k], y_reversed[bin_m], y_counts[bin_m]
+        m = histograms.mirror[k]
+        bin_k, bin_m = slice(y_ptr[k], y_ptr[k + 1]), slice(y_ptr[m], y_ptr[m + 1])
+        points, counts = points_of[bin_k], counts_of[bin_k]
+        mirrored, other_counts = histograms.backwards[bin_m], counts_of[bin_m]
         for entry in range(x_ptr[k], x_ptr[k + 1]):
-            same, other = costs[0, x_points[entry]], costs[1, x_points[entry]]
-            part = shared[x_counts[entry]]
+            same, other = costs[0, points_of[entry]], costs[1, points_of[entry]]
+            part = histograms.shared[counts_of[entry]]
             for e in range(points.size):
                 same[points[e]] += part[counts[e]]
             for e in range(mirrored.size):
@@ -34,7 +66,7 @@ def chi_square_costs(x_ptr, x_points, x_counts, y_ptr, y_points, y_reversed, y_c
         for i in range(n):
             row = costs[side, i]
             for j in range(n):
-                row[j] = np.float32(2) - row[j] / total
+                row[j] = np.float32(2) - row[j] / histograms.total
                 row[n + j] = row[j]
 
 
@@ -64,13 +96,13 @@ def without_skips(costs):
 
 
 @helper
-def cheapest(costs, penalty, repeat, band, bound, table):
+def cheapest(costs, settings, bound, table):
     """Return the smallest cost of an alignment over all start points of the second sequence, at most `bound`.
 
-    A skipped point costs the penalty and `repeat` times the cost of the pair; no pair is more than `band` off the
-    diagonal of the start point. `table`, of shape (2, n + 1, n), is scratch.
+    No pair is more than the band off the diagonal of the start point. `table`, of shape (2, n + 1, n), is scratch.
     """
     n = len(costs)
+    penalty, repeat, band = settings
     if bound < np.float32(2 * band) * penalty:  # to leave the diagonal and return costs two penalties
         band = int(bound / (np.float32(2) * penalty))
     for j in range(band + 1):
@@ -91,45 +123,24 @@ def cheapest(costs, penalty, repeat, band, bound, table):
     return min(bound, table[n % 2, n].min())
 
 
-@helper
-def cheapest_side(costs, penalty, repeat, band, table):
-    """Return the smaller cost of an alignment with the second sequence and with its mirror image."""
-    bound = min(without_skips(costs[0]), without_skips(costs[1]))
-    bound = cheapest(costs[0], penalty, repeat, band, bound, table)
-    return cheapest(costs[1], penalty, repeat, band, bound, table)
-
-
 @kernel
-def align_histograms(start, stop, rows, columns, own, histograms, mirror, shared, total, n, settings, out):
-    """Align sequences of histograms by chi-square: `rows` with `columns`, or with those after them if `own`.
+def align(start, stop, pairs, histograms, features, settings, out):
+    """Align pairs of sequences, of histograms by chi-square or else of features by l1.
 
-    `histograms` are (pointers by sequence and bin, points, points counted from the end, counts). Of a pair, the
-    sequence with the smaller number is the first, so that distances are symmetric.
+    Of a pair, the sequence with the smaller number is the first, so that distances are symmetric.
     """
-    ptr, points, backwards, counts = histograms
-    penalty, repeat, band = settings
-    costs, table = np.empty((2, n, 2 * n), np.float32), np.empty((2, n + 1, n), np.float32)
-    for i in range(start, stop):
-        for j in range(i + 1 if own else 0, columns.size):
-            x, y = min(rows[i], columns[j]), max(rows[i], columns[j])
-            if x == y:
-                out[i, j] = np.float32(0)
-                continue
-            chi_square_costs(ptr[x], points, counts, ptr[y], points, backwards, counts, mirror, shared, total, costs)
-            out[i, j] = cheapest_side(costs, penalty, repeat, band, table)
-
-
-@kernel
-def align_features(start, stop, rows, columns, own, features, settings, out):
-    """Align sequences of features by l1, as `align_histograms`."""
-    penalty, repeat, band = settings
     n = features.shape[1]
     costs, table = np.empty((2, n, 2 * n), np.float32), np.empty((2, n + 1, n), np.float32)
     for i in range(start, stop):
-        for j in range(i + 1 if own else 0, columns.size):
-            x, y = min(rows[i], columns[j]), max(rows[i], columns[j])
+        for j in range(i + 1 if pairs.own else 0, pairs.columns.size):
+            x, y = min(pairs.rows[i], pairs.columns[j]), max(pairs.rows[i], pairs.columns[j])
             if x == y:
                 out[i, j] = np.float32(0)
                 continue
-            city_block_costs(features[x], features[y], costs)
-            out[i, j] = cheapest_side(costs, penalty, repeat, band, table)
+            if histograms.total > 0:
+                chi_square_costs(x, y, histograms, costs)
+            else:
+                city_block_costs(features[x], features[y], costs)
+            bound = min(without_skips(costs[0]), without_skips(costs[1]))
+            bound = cheapest(costs[0], settings, bound, table)
+            out[i, j] = cheapest(costs[1], settings, bound, table)

@@ -1,30 +1,42 @@
 """l1 distances of sparse rows, summed in column order: bit-identical to the sum over all columns."""
 
+from typing import NamedTuple
+
+import numpy as np
+
 from rankloom._kernels import ZERO
 from rankloom._kernels.jit import kernel
 
 
+class Rows(NamedTuple):
+    """Sparse rows; the columns of each ascend."""
+
+    ptr: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+
+
 @kernel
-def sparse_city_block(x_ptr, x_columns, x_values, y_ptr, y_columns, y_values, out):
-    """Compute l1 between each row of x and each row of y; the columns of a row must ascend."""
-    for row in range(x_ptr.size - 1):
-        for other in range(y_ptr.size - 1):
-            i, end_i = x_ptr[row], x_ptr[row + 1]
-            j, end_j = y_ptr[other], y_ptr[other + 1]
+def sparse_city_block(x, y, out):
+    """Compute l1 between each row of x and each row of y."""
+    for row in range(x.ptr.size - 1):
+        for other in range(y.ptr.size - 1):
+            i, end_i = x.ptr[row], x.ptr[row + 1]
+            j, end_j = y.ptr[other], y.ptr[other + 1]
             total = ZERO
             while i < end_i and j < end_j:
-                if x_columns[i] == y_columns[j]:
-                    total += abs(x_values[i] - y_values[j])
+                if x.columns[i] == y.columns[j]:
+                    total += abs(x.values[i] - y.values[j])
                     i += 1
                     j += 1
-                elif x_columns[i] < y_columns[j]:
-                    total += abs(x_values[i])
+                elif x.columns[i] < y.columns[j]:
+                    total += abs(x.values[i])
                     i += 1
                 else:
-                    total += abs(y_values[j])
+                    total += abs(y.values[j])
                     j += 1
             for rest in range(i, end_i):
-                total += abs(x_values[rest])
+                total += abs(x.values[rest])
             for rest in range(j, end_j):
-                total += abs(y_values[rest])
+                total += abs(y.values[rest])
             out[row, other] = total

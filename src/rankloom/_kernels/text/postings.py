@@ -5,6 +5,8 @@ posting, and only texts that reach a lower bound of the last score of the list b
 queries meet almost all texts. A score is the same sum either way, in the order of the query's row.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rankloom._kernels import ZERO
@@ -24,17 +26,79 @@ SLACK = 1.0 - 1e-6  # covers the order of additions, and scores that round to th
 MIN_FLOOR, MAX_FLOOR = 1e-30, 1e30  # outside, float32 does not round relatively
 
 
+class Postings(NamedTuple):
+    """The texts by term."""
+
+    ptr: np.ndarray
+    docs: np.ndarray
+    weights: np.ndarray
+    sizes: np.ndarray  # of the texts
+
+
+class Queries(NamedTuple):
+    """Queries as rows of terms."""
+
+    ptr: np.ndarray
+    terms: np.ndarray
+    weights: np.ndarray
+    sizes: np.ndarray
+    own: np.ndarray  # the text that each query is, or -1
+
+
+class Query(NamedTuple):
+    """One of the queries."""
+
+    terms: np.ndarray
+    weights: np.ndarray
+    size: float
+    own: int
+
+
+class Scoring(NamedTuple):
+    """How a score follows from weights: see the constants above."""
+
+    overlap: int
+    share: int
+    allowed: np.ndarray  # an empty mask allows all texts
+
+
+class Scratch(NamedTuple):
+    """What a block of queries works with; `common` has zeros, and is cleared after each query."""
+
+    common: np.ndarray
+    values: np.ndarray
+    tops: np.ndarray
+    seen: np.ndarray
+    keys: np.ndarray
+    single: np.ndarray  # one number, and its bits
+    single_bits: np.ndarray
+
+
+class Lists(NamedTuple):
+    """The lists to fill; `bits` is a view of the scores."""
+
+    items: np.ndarray
+    bits: np.ndarray
+
+
+@helper
+def query_at(queries, q):
+    """Return one of the queries."""
+    here = slice(queries.ptr[q], queries.ptr[q + 1])
+    return Query(queries.terms[here], queries.weights[here], queries.sizes[q], queries.own[q])
+
+
 @kernel
-def overlap(terms, weights, ptr, docs, doc_weights, kind, allowed, common, seen):
+def overlap(query, texts, scoring, common, seen):
     """Add up the common part of a query and each allowed text; list those that share a term, return their number."""
-    n = 0
-    for at in range(terms.size):
-        weight = np.float64(weights[at])
-        for entry in range(ptr[terms[at]], ptr[terms[at] + 1]):
-            doc = docs[entry]
+    kind, allowed, n = scoring.overlap, scoring.allowed, 0
+    for at in range(query.terms.size):
+        term, weight = query.terms[at], np.float64(query.weights[at])
+        for entry in range(texts.ptr[term], texts.ptr[term + 1]):
+            doc = texts.docs[entry]
             if allowed.size > 0 and not allowed[doc]:
                 continue
-            other = np.float64(doc_weights[entry])
+            other = np.float64(texts.weights[entry])
             part = weight * other if kind == PRODUCT else min(weight, other)
             if part > 0.0:
                 if common[doc] == 0.0:
@@ -45,9 +109,10 @@ def overlap(terms, weights, ptr, docs, doc_weights, kind, allowed, common, seen)
 
 
 @helper
-def add_postings(term, weight, ptr, docs, doc_weights, kind, common):
+def add_postings(term, weight, texts, kind, common):
     """Add what one term of a query adds to the common part of each text."""
-    these, values = docs[ptr[term] : ptr[term + 1]], doc_weights[ptr[term] : ptr[term + 1]]
+    here = slice(texts.ptr[term], texts.ptr[term + 1])
+    these, values = texts.docs[here], texts.weights[here]
     if kind == PRODUCT:
         for entry in range(these.size):  # unsigned: without the branch that wraps negative indices
             common[np.uint32(these[entry])] += weight * values[entry]
@@ -247,29 +312,29 @@ def with_own(own, n, seen):
 
 
 @helper
-def scan(terms, weights, size, texts, kinds, allowed, depth, common, values, tops, seen):
+def scan(query, texts, scoring, depth, scratch):
     """List the texts that may be among the best `depth`, by adding all postings; return their number."""
-    ptr, docs, doc_weights, sizes = texts
-    for at in range(terms.size):
-        add_postings(terms[at], weights[at], ptr, docs, doc_weights, kinds[0], common)
-    for doc in range(allowed.size):
-        if not allowed[doc]:
+    common = scratch.common
+    for at in range(query.terms.size):
+        add_postings(query.terms[at], query.weights[at], texts, scoring.overlap, common)
+    for doc in range(scoring.allowed.size):
+        if not scoring.allowed[doc]:
             common[doc] = 0.0
-    values = similarities(common, size, sizes, kinds[1], values)
-    return at_least(values, floor_of(last_of(values, depth, tops)), depth, seen)
+    values = similarities(common, query.size, texts.sizes, scoring.share, scratch.values)
+    return at_least(values, floor_of(last_of(values, depth, scratch.tops)), depth, scratch.seen)
 
 
 @kernel
-def write_best(n, size, own, sizes, kind, common, seen, keys, single, single_bits, items, bits):
+def write_best(n, query, sizes, share, scratch, items, bits):
     """Write the best of n texts, by their common part with the query; none that shares nothing, but the query."""
-    found = 0
+    common, keys, single, own, found = scratch.common, scratch.keys, scratch.single, query.own, 0
     for at in range(n):
-        doc = np.int64(seen[at])  # LOW does not fit in 32 bits
+        doc = np.int64(scratch.seen[at])  # LOW does not fit in 32 bits
         if common[doc] > 0.0 or doc == own:
-            value = ZERO if common[doc] == 0.0 else similarity(common[doc], size, sizes[doc], kind)
+            value = ZERO if common[doc] == 0.0 else similarity(common[doc], query.size, sizes[doc], share)
             single[0] = value if value > 0.0 else ZERO  # of damaged weights, it may be NaN or negative: keys must not
             tie = LOW if doc == own else LOW - 1 - doc
-            keys[found] = (np.int64(single_bits[0]) << 32) | tie
+            keys[found] = (np.int64(scratch.single_bits[0]) << 32) | tie
             found += 1
     best(keys, found, own, bits, items)
 
@@ -284,26 +349,15 @@ def n_postings(terms, ptr):
 
 
 @kernel
-def rank(start, stop, queries, texts, kinds, own, allowed, scratch, items, bits):
-    """Rank the texts for queries `start` to `stop` by score; ties: the query itself, then the smaller number.
-
-    `queries` are (ptr, terms, weights, sizes) by row, `texts` (ptr, docs, weights, sizes) by term; `own` has the number
-    of the text that a query is, or -1; an empty mask `allowed` allows all texts; the first array of `scratch` has
-    zeros, and is cleared before returning.
-    """
-    q_ptr, q_terms, q_weights, q_sizes = queries
-    ptr, docs, doc_weights, sizes = texts
-    common, values, tops, seen, keys, single, single_bits = scratch
-    depth = items.shape[1]
+def rank(start, stop, queries, texts, scoring, scratch, lists):
+    """Rank the texts for queries `start` to `stop` by score; ties: the query itself, then the smaller number."""
+    common, seen, depth = scratch.common, scratch.seen, lists.items.shape[1]
     for q in range(start, stop):
-        terms, weights, size = q_terms[q_ptr[q] : q_ptr[q + 1]], q_weights[q_ptr[q] : q_ptr[q + 1]], q_sizes[q]
-        few = depth == 0 or SPARSE * n_postings(terms, ptr) < common.size
-        if few:
-            n = overlap(terms, weights, ptr, docs, doc_weights, kinds[0], allowed, common, seen)
-        else:
-            n = scan(terms, weights, size, texts, kinds, allowed, depth, common, values, tops, seen)
-        n = with_own(own[q], n, seen)
-        write_best(n, size, own[q], sizes, kinds[1], common, seen, keys, single, single_bits, items[q], bits[q])
+        query = query_at(queries, q)
+        few = depth == 0 or SPARSE * n_postings(query.terms, texts.ptr) < common.size
+        n = overlap(query, texts, scoring, common, seen) if few else scan(query, texts, scoring, depth, scratch)
+        n = with_own(query.own, n, seen)
+        write_best(n, query, texts.sizes, scoring.share, scratch, lists.items[q], lists.bits[q])
         if few:
             common[seen[:n]] = 0.0
         else:

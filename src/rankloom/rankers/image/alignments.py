@@ -8,21 +8,20 @@ Equal descriptors have distance 0, and distances are symmetric, exactly. `ALIGNM
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom._kernels import frozen
 from rankloom.errors import InputError, brief, check_choice
 from rankloom.ranks.vector_space import Metric, by_distance
 from rankloom.threads import Progress, run_blocks
 
 Floats = NDArray[np.float32]
 Stack = NDArray[Any]
-#: (start, stop, rows, columns, own, out): fills these rows of `out`.
-Align = Callable[..., None]
 
 N_LENGTHS, N_ANGLES = 8, 12  # bins of a shape context, angles varying fastest
 BLOCK = 4  # rows that a thread takes at a time
@@ -106,31 +105,25 @@ class Alignment:
 
     def _align(self, stacks: Sequence[Stack], progress: Progress | None) -> Floats:
         """Return the distances between two stacks, or within one."""
-        own = len(stacks) == 1
-        distinct, numbers = _distinct(stacks)
-        rows, columns = numbers[0], numbers[-1]
-        align = self._aligner(distinct)
-        out = np.zeros((len(rows), len(columns)), np.float32)
-
-        def work(start: int, stop: int) -> None:
-            align(start, stop, rows, columns, own, out)
-
-        run_blocks(work, len(rows), stage="Comparing images", block=BLOCK, progress=progress)
-        return out + out.T if own else out  # its lower half is 0
-
-    def _aligner(self, distinct: Stack) -> Align:
-        """Return the kernel with all arguments that depend on the descriptors and the settings."""
         from rankloom._kernels.image import alignment as kernels
 
+        own = len(stacks) == 1
+        distinct, numbers = _distinct(stacks)
         n = distinct.shape[1]
-        settings = np.float32(self.penalty), np.float32(self.repeat), min(self.band, n)
-        if self.cost == "l1":
-            return lambda *pairs: kernels.align_features(*pairs[:-1], distinct, settings, pairs[-1])
-        histograms, total = _filled_bins(distinct), _total(distinct)
-        shared, mirror = _shared(total), _mirrored_bins(distinct.shape[2])
-        return lambda *pairs: kernels.align_histograms(
-            *pairs[:-1], histograms, mirror, shared, np.float32(total), n, settings, pairs[-1]
-        )
+        pairs = kernels.Pairs(numbers[0], numbers[-1], own)
+        settings = kernels.Settings(np.float32(self.penalty), np.float32(self.repeat), min(self.band, n))
+        nothing = distinct[:0, :, :0]
+        counts, total = (nothing.astype(np.uint8), 0) if self.cost == "l1" else (distinct, _total(distinct))
+        features = distinct if self.cost == "l1" else frozen(nothing.astype(np.float32))
+        mirror = _mirrored_bins(counts.shape[2])
+        histograms = kernels.Histograms(*_filled_bins(counts), mirror, _shared(total), np.float32(total))
+        out = np.zeros((len(pairs.rows), len(pairs.columns)), np.float32)
+
+        def work(start: int, stop: int) -> None:
+            kernels.align(start, stop, pairs, histograms, features, settings, out)
+
+        run_blocks(work, len(out), stage="Comparing images", block=BLOCK, progress=progress)
+        return out + out.T if own else out  # its lower half is 0
 
 
 def _distinct(stacks: Sequence[Stack]) -> tuple[Stack, list[NDArray[np.int64]]]:
@@ -154,7 +147,7 @@ def _total(histograms: Stack) -> int:
     return int(sums[0])
 
 
-def _filled_bins(histograms: Stack) -> tuple[NDArray[Any], ...]:
+def _filled_bins(histograms: Stack) -> tuple[Stack, Stack, Stack, Stack]:
     """Return the filled bins by sequence and bin: pointers, points, points counted from the end, and counts."""
     n_items, n, bins = histograms.shape
     by_bin = np.ascontiguousarray(histograms.transpose(0, 2, 1)).reshape(n_items * bins, n)

@@ -238,21 +238,24 @@ class WeightModel(ABC):
     ) -> Ranks:
         from rankloom._kernels.text import postings as kernels
 
-        n = len(postings[-1])
-        found = _Found.empty(rows.shape[0], min(whole_number("depth", depth), n))
-        queries, postings = _read_only(*_arrays(rows), sums(rows)), _read_only(*postings)
-        kinds = (OVERLAPS[self.scheme.overlap], SHARES[self.scheme.share])
-        own, allowed = _read_only(np.ascontiguousarray(own, np.int64), np.ascontiguousarray(allowed, np.bool_))
+        texts = kernels.Postings(*_read_only(*postings))
+        n = len(texts.sizes)
+        items = np.full((rows.shape[0], min(whole_number("depth", depth), n)), PAD, np.int32)
+        scores = np.zeros(items.shape, np.float32)
+        lists = kernels.Lists(items, scores.view(np.int32))
+        own, allowed = np.ascontiguousarray(own, np.int64), np.ascontiguousarray(allowed, np.bool_)
+        queries = kernels.Queries(*_read_only(*_arrays(rows), sums(rows), own))
+        scoring = kernels.Scoring(OVERLAPS[self.scheme.overlap], SHARES[self.scheme.share], *_read_only(allowed))
 
         def work(start: int, stop: int) -> None:
             single = np.zeros(1, np.float32)  # viewed as a number and as its bits
-            numbers = (np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32))
-            scratch = (np.zeros(n), np.empty(n), np.empty(n), *numbers)
-            kernels.rank(start, stop, queries, postings, kinds, own, allowed, scratch, found.items, found.bits)
+            numbers = np.empty(n, np.int32), np.empty(n, np.int64), single, single.view(np.int32)
+            scratch = kernels.Scratch(np.zeros(n), np.empty(n), np.empty(n), *numbers)
+            kernels.rank(start, stop, queries, texts, scoring, scratch, lists)
 
         size = whole_number("block", block)
         run_blocks(work, rows.shape[0], stage="Ranking texts", block=size, progress=progress)
-        return Ranks.trusted(found.items, found.scores, n)
+        return Ranks.trusted(items, scores, n)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -380,20 +383,6 @@ def _arrays(sparse: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[
         sparse.indices.astype(np.int32, copy=False),
         sparse.data.astype(np.float64, copy=False),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """The lists to fill; `bits` is a view of the scores."""
-
-    items: NDArray[np.int32]
-    scores: NDArray[np.float32]
-    bits: NDArray[np.int32]
-
-    @classmethod
-    def empty(cls, n: int, depth: int) -> _Found:
-        scores = np.zeros((n, depth), np.float32)
-        return cls(np.full((n, depth), PAD, np.int32), scores, scores.view(np.int32))
 
 
 def unit(rows: csr_matrix) -> csr_matrix:
