@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-import rankloom as rl
 from rankloom.cli import app
+from rankloom.methods import METHODS, SUPERVISED
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "tools"))
@@ -61,8 +61,8 @@ def methods():
         "",
     ]
     rows = [
-        f"| [`{name}`](#{name}) | {first_line(rl.METHODS[name].function)} | {rl.METHODS[name].needs} | {oracle(name)} |"
-        for name in sorted(rl.METHODS)
+        f"| [`{name}`](#{name}) | {first_line(METHODS[name].function)} | {METHODS[name].needs} | {oracle(name)} |"
+        for name in sorted(METHODS)
     ]
     table = ["| name | method | needs the lists of the | checked against |", "|---|---|---|---|", *rows, "", *oracles()]
     parts = [
@@ -71,22 +71,22 @@ def methods():
         *trained_methods(),
         *from_ranx(),
         *from_udlf(),
-        *(method(name) for name in sorted(rl.METHODS)),
+        *(method(name) for name in sorted(METHODS)),
     ]
-    return "\n".join([*parts, *(supervised(name) for name in sorted(rl.SUPERVISED))])
+    return "\n".join([*parts, *(supervised(name) for name in sorted(SUPERVISED))])
 
 
 def trained_methods():
     """Yield the lines on methods that learn from judged queries."""
     yield wrapped(
         "Methods that learn from judged queries: `trained = rl.train(ranks, qrels, method=NAME, OPTION=VALUE)`, then "
-        "`rl.fuse(others, method=trained)`; `rl.cross_validate` does both on parts of the same queries. `rl.optimize` "
-        "finds options and weights of any method that sees one query at a time ([how](training.md))."
+        "`rl.fuse(others, method=trained)`; `rankloom.methods.cross_validate` does both on parts of the same queries. "
+        "`optimize` of that module finds options and weights of any method that sees one query at a time "
+        "([how](training.md))."
     )
     yield from ("", "| name | method | checked against |", "|---|---|---|")
     yield from (
-        f"| [`{name}`](#{name}) | {first_line(rl.SUPERVISED[name])} | {oracle(name)} |"
-        for name in sorted(rl.SUPERVISED)
+        f"| [`{name}`](#{name}) | {first_line(SUPERVISED[name])} | {oracle(name)} |" for name in sorted(SUPERVISED)
     )
     yield ""
 
@@ -127,7 +127,8 @@ def from_ranx():
     """Yield the table of the names that ranx gives the methods."""
     yield wrapped(
         "The names in ranx, and the same here. ranx breaks ties, draws and constant lists differently, see "
-        "`tests/aggregate/test_ranx.py`; its `optimize_fusion` is `rl.optimize`, its `norm` is `normalization`."
+        "`tests/aggregate/test_ranx.py`; its `optimize_fusion` is `rankloom.methods.optimize`, its "
+        "`norm` is `normalization`."
     )
     yield from ("", "| ranx | here |", "|---|---|")
     yield from (f"| {theirs} | `{ours}` |" for theirs, ours in RANX.items())
@@ -136,7 +137,7 @@ def from_ranx():
 
 def supervised(name):
     """Return the section of a supervised method."""
-    one = rl.SUPERVISED[name]
+    one = SUPERVISED[name]
     defaults = {option: parameter.default for option, parameter in inspect.signature(one).parameters.items()}
     options = ", ".join(f"`{option}={default!r}`" for option, default in defaults.items()) or "none"
     lines = [
@@ -154,7 +155,7 @@ def first_line(documented):
 
 def method(name):
     """Return the section of a method."""
-    one = rl.METHODS[name]
+    one = METHODS[name]
     needs = {
         "queries": "Works on one query at a time.",
         "collection": "Needs the lists of the whole collection, with each item as a query.",

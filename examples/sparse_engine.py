@@ -12,6 +12,7 @@ from qdrant_client import QdrantClient, models
 from sklearn.datasets import load_digits
 
 import rankloom as rl
+from rankloom.ranks import PAD
 
 K = 10
 BATCH = 100
@@ -45,7 +46,7 @@ def searched(vectors, n_items):
         found = engine.query_points("graphs", query=sparse(vectors[[i]]), using="graph", limit=K).points
         rows.append([point.id for point in found])
     engine.close()
-    return rl.Ranks(np.array([row + [rl.PAD] * (K - len(row)) for row in rows], np.int32), n_items=n_items)
+    return rl.Ranks(np.array([row + [PAD] * (K - len(row)) for row in rows], np.int32), n_items=n_items)
 
 
 def main(n_items=400):

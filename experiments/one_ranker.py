@@ -16,6 +16,7 @@ from sections import filled, insert
 import rankloom as rl
 from rankloom.evaluation import Mark, legend
 from rankloom.io.cache import Cache
+from rankloom.rankers import rank_collection
 
 ROOT = Path(__file__).parents[1]
 SECTION = ROOT / "experiments" / "effectiveness-one-ranker.md"
@@ -29,7 +30,7 @@ ALPHA = 0.05
 
 def measure(collection, cache):
     """Return {measure: (values of the ranker, values with its neighbors)}, a value for each judged query."""
-    lists = rl.rank_collection(collection, {RANKER: RANKER}, depth=DEPTH, cache=cache).lists[RANKER]
+    lists = rank_collection(collection, {RANKER: RANKER}, depth=DEPTH, cache=cache).lists[RANKER]
     alone = lists.queries.head(ANSWERS)
     with_neighbors = rl.fuse([alone], "vote", ANSWERS, collection=[lists.items])
     pair = [

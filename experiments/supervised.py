@@ -24,6 +24,8 @@ import rankloom as rl
 from rankloom.datasets.collection import Queries
 from rankloom.evaluation import legend
 from rankloom.io.cache import Cache
+from rankloom.methods import cross_validate, optimize
+from rankloom.rankers import rank_collection
 from rankloom.rankers.text.embeddings import embed_minilm
 
 ROOT = Path(__file__).parents[1]
@@ -86,14 +88,14 @@ class Case:
         plan = {} if space is None else {"space": space, "search": search, "step": STEP, "trials": TRIALS}
         if self.train is None:
             return self._evaluated(
-                rl.cross_validate(
+                cross_validate(
                     self.ranks, self.qrels, method, MEASURE, folds=FOLDS, k=DEPTH, seed=SEED, **plan, **common
                 ).ranks
             )
         if space is None:
             trained = rl.train(*self.train, method, **common)
         else:
-            trained = rl.optimize(*self.train, method, MEASURE, seed=SEED, **plan, **common).method
+            trained = optimize(*self.train, method, MEASURE, seed=SEED, **plan, **common).method
         return self._evaluated(rl.fuse(self.ranks, trained, DEPTH, **common))
 
 
@@ -105,7 +107,7 @@ def text_case(name, data, cache, sample):
     rankers = {"okapi": "okapi", "minilm": "vectors(comparable=no)"}
     if "vectors" not in collection.parts:
         rankers = {"okapi": "okapi", "2grams": "2grams-cosine"}
-    lists = rl.rank_collection(collection, rankers, depth=1000, cache=cache).lists
+    lists = rank_collection(collection, rankers, depth=1000, cache=cache).lists
     queries = {ranker: one.queries.head(DEPTH) for ranker, one in lists.items()}
     items = {ranker: one.items for ranker, one in lists.items()}
     train = train_part(path, collection, rankers, cache, sample) if name == "scifact" else None
@@ -123,7 +125,7 @@ def train_part(path, collection, rankers, cache, sample):
     queries = Queries(
         rl.Ids(texts), rl.read_qrels(path / "qrels.train.txt"), {"texts": list(texts.values()), "vectors": vectors}
     )
-    lists = rl.rank_collection(replace(collection, queries=queries), rankers, depth=1000, cache=cache).lists
+    lists = rank_collection(replace(collection, queries=queries), rankers, depth=1000, cache=cache).lists
     ranks = {ranker: one.queries.head(DEPTH) for ranker, one in lists.items()}
     return cut(Case("", ranks, queries.qrels), sample).ranks, queries.qrels
 
@@ -185,8 +187,8 @@ INTRO = (
     "Fusion that learns from judged queries, measured on others: NDCG@10, the first 100 of each list for every method, "
     "and the paired t-test at 99 %. SciFact has train queries (809), from which the methods learn before they see the "
     f"300 test queries; elsewhere cross-validation with {FOLDS} folds, seed {SEED}. 'tuned': options that are best on "
-    f"the train queries (`rl.optimize`), from a grid, the weights of more than two rankers by a Bayesian search of "
-    f"{TRIALS} trials. 'Best single "
+    f"the train queries (`rankloom.methods.optimize`), from a grid, the weights of more than two rankers by a "
+    f"Bayesian search of {TRIALS} trials. 'Best single "
     "ranker' is chosen on the test queries, in its favor. `{command}`; {versions}."
 )
 TEXTS_INTRO = (

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import oracle
-from rankloom import PAD, Ranks
+from rankloom import Ranks
+from rankloom.ranks import PAD
 
 CLOSE = 2e-6  # weights are stored in float32
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"  # kernels are slow in plain Python: use smaller cases

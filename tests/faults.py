@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankloom import InputError
+from rankloom.errors import InputError
 
 
 def error_of(read, *args, **options):

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from rankloom import PAD, Ranks
+from rankloom import Ranks
+from rankloom.ranks import PAD
 
 #: Few values, so that ties are common; all are exact in float32.
 SCORES = st.integers(-8, 8).map(lambda n: n / 4)

@@ -17,6 +17,7 @@ from rankloom.datasets import COLLECTIONS
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, ESTIMATES, JOINT_TESTS, MEASURES, TESTS
 from rankloom.evaluation.selection import SELECTIONS
 from rankloom.io import FORMATS
+from rankloom.methods import METHODS, SUPERVISED
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
 
@@ -149,12 +150,12 @@ def test_the_pages_made_from_the_code_are_up_to_date():
 
 def test_every_method_is_on_the_page_of_methods():
     page = (ROOT / "docs" / "methods.md").read_text()
-    assert [name for name in rl.METHODS if f"| [`{name}`](#{name}) |" not in page] == []
+    assert [name for name in METHODS if f"| [`{name}`](#{name}) |" not in page] == []
 
 
 def test_every_supervised_method_is_on_the_page_of_methods():
     page = (ROOT / "docs" / "methods.md").read_text()
-    assert [name for name in rl.SUPERVISED if f"| [`{name}`](#{name}) |" not in page] == []
+    assert [name for name in SUPERVISED if f"| [`{name}`](#{name}) |" not in page] == []
 
 
 ORACLES = runpy.run_path(str(ROOT / "docs" / "tools" / "oracles.py"))
@@ -168,7 +169,7 @@ def test_every_method_of_ranx_has_a_spelling_and_a_test_here():
     tests = (ROOT / "tests" / "aggregate" / "test_ranx.py").read_text()
     for theirs, spelling in table.items():
         call = Call.parse(spelling)
-        known = rl.SUPERVISED if call.name in rl.SUPERVISED else rl.METHODS
+        known = SUPERVISED if call.name in SUPERVISED else METHODS
         assert {option for option, _ in call.options} <= set(signature(known[call.name]).parameters)
         assert f'"{theirs}"' in tests
         assert "ranx" in ORACLES["CHECKED"][call.name]
@@ -180,7 +181,7 @@ def test_every_method_of_udlf_has_a_spelling_and_a_test_here():
     assert sorted(ORACLES["UDLF"]) == sorted(names.split())
     for spelling in ORACLES["UDLF"].values():
         call = Call.parse(spelling)
-        assert {option for option, _ in call.options} <= set(signature(rl.METHODS[call.name]).parameters)
+        assert {option for option, _ in call.options} <= set(signature(METHODS[call.name]).parameters)
         assert {"UDLF", "transcript of UDLF"} & set(ORACLES["CHECKED"][call.name])
 
 
@@ -202,7 +203,7 @@ def source_of(path, name):
 
 def test_what_methods_are_checked_against_is_what_tests_check():
     called = {"fg": "case.index|FusionIndex", "weft": "WeftIndex"}  # by the names of the indexes
-    assert sorted(ORACLES["CHECKED"]) == sorted([*rl.METHODS, *rl.SUPERVISED])
+    assert sorted(ORACLES["CHECKED"]) == sorted([*METHODS, *SUPERVISED])
     for method, checks in ORACLES["CHECKED"].items():
         assert checks, method
         for kind, test in checks.items():
@@ -250,9 +251,37 @@ def test_the_page_of_benchmarks_has_every_part():
     assert [title for title in titles if f"### {title}" not in page] == []
 
 
-def test_all_public_names_are_sorted_and_there():
-    assert rl.__all__ == sorted(rl.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name))
-    assert all(hasattr(rl, name) for name in rl.__all__)
+PUBLIC = [
+    "Answer",
+    "Collection",
+    "Experiment",
+    "FusionIndex",
+    "Hit",
+    "Ids",
+    "RankloomError",
+    "RankloomWarning",
+    "Ranks",
+    "Searcher",
+    "WeftIndex",
+    "__version__",
+    "compare",
+    "correlation",
+    "evaluate",
+    "fuse",
+    "open_collection",
+    "read_qrels",
+    "read_run",
+    "read_runs",
+    "select",
+    "train",
+    "write_run",
+]
+
+
+def test_rankloom_has_23_public_names():
+    assert rl.__all__ == PUBLIC == sorted(PUBLIC)
+    assert len(PUBLIC) == 23
+    assert all(hasattr(rl, name) for name in PUBLIC)
 
 
 def test_links_of_the_documentation_lead_somewhere():
@@ -262,5 +291,5 @@ def test_links_of_the_documentation_lead_somewhere():
 
 
 def test_the_readme_counts_methods_and_rankers():
-    counted = f"{len(rl.METHODS) - 3} other fusion methods, {len(RANKERS)} rankers"  # without fg, weft and vote
+    counted = f"{len(METHODS) - 3} other fusion methods, {len(RANKERS)} rankers"  # without fg, weft and vote
     assert counted in readable("README.md")

@@ -4,8 +4,16 @@ import pickle
 import numpy as np
 import pytest
 
-from rankloom import IndexFileError, InputError, MissingExtraError, RankloomError, RankloomWarning, UnknownNameError
-from rankloom.errors import MAX_MESSAGE, brief, whole_number
+from rankloom import RankloomError, RankloomWarning
+from rankloom.errors import (
+    MAX_MESSAGE,
+    IndexFileError,
+    InputError,
+    MissingExtraError,
+    UnknownNameError,
+    brief,
+    whole_number,
+)
 
 ERRORS = [
     InputError("depth must be at least 1; got 0."),

@@ -36,7 +36,7 @@ def loaded_by(code):
         "import rankloom.threads, rankloom.io.array_folder",
         "import rankloom.evaluation, rankloom.evaluation.selection",
         "import rankloom.datasets, rankloom.rankers, rankloom.datasets.images",
-        "from rankloom.rankers import bag_of_words, word_graph, word_movers, embeddings, encoder",
+        "import rankloom.rankers.text.word_movers, rankloom.rankers.text.embeddings, rankloom.rankers.vectors.encoder",
         "import rankloom.web, rankloom.cli",
         "from rankloom import Ranks; Ranks([[0, 1], [1, 0]]).head(1)",
     ],
@@ -55,9 +55,9 @@ def test_building_an_index_loads_numba_but_not_scipy_stats_or_pandas():
 
 def test_per_query_methods_load_nothing_slow():
     code = (
-        "import rankloom as rl\n"
+        "import rankloom as rl\nfrom rankloom.methods import METHODS\n"
         "ranks = [rl.Ranks([[0, 1, 2]], [[3, 2, 1]])] * 2\n"
-        "for name, method in rl.METHODS.items():\n"
+        "for name, method in METHODS.items():\n"
         "    if method.needs == 'queries': rl.fuse(ranks, name)"
     )
     assert loaded_by(code) == []

@@ -4,7 +4,7 @@ import time
 import numpy as np
 import pytest
 
-from rankloom import InputError
+from rankloom.errors import InputError
 from rankloom.threads import Scratch, n_threads, run_blocks, run_rows, running
 
 

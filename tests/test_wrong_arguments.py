@@ -8,7 +8,7 @@ import pytest
 
 import rankloom as rl
 from rankloom.aggregate.learned.tuning import cross_validate, optimize
-from rankloom.errors import MAX_MESSAGE
+from rankloom.errors import MAX_MESSAGE, InputError
 from rankloom.rankers import rank_collection
 
 
@@ -171,7 +171,7 @@ def test_wrong_arguments_are_errors_of_ours(name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("method", ["weft", "vote", "fg"])
 def test_a_cutoff_has_a_limit(method):
-    with pytest.raises(rl.InputError, match=r"cutoff must be at most 10000; got 99999999999\."):
+    with pytest.raises(InputError, match=r"cutoff must be at most 10000; got 99999999999\."):
         SEARCHER.search("cat", method=f"{method}(cutoff=99999999999)")
 
 
@@ -197,5 +197,5 @@ def test_one_measure_is_one_measure():
     ],
 )
 def test_the_error_says_what_was_expected_and_what_was_given(call, message):
-    with pytest.raises(rl.InputError, match=message):
+    with pytest.raises(InputError, match=message):
         call()

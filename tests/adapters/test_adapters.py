@@ -4,6 +4,7 @@ import pytest
 from sample_texts import documents
 
 import rankloom as rl
+from rankloom.errors import MissingExtraError
 
 
 @pytest.fixture(scope="module")
@@ -98,5 +99,5 @@ def test_a_missing_package_is_named(searcher, name, monkeypatch):
     for module in [one for one in sys.modules if one.startswith(package.get(name, name) + ".")]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, f"rankloom.adapters.{name}", raising=False)
-    with pytest.raises(rl.MissingExtraError, match=r"pip install 'rankloom\["):
+    with pytest.raises(MissingExtraError, match=r"pip install 'rankloom\["):
         getattr(searcher, f"as_{name}")()

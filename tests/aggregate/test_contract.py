@@ -5,6 +5,8 @@ import pytest
 
 import rankloom as rl
 from rankloom.aggregate import Method, check_method, rrf
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.methods import METHODS
 
 
 def valid(ranks, k=10):
@@ -52,7 +54,7 @@ def depends_on_k(ranks, k=10):
 
 
 def rejects(ranks, k=10):
-    raise rl.InputError("No.")
+    raise InputError("No.")
 
 
 CALLS = iter(range(10**6))
@@ -80,7 +82,7 @@ BROKEN = {
 @pytest.fixture
 def registered(monkeypatch):
     def register(function):
-        monkeypatch.setitem(rl.METHODS._known, "broken", Method(function, "queries", True, "broken"))
+        monkeypatch.setitem(METHODS._known, "broken", Method(function, "queries", True, "broken"))
 
     return register
 
@@ -99,5 +101,5 @@ def test_a_violation_raises(function, registered):
 
 
 def test_an_unknown_method_raises():
-    with pytest.raises(rl.UnknownNameError):
+    with pytest.raises(UnknownNameError):
         check_method("brokn")

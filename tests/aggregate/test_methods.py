@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from rankloom.errors import InputError
+from rankloom.methods import METHODS
+from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 
 A = rl.Ranks.from_dict({"q": ["a", "b", "c"], "p": ["c", "a"]})
@@ -44,7 +47,7 @@ def test_rrf_of_one_ranker_gives_back_its_list(one):
 @given(st.data())
 def test_a_ranker_of_empty_lists_changes_nothing(data):
     one = data.draw(some_ranks(n_items=6, n_queries=3))
-    empty = rl.Ranks(np.full((3, 2), rl.PAD), n_items=6)
+    empty = rl.Ranks(np.full((3, 2), PAD), n_items=6)
     with_empty = rl.fuse([one, empty], "rrf", 10).to_dict()
     assert with_empty == rl.fuse([one], "rrf", 10).to_dict()
 
@@ -85,7 +88,7 @@ def test_fg_answers_external_queries_with_the_collection():
     ],
 )
 def test_bad_input_raises(arguments, options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         rl.fuse(*arguments, **options)
     assert message in str(caught.value)
 
@@ -112,32 +115,32 @@ def test_rankers_may_be_named_and_lists_given_as_dicts():
     queries = {"b": {"q": ["y", "x"]}, "a": {"q": ["x", "y"]}}
     expected = rl.fuse([queries["b"], queries["a"]], "fg", 2, collection=[items["b"], items["a"]])
     assert rl.fuse(queries, "fg", 2, collection=items).to_dict() == expected.to_dict()
-    with pytest.raises(rl.InputError, match="The ranker 'c' is unknown; expected b, a, got a, c"):
+    with pytest.raises(InputError, match="The ranker 'c' is unknown; expected b, a, got a, c"):
         rl.fuse(queries, "fg", 2, collection={"a": items["a"], "c": items["b"]})
 
 
 @pytest.mark.parametrize("method", [[], None, 3])
 def test_a_method_that_is_not_a_name_is_an_error(method):
-    with pytest.raises(rl.InputError, match="The method must be a name, or a name with options"):
+    with pytest.raises(InputError, match="The method must be a name, or a name with options"):
         rl.fuse([{"q": ["a"]}], method)
 
 
 @pytest.mark.parametrize("normalization", [[], {}, 5, True])
 def test_a_normalization_that_is_not_a_name_is_an_error(normalization):
-    with pytest.raises(rl.InputError, match="normalization of the method 'combsum' must be text; got"):
+    with pytest.raises(InputError, match="normalization of the method 'combsum' must be text; got"):
         rl.fuse([A], "combsum", normalization=normalization)
 
 
 def test_the_error_for_a_data_frame_says_how_to_convert_it():
     frame = pytest.importorskip("pandas").DataFrame({"query": ["q"], "item": ["a"], "score": [1.0]})
-    with pytest.raises(rl.InputError, match=r"got a DataFrame in it. Convert a data frame with rankloom.io.from_frame"):
+    with pytest.raises(InputError, match=r"got a DataFrame in it. Convert a data frame with rankloom.io.from_frame"):
         rl.fuse([frame], "rrf")
     assert rl.fuse([rl.io.from_frame(frame)], "rrf").to_dict()["q"].keys() == {"a"}
 
 
 HELP = {
     "fuse": rl.fuse,
-    **{name: rl.METHODS[name].function for name in ("fg", "weft", "vote")},
+    **{name: METHODS[name].function for name in ("fg", "weft", "vote")},
     **{
         f"{cls.__name__}.{name}": getattr(cls, name)
         for cls in (rl.FusionIndex, rl.WeftIndex)
@@ -155,12 +158,12 @@ def test_help_has_every_parameter(function):
 
 
 #: Methods whose function is made by a decorator of another module, where pytest does not look for their examples.
-DECORATED = [name for name in sorted(rl.METHODS) if rl.METHODS[name].function.__module__.endswith("_methods")]
+DECORATED = [name for name in sorted(METHODS) if METHODS[name].function.__module__.endswith("_methods")]
 
 
 @pytest.mark.parametrize("name", DECORATED)
 def test_examples_run(name):
-    function = rl.METHODS[name].function
+    function = METHODS[name].function
     example = doctest.DocTestParser().get_doctest(
         function.__doc__, {**vars(rl), "np": np, name: function}, name, None, 0
     )
@@ -168,8 +171,8 @@ def test_examples_run(name):
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
-@pytest.mark.parametrize("name", [name for name in DECORATED if rl.METHODS[name].needs == "collection"])
+@pytest.mark.parametrize("name", [name for name in DECORATED if METHODS[name].needs == "collection"])
 def test_help_of_rerankers_has_every_option(name):
-    function = rl.METHODS[name].function
+    function = METHODS[name].function
     options = set(inspect.signature(function).parameters) - {"k"}
     assert set(re.findall(r"\w+", inspect.getdoc(function))) >= options

@@ -14,6 +14,8 @@ from rankloom.aggregate.normalizations import (
     sum_norm,
     z_score,
 )
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 
 LIST = rl.Ranks([[4, 2, 0]], [[7.0, 4.0, 1.0]], n_items=5)
@@ -56,7 +58,7 @@ def test_empty_lists_single_items_and_equal_scores(name, one, constant):
 @pytest.mark.parametrize("name", NORMALIZATIONS)
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 0), (2, 3)])
 def test_empty_ranks_stay_empty(name, shape):
-    ranks = rl.Ranks(np.full(shape, rl.PAD), np.zeros(shape), n_items=0)
+    ranks = rl.Ranks(np.full(shape, PAD), np.zeros(shape), n_items=0)
     assert NORMALIZATIONS[name](ranks).tolist() == np.zeros(shape).tolist()
 
 
@@ -76,7 +78,7 @@ def test_borda_norm_takes_the_sizes_of_the_pools():
 
 @pytest.mark.parametrize("name", NEEDS_SCORES)
 def test_ranks_without_scores_raise(name):
-    with pytest.raises(rl.InputError, match=f"The normalization '{name}' needs scores"):
+    with pytest.raises(InputError, match=f"The normalization '{name}' needs scores"):
         NORMALIZATIONS[name](rl.Ranks([[0, 1]]))
 
 
@@ -86,7 +88,7 @@ def test_normalizing_keeps_order_and_padding(name, data):
     ranks = data.draw(some_ranks(scores=True))
     values = NORMALIZATIONS[name](ranks)
     assert values.dtype == np.float64
-    assert not values[ranks.items == rl.PAD].any()
+    assert not values[ranks.items == PAD].any()
     rl.Ranks(ranks.items, values, ranks.n_items)  # finite and non-increasing
 
 
@@ -97,5 +99,5 @@ def test_min_max_is_from_0_to_1_and_sum_norm_sums_to_1(ranks):
 
 
 def test_an_unknown_normalization_raises():
-    with pytest.raises(rl.UnknownNameError, match="Did you mean 'min_max'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'min_max'"):
         NORMALIZATIONS["minmax"]

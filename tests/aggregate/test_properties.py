@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.aggregate import check_method
+from rankloom.errors import InputError
+from rankloom.methods import METHODS, SUPERVISED
+from rankloom.ranks import PAD
 from strategies import examples
 from strategies import ranks as some_ranks
 
@@ -30,13 +33,13 @@ VARIANTS = [
 ALL = [*((name, {}) for name in PER_QUERY), *VARIANTS]
 
 
-@pytest.mark.parametrize("name", [*rl.METHODS, *rl.SUPERVISED])
+@pytest.mark.parametrize("name", [*METHODS, *SUPERVISED])
 def test_every_method_keeps_the_contract(name):
     check_method(name)
 
 
 def test_per_query_methods_need_queries_only():
-    assert {rl.METHODS[name].needs for name in PER_QUERY} == {"queries"}
+    assert {METHODS[name].needs for name in PER_QUERY} == {"queries"}
 
 
 @pytest.mark.parametrize(("method", "options"), ALL)
@@ -55,7 +58,7 @@ def test_unanimous_rankers_give_back_their_list(method, options, data):
 def test_a_ranker_of_empty_lists_changes_nothing(method, options, data):
     """Holds for every per-query method and variant, scores included, at any position of the empty ranker."""
     ranks = [data.draw(some_ranks(n_items=6, n_queries=3, scores=True)) for _ in range(2)]
-    empty = rl.Ranks(np.full((3, 2), rl.PAD), np.zeros((3, 2)), n_items=6)
+    empty = rl.Ranks(np.full((3, 2), PAD), np.zeros((3, 2)), n_items=6)
     more = [*ranks]
     more.insert(data.draw(st.integers(0, 2)), empty)
     assert rl.fuse(more, method, 12, **options).to_dict() == rl.fuse(ranks, method, 12, **options).to_dict()
@@ -72,8 +75,8 @@ def test_the_answer_is_the_union_and_deterministic(method, options, data):
     assert np.array_equal(fused.scores, again.scores)
     rl.Ranks(fused.items, fused.scores, fused.n_items)  # valid: no duplicates, non-increasing scores
     for q in range(2):
-        union = {item for r in ranks for item in r.items[q].tolist()} - {rl.PAD}
-        assert set(fused.items[q].tolist()) - {rl.PAD} == union
+        union = {item for r in ranks for item in r.items[q].tolist()} - {PAD}
+        assert set(fused.items[q].tolist()) - {PAD} == union
 
 
 @pytest.mark.parametrize("method", [*COMB, *WEIGHTED, *POSITIONS, "condorcet"])
@@ -82,7 +85,7 @@ def test_the_answer_is_the_union_and_deterministic(method, options, data):
 def test_ties_are_broken_by_first_appearance(method, data):
     ranks = [data.draw(some_ranks(n_items=7, n_queries=1, scores=True)) for _ in range(2)]
     fused = rl.fuse(ranks, method, 14)
-    seen = list(dict.fromkeys(item for r in ranks for item in r.items[0].tolist() if item != rl.PAD))
+    seen = list(dict.fromkeys(item for r in ranks for item in r.items[0].tolist() if item != PAD))
     pairs = [(-score, seen.index(item)) for item, score in zip(*_row(fused), strict=True)]
     assert pairs == sorted(pairs)
 
@@ -113,7 +116,7 @@ def test_rankers_of_different_depths_and_items(method):
 def test_missing_queries(method):
     both = rl.Ranks.from_dict({"q": {"a": 2.0, "b": 1.0}, "p": {"c": 2.0, "a": 1.0}})
     one = rl.Ranks.from_dict({"q": {"a": 2.0, "b": 1.0}})
-    with pytest.raises(rl.InputError, match="Query 'p' has no list from ranker 2"):
+    with pytest.raises(InputError, match="Query 'p' has no list from ranker 2"):
         rl.fuse([both, one], method)
     assert list(rl.fuse([both, one], method, missing="drop").to_dict()) == ["q"]
     assert list(rl.fuse([both, one], method, missing="empty").to_dict()["p"]) == ["c", "a"]
@@ -128,7 +131,7 @@ def test_depth_equals_cutting_the_lists_first(method, options):
     assert rl.fuse(ranks, method, depth=4, **options).to_dict() == cut.to_dict()
 
 
-@pytest.mark.parametrize("method", [name for name in PER_QUERY if "weights" in rl.METHODS[name].options()])
+@pytest.mark.parametrize("method", [name for name in PER_QUERY if "weights" in METHODS[name].options()])
 def test_equal_weights_keep_the_order(method):
     random = np.random.default_rng(0)
     scores = -np.sort(-random.random((9, 8)), axis=1)
@@ -136,7 +139,7 @@ def test_equal_weights_keep_the_order(method):
     assert np.array_equal(rl.fuse(ranks, method, weights=[2, 2, 2]).items, rl.fuse(ranks, method).items)
 
 
-COLLECTION = [name for name in rl.METHODS if rl.METHODS[name].needs == "collection"]
+COLLECTION = [name for name in METHODS if METHODS[name].needs == "collection"]
 
 
 @pytest.mark.parametrize("n_rankers", [1, 2])
@@ -145,12 +148,12 @@ def test_a_ranker_of_empty_lists_changes_nothing_in_a_collection(method, n_ranke
     """Holds for every whole-collection method."""
     points = np.random.default_rng(3).normal(size=(40, 4))
     ranks = [rl.Ranks.from_vectors(points[:, i : i + 2], "l2", depth=20) for i in range(n_rankers)]
-    empty = rl.Ranks(np.full((40, 3), rl.PAD), n_items=40)
+    empty = rl.Ranks(np.full((40, 3), PAD), n_items=40)
     alone = rl.fuse(ranks, method, 10)
     assert rl.fuse([*ranks, empty], method, 10).to_dict() == alone.to_dict()
 
 
-@pytest.mark.parametrize("method", rl.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_huge_k_needs_no_more_memory(method):
     points = np.random.default_rng(3).normal(size=(8, 2))
     ranks = [rl.Ranks.from_vectors(points, metric, depth=6) for metric in ("l1", "l2")]
@@ -188,7 +191,7 @@ def test_a_huge_k_needs_no_more_memory(method):
 def test_bad_options_raise(method, options, message):
     points = np.random.default_rng(3).normal(size=(8, 2))
     ranks = [rl.Ranks.from_vectors(points, metric, depth=6) for metric in ("l1", "l2")]
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         rl.fuse(ranks, method, **options)
     assert message in str(caught.value)
 

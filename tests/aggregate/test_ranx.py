@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import rankloom as rl
+from rankloom.methods import optimize
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]  # ranx compiles, and warns
 
@@ -195,7 +196,7 @@ def test_tuned_weights_are_as_good(ranx):
     _, report = ranx.optimize_fusion(
         ranx.Qrels(qrels), runs, "min-max", "wsum", "ndcg@5", True, rounding_digits=6, show_progress=False
     )
-    ours = rl.optimize(train, qrels, "wsum", "ndcg@5")
+    ours = optimize(train, qrels, "wsum", "ndcg@5")
     assert len(ours.trials) == 66
     assert len(report.results) < 66
     assert ours.score >= max(report.results) - 1e-9

@@ -3,6 +3,7 @@
 import pytest
 
 import rankloom as rl
+from rankloom.errors import InputError
 
 ONCE = ("corgraph", "bfstree", "recknngraph", "rlrecom")  # methods without iterations
 REPEATED = ("rkgraph", "recknngraphccs", "rfe", "cprr", "lhrr", "rdpac", "rlsim_udl", "contextrr")
@@ -42,6 +43,6 @@ A = rl.Ranks([[0, 1], [1, 0]])
     ],
 )
 def test_wrong_options_raise(method, options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         rl.fuse([A], method, **options)
     assert message in str(caught.value)

@@ -8,6 +8,7 @@ from text_helpers import hide_packages
 
 import rankloom as rl
 from command import run, sentence
+from rankloom.io import read_ranks
 
 TOPICS = {"q1": ("heat", "thermal slab"), "q2": ("wing", "supersonic airfoil"), "q3": ("heart", "blood pressure")}
 
@@ -130,8 +131,8 @@ def test_queries_are_ranked_by_rank(folder, tmp_path):
         out,
     )
     assert done.exit_code == 0, done.output
-    assert list(rl.read_ranks(out / "queries" / "bm25.npz").query_ids) == list(TOPICS)
-    assert rl.read_ranks(out / "bm25.npz").n_queries == 60
+    assert list(read_ranks(out / "queries" / "bm25.npz").query_ids) == list(TOPICS)
+    assert read_ranks(out / "bm25.npz").n_queries == 60
 
 
 @pytest.mark.parametrize("spelled", ["my notes", "my notes/", "{folder}/my notes", "my.docs.csv", "."])

@@ -2,6 +2,7 @@ import pytest
 
 import rankloom as rl
 from command import run, sentence
+from rankloom.io import read_ranks, write_ranks
 
 
 def test_fg_with_a_collection_agrees_with_the_library(item_runs, query_runs, tmp_path):
@@ -40,7 +41,7 @@ def test_options_of_a_method_are_set_by_name(item_runs, tmp_path):
 def test_the_method_is_what_the_input_allows(item_runs, query_runs, tmp_path):
     ranked = [tmp_path / f"{path.stem}.npz" for path in item_runs]
     for path, source in zip(ranked, item_runs, strict=True):
-        rl.write_ranks(rl.read_ranks(source, kind="collection"), path)
+        write_ranks(read_ranks(source, kind="collection"), path)
     cases = {
         "rrf": [query_runs, item_runs],
         "vote": [[*query_runs, "--collection", *item_runs]],

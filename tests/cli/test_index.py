@@ -2,6 +2,7 @@ import pytest
 
 import rankloom as rl
 from command import run, sentence
+from rankloom.io import write_ranks
 
 
 def test_index_agrees_with_the_library(item_runs, index, tmp_path):
@@ -49,7 +50,7 @@ def test_lists_of_queries_whose_ids_are_also_ids_of_items_are_not_indexed(tmp_pa
     lists = {"1": ["2", "3", "5"], "2": ["3", "4", "6"], "3": ["1", "4", "6"], "4": ["5", "6", "1"]}
     queries = rl.Ranks.from_dict(lists)
     rl.write_run(queries, tmp_path / "q.run")
-    rl.write_ranks(queries.of_kind("queries"), tmp_path / "q.npz")
+    write_ranks(queries.of_kind("queries"), tmp_path / "q.npz")
     for name, why in (
         ("q.run", "If they are the items' lists, use --as-collection."),
         ("q.npz", "These are lists of queries"),

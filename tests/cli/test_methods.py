@@ -11,7 +11,7 @@ from rankloom.aggregate import METHODS, SUPERVISED
 from rankloom.rankers import RANKERS
 
 PLUGIN = """
-from rankloom import register_method
+from rankloom.methods import register_method
 from rankloom.rankers import RANKERS, register_ranker
 
 @register_method("mine")

@@ -11,6 +11,7 @@ import oracle
 import rankloom as rl
 from brute import plain
 from command import run, sentence
+from rankloom.io import read_ranks, write_ranks
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "plugin.py"
 IDS = rl.Ids(f"d{i}" for i in range(25))
@@ -23,7 +24,7 @@ def runs(tmp_path):
     for name, columns in (("a", slice(0, 2)), ("b", slice(2, 4))):
         ranks = rl.Ranks.from_vectors(points[:, columns], "l2", depth=12, item_ids=IDS, query_ids=IDS)
         paths.append(tmp_path / f"{name}.npz")
-        rl.write_ranks(ranks, paths[-1])
+        write_ranks(ranks, paths[-1])
     return paths
 
 
@@ -40,8 +41,8 @@ def test_comparator_and_weighting_of_a_plugin_agree_with_the_oracle(runs, tmp_pa
     assert made.returncode == 0, made.stderr
     found = rankloom("search", tmp_path / "my.loom", "--plugin", PLUGIN, "-k", len(IDS), "-o", tmp_path / "out.npz")
     assert found.returncode == 0, found.stderr
-    answers = rl.read_ranks(tmp_path / "out.npz")
-    expected = overlap_of_harmonic_graphs([rl.read_ranks(path) for path in runs], cutoff=4)
+    answers = read_ranks(tmp_path / "out.npz")
+    expected = overlap_of_harmonic_graphs([read_ranks(path) for path in runs], cutoff=4)
     for query, row in answers.to_dict().items():
         assert row == pytest.approx(expected[query], rel=1e-5)
 
@@ -85,7 +86,7 @@ def test_method_of_a_plugin_fuses(runs, tmp_path):
     out = tmp_path / "fused.npz"
     done = rankloom("fuse", *runs, "--plugin", PLUGIN, "--method", "best-position", "-k", 3, "-o", out)
     assert done.returncode == 0, done.stderr
-    assert [len(row) for row in rl.read_ranks(out).to_dict().values()] == [3] * len(IDS)
+    assert [len(row) for row in read_ranks(out).to_dict().values()] == [3] * len(IDS)
 
 
 def test_names_are_unknown_without_the_plugin(runs, tmp_path):
@@ -102,9 +103,9 @@ def test_plugin_that_fails_is_one_sentence(runs, tmp_path):
 
 def test_example_plugin_fulfills_the_contracts():
     code = (
-        "import rankloom as rl\nfrom rankloom.aggregate import check_method\n"
+        "from rankloom.methods import check_method\nfrom rankloom.registry import load_plugin\n"
         "from rankloom.fusion_graph import check_comparator\n"
-        f"rl.load_plugin({str(PLUGIN)!r})\ncheck_comparator('overlap')\ncheck_method('best-position')\n"
+        f"load_plugin({str(PLUGIN)!r})\ncheck_comparator('overlap')\ncheck_method('best-position')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

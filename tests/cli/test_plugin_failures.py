@@ -13,9 +13,12 @@ import rankloom as rl
 from command import run, sentence
 from rankloom.datasets import COLLECTIONS
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, MEASURES
+from rankloom.fusion_graph import COMPARATORS, WEIGHTINGS
+from rankloom.io import write_ranks
+from rankloom.methods import METHODS, NORMALIZATIONS
 from rankloom.rankers import RANKERS
 
-REGISTRIES = (rl.METHODS, rl.COMPARATORS, rl.WEIGHTINGS, rl.NORMALIZATIONS, MEASURES, CORRELATIONS, CORRECTIONS)
+REGISTRIES = (METHODS, COMPARATORS, WEIGHTINGS, NORMALIZATIONS, MEASURES, CORRELATIONS, CORRECTIONS)
 RAISING = {
     "an error": "raise RuntimeError('two\\nlines')",
     "no message": "raise ValueError",
@@ -46,17 +49,21 @@ def files(tmp_path_factory):
     points = np.random.default_rng(5).normal(size=(25, 4))
     for name, columns in (("a", slice(0, 2)), ("b", slice(2, 4))):
         ranks = rl.Ranks.from_vectors(points[:, columns], "l2", depth=12, item_ids=ids, query_ids=ids)
-        rl.write_ranks(ranks, folder / f"{name}.npz")
+        write_ranks(ranks, folder / f"{name}.npz")
     (folder / "labels.tsv").write_text("".join(f"{one}\t{'xy'[i % 2]}\n" for i, one in enumerate(ids)))
     lines = (json.dumps({"id": one, "text": f"word{i % 5} text"}) for i, one in enumerate(ids))
     (folder / "docs.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return folder
 
 
+IMPORTS = """import numpy as np, rankloom as rl
+from rankloom import datasets, evaluation, fusion_graph, methods, rankers"""
+
+
 def plugin(folder, code):
     """Write a plug-in; its name is unique, as a file is loaded once."""
     path = folder / "mine.py"
-    path.write_text(f"import numpy as np, rankloom as rl\n{code}\n")
+    path.write_text(f"{IMPORTS}\n{code}\n")
     return path
 
 
@@ -68,7 +75,7 @@ def fused(files, folder, method="mine"):
 def test_a_plug_in_file_that_raises(tmp_path, files, restored, code):
     path = plugin(tmp_path, code)
     assert sentence(run(*fused(files, tmp_path, "rrf"), "--plugin", path)).startswith(f"The plug-in {path} failed: ")
-    path = plugin(tmp_path, f"@rl.register_method('mine')\ndef mine(ranks, k):\n    {code}")
+    path = plugin(tmp_path, f"@methods.register_method('mine')\ndef mine(ranks, k):\n    {code}")
     said = sentence(run(*fused(files, tmp_path), "--plugin", path))
     assert said.startswith(f"The plug-in {path} failed: ")
     assert not (tmp_path / "out.npz").exists()
@@ -77,26 +84,30 @@ def test_a_plug_in_file_that_raises(tmp_path, files, restored, code):
 
 @pytest.mark.parametrize("returned", [*RETURNED, "rl.Ranks([[0, 1]])", "ranks[0].items"])
 def test_a_method_that_does_not_return_ranks_of_the_queries(tmp_path, files, restored, returned):
-    path = plugin(tmp_path, f"@rl.register_method('mine')\ndef combine(ranks, k):\n    return {returned}")
+    path = plugin(tmp_path, f"@methods.register_method('mine')\ndef combine(ranks, k):\n    return {returned}")
     assert "The method 'mine' must return Ranks" in sentence(run(*fused(files, tmp_path), "--plugin", path))
 
 
 def test_a_method_that_loses_ids(tmp_path, files, restored):
-    code = "@rl.register_method('mine')\ndef mine(ranks, k):\n    return rl.Ranks(ranks[0].items[:, :k])"
+    code = "@methods.register_method('mine')\ndef mine(ranks, k):\n    return rl.Ranks(ranks[0].items[:, :k])"
     said = sentence(run(*fused(files, tmp_path), "--plugin", plugin(tmp_path, code)))
     assert "must keep the query ids" in said
 
 
 def test_an_invalid_value_made_by_a_plug_in_names_it(tmp_path, files, restored):
-    code = "@rl.register_method('mine')\ndef mine(ranks, k):\n    return rl.Ranks([[0]], [[np.nan]])"
+    code = "@methods.register_method('mine')\ndef mine(ranks, k):\n    return rl.Ranks([[0]], [[np.nan]])"
     path = plugin(tmp_path, code)
     said = sentence(run(*fused(files, tmp_path), "--plugin", path))
     assert said == f"The plug-in {path}: Row 0 has the score nan; scores must be finite in float32."
 
 
 KINDS = {
-    "measure": ("@rl.register_measure('mine', 'none')", ("evaluate", "a.npz", "--labels", "labels.tsv"), "--measure"),
-    "weighting": ("@rl.register_weighting('mine')", ("index", "a.npz", "-o", "x.loom"), "--weighting"),
+    "measure": (
+        "@evaluation.register_measure('mine', 'none')",
+        ("evaluate", "a.npz", "--labels", "labels.tsv"),
+        "--measure",
+    ),
+    "weighting": ("@fusion_graph.register_weighting('mine')", ("index", "a.npz", "-o", "x.loom"), "--weighting"),
     "correlation": (
         "from rankloom.evaluation import CORRELATIONS\n@CORRELATIONS.register('mine')",
         ("correlate", "a.npz", "b.npz"),
@@ -107,8 +118,8 @@ KINDS = {
         ("compare", "a.npz", "b.npz", "--labels", "labels.tsv"),
         "--correction",
     ),
-    "collection": ("@rl.register_collection('mine')", ("rank", "mine", "-o", "lists"), "--ranker=bm25"),
-    "ranker": ("@rl.register_ranker('mine')", ("rank", "docs.jsonl", "-o", "lists"), "--ranker"),
+    "collection": ("@datasets.register_collection('mine')", ("rank", "mine", "-o", "lists"), "--ranker=bm25"),
+    "ranker": ("@rankers.register_ranker('mine')", ("rank", "docs.jsonl", "-o", "lists"), "--ranker"),
 }
 
 
@@ -125,7 +136,7 @@ def test_what_is_returned_is_checked(tmp_path, files, restored, monkeypatch, kin
 
 @pytest.mark.parametrize("returned", ["None", "float('nan')", "1 / 0", "-1.0", "'x'", "[common]"])
 def test_a_comparator_is_checked_before_it_is_compiled(tmp_path, files, restored, returned):
-    code = f"@rl.register_comparator('mine')\ndef mine(common, a, b):\n    return {returned}"
+    code = f"@fusion_graph.register_comparator('mine')\ndef mine(common, a, b):\n    return {returned}"
     said = sentence(run(*fused(files, tmp_path, "fg(comparator=mine)"), "--plugin", plugin(tmp_path, code)))
     assert "mine" in said
 
@@ -133,7 +144,9 @@ def test_a_comparator_is_checked_before_it_is_compiled(tmp_path, files, restored
 def test_what_a_plug_in_is_the_first_to_import_is_not_its_own(tmp_path):
     """In a new process: this one has imported everything."""
     path = plugin(tmp_path, "import rankloom.datasets, rankloom.rankers")
-    code = f"import rankloom as rl; rl.load_plugin({str(path)!r})\nfrom rankloom.rankers import RANKERS\n"
+    code = (
+        f"from rankloom.registry import load_plugin; load_plugin({str(path)!r})\nfrom rankloom.rankers import RANKERS\n"
+    )
     code += "from rankloom.datasets import COLLECTIONS\nprint(RANKERS._sources, COLLECTIONS._sources)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "{} {}\n"
 

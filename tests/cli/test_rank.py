@@ -7,6 +7,7 @@ import rankloom as rl
 from command import run, sentence
 from rankloom.cli.rank import _file_names
 from rankloom.index.cluster import connected
+from rankloom.io import read_ranks
 from rankloom.rankers.cluster_ranking import rank_by_parts
 from rankloom.registry import Call
 
@@ -20,7 +21,7 @@ def test_lists_and_labels_are_written(tmp_path):
     assert done.exit_code == 0, done.output
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert files == ["file-x.npz", "labels.tsv"]
-    ranks = rl.read_ranks(tmp_path / "out" / "file-x.npz")
+    ranks = read_ranks(tmp_path / "out" / "file-x.npz")
     assert list(ranks.to_dict()["a"]) == ["a", "b"]
     assert (tmp_path / "out" / "labels.tsv").read_text() == "a\tcat\nb\tcat\nc\tdog\n"
     assert re.search(r"Ranked 3 items", done.stderr)
@@ -90,7 +91,7 @@ def test_recall_of_approximate_lists_is_printed_and_written(tmp_path):
     ranker = f"vectors(path={tmp_path / 'emb.npz'}, algorithm=hnsw)"
     done = run("rank", tmp_path / "docs.csv", "--ranker", ranker, "-o", tmp_path / "out", "--no-cache")
     assert f"  {ranker}: recall 100.0%.\n" in done.stderr
-    assert rl.read_ranks(tmp_path / "out" / "vectors-emb-hnsw.npz").recall == 1.0
+    assert read_ranks(tmp_path / "out" / "vectors-emb-hnsw.npz").recall == 1.0
 
 
 def test_files_have_short_unique_names():

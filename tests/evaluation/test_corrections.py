@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankloom import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import CORRECTIONS, correct
 
 P_VALUES = st.lists(st.floats(0, 1), max_size=8)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankloom as rl
-from rankloom import InputError, Ranks, UnknownNameError
+from rankloom import Ranks
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import CORRELATIONS, correlation, correlations
 from strategies import collections
 

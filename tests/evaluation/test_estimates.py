@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import InputError, Ranks, UnknownNameError
+from rankloom import Ranks
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import ESTIMATES, estimate, estimate_all, estimates
 from strategies import collections
 

@@ -13,7 +13,8 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import Ids, InputError, RankloomWarning, Ranks, UnknownNameError
+from rankloom import Ids, RankloomWarning, Ranks
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import MEASURES, Measure, evaluate, truth
 from rankloom.evaluation.measures import measure_forms
 from rankloom.evaluation.truth import Judged

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankloom import InputError, Ranks, UnknownNameError
+from rankloom import Ranks
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import correlations, estimate
 from rankloom.evaluation.selection import (
     SELECTIONS,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankloom import InputError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import (
     TESTS,
     Comparison,

@@ -3,6 +3,7 @@
 import pytest
 
 import rankloom as rl
+from rankloom.errors import InputError
 from rankloom.evaluation import Evaluation, Summary, summarize
 
 
@@ -44,5 +45,5 @@ QRELS = {"p": {"x": 1}, "q": {"x": 1}}
 
 @pytest.mark.parametrize("given", [([],), ([[1, 2], [3, 4]],), ([1], [2, 3]), ([1, 2], [3]), ([], [])])
 def test_values_that_are_not_of_the_same_queries_raise(given):
-    with pytest.raises(rl.InputError, match="Give one value for each query"):
+    with pytest.raises(InputError, match="Give one value for each query"):
         summarize(*given)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import InputError
+from rankloom.errors import InputError
 from rankloom.evaluation import gain, winning_numbers
 
 VALUES = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 3), max_size=5)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import rankloom as rl
+from rankloom.methods import METHODS, SUPERVISED
 from rankloom.registry import Call
 
 ROOT = Path(__file__).parents[2]
@@ -71,4 +71,4 @@ def test_the_page_has_the_section(script):
 
 def test_names_are_those_of_methods(script):
     named = (*script.UNSUPERVISED, *script.COLLECTION, *script.LEARNED)
-    assert {Call.parse(name).name for name in named} <= {*rl.METHODS, *rl.SUPERVISED}
+    assert {Call.parse(name).name for name in named} <= {*METHODS, *SUPERVISED}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import UnknownNameError
+from rankloom.errors import UnknownNameError
 from rankloom.fusion_graph.compare import COMPARATORS, check_comparator, mcs, register_comparator, wgu
 
 SIZES = st.floats(1e-3, 1e6)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import oracle
-from rankloom import PAD, Ranks
+from rankloom import Ranks
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.fusion_graph.normalize import reposition, rescale
+from rankloom.ranks import PAD
 
 HERE = Path(__file__).parents[1] / "golden" / "fg"
 SMALL = ("tiny", "chain", "short", "orphan")

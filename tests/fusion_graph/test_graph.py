@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import oracle
 from brute import plain
-from rankloom import Ids, MissingExtraError, Ranks
+from rankloom import Ids, Ranks
+from rankloom.errors import MissingExtraError
 from rankloom.fusion_graph.graph import FusionGraph, explain, normalized
 from rankloom.fusion_graph.index import FusionIndex
 from strategies import collections, examples

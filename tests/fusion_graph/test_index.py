@@ -20,10 +20,11 @@ from brute import (
     plain,
     random_collection,
 )
-from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
-from rankloom.errors import RankloomWarning
+from rankloom import Ids, Ranks
+from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.fusion_graph import compare
 from rankloom.fusion_graph.index import FusionIndex, Settings
+from rankloom.ranks import PAD
 from rankloom.ranks.checks import NEEDS_COLLECTION
 from strategies import collections, examples, ranks
 

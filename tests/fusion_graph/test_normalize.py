@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import oracle
 from brute import plain
-from rankloom import PAD, InputError, Ranks
+from rankloom import Ranks
+from rankloom.errors import InputError
 from rankloom.fusion_graph.normalize import reposition, reposition_queries, rescale
+from rankloom.ranks import PAD
 from strategies import collections, examples, ranks
 
 

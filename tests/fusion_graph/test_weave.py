@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 import oracle
 from brute import plain
-from rankloom import PAD, InputError, Ranks
+from rankloom import Ranks
+from rankloom.errors import InputError
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.fusion_graph.weave import WEIGHTINGS, Order, register_weighting, weave, weighting_tables
+from rankloom.ranks import PAD
 from rankloom.threads import Scratch
 from strategies import collections, examples
 

@@ -13,10 +13,12 @@ import oracle
 import rankloom as rl
 from brute import assert_documented_order, assert_results, external, plain
 from plain_weft import PlainWeft, query_list
+from rankloom.errors import InputError
+from rankloom.methods import METHODS, SUPERVISED
 
 ORACLE = cases("RANKLOOM_FUZZ_API", 150, 3)
 ODD = cases("RANKLOOM_FUZZ_API", 160, 6)
-EXTERNAL = sorted(n for n, one in rl.METHODS.items() if one.needs == "collection" and one.answers_external)
+EXTERNAL = sorted(n for n, one in METHODS.items() if one.needs == "collection" and one.answers_external)
 ABSENT = st.sampled_from(["first", "last"])
 SCALARS = st.one_of(
     st.none(),
@@ -88,7 +90,7 @@ def assert_fused(rankers, method, k):
     """Assert that a method gives valid ranks; one that needs scores may refuse ranks without."""
     try:
         out = rl.fuse(rankers, method, k)
-    except rl.InputError as error:
+    except InputError as error:
         if "scores" not in str(error):
             raise
         return
@@ -96,7 +98,7 @@ def assert_fused(rankers, method, k):
 
 
 @ODD
-@given(st.sampled_from(sorted(rl.METHODS)), seeded_collections(), st.integers(1, 12))
+@given(st.sampled_from(sorted(METHODS)), seeded_collections(), st.integers(1, 12))
 def test_every_method_returns_valid_ranks_or_an_error_of_ours(method, rankers, k):
     assert_fused(rankers, method, k)
 
@@ -109,7 +111,7 @@ def test_methods_that_answer_external_queries_return_valid_ranks(data, method, r
 
 
 @ODD
-@given(st.sampled_from(sorted(rl.SUPERVISED)), seeded_collections(), st.data(), st.integers(1, 12))
+@given(st.sampled_from(sorted(SUPERVISED)), seeded_collections(), st.data(), st.integers(1, 12))
 def test_every_supervised_method_learns_from_any_judgments(method, rankers, data, k):
     n = rankers[0].n_items
     ids = [str(number) for number in range(n)]
@@ -118,15 +120,15 @@ def test_every_supervised_method_learns_from_any_judgments(method, rankers, data
     named = [r.replaced(item_ids=rl.Ids(ids), query_ids=rl.Ids(ids)) for r in rankers]
     try:
         trained = rl.train(named, qrels, method)
-    except rl.InputError:  # none of the queries is judged, or nothing is relevant
+    except InputError:  # none of the queries is judged, or nothing is relevant
         return
     assert_fused(named, trained, k)
 
 
 @ODD
-@given(st.sampled_from(sorted(rl.METHODS)), seeded_collections(max_length=4), st.data())
+@given(st.sampled_from(sorted(METHODS)), seeded_collections(max_length=4), st.data())
 def test_any_option_is_taken_or_refused_with_an_error_of_ours(method, rankers, data):
-    options = rl.METHODS[method].options()
+    options = METHODS[method].options()
     chosen = data.draw(st.dictionaries(st.sampled_from([*options, "nonsense"]), SCALARS, max_size=3))
     try:
         rl.fuse(rankers, method, 3, **chosen)
@@ -148,7 +150,7 @@ def test_any_option_is_taken_or_refused_with_an_error_of_ours(method, rankers, d
 def test_ranks_of_anything_are_valid_or_an_error_of_ours(items, scores, n_items, ids):
     try:
         made = rl.Ranks(items, scores, n_items, item_ids=ids)
-    except rl.InputError:
+    except InputError:
         return
     assert made.items.dtype == np.int32
 
@@ -164,6 +166,6 @@ def test_ranks_of_anything_are_valid_or_an_error_of_ours(items, scores, n_items,
 def test_dicts_of_anything_are_ranks_or_an_error_of_ours(lists):
     try:
         made = rl.Ranks.from_dict(lists)
-    except rl.InputError:
+    except InputError:
         return
     assert made.n_queries == len(lists)

@@ -19,6 +19,8 @@ import rankloom as rl
 from brute import assert_results, plain
 from command import run
 from plain_weft import PlainWeft
+from rankloom.io import read_ranks, write_ranks
+from rankloom.methods import METHODS
 
 ORACLE = cases("RANKLOOM_FUZZ_CLI", 40, 1)
 ODD = cases("RANKLOOM_FUZZ_CLI", 60, 3)
@@ -34,7 +36,7 @@ FILE = st.lists(LINE, max_size=6).map("\n".join)
 GOOD = "d1 Q0 d1 1 2.0 x\nd1 Q0 d2 2 1.0 x\nd2 Q0 d2 1 2.0 x\nd2 Q0 d1 2 1.0 x\n"
 OPTIONS = st.lists(
     st.one_of(
-        st.tuples(st.just("--method"), st.one_of(st.sampled_from(sorted(rl.METHODS)), WORD)),
+        st.tuples(st.just("--method"), st.one_of(st.sampled_from(sorted(METHODS)), WORD)),
         st.tuples(st.just("--set"), WORD),
         st.tuples(st.just("-k"), NUMBER),
         st.tuples(st.just("--missing"), WORD),
@@ -67,13 +69,13 @@ def write_lists(rankers, folder, name):
     ids = rl.Ids(map(str, range(rankers[0].n_items)))
     paths = [folder / f"{number}-{name}" for number in range(len(rankers))]
     for path, ranks in zip(paths, rankers, strict=True):
-        rl.write_ranks(ranks.replaced(item_ids=ids, query_ids=ids), path, format=FORMATS[name])
+        write_ranks(ranks.replaced(item_ids=ids, query_ids=ids), path, format=FORMATS[name])
     return paths
 
 
 def read_results(path, n_items):
     """Return written results with items and rows in the order of their numbers, whatever their order in the file."""
-    ranks, ids = rl.read_ranks(path), rl.Ids(map(str, range(n_items)))
+    ranks, ids = read_ranks(path), rl.Ids(map(str, range(n_items)))
     if ranks.item_ids is None:
         return ranks
     rows = {query: row for row, query in enumerate(ranks.query_ids)}

@@ -9,6 +9,7 @@ import rankloom as rl
 from rankloom.aggregate.graphs import query_graph
 from rankloom.aggregate.per_query import majorities as pairwise
 from rankloom.aggregate.per_query import pool
+from rankloom.methods import METHODS, SUPERVISED
 from rankloom.threads import run_blocks, run_rows
 from rankloom.weft import rows
 
@@ -19,7 +20,7 @@ POINTS = np.random.default_rng(0).normal(size=(2, N_ITEMS, 3))
 RANKERS = [rl.Ranks.from_vectors(one, "l2", depth=12, item_ids=IDS) for one in POINTS]
 QUERIES = [rl.Ranks.from_vectors(one, "l2", depth=12, item_ids=IDS, queries=one[::2] + 0.01) for one in POINTS]
 QRELS = {str(query): {str(item): 1 for item in range(query % 7, N_ITEMS, 7)} for query in range(0, N_ITEMS, 3)}
-EXTERNAL = sorted(n for n, one in rl.METHODS.items() if one.needs == "collection" and one.answers_external)
+EXTERNAL = sorted(n for n, one in METHODS.items() if one.needs == "collection" and one.answers_external)
 
 
 def set_blocks(monkeypatch, size):
@@ -58,7 +59,7 @@ def assert_same_bits(monkeypatch, fuse, n_rows):
         assert all(often.counts[stage] >= n_rows / SMALL_BLOCK * count for stage, count in once.counts.items())
 
 
-@pytest.mark.parametrize("method", sorted(rl.METHODS))
+@pytest.mark.parametrize("method", sorted(METHODS))
 def test_threads_and_blocks_do_not_change_the_bits(monkeypatch, method):
     assert_same_bits(monkeypatch, lambda **how: rl.fuse(RANKERS, method, 5, **how), N_ITEMS)
 
@@ -69,7 +70,7 @@ def test_nor_do_they_for_external_queries(monkeypatch, method):
     assert_same_bits(monkeypatch, fuse, len(QUERIES[0]))
 
 
-@pytest.mark.parametrize("method", sorted(rl.SUPERVISED))
+@pytest.mark.parametrize("method", sorted(SUPERVISED))
 def test_nor_do_they_for_trained_methods(monkeypatch, method):
     trained = rl.train(RANKERS, QRELS, method)
     assert_same_bits(monkeypatch, lambda **how: rl.fuse(RANKERS, trained, 5, **how), N_ITEMS)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import rankloom as rl
+from rankloom.io import read_ranks
+from rankloom.methods import optimize
 
 COLLECTION = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], kind="collection")
 QUERIES = [rl.Ranks.from_dict({"q": {"a": 1.0, "b": 0.5}}), rl.Ranks.from_dict({"q": {"b": 1.0}})]
@@ -24,8 +26,8 @@ DOORS = {
     "evaluate": lambda wrong: rl.evaluate(wrong, labels=[1]),
     "train": lambda wrong: rl.train(wrong, QRELS, "posfuse"),
     "train by": lambda wrong: rl.train(QUERIES, wrong, "posfuse"),
-    "optimize": lambda wrong: rl.optimize(wrong, QRELS, "rrf"),
-    "optimize by": lambda wrong: rl.optimize(QUERIES, QRELS, wrong),
+    "optimize": lambda wrong: optimize(wrong, QRELS, "rrf"),
+    "optimize by": lambda wrong: optimize(QUERIES, QRELS, wrong),
     "build_on_disk": lambda wrong: rl.FusionIndex.build_on_disk(wrong, "x.loom"),
     "searcher": lambda wrong: rl.Searcher.build(["a"], rankers=wrong),
     "k": lambda wrong: index().search(k=wrong),
@@ -35,7 +37,7 @@ DOORS = {
     "save": lambda wrong: index().save(wrong),
     "open": lambda wrong: rl.FusionIndex.open(wrong),
     "open searcher": lambda wrong: rl.Searcher.open(wrong),
-    "read": lambda wrong: rl.read_ranks(wrong),
+    "read": lambda wrong: read_ranks(wrong),
 }
 
 

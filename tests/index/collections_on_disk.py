@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rankloom import PAD, Ranks
+from rankloom import Ranks
+from rankloom.ranks import PAD
 
 
 def random_collection(seed, n=None, *, scores=True):

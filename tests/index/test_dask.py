@@ -10,7 +10,8 @@ import pytest
 from collections_on_disk import assert_same_answers, random_collection
 from test_build_on_disk import contents, tables
 
-from rankloom import FusionIndex, Ids, InputError, WeftIndex
+from rankloom import FusionIndex, Ids, WeftIndex
+from rankloom.errors import InputError
 from rankloom.index.served import ServedShards
 
 distributed = pytest.importorskip("distributed")

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute import random_collection
-from rankloom import Ids, IndexFileError, InputError, Ranks, WeftIndex
+from rankloom import Ids, Ranks, WeftIndex
+from rankloom.errors import IndexFileError, InputError
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.io.array_folder import META
 from strategies import collections, examples

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from collections_on_disk import assert_same, assert_same_answers, random_collection
 
-from rankloom import FusionIndex, IndexFileError, Ranks, WeftIndex
+from rankloom import FusionIndex, Ranks, WeftIndex
+from rankloom.errors import IndexFileError
 from rankloom.index.shard import shards_of
 from rankloom.io.array_folder import release_pages
 from rankloom.threads import running

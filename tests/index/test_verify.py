@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from brute import random_collection
-from rankloom import FusionIndex, IndexFileError, WeftIndex
+from rankloom import FusionIndex, WeftIndex
+from rankloom.errors import IndexFileError
 from rankloom.io.array_folder import save_folder
 
 KINDS = (FusionIndex, WeftIndex)

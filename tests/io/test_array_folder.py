@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from faults import fill_disk
-from rankloom import IndexFileError, InputError
+from rankloom.errors import IndexFileError, InputError
 from rankloom.io import array_folder as folder
 from rankloom.io.array_folder import META, SMALL, open_folder, save_folder
 from rankloom.io.file_lock import locked

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from faults import fill_disk
-from rankloom import InputError, Ranks, write_run
+from rankloom import Ranks, write_run
+from rankloom.errors import InputError
 from rankloom.io import atomic_file, atomic_write, write_npz
 
 

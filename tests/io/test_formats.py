@@ -1,7 +1,8 @@
 import pytest
 
 import rankloom.io
-from rankloom import Ids, InputError, Ranks, UnknownNameError
+from rankloom import Ids, Ranks
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.io import FORMATS, read_ranks, write_ranks
 
 IDS = Ids(["a", "b"])

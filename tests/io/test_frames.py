@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import Ids, InputError, MissingExtraError, Ranks, UnknownNameError
+from rankloom import Ids, Ranks
+from rankloom.errors import InputError, MissingExtraError, UnknownNameError
 from rankloom.io import from_frame, qrels_from_frame, to_pandas, to_polars
 
 both = pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])

@@ -1,6 +1,6 @@
 import pytest
 
-from rankloom import InputError
+from rankloom.errors import InputError
 from rankloom.io import read_ids, read_labels
 
 

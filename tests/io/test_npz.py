@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import Ids, InputError, Ranks
+from rankloom import Ids, Ranks
+from rankloom.errors import InputError
 from rankloom.io import pack_ids, read_npz, unpack_ids, write_npz
 from strategies import examples
 

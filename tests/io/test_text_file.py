@@ -58,7 +58,7 @@ def test_a_gzip_bomb_without_a_line_feed_takes_little_memory(tmp_path):
     code = (
         "import sys, rankloom\n"
         "try: rankloom.read_run(sys.argv[1])\n"
-        "except rankloom.InputError as error: print(error)\n"
+        "except rankloom.RankloomError as error: print(error)\n"
         "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(bomb)], capture_output=True, text=True, check=True)

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faults import error_of
-from rankloom import Ids, Ranks, UnknownNameError, align
+from rankloom import Ids, Ranks
+from rankloom.errors import UnknownNameError
 from rankloom.io import read_qrels, read_run, read_runs, write_run
+from rankloom.ranks.align import align
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faults import error_of
-from rankloom import Ids, Ranks, UnknownNameError
+from rankloom import Ids, Ranks
+from rankloom.errors import UnknownNameError
 from rankloom.io import read_udlf_matrix, read_udlf_ranks, write_udlf_ranks
 
 DIGITS = Path(__file__).parents[2].parent / "shared" / "golden" / "udlf" / "inputs" / "digits300"

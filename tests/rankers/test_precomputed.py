@@ -4,6 +4,7 @@ import pytest
 import rankloom as rl
 from rankloom.datasets import Collection, files
 from rankloom.errors import InputError, UnknownNameError
+from rankloom.io import write_ranks
 from rankloom.rankers import Matrix, RankFile, rank_collection
 
 BY_ORDER = "has no ids: its rows are assumed to be in the order of the collection. To match them by id, give list_file"
@@ -37,7 +38,7 @@ def test_items_may_have_a_separate_file(run, tmp_path):
 
 def test_numbered_lists_must_match_the_number_of_items(tmp_path):
     path = tmp_path / "lists.npz"
-    rl.write_ranks(rl.Ranks([[0, 1], [1, 0]]), path)
+    write_ranks(rl.Ranks([[0, 1], [1, 0]]), path)
     with pytest.warns(UserWarning, match=BY_ORDER):
         assert RankFile(str(path)).fit(["a", "b"]).rank().items.tolist() == [[0, 1], [1, 0]]
     with (
@@ -135,7 +136,7 @@ def test_a_list_file_must_fit_the_lists(points, run):
 
 def test_lists_of_queries_without_ids_are_taken_in_order_with_a_warning(tmp_path):
     path = tmp_path / "queries.npz"
-    rl.write_ranks(rl.Ranks([[0, 1], [2, 0]], item_ids=["a", "b", "c"]), path)
+    write_ranks(rl.Ranks([[0, 1], [2, 0]], item_ids=["a", "b", "c"]), path)
     fitted = RankFile(str(path)).fit(["a", "b", "c"])
     with pytest.warns(UserWarning, match=BY_ORDER):
         found = fitted.rank(queries=["1", "2"])  # not the rows of these numbers, which would be 2 and 3
@@ -147,7 +148,7 @@ def test_lists_of_queries_without_ids_are_taken_in_order_with_a_warning(tmp_path
 def test_lists_of_queries_are_not_taken_for_those_of_the_items(tmp_path):
     path = tmp_path / "queries.npz"
     ranks = rl.Ranks([[0, 1], [1, 0]], item_ids=["1", "2"], query_ids=["1", "2"], kind="queries")
-    rl.write_ranks(ranks, path)
+    write_ranks(ranks, path)
     with pytest.raises(InputError, match=r"queries\.npz has lists of queries, but those of the items are needed"):
         RankFile(str(path)).fit(["1", "2"]).rank()
 
@@ -155,9 +156,9 @@ def test_lists_of_queries_are_not_taken_for_those_of_the_items(tmp_path):
 def test_one_of_the_two_kinds_of_ids_is_enough(tmp_path):
     for number, ids in enumerate([{"item_ids": ["b", "a"]}, {"query_ids": ["b", "a"]}]):
         path = tmp_path / f"{number}.npz"
-        rl.write_ranks(rl.Ranks([[0, 1], [1, -1]], **ids), path)
+        write_ranks(rl.Ranks([[0, 1], [1, -1]], **ids), path)
         assert RankFile(str(path)).fit(["a", "b"]).rank().items.tolist() == [[0, -1], [1, 0]]
-    rl.write_ranks(rl.Ranks([[0, 1]], item_ids=["b", "a"]), path)
+    write_ranks(rl.Ranks([[0, 1]], item_ids=["b", "a"]), path)
     with pytest.raises(InputError, match="needs a list for each item; it has 1 of 2 items"):
         RankFile(str(path)).fit(["a", "b"]).rank()
 

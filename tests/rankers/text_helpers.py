@@ -4,13 +4,13 @@ import sys
 
 import numpy as np
 
-import rankloom as rl
+from rankloom.ranks import PAD
 from rankloom.threads import running
 
 
 def lists(ranks):
     """Return each list without padding."""
-    return [[item for item in row if item != rl.PAD] for row in ranks.items.tolist()]
+    return [[item for item in row if item != PAD] for row in ranks.items.tolist()]
 
 
 def score_table(ranks, missing=0.0):

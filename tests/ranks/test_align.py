@@ -1,7 +1,10 @@
 import pytest
 from hypothesis import given
 
-from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError, align
+from rankloom import Ids, Ranks
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import PAD
+from rankloom.ranks.align import align
 from strategies import collections
 
 TEXT = Ranks.from_dict({"q1": {"a": 2.0, "b": 1.0}, "q2": {"b": 3.0}})

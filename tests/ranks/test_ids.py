@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import PAD, Ids, InputError, UnknownNameError
-from rankloom.ranks import NumberIds
+from rankloom import Ids
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import PAD, NumberIds
 
 ID_LISTS = st.lists(st.text(max_size=3), unique=True, max_size=8)
 

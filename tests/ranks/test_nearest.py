@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from rankloom import InputError, Ranks, UnknownNameError
+from rankloom import Ranks
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.ranks import nearest, vector_space
 from strategies import examples
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
-from rankloom import PAD, Ids, InputError, Ranks, UnknownNameError
+from rankloom import Ids, Ranks
 from rankloom.aggregate.lists import answers
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import PAD
 from rankloom.ranks import checks as ranks_module
 from strategies import collections, ranks
 

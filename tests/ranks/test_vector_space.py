@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from rankloom import InputError
+from rankloom.errors import InputError
 from rankloom.ranks import vector_space
 from rankloom.ranks.vector_space import METRICS, VectorSpace, city_block, sparse_city_block
 from strategies import examples

@@ -8,7 +8,7 @@ import pytest
 import sample_results as sample
 
 from command import run, sentence
-from rankloom import InputError
+from rankloom.errors import InputError
 from rankloom.experiment.results import FILE, KINDS, Results, to_json
 
 WRONG = [None, True, -1, 0, 10**400, 1e308, 5e-324, math.nan, math.inf, "", "x", "\ud800", "a\0b", "<b>"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sample_texts import documents, encode
 
 import rankloom as rl
+from rankloom.errors import InputError
 from rankloom.evaluation import Evaluation
 from rankloom.ranks import PAD, Ids
 from rankloom.weft.votes import add_votes
@@ -59,7 +60,7 @@ def test_the_text_of_a_document_is_its_title_and_text_unless_fields_are_named():
     assert ids(rl.Searcher.build(pets, ["bm25", "bow"]).search("cat", k=1)) == ["a"]
     named = [{"id": "a", "name": "cat"}, {"id": "b", "name": "dog"}]
     assert ids(rl.Searcher.build(named, ["bm25", "bow"], text="name").search("dog", k=1)) == ["b"]
-    with pytest.raises(rl.InputError, match=r"none has a field 'title' or 'text', but the first one has id, name"):
+    with pytest.raises(InputError, match=r"none has a field 'title' or 'text', but the first one has id, name"):
         rl.Searcher.build(named, ["bm25"])
 
 
@@ -93,18 +94,18 @@ def test_rankers_that_are_objects_can_be_given():
     ],
 )
 def test_bad_documents_are_errors(given, message):
-    with pytest.raises(rl.InputError, match=message):
+    with pytest.raises(InputError, match=message):
         rl.Searcher.build(given, ["bm25"])
 
 
 def test_bad_rankers_are_errors():
-    with pytest.raises(rl.InputError, match="Unknown ranker 'bm52'"):
+    with pytest.raises(InputError, match="Unknown ranker 'bm52'"):
         rl.Searcher.build(["a"], ["bm52"])
-    with pytest.raises(rl.InputError, match="must be a spelling, a Ranker, or a function"):
+    with pytest.raises(InputError, match="must be a spelling, a Ranker, or a function"):
         rl.Searcher.build(["a"], {"x": 3})
-    with pytest.raises(rl.InputError, match="at least one ranker"):
+    with pytest.raises(InputError, match="at least one ranker"):
         rl.Searcher.build(["a"], [])
-    with pytest.raises(rl.InputError, match="needs images, which these items lack"):
+    with pytest.raises(InputError, match="needs images, which these items lack"):
         rl.Searcher.build(["a"], ["bic"])
 
 
@@ -160,7 +161,7 @@ def test_methods_can_be_chosen(searcher, method):
 
 def test_methods_of_a_collection_answer_items_only(searcher):
     assert searcher.search(item="d5", method="rkgraph", k=3)[0].id == "d5"
-    with pytest.raises(rl.InputError, match="rkgraph does not answer external queries; choose from"):
+    with pytest.raises(InputError, match="rkgraph does not answer external queries; choose from"):
         searcher.search("heat", method="rkgraph")
 
 
@@ -170,9 +171,9 @@ def test_rankers_and_weights_can_be_chosen(searcher):
     assert list(one.lists) == ["bm25"]
     heavy = searcher.search("heart", k=5, weights={"dense": 0.0})
     assert heavy[0].ranks["bm25"] is not None
-    with pytest.raises(rl.InputError, match="fg does not use weights"):
+    with pytest.raises(InputError, match="fg does not use weights"):
         searcher.search("heart", method="fg", weights=[1, 2])
-    with pytest.raises(rl.InputError, match="Unknown ranker 'dens'"):
+    with pytest.raises(InputError, match="Unknown ranker 'dens'"):
         searcher.search("heart", rankers=["dens"])
 
 
@@ -186,12 +187,12 @@ def test_vectors_can_be_given_for_a_ranker(searcher):
 
 @pytest.mark.parametrize("options", [{}, {"query": "x", "item": "d1"}, {"query": 5}, {"query": ["a", 5]}, {"item": 7}])
 def test_odd_queries_are_errors(searcher, options):
-    with pytest.raises(rl.InputError):
+    with pytest.raises(InputError):
         searcher.search(**options)
 
 
 def test_an_image_is_no_query_for_texts(searcher):
-    with pytest.raises(rl.InputError, match=r"None of the rankers \(bm25, dense\) accepts images"):
+    with pytest.raises(InputError, match=r"None of the rankers \(bm25, dense\) accepts images"):
         searcher.search(image=np.zeros((4, 4, 3), np.uint8))
 
 
@@ -223,7 +224,7 @@ def test_an_item_is_explained(searcher):
 
 
 def test_methods_without_an_explanation_say_so(searcher):
-    with pytest.raises(rl.InputError, match="search by vote, weft or fg"):
+    with pytest.raises(InputError, match="search by vote, weft or fg"):
         searcher.search("heart", method="rrf").explain("d1")
 
 
@@ -311,9 +312,9 @@ def test_a_mapping_filters_by_fields(searcher):
     answer = searcher.search("heart", k=60, where={"topic": ["heart", "heat"], "year": 2001})
     assert len(answer) > 0
     assert all(hit.document["topic"] in ("heart", "heat") and hit.document["year"] == 2001 for hit in answer)
-    with pytest.raises(rl.InputError, match="No document has a field 'color'"):
+    with pytest.raises(InputError, match="No document has a field 'color'"):
         searcher.search("heart", where={"color": "red"})
-    with pytest.raises(rl.InputError, match="where must be"):
+    with pytest.raises(InputError, match="where must be"):
         searcher.search("heart", where=5)
 
 
@@ -355,7 +356,7 @@ def test_weights_may_name_rankers_that_do_not_accept_the_query():
     points = [{**one, "place": [float(n), 1]} for n, one in enumerate(documents(12))]
     searcher = rl.Searcher.build(points, {"bm25": "bm25", "near": "vectors(part=place, metric=l2)"})
     assert ids(searcher.search("heart", weights={"near": 2, "bm25": 1})) == ids(searcher.search("heart"))
-    with pytest.raises(rl.InputError, match="Unknown ranker 'far'"):
+    with pytest.raises(InputError, match="Unknown ranker 'far'"):
         searcher.search("heart", weights={"far": 2})
 
 
@@ -363,7 +364,7 @@ def test_a_list_of_numbers_is_data_unless_a_ranker_uses_it():
     rated = [{"id": "a", "text": "cat", "ratings": [4.0, 5.0]}, {"id": "b", "text": "dog", "ratings": [3.0]}]
     searcher = rl.Searcher.build(rated, ["bm25", "bow"])
     assert searcher.document("a")["ratings"] == [4.0, 5.0]
-    with pytest.raises(rl.InputError, match="vector of one length in every document; document 1 has"):
+    with pytest.raises(InputError, match="vector of one length in every document; document 1 has"):
         rl.Searcher.build(rated, ["vectors(part=ratings)"])
 
 
@@ -402,7 +403,7 @@ def test_the_last_method_is_the_reference_of_an_evaluation(searcher):
     outcome = searcher.evaluate(queries, qrels, methods=("vote", "rrf", "auto"))
     assert (list(outcome.means()), outcome.reference) == (["bm25", "dense", "rrf", "vote"], "vote")
     named = rl.Searcher.build(documents(5), {"rrf": "bm25", "b": "bow"})
-    with pytest.raises(rl.InputError, match="'rrf' has the name of a method"):
+    with pytest.raises(InputError, match="'rrf' has the name of a method"):
         named.evaluate(queries, qrels)
 
 
@@ -427,15 +428,15 @@ def test_odd_options_are_errors_or_match_nothing(searcher, options):
     if "where" in options:
         assert len(searcher.search("heart", **options)) == 0
     else:
-        with pytest.raises(rl.InputError, match="vectors must be"):
+        with pytest.raises(InputError, match="vectors must be"):
             searcher.search("heart", **options)
 
 
 def test_odd_arguments_are_errors(searcher):
-    with pytest.raises(rl.InputError, match="Give rankers by name"):
+    with pytest.raises(InputError, match="Give rankers by name"):
         rl.Searcher.build(["a"], encode)
-    with pytest.raises(rl.InputError, match="Give a list of ids"):
+    with pytest.raises(InputError, match="Give a list of ids"):
         searcher.delete(None)
-    with pytest.raises(rl.InputError, match="Ids are strings"):
+    with pytest.raises(InputError, match="Ids are strings"):
         searcher.delete([["d1"]])
     assert ids(searcher.search("heart", rankers="bm25", method="rrf", k=2))

@@ -12,6 +12,7 @@ import pytest
 from sample_texts import documents, encode
 
 import rankloom as rl
+from rankloom.errors import IndexFileError, InputError
 from rankloom.io.array_folder import open_folder, save_folder
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.storage import FORMATS
@@ -57,17 +58,17 @@ def test_an_opened_searcher_can_be_updated_and_saved_again(saved, tmp_path):
 
 def test_the_encoder_must_be_given_again(saved):
     _, path = saved
-    with pytest.raises(rl.InputError, match=r"'dense' was given as a function.*encoders=\{'dense': function\}"):
+    with pytest.raises(InputError, match=r"'dense' was given as a function.*encoders=\{'dense': function\}"):
         rl.Searcher.open(path)
-    with pytest.raises(rl.InputError, match="no ranker 'bm25' that needs an encoder"):
+    with pytest.raises(InputError, match="no ranker 'bm25' that needs an encoder"):
         rl.Searcher.open(path, encoders={"dense": encode, "bm25": encode})
 
 
 def test_another_encoder_is_refused(saved):
     _, path = saved
-    with pytest.raises(rl.InputError, match="returns 5 numbers, but the stored vectors have 32"):
+    with pytest.raises(InputError, match="returns 5 numbers, but the stored vectors have 32"):
         rl.Searcher.open(path, encoders={"dense": lambda texts: np.ones((len(texts), 5))})
-    with pytest.raises(rl.InputError, match=r"different vectors for stored texts \(cosine -?0\.\d{4}, at least 0.999"):
+    with pytest.raises(InputError, match=r"different vectors for stored texts \(cosine -?0\.\d{4}, at least 0.999"):
         rl.Searcher.open(path, encoders={"dense": lambda texts: -encode(texts) + 3})
     for encoders, got in (
         ([encode], "<function"),
@@ -75,7 +76,7 @@ def test_another_encoder_is_refused(saved):
         ("dense", "'dense'"),
         ({"dense": dict}, "dict"),
     ):
-        with pytest.raises(rl.InputError, match=f"(Give encoders by the names of rankers|must be a function).*{got}"):
+        with pytest.raises(InputError, match=f"(Give encoders by the names of rankers|must be a function).*{got}"):
             rl.Searcher.open(path, encoders=encoders)
 
 
@@ -86,7 +87,7 @@ def test_an_encoder_that_is_right_for_the_first_document_only_is_refused(tmp_pat
     def other(contents):
         return np.where([[text == texts[0]] for text in contents], encode(contents), encode(contents)[:, ::-1])
 
-    with pytest.raises(rl.InputError, match=r"different vectors for stored texts \(cosine"):
+    with pytest.raises(InputError, match=r"different vectors for stored texts \(cosine"):
         rl.Searcher.open(tmp_path / "s.loom", encoders={"dense": other})
 
 
@@ -101,7 +102,7 @@ def test_another_encoder_of_images_is_refused_without_the_images(tmp_path):
     searcher.save(path)
     opened = rl.Searcher.open(path, encoders={"color": mean_color})
     assert opened.search(image=images[3], k=5)[0].id == "3"
-    with pytest.raises(rl.InputError, match=r"different vectors for stored images \(cosine 0\.\d{4}"):
+    with pytest.raises(InputError, match=r"different vectors for stored images \(cosine 0\.\d{4}"):
         rl.Searcher.open(path, encoders={"color": lambda images: mean_color(images) * [1, 1, 3]})
 
 
@@ -117,7 +118,7 @@ def test_probes_differ_and_remain_when_their_documents_are_deleted(tmp_path):
     without.save(tmp_path / "again.loom")
     opened = rl.Searcher.open(tmp_path / "again.loom", encoders={"dense": encode})
     assert opened.state.models["dense"].probes.vectors.tobytes() == probes.vectors.tobytes()
-    with pytest.raises(rl.InputError, match="different vectors for stored texts"):
+    with pytest.raises(InputError, match="different vectors for stored texts"):
         rl.Searcher.open(path, encoders={"dense": lambda texts: encode(texts)[:, ::-1]})
 
 
@@ -126,7 +127,7 @@ def test_an_encoder_of_zeros_is_the_same_encoder(tmp_path):
         tmp_path / "s.loom"
     )
     rl.Searcher.open(tmp_path / "s.loom", encoders={"d": lambda texts: np.zeros((len(texts), 3))})
-    with pytest.raises(rl.InputError, match=r"cosine 0\.0000"):
+    with pytest.raises(InputError, match=r"cosine 0\.0000"):
         rl.Searcher.open(tmp_path / "s.loom", encoders={"d": lambda texts: np.ones((len(texts), 3))})
 
 
@@ -135,32 +136,32 @@ def test_another_searcher_is_replaced_only_if_asked(tmp_path):
     first, second = (rl.Searcher.build([text], ["bm25"]) for text in ("a cat", "a dog"))
     first.save(path)
     first.save(path)  # its own
-    with pytest.raises(rl.InputError, match=r"a\.loom already exists; choose another path, or .* with overwrite=True"):
+    with pytest.raises(InputError, match=r"a\.loom already exists; choose another path, or .* with overwrite=True"):
         second.save(path)
     assert rl.Searcher.open(path).document("0")["text"] == "a cat"
     opened = rl.Searcher.open(path)
     opened.save(tmp_path / "." / "a.loom")  # the one it was opened from
     opened.save(other)
     other.mkdir(exist_ok=True)
-    with pytest.raises(rl.InputError, match="already exists"):
+    with pytest.raises(InputError, match="already exists"):
         second.save(str(other))
     second.save(other, overwrite=True)
     assert rl.Searcher.open(other).document("0")["text"] == "a dog"
     (tmp_path / "empty").mkdir()
     second.save(tmp_path / "empty")
-    with pytest.raises(rl.InputError, match="is not a rankloom searcher"):
+    with pytest.raises(InputError, match="is not a rankloom searcher"):
         second.save(tmp_path, overwrite=True)
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.deepcopy])
 def test_a_searcher_its_hits_and_an_index_are_not_pickled_or_deep_copied(saved, duplicate):
-    with pytest.raises(rl.InputError, match="cannot be pickled or deep-copied; save it to a folder, and open that"):
+    with pytest.raises(InputError, match="cannot be pickled or deep-copied; save it to a folder, and open that"):
         duplicate(saved[0])
-    with pytest.raises(rl.InputError, match="cannot be pickled or copied; of a hit, take its id, score and document"):
+    with pytest.raises(InputError, match="cannot be pickled or copied; of a hit, take its id, score and document"):
         duplicate(saved[0].search("cat")[0])
     lists = rl.Ranks([[0, 1], [1, 0]], kind="collection")
     for kind in (rl.FusionIndex, rl.WeftIndex):
-        with pytest.raises(rl.InputError, match=r"An index cannot be pickled or copied; .* save it to a folder"):
+        with pytest.raises(InputError, match=r"An index cannot be pickled or copied; .* save it to a folder"):
             duplicate(kind.build([lists], cutoff=2))
 
 
@@ -194,7 +195,7 @@ def test_errors_of_an_encoder_are_its_own(saved):
 
     with pytest.raises(KeyError, match="no such word"):
         rl.Searcher.open(saved[1], encoders={"dense": fails})
-    with pytest.raises(rl.InputError, match="must be a function; got 'static'"):
+    with pytest.raises(InputError, match="must be a function; got 'static'"):
         rl.Searcher.open(saved[1], encoders={"dense": "static"})
 
 
@@ -206,7 +207,7 @@ def test_an_update_refuses_a_damaged_searcher(tmp_path):
     content = bytearray((path / "documents.npy").read_bytes())
     content[-5] ^= 1
     (path / "documents.npy").write_bytes(content)
-    with pytest.raises(rl.IndexFileError, match="damaged"), updating(path) as opened:
+    with pytest.raises(IndexFileError, match="damaged"), updating(path) as opened:
         opened.delete(["d1"])
 
 
@@ -214,20 +215,20 @@ def test_a_ranker_that_is_an_object_cannot_be_saved(tmp_path):
     from rankloom.rankers import RANKERS as KNOWN
 
     searcher = rl.Searcher.build(documents(5), {"words": KNOWN.make("bow")})
-    with pytest.raises(rl.InputError, match="'words' was given as an object; to save it, register it"):
+    with pytest.raises(InputError, match="'words' was given as an object; to save it, register it"):
         searcher.save(tmp_path / "x.loom")
 
 
 def test_other_folders_are_refused(saved, tmp_path):
     _, path = saved
-    with pytest.raises(rl.IndexFileError, match="There is no"):
+    with pytest.raises(IndexFileError, match="There is no"):
         rl.Searcher.open(tmp_path / "none")
-    with pytest.raises(rl.IndexFileError, match="is not a rankloom index"):
+    with pytest.raises(IndexFileError, match="is not a rankloom index"):
         rl.FusionIndex.open(path)
     rl.FusionIndex.build([rl.Ranks([[0]])]).save(tmp_path / "plain.loom")
-    with pytest.raises(rl.IndexFileError, match="is not a rankloom searcher"):
+    with pytest.raises(IndexFileError, match="is not a rankloom searcher"):
         rl.Searcher.open(tmp_path / "plain.loom")
-    with pytest.raises(rl.InputError, match="is not a rankloom searcher; choose another path"):
+    with pytest.raises(InputError, match="is not a rankloom searcher; choose another path"):
         rl.Searcher.build(["a"], ["bm25"]).save(tmp_path / "plain.loom")
 
 
@@ -241,10 +242,10 @@ def test_damage_is_found_when_verified(saved, tmp_path):
         content = bytearray((copied / name).read_bytes())
         content[-1] ^= 255
         (copied / name).write_bytes(content)
-        with pytest.raises(rl.IndexFileError, match="damaged"):
+        with pytest.raises(IndexFileError, match="damaged"):
             rl.Searcher.open(copied, encoders={"dense": encode}, verify=True)
         (copied / name).write_bytes(content[:-1])
-        with pytest.raises(rl.IndexFileError, match="damaged"):
+        with pytest.raises(IndexFileError, match="damaged"):
             rl.Searcher.open(copied, encoders={"dense": encode})
 
 
@@ -289,7 +290,7 @@ def test_a_damaged_document_is_an_error_when_it_is_read(saved, tmp_path):
     path = crafted(saved, tmp_path / "x.loom", "documents", put(0, 0))
     documents = rl.Searcher.open(path, encoders={"dense": None}).documents
     assert documents[1]
-    with pytest.raises(rl.IndexFileError, match="The stored document 0 is damaged: it is not a JSON object"):
+    with pytest.raises(IndexFileError, match="The stored document 0 is damaged: it is not a JSON object"):
         documents[0]
 
 
@@ -298,7 +299,7 @@ def test_settings_that_are_not_valid_are_refused(saved, tmp_path, name, value):
     arrays, meta = open_folder(saved[1], kind="rankloom searcher", formats=FORMATS)
     changed = {**meta, "settings": {**meta["settings"], name: value}}
     save_folder(tmp_path / "x.loom", arrays, {key: one for key, one in changed.items() if key != "files"})
-    with pytest.raises(rl.InputError, match=f"{name} must be"):
+    with pytest.raises(InputError, match=f"{name} must be"):
         rl.Searcher.open(tmp_path / "x.loom", encoders={"dense": encode})
 
 
@@ -311,7 +312,7 @@ def test_a_searcher_of_a_later_format_is_refused(saved, tmp_path):
     meta["format"] = 99
     (copied / "meta.json").write_text(json.dumps(meta))
     with pytest.raises(
-        rl.IndexFileError, match=r"The searcher at .* has format 99; this version reads 2\. Build it again"
+        IndexFileError, match=r"The searcher at .* has format 99; this version reads 2\. Build it again"
     ):
         rl.Searcher.open(copied)
 
@@ -361,5 +362,5 @@ def test_a_killed_add_leaves_the_old_or_the_new_state(tmp_path, kills):
 @pytest.mark.parametrize(("name", "kind"), [("document_ptr", np.float16), ("documents", np.int64)])
 def test_documents_of_another_type_are_rejected(name, kind):
     arrays = dict(Documents.of([{"id": "a", "text": "a cat"}]).arrays())
-    with pytest.raises(rl.InputError, match="Documents must be bytes with 64-bit offsets; got "):
+    with pytest.raises(InputError, match="Documents must be bytes with 64-bit offsets; got "):
         Documents.restored({**arrays, name: arrays[name].astype(kind)})

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sample_texts import documents, encode
 
 import rankloom as rl
+from rankloom.errors import InputError
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.state import State
 from rankloom.searcher.updates import rebuilt_lists
@@ -103,16 +104,16 @@ def test_refit_learns_new_words():
 def test_bad_updates_change_nothing():
     searcher = rl.Searcher.build(documents(5), ["bm25", "bow"])
     before = searcher.state
-    with pytest.raises(rl.InputError, match="'d1' already exists; delete it first"):
+    with pytest.raises(InputError, match="'d1' already exists; delete it first"):
         searcher.add([{"id": "d1", "text": "again"}])
-    with pytest.raises(rl.InputError, match="Unknown document 'd9'"):
+    with pytest.raises(InputError, match="Unknown document 'd9'"):
         searcher.delete(["d1", "d9"])
-    with pytest.raises(rl.InputError, match="Put it in a list"):
+    with pytest.raises(InputError, match="Put it in a list"):
         searcher.delete("d1")
-    with pytest.raises(rl.InputError, match="at least one document"):
+    with pytest.raises(InputError, match="at least one document"):
         searcher.delete([f"d{n}" for n in range(5)])
     deep = reduce(lambda inner, _: [inner], range(5000), [])
-    with pytest.raises(rl.InputError, match="The field 'f' of document 0 is of type list, which cannot be stored"):
+    with pytest.raises(InputError, match="The field 'f' of document 0 is of type list, which cannot be stored"):
         searcher.add([{"id": "new", "text": "x", "f": deep}])
     searcher.add([])
     searcher.delete([])
@@ -124,9 +125,9 @@ def test_a_ranker_that_cannot_be_updated_says_so(tmp_path):
     np.save(path, 1 - np.eye(3))
     searcher = rl.Searcher.build(documents(3), {"m": f"matrix(path={path})"})
     assert searcher.search(item="d1", k=1)[0].id == "d1"
-    with pytest.raises(rl.InputError, match="'m' cannot be updated"):
+    with pytest.raises(InputError, match="'m' cannot be updated"):
         searcher.add([{"id": "new", "text": "x"}])
-    with pytest.raises(rl.InputError, match="'m' cannot be saved"):
+    with pytest.raises(InputError, match="'m' cannot be saved"):
         searcher.save(tmp_path / "x.loom")
 
 

@@ -277,9 +277,9 @@ def test_index_on_disk_agrees_with_the_index():
 
 def test_an_index_cannot_be_updated_as_a_searcher_and_is_saved_as_an_index(tmp_path):
     searcher = IndexSearcher(rl.FusionIndex.build([rl.Ranks([[0, 1], [1, 0]])], cutoff=2), "x.loom")
-    with pytest.raises(rl.InputError, match="no documents to add or delete"):
+    with pytest.raises(InputError, match="no documents to add or delete"):
         searcher.add(["new"])
-    with pytest.raises(rl.InputError, match="no documents to add or delete"):
+    with pytest.raises(InputError, match="no documents to add or delete"):
         searcher.delete(["0"])
     searcher.save(tmp_path / "y.loom")
     assert rl.FusionIndex.open(tmp_path / "y.loom").n_items == 2

@@ -12,7 +12,9 @@ import plain_weft
 import rankloom as rl
 from brute import JIT, assert_documented_order, assert_results, plain, random_collection
 from plain_weft import PlainWeft
-from rankloom import PAD, InputError, Ranks, WeftIndex
+from rankloom import Ranks, WeftIndex
+from rankloom.errors import IndexFileError, InputError
+from rankloom.ranks import PAD
 from rankloom.weft import rows
 from rankloom.weft.votes import add_votes
 from strategies import collections, examples, ranks
@@ -161,7 +163,7 @@ def test_a_saved_index_answers_as_before(tmp_path):
     queries = [r.rows([3, 4]) for r in rankers]
     assert_same(opened.search(queries, 7), index.search(queries, 7))
     assert_same(opened.vote(queries, 7), index.vote(queries, 7))
-    with pytest.raises(rl.IndexFileError, match="is not a rankloom index"):
+    with pytest.raises(IndexFileError, match="is not a rankloom index"):
         rl.FusionIndex.open(tmp_path / "x.loom")
 
 

@@ -115,7 +115,7 @@ def read_npz(path: FilePath) -> Ranks:
     """
     arrays = load_arrays(path)
     if "format" not in arrays or "items" not in arrays or "n_items" not in arrays:
-        raise InputError(f"{path} is not a file of ranks; write one with rankloom.write_ranks.")
+        raise InputError(f"{path} is not a file of ranks; write one with rankloom.io.write_ranks.")
     try:
         return _ranks(arrays)
     except ValueError as error:  # an InputError, or an array where a scalar is expected

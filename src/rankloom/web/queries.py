@@ -49,7 +49,7 @@ class Choice:
     rankers : tuple of str
         The rankers to fuse, in the order of the searcher.
     method : str
-        "auto" or a name in `rankloom.METHODS`.
+        "auto" or a name in `rankloom.methods.METHODS`.
     cutoff : int
         How much of each list makes up a fusion graph: for `fg`, and for the graphs that explain a result.
     comparator : str

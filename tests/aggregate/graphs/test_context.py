@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from plain_query_graph import own_lists
 
 import rankloom as rl
+from rankloom.errors import InputError
+from rankloom.ranks import PAD
 from strategies import collections
 
 POINTS = np.random.default_rng(0).normal(size=(60, 3))
@@ -233,7 +235,7 @@ def test_renumbering_items_keeps_the_scores(method, ranks, data):
     n = ranks[0].n_items
     new = np.array(data.draw(st.permutations(range(n))))
     old = np.argsort(new)
-    renumbered = [rl.Ranks(np.where(r.items >= 0, new[r.items], rl.PAD)[old], n_items=n) for r in ranks]
+    renumbered = [rl.Ranks(np.where(r.items >= 0, new[r.items], PAD)[old], n_items=n) for r in ranks]
     one, two = fused(method, ranks, 30, neighbors=3), fused(method, renumbered, 30, neighbors=3)
     for q in range(n):
         assert {int(new[item]): s for item, s in row(one, q).items()} == pytest.approx(row(two, int(new[q])), rel=1e-5)
@@ -243,7 +245,7 @@ def test_renumbering_items_keeps_the_scores(method, ranks, data):
 @given(ranks=collections())
 def test_a_ranker_of_empty_lists_changes_nothing(method, ranks):
     n = ranks[0].n_items
-    empty = rl.Ranks(np.full((n, 2), rl.PAD), n_items=n)
+    empty = rl.Ranks(np.full((n, 2), PAD), n_items=n)
     one, two = fused(method, ranks), fused(method, [*ranks, empty])
     assert np.array_equal(one.items, two.items)
     assert one.scores == pytest.approx(two.scores)
@@ -291,11 +293,11 @@ def test_fusing_beats_the_best_ranker_on_digits(method, shared):
     ],
 )
 def test_bad_options_raise(method, options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         fused(method, THREE, **options)
     assert message in str(caught.value)
 
 
 def test_activation_by_scores_needs_scores():
-    with pytest.raises(rl.InputError, match="needs scores"):
+    with pytest.raises(InputError, match="needs scores"):
         fused("sca", [rl.Ranks([[0]])], activation="scores")

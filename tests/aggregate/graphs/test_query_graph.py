@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from plain_query_graph import article_edges, greedy, own_lists, page_rank, released_entries, united, walk
 
 import rankloom as rl
+from rankloom.errors import InputError
+from rankloom.ranks import PAD
 from strategies import collections
 
 VARIANTS = [(version, solver) for version in ("released", "article") for solver in ("density", "pagerank")]
@@ -186,17 +188,17 @@ def test_renumbering_items_keeps_the_answer(version, solver, ranks, data):
     n = ranks[0].n_items
     new = np.array(data.draw(st.permutations(range(n))))
     old = np.argsort(new)
-    renumbered = [rl.Ranks(np.where(r.items >= 0, new[r.items], rl.PAD)[old], n_items=n) for r in ranks]
+    renumbered = [rl.Ranks(np.where(r.items >= 0, new[r.items], PAD)[old], n_items=n) for r in ranks]
     one = fused(ranks, version=version, solver=solver, neighbors=3)
     two = fused(renumbered, version=version, solver=solver, neighbors=3)
-    assert np.array_equal(np.where(one.items >= 0, new[one.items], rl.PAD), two.items[new])
+    assert np.array_equal(np.where(one.items >= 0, new[one.items], PAD), two.items[new])
 
 
 @pytest.mark.parametrize(("version", "solver"), VARIANTS)
 @given(ranks=collections())
 def test_a_ranker_of_empty_lists_changes_nothing(version, solver, ranks):
     n = ranks[0].n_items
-    empty = rl.Ranks(np.full((n, 2), rl.PAD), n_items=n)
+    empty = rl.Ranks(np.full((n, 2), PAD), n_items=n)
     one, two = (fused(given, version=version, solver=solver, neighbors=3) for given in (ranks, [*ranks, empty]))
     assert np.array_equal(one.items, two.items)
     assert np.array_equal(one.scores, two.scores)
@@ -250,11 +252,11 @@ def test_figures_of_the_released_version_on_digits(shared):
     ],
 )
 def test_bad_options_raise(options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         fused([FOUR], **options)
     assert message in str(caught.value)
 
 
 def test_query_ranks_raise():
-    with pytest.raises(rl.InputError, match="Collection ranks have a row for each item"):
+    with pytest.raises(InputError, match="Collection ranks have a row for each item"):
         fused([rl.Ranks([[0, 1]])])

@@ -15,6 +15,8 @@ from rankloom._kernels.graphs import nested
 from rankloom.aggregate import corgraph, recknngraphccs, rkgraph
 from rankloom.aggregate.graphs.nested import components_of, groups_of
 from rankloom.aggregate.graphs.rkgraph import _mutual
+from rankloom.errors import InputError
+from rankloom.ranks import PAD
 from strategies import collections, examples
 
 METHODS = ("rkgraph", "corgraph", "recknngraphccs")
@@ -161,7 +163,7 @@ def test_items_that_only_share_a_component_match_the_oracle(m, depth):
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4, unique=True), min_size=10, max_size=10), st.data())
 def test_components_match_networkx(leads_to, data):
     """At every level of random nested graphs."""
-    lists = np.array([row + [rl.PAD] * (4 - len(row)) for row in leads_to], np.int32)
+    lists = np.array([row + [PAD] * (4 - len(row)) for row in leads_to], np.int32)
     levels = np.array(
         data.draw(st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=10, max_size=10))
     )
@@ -169,7 +171,7 @@ def test_components_match_networkx(leads_to, data):
     for level in range(3):
         graph = nx.DiGraph()
         graph.add_nodes_from(range(10))
-        graph.add_edges_from((i, lists[i, p]) for i, p in np.argwhere((levels >= level) & (lists != rl.PAD)).tolist())
+        graph.add_edges_from((i, lists[i, p]) for i, p in np.argwhere((levels >= level) & (lists != PAD)).tolist())
         ours = {
             frozenset(found.members[0, level, begin:end].tolist())
             for begin, end in zip(found.starts[0, :, level], found.stops[0, :, level], strict=True)
@@ -226,7 +228,7 @@ def test_a_smaller_k_gives_the_head_of_the_lists(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_empty_and_tiny_collections(method, n):
-    empty = rl.Ranks(np.full((n, 3), rl.PAD), n_items=n)
+    empty = rl.Ranks(np.full((n, 3), PAD), n_items=n)
     for ranks in ([empty], [empty, empty]):
         out = rl.fuse(ranks, method)
         assert len(out) == n
@@ -237,7 +239,7 @@ def test_empty_and_tiny_collections(method, n):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_items_missing_from_their_own_list_and_without_a_list(method):
-    ranks = rl.Ranks([[1, 2, rl.PAD], [1, 0, 2], [rl.PAD] * 3, [3, 1, rl.PAD]], n_items=4)
+    ranks = rl.Ranks([[1, 2, PAD], [1, 0, 2], [PAD] * 3, [3, 1, PAD]], n_items=4)
     out = rl.fuse([ranks, ranks], method, 4, **SMALL[method])
     assert set(plain(out)[1]) >= {0, 1}
     assert {1, 2} <= set(plain(out)[0])
@@ -287,9 +289,9 @@ EXTERNAL = rl.Ranks([[0, 1]])
 
 @pytest.mark.parametrize("function", [rkgraph, corgraph, recknngraphccs])
 def test_external_queries_raise(function):
-    with pytest.raises(rl.InputError, match="a row for each item; got 1 rows and 2 items"):
+    with pytest.raises(InputError, match="a row for each item; got 1 rows and 2 items"):
         rl.fuse([EXTERNAL], function.__name__)
-    with pytest.raises(rl.InputError, match="cannot answer external queries"):
+    with pytest.raises(InputError, match="cannot answer external queries"):
         function([EXTERNAL])
-    with pytest.raises(rl.InputError, match="all of the same collection"):
+    with pytest.raises(InputError, match="all of the same collection"):
         function([])

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import rankloom as rl
+from rankloom.errors import InputError
+from rankloom.methods import cross_validate, optimize
 
 A = rl.Ranks.from_dict({"q1": ["a", "b", "c"], "q2": ["d", "e"]})
 B = rl.Ranks.from_dict({"q1": ["b", "a"], "q2": ["e", "f"]})
@@ -24,7 +26,7 @@ def test_named_rankers_are_matched_by_name():
     trained = rl.train({"one": A, "two": B}, QRELS, "posfuse")
     swapped = rl.fuse({"two": B, "one": A}, trained)
     assert swapped.to_dict() == rl.fuse({"one": A, "two": B}, trained).to_dict()
-    with pytest.raises(rl.InputError, match="The ranker 'three' is unknown; expected one, two"):
+    with pytest.raises(InputError, match="The ranker 'three' is unknown; expected one, two"):
         rl.fuse({"one": A, "three": B}, trained)
 
 
@@ -67,7 +69,7 @@ def test_a_trained_method_can_be_pickled():
     ],
 )
 def test_bad_input_raises(call, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         call()
     assert message in str(caught.value)
 
@@ -84,6 +86,6 @@ def test_training_on_many_queries_equals_training_on_blocks(monkeypatch):
 
 @pytest.mark.parametrize("method", [5, None, []])
 def test_a_method_is_a_name(method):
-    for learn in (rl.train, rl.optimize, rl.cross_validate):
-        with pytest.raises(rl.InputError, match="The method must be a name, or a name with options"):
+    for learn in (rl.train, optimize, cross_validate):
+        with pytest.raises(InputError, match="The method must be a name, or a name with options"):
             learn([A, B], QRELS, method)

@@ -4,6 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from rankloom.errors import InputError
+from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 
 
@@ -81,7 +83,7 @@ def test_one_ranker_gives_back_its_list(one):
 @given(st.data())
 def test_a_ranker_of_empty_lists_changes_nothing(data):
     one, two = (data.draw(some_ranks(n_items=6, n_queries=3, scores=True)) for _ in range(2))
-    empty = rl.Ranks(np.full((3, 2), rl.PAD), np.zeros((3, 2)), n_items=6)
+    empty = rl.Ranks(np.full((3, 2), PAD), np.zeros((3, 2)), n_items=6)
     assert fused([one, two, empty]).to_dict() == fused([one, two]).to_dict()
 
 
@@ -124,11 +126,11 @@ def test_fusing_beats_the_best_ranker_on_digits(shared):
     ],
 )
 def test_bad_options_raise(options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         fused([rl.Ranks([[0, 1]], [[1.0, 0.5]])], **options)
     assert message in str(caught.value)
 
 
 def test_ranks_without_scores_raise():
-    with pytest.raises(rl.InputError, match="qalf needs scores"):
+    with pytest.raises(InputError, match="qalf needs scores"):
         fused([rl.Ranks([[0, 1]])])

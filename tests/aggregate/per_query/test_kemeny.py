@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 import rankloom as rl
 from rankloom.aggregate import kemeny_cost
 from rankloom.aggregate.per_query.majorities import moved
+from rankloom.errors import InputError
+from rankloom.ranks import PAD
+from rankloom.ranks.align import align
 from strategies import ranks as some_ranks
 
 
 def rows(ranks):
     """Return the lists of the first query."""
-    return [[item for item in r.items[0].tolist() if item != rl.PAD] for r in ranks]
+    return [[item for item in r.items[0].tolist() if item != PAD] for r in ranks]
 
 
 def plain_cost(lists, order, last=False):
@@ -54,7 +57,7 @@ def test_a_cyclic_majority():
     cycle = [rl.Ranks.from_dict({"q": row}) for row in (["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"])]
     fused = rl.fuse(cycle, "kemeny")
     assert fused.to_dict()["q"] == {"a": -1, "b": -2, "c": -3}
-    assert kemeny_cost(rl.align(cycle), fused).tolist() == [1 + 1 + 2]
+    assert kemeny_cost(align(cycle), fused).tolist() == [1 + 1 + 2]
 
 
 def test_weights_decide():
@@ -135,6 +138,6 @@ def test_the_cost_of_any_order_matches_the_oracle(data, absent):
     ],
 )
 def test_bad_options_raise(options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         rl.fuse(long_lists(), "kemeny", **options)
     assert message in str(caught.value)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.aggregate.per_query import majorities as pairwise
+from rankloom.errors import InputError
+from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 
 A = rl.Ranks.from_dict({"q": ["a", "b", "c"]})
@@ -76,7 +78,7 @@ def test_wins_match_the_oracle(data, absent):
     ranks = [data.draw(some_ranks(n_items=7, n_queries=3)) for _ in range(data.draw(st.integers(1, 4)))]
     got = rl.fuse(ranks, "condorcet", 7, absent=absent).to_dict()
     for q in range(3):
-        lists = [[item for item in r.items[q].tolist() if item != rl.PAD] for r in ranks]
+        lists = [[item for item in r.items[q].tolist() if item != PAD] for r in ranks]
         union = list(dict.fromkeys(item for row in lists for item in row))
         wins = {a: sum(plain_margin(lists, a, b, absent == "last") > 0 for b in union) for a in union}
         ordered = sorted(union, key=lambda item: -wins[item])  # stable: first seen first
@@ -86,8 +88,8 @@ def test_wins_match_the_oracle(data, absent):
 @given(st.data())
 def test_no_item_comes_right_after_one_that_it_beats(data):
     ranks = [data.draw(some_ranks(n_items=7, n_queries=1)) for _ in range(3)]
-    lists = [[item for item in r.items[0].tolist() if item != rl.PAD] for r in ranks]
-    order = [item for item in rl.fuse(ranks, "condorcet", 7, variant="fuse").items[0].tolist() if item != rl.PAD]
+    lists = [[item for item in r.items[0].tolist() if item != PAD] for r in ranks]
+    order = [item for item in rl.fuse(ranks, "condorcet", 7, variant="fuse").items[0].tolist() if item != PAD]
     assert all(plain_margin(lists, b, a, False) <= 0 for a, b in pairs(order))
 
 
@@ -115,6 +117,6 @@ def test_blocks_do_not_matter(monkeypatch):
     ],
 )
 def test_bad_options_raise(options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         rl.fuse([A, B], "condorcet", **options)
     assert message in str(caught.value)

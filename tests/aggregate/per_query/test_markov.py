@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from rankloom.ranks import PAD
 from strategies import examples
 from strategies import ranks as some_ranks
 
@@ -35,7 +36,7 @@ def test_a_chain_of_two_items():
 @given(st.data(), st.sampled_from([0.05, 0.15, 0.5]))
 def test_the_stationary_distribution_equals_a_plain_version(data, teleport):
     ranks = [data.draw(some_ranks(n_items=6, n_queries=1)) for _ in range(3)]
-    rows = [[item for item in r.items[0].tolist() if item != rl.PAD] for r in ranks]
+    rows = [[item for item in r.items[0].tolist() if item != PAD] for r in ranks]
     expected = plain_chain(rows, teleport) if any(rows) else {}
     assert rl.fuse(ranks, "mc4", 18, teleport=teleport).to_dict()["0"] == pytest.approx(expected, abs=1e-6)
 

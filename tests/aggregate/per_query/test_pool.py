@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 import rankloom as rl
 from rankloom.aggregate.per_query import pool as pools
 from rankloom.aggregate.per_query.pool import fuse_pools, lay_out
+from rankloom.methods import METHODS
+from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 
 
 def listed(ranks, q):
-    return [[item for item in r.items[q].tolist() if item != rl.PAD] for r in ranks]
+    return [[item for item in r.items[q].tolist() if item != PAD] for r in ranks]
 
 
 @given(st.data())
@@ -23,7 +25,7 @@ def test_a_pool_has_the_items_by_first_appearance_and_their_positions(data):
     for q in range(4):
         lists = listed(ranks, q)
         union = list(dict.fromkeys(item for row in lists for item in row))
-        assert [item for item in pool.items[q].tolist() if item != rl.PAD] == union
+        assert [item for item in pool.items[q].tolist() if item != PAD] == union
         assert pool.sizes()[q] == len(union)
         for column, item in enumerate(union):
             assert positions[:, q, column].tolist() == [row.index(item) + 1 if item in row else 0 for row in lists]
@@ -39,7 +41,7 @@ def test_large_item_numbers_are_distinguished():
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 0), (2, 3)])
 def test_empty_lists_give_empty_lists(shape):
-    fused = rl.fuse([rl.Ranks(np.full(shape, rl.PAD), np.zeros(shape), 4)] * 2, "combsum")
+    fused = rl.fuse([rl.Ranks(np.full(shape, PAD), np.zeros(shape), 4)] * 2, "combsum")
     assert fused.n_queries == shape[0]
     assert not fused.lengths().any()
 
@@ -56,7 +58,7 @@ def test_the_best_k_match_a_stable_sort(data, k):
         assert fused.scores[q, : len(expected)].tolist() == [float(np.float32(worth[item])) for item in expected]
 
 
-@pytest.mark.parametrize("method", [name for name in rl.METHODS if rl.METHODS[name].needs == "queries"])
+@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].needs == "queries"])
 def test_block_sizes_do_not_matter(method, monkeypatch):
     random = np.random.default_rng(0)
     scores = -np.sort(-random.random((40, 6)), axis=1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rankloom as rl
+from rankloom.errors import InputError
 
 A = rl.Ranks.from_dict({"q": ["a", "b", "c", "d"]})
 B = rl.Ranks.from_dict({"q": ["e", "a", "d"]})
@@ -74,7 +75,7 @@ def test_mra_ignores_rankers_without_a_list():
     ],
 )
 def test_bad_options_raise(method, options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         rl.fuse([A, B], method, **options)
     assert message in str(caught.value)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rankloom as rl
+from rankloom.errors import InputError
 
 A = rl.Ranks.from_dict({"q": {"a": 9.0, "b": 6.0, "c": 4.0, "d": 1.0}})  # min-max: 1, 5/8, 3/8, 0
 B = rl.Ranks.from_dict({"q": {"e": 0.5, "a": 0.4, "d": 0.3, "b": 0.0}})  # min-max: 1, 0.8, 0.6, 0
@@ -60,7 +61,7 @@ def test_a_ranker_of_weight_0_adds_its_items_with_score_0():
 
 @pytest.mark.parametrize(("method", "options"), [("combmin", {}), ("combmed", {"mode": "median"})])
 def test_unsupported_weights_raise(method, options):
-    with pytest.raises(rl.InputError, match="weights"):
+    with pytest.raises(InputError, match="weights"):
         rl.fuse([A, B], method, weights=[1, 2], **options)
 
 
@@ -130,13 +131,13 @@ def test_huge_scores_give_valid_ranks():
     ],
 )
 def test_bad_options_raise(method, options, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         rl.fuse([A, B], method, **options)
     assert message in str(caught.value)
 
 
 def test_ranks_without_scores_raise():
-    with pytest.raises(rl.InputError, match="Use rank_norm or borda_norm"):
+    with pytest.raises(InputError, match="Use rank_norm or borda_norm"):
         rl.fuse([rl.Ranks([[0, 1]]), rl.Ranks([[1, 0]])], "combsum")
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from rankloom.errors import InputError
 from strategies import examples
 from strategies import ranks as some_ranks
 
@@ -76,5 +77,5 @@ def test_dbsf_equals_that_of_the_qdrant_client():
 
 
 def test_dbsf_needs_scores():
-    with pytest.raises(rl.InputError, match="three_sigma' needs scores"):
+    with pytest.raises(InputError, match="three_sigma' needs scores"):
         rl.fuse([rl.Ranks([[0, 1]])], "dbsf")

@@ -15,6 +15,8 @@ from rankloom._kernels import sorting
 from rankloom.aggregate import bfstree, check_method, contextrr, cprr, lhrr, rdpac, recknngraph, rfe, rlrecom, rlsim_udl
 from rankloom.aggregate.reranking.rlsim_udl import MEASURES
 from rankloom.aggregate.reranking.sorted_lists import reranked
+from rankloom.errors import InputError
+from rankloom.ranks import PAD
 from strategies import collections, examples
 
 METHODS = ("cprr", "lhrr", "bfstree", "rdpac", "rlsim_udl", "contextrr", "recknngraph", "rlrecom", "rfe")
@@ -41,7 +43,7 @@ def points(n, m=1, depth=30, seed=0, ragged=False):
     for _ in range(m):
         items = rl.Ranks.from_vectors(rng.normal(size=(n, 3)), "l2", min(depth, n)).items.copy()
         if ragged:
-            items[np.arange(items.shape[1]) >= rng.integers(0, items.shape[1] + 1, n)[:, None]] = rl.PAD
+            items[np.arange(items.shape[1]) >= rng.integers(0, items.shape[1] + 1, n)[:, None]] = PAD
         made.append(rl.Ranks(items, n_items=n))
     return made
 
@@ -318,7 +320,7 @@ def test_a_smaller_k_gives_the_head_of_the_lists(method, ragged):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_empty_and_tiny_collections(method, n):
-    empty = rl.Ranks(np.full((n, 3), rl.PAD), n_items=n)
+    empty = rl.Ranks(np.full((n, 3), PAD), n_items=n)
     for ranks in ([empty], [empty, empty]):
         assert plain(rl.fuse(ranks, method)) == [[]] * n
     alone = rl.Ranks(np.arange(n)[:, None], n_items=n)
@@ -350,7 +352,7 @@ def test_distances_can_be_scores(method):
 
 @pytest.mark.parametrize("function", [cprr, lhrr, bfstree, rdpac, rlsim_udl, contextrr, recknngraph, rlrecom, rfe])
 def test_external_queries_raise(function):
-    with pytest.raises(rl.InputError, match="cannot answer external queries"):
+    with pytest.raises(InputError, match="cannot answer external queries"):
         function([rl.Ranks([[0, 1]])])
 
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rankloom import InputError, Ranks, evaluate
+from rankloom import Ranks, evaluate
+from rankloom.errors import InputError
 from rankloom.rankers.image.color import COLOR, acc, acc_dlog, bic, gch, jac, scd
 from rankloom.rankers.image.texture import TEXTURE
 from rankloom.rankers.vectors.distances import DISTANCES

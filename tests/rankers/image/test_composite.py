@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rankloom import InputError
+from rankloom.errors import InputError
 from rankloom.rankers import RANKERS, check_ranker
 from rankloom.rankers.image.composite import COMPOSITE, cedd, cedd_spy, fcth, fcth_spy, fuzzy_colors, hsv, jcd
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from rankloom import InputError
-from rankloom.errors import MissingExtraError
+from rankloom.errors import InputError, MissingExtraError
 from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, UnreadableItemsError, VocabularyRanker, check_ranker
 from rankloom.rankers.contract import sample_items

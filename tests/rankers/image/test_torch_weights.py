@@ -9,7 +9,7 @@ import struct
 import numpy as np
 import pytest
 
-from rankloom import InputError
+from rankloom.errors import InputError
 from rankloom.rankers.image.torch_weights import MAGIC, read_torch_weights
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloom import InputError
+from rankloom.errors import InputError
 from rankloom.rankers.image.vocabulary_tree import LENGTH, VocabularyTree
 
 

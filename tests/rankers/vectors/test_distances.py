@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 
-from rankloom import InputError, Ranks
+from rankloom import Ranks
+from rankloom.errors import InputError
 from rankloom.rankers.vectors.distances import DISTANCES, d1, match
 
 tables = arrays(np.float64, st.tuples(st.integers(1, 6), st.just(5)), elements=st.floats(0, 100))

@@ -100,7 +100,7 @@ class SegFuse:
         ``sizes`` (the article's, from memory): as above, so that the segments end at 5, 20, 55, ... ``ends``: they end
         at 5, 15, 35, ..., as in ranx.
     normalization : str
-        A name in `rankloom.NORMALIZATIONS`.
+        A name in `rankloom.methods.NORMALIZATIONS`.
 
     References
     ----------

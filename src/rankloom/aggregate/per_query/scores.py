@@ -46,7 +46,7 @@ def combsum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
     Parameters
     ----------
     normalization : str
-        A name in `rankloom.NORMALIZATIONS`: how the scores of each list are brought to a common scale.
+        A name in `rankloom.methods.NORMALIZATIONS`: how the scores of each list are brought to a common scale.
     constant : float, optional
         The value of a list of equal scores; by default that of the normalization (1 for ``min_max``).
     depth : int, optional

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 import rankloom as rl
+from rankloom.errors import InputError
+from rankloom.methods import optimize
 
 
 def noisy(rng, truth, noise):
@@ -22,7 +24,7 @@ def data():
 
 def test_the_grid_is_complete_and_its_best_is_returned(data):
     ranks, qrels = data
-    best = rl.optimize(ranks, qrels, "combsum", "map")
+    best = optimize(ranks, qrels, "combsum", "map")
     assert len(best.trials) == 66
     assert best.score == max(score for _, score in best.trials) == best.table()[0][1]
     assert best.spelling == best.table()[0][0]
@@ -33,13 +35,13 @@ def test_the_grid_is_complete_and_its_best_is_returned(data):
 
 def test_a_poor_ranker_gets_the_smallest_weight(data):
     ranks, qrels = data
-    weights = dict(rl.registry.Call.parse(rl.optimize(ranks, qrels, "combsum").spelling).options)["weights"]
+    weights = dict(rl.registry.Call.parse(optimize(ranks, qrels, "combsum").spelling).options)["weights"]
     assert min(weights) == weights[1]
 
 
 def test_weights_belong_to_rankers_by_name(data):
     ranks, qrels = data
-    best = rl.optimize(ranks, qrels, "combsum", step=0.25)
+    best = optimize(ranks, qrels, "combsum", step=0.25)
     turned = dict(reversed(ranks.items()))
     scores = [rl.evaluate(rl.fuse(r, best.method), qrels=qrels)["ndcg@10"] for r in (ranks, turned)]
     assert scores[0] == pytest.approx(scores[1])
@@ -47,21 +49,21 @@ def test_weights_belong_to_rankers_by_name(data):
 
 def test_bayes_comes_close_to_the_grid(data):
     ranks, qrels = data
-    grid = rl.optimize(ranks, qrels, "combsum", step=0.05)
-    found = rl.optimize(ranks, qrels, "combsum", search="bayes", trials=40)
+    grid = optimize(ranks, qrels, "combsum", step=0.05)
+    found = optimize(ranks, qrels, "combsum", search="bayes", trials=40)
     assert len(found.trials) <= 40
     assert found.score >= grid.score - 0.005
 
 
 def test_options_of_the_spelling_are_fixed(data):
     ranks, qrels = data
-    best = rl.optimize(ranks, qrels, "rrf(depth=5)", space={"constant": [1, 60]})
+    best = optimize(ranks, qrels, "rrf(depth=5)", space={"constant": [1, 60]})
     assert [spelling for spelling, _ in best.trials] == ["rrf(constant=1, depth=5)", "rrf(constant=60, depth=5)"]
 
 
 def test_supervised_methods_are_trained_in_every_trial(data):
     ranks, qrels = data
-    best = rl.optimize(ranks, qrels, "probfuse", space={"segments": [1, 4, 12]})
+    best = optimize(ranks, qrels, "probfuse", space={"segments": [1, 4, 12]})
     assert best.method.spelling == best.spelling
     assert best.spelling != "probfuse(segments=1)"  # which knows nothing of positions
     assert rl.evaluate(rl.fuse(ranks, best.method), qrels=qrels)["ndcg@10"] == pytest.approx(best.score)
@@ -69,7 +71,7 @@ def test_supervised_methods_are_trained_in_every_trial(data):
 
 def test_progress_counts_trials(data):
     calls = []
-    rl.optimize(*data, "rrf", progress=lambda *call: calls.append(call))
+    optimize(*data, "rrf", progress=lambda *call: calls.append(call))
     assert calls == [("Optimizing", done, 10) for done in range(1, 11)]
 
 
@@ -86,6 +88,6 @@ def test_progress_counts_trials(data):
     ],
 )
 def test_bad_input_raises(data, options, message):
-    with pytest.raises(rl.InputError) as caught:
-        rl.optimize(*data, **options)
+    with pytest.raises(InputError) as caught:
+        optimize(*data, **options)
     assert message in str(caught.value)

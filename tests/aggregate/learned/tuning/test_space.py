@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-import rankloom as rl
 from rankloom.aggregate.learned.tuning.space import Choices, Simplex, make_space
+from rankloom.errors import InputError
 
 
 def test_a_grid_of_weights_has_every_combination_once():
@@ -57,12 +57,12 @@ def test_options_combine():
     ],
 )
 def test_a_bad_space_raises(values, step, message):
-    with pytest.raises(rl.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         make_space("combmin", ["depth"], values, 2, step)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("step", [0, 0.3, 2, "x"])
 def test_a_step_divides_1(step):
-    with pytest.raises(rl.InputError, match="step must divide 1"):
+    with pytest.raises(InputError, match="step must divide 1"):
         make_space("combsum", ["weights"], None, 2, step)
