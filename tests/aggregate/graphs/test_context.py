@@ -220,7 +220,7 @@ def test_the_number_of_threads_does_not_change_the_bits(method, monkeypatch):
 
     for module in ("context", "reciprocal"):
         monkeypatch.setattr(
-            f"rankloom.aggregate.{module}.run_blocks", lambda work, n, **how: run_blocks(work, n, block=7, **how)
+            f"rankloom.aggregate.graphs.{module}.run_blocks", lambda work, n, **how: run_blocks(work, n, block=7, **how)
         )
     one, three = (fused(method, THREE, threads=threads) for threads in (1, 3))
     monkeypatch.undo()
