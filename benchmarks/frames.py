@@ -109,13 +109,13 @@ def posted(searcher):
 
 def experiment(folder):
     """Return a function that runs an experiment of two rankers and two methods on a table of labeled texts."""
-    from rankloom.experiment import run
+    from rankloom.experiment import Experiment, run
     from rankloom.io.cache import Cache
 
     table = folder / "texts.tsv"
     rows = [f"{row['id']}\t{row['text']}\t{i % 5}\n" for i, row in enumerate(texts(40))]
     table.write_text("".join(["id\ttext\tlabel\n", *rows]))
-    spec = rl.Experiment(
+    spec = Experiment(
         name="texts", collection=f'table(path="{table}")', rankers=RANKERS, methods=("fg", "rrf"), repeats=0
     )
     fresh = count()

@@ -8,7 +8,7 @@ import pytest
 import rankloom as rl
 from command import run
 from rankloom.datasets.table import read_table, read_texts
-from rankloom.searcher.documents import TEXT_FIELDS, text_of
+from rankloom.searcher.batch import TEXT_FIELDS, text_of
 
 #: NDCG@10 and recall@100 of okapi, RRF and vote (weft with cutoff 20 at a fifth of the votes), lists of 100.
 FIGURES = {

@@ -143,7 +143,7 @@ def test_vote_adds_up_the_lists_of_the_rankers_and_of_weft(searcher):
     found = state.weft(("bm25", "dense")).search(queries, 100).replaced(item_ids=None)
     expected = add_votes(queries, found, 10, 0.2)
     answer = searcher.search(QUERIES[0], k=10)
-    assert ids(answer) == [state.documents.ids[n] for n in expected.items[0].tolist()]
+    assert ids(answer) == [state.ids[n] for n in expected.items[0].tolist()]
 
 
 def test_offset_skips_the_best(searcher):

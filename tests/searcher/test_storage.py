@@ -110,14 +110,14 @@ def test_probes_differ_and_remain_when_their_documents_are_deleted(tmp_path):
     path = tmp_path / "s.loom"
     texts = ["the same words"] * 40 + ["heat", "king", "queen heart", "a thermal flow", "boundary", "patient", "zebra"]
     searcher = rl.Searcher.build(texts, {"dense": encode})
-    probes = searcher.state.models["dense"].probes
+    probes = searcher.state.retrievers["dense"].probes
     assert set(probes.contents) == set(texts)
     searcher.delete([str(number) for number in range(1, len(texts))])
     searcher.save(path)
     without = rl.Searcher.open(path, encoders={"dense": None})
     without.save(tmp_path / "again.loom")
     opened = rl.Searcher.open(tmp_path / "again.loom", encoders={"dense": encode})
-    assert opened.state.models["dense"].probes.vectors.tobytes() == probes.vectors.tobytes()
+    assert opened.state.retrievers["dense"].probes.vectors.tobytes() == probes.vectors.tobytes()
     with pytest.raises(InputError, match="different vectors for stored texts"):
         rl.Searcher.open(path, encoders={"dense": lambda texts: encode(texts)[:, ::-1]})
 

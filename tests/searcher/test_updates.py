@@ -27,17 +27,17 @@ def from_scratch(first, docs):
     texts = [f"{one['title']}\n{one['text']}" for one in docs]
     models = {
         name: replace(model, fitted=model.fitted.subset(np.empty(0, np.intp)).appended(texts))
-        for name, model in first.models.items()
+        for name, model in first.retrievers.items()
     }
-    return State(Documents.of(docs), models, rebuilt_lists(models, first.settings.depth), first.settings)
+    return State.of_documents(Documents.of(docs), models, rebuilt_lists(models, first.settings.depth), first.settings)
 
 
 def assert_same_state(one, other):
-    assert list(one.documents) == list(other.documents)
-    for name in one.models:
+    assert list(one.store) == list(other.store)
+    for name in one.retrievers:
         np.testing.assert_array_equal(one.lists[name].items, other.lists[name].items, err_msg=name)
         np.testing.assert_array_equal(one.lists[name].scores, other.lists[name].scores, err_msg=name)
-    mine, theirs = one.weft(tuple(one.models)).arrays, other.weft(tuple(other.models)).arrays
+    mine, theirs = one.weft(tuple(one.retrievers)).arrays, other.weft(tuple(other.retrievers)).arrays
     assert mine.keys() == theirs.keys()
     for name, array in mine.items():
         np.testing.assert_array_equal(array, theirs[name], err_msg=name)

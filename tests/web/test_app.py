@@ -13,7 +13,6 @@ from web_collection import baskets, encoded, image
 import rankloom as rl
 from rankloom.datasets import open_collection
 from rankloom.web import Limits, make_app
-from rankloom.web.index_searcher import IndexSearcher
 from rankloom.web.why import Why
 
 HTML = {"Accept": "text/html"}
@@ -301,7 +300,7 @@ def test_common_parts_can_be_limited(client):
 def test_cutoff_may_be_as_large_as_the_default():
     ranks = rl.Ranks([[(i + j) % 150 for j in range(150)] for i in range(150)])
     index = rl.FusionIndex.build([ranks], cutoff=120)
-    with TestClient(make_app(IndexSearcher(index, "x.loom")), base_url="http://localhost") as client:
+    with TestClient(make_app(rl.Searcher.of_index(index, "x.loom")), base_url="http://localhost") as client:
         assert client.get("/item/0.json?cutoff=120").status_code == 200
         error_of(client.get("/item/0.json?cutoff=121"), 422)
 
@@ -469,7 +468,7 @@ def test_index_on_disk_has_pages(tmp_path):
     names = ["a/1", "b", "c"]
     ranks = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], item_ids=names, query_ids=names)
     index = rl.FusionIndex.build([ranks, ranks], cutoff=2)
-    with TestClient(make_app(IndexSearcher(index, "x.loom")), base_url="http://localhost") as client:
+    with TestClient(make_app(rl.Searcher.of_index(index, "x.loom")), base_url="http://localhost") as client:
         assert "a/1" in client.get("/").text
         assert [hit["id"] for hit in client.get("/item/0.json").json()["results"]] == ["b", "c"]
         assert client.get("/item/0").status_code == 200

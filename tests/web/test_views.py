@@ -14,7 +14,7 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
 from rankloom.ranks import Ids
 from rankloom.web import Tour
-from rankloom.web.index_searcher import IndexSearcher
+from rankloom.web.stories import story
 from rankloom.web.views import Views
 
 PETS = [
@@ -204,15 +204,15 @@ def test_items_without_a_class_are_not_a_class():
 
 
 def test_story_shows_each_ranker_then_rrf_and_the_default(views):
-    rows = views.story({"query": "blue figs"})["rows"]
+    rows = story(views, {"query": "blue figs"})["rows"]
     assert [row["name"] for row in rows] == ["okapi", "jaccard", "rrf", "vote"]
-    rows = views.story({"item": "red/fig <3>.png"})["rows"]
+    rows = story(views, {"item": "red/fig <3>.png"})["rows"]
     assert [row["name"] for row in rows] == ["bic", "gch", "okapi", "jaccard", "rrf", "weft"]
     assert [row["fused"] for row in rows] == [False] * 4 + [True] * 2
 
 
 def test_thumbnails_of_a_story_lead_to_their_items_by_the_default_and_those_of_rrf_by_rrf(views):
-    for row in views.story({"item": "red/fig <3>.png"})["rows"]:
+    for row in story(views, {"item": "red/fig <3>.png"})["rows"]:
         suffix = "?method=rrf" if row["name"] == "rrf" else ""
         assert [one["url"] for one in row["items"]] == [f"/item/{one['number']}{suffix}" for one in row["items"]]
         assert 3 not in [one["number"] for one in row["items"]]
@@ -250,8 +250,9 @@ def test_index_on_disk_is_searched_by_its_ids(tmp_path):
     names = ["a", "b", "c"]
     ranks = rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]], item_ids=names, query_ids=names)
     rl.FusionIndex.build([ranks, ranks], cutoff=2).save(tmp_path / "x.loom")
-    searcher = IndexSearcher(rl.FusionIndex.open(tmp_path / "x.loom"), "x.loom")
-    assert list(searcher.documents.ids) == names
+    searcher = rl.Searcher.of_index(rl.FusionIndex.open(tmp_path / "x.loom"), "x.loom")
+    assert list(searcher.ids) == names
+    assert searcher.search(item="a", k=1)[0].document == {"id": "a"}
     views = Views(searcher)
     assert views.defaults.method == "fg"
     assert [hit["id"] for hit in views.search(views.item_query(0), views.defaults)["results"]] == ["b", "c"]
@@ -270,16 +271,17 @@ def test_index_on_disk_agrees_with_the_index():
     ranks = rl.Ranks.from_vectors(random.normal(size=(40, 4)), "l2", depth=20)
     index = rl.FusionIndex.build([ranks], cutoff=5)
     expected = index.search(items=[7], k=10, comparator="mcs")
-    answer = IndexSearcher(index, "x").search(item="7", method="fg(comparator=mcs)")
+    answer = rl.Searcher.of_index(index).search(item="7", method="fg(comparator=mcs)")
     assert [int(hit.id) for hit in answer] == expected.items[0].tolist()
     assert [hit.score for hit in answer] == expected.scores[0].tolist()
 
 
-def test_an_index_cannot_be_updated_as_a_searcher_and_is_saved_as_an_index(tmp_path):
-    searcher = IndexSearcher(rl.FusionIndex.build([rl.Ranks([[0, 1], [1, 0]])], cutoff=2), "x.loom")
-    with pytest.raises(InputError, match="no documents to add or delete"):
-        searcher.add(["new"])
-    with pytest.raises(InputError, match="no documents to add or delete"):
-        searcher.delete(["0"])
-    searcher.save(tmp_path / "y.loom")
-    assert rl.FusionIndex.open(tmp_path / "y.loom").n_items == 2
+def test_a_searcher_over_an_index_cannot_be_updated_or_saved(tmp_path):
+    searcher = rl.Searcher.of_index(rl.FusionIndex.build([rl.Ranks([[0, 1], [1, 0]])], cutoff=2))
+    for change in (
+        lambda: searcher.add(["new"]),
+        lambda: searcher.delete(["0"]),
+        lambda: searcher.save(tmp_path / "y"),
+    ):
+        with pytest.raises(InputError, match="no documents to add, delete or save"):
+            change()

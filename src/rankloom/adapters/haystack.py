@@ -6,7 +6,6 @@ from typing import Any
 
 from rankloom.errors import MissingExtraError
 from rankloom.searcher import Searcher
-from rankloom.searcher.documents import text_of
 
 try:
     from haystack import Document, component
@@ -36,9 +35,6 @@ class RankloomRetriever:
     def run(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the documents for a query; `filters` is the mapping `where` of `Searcher.search`."""
         options = {**self.options, **({} if filters is None else {"where": filters})}
-        fields = self.searcher.state.settings.fields
-        found = [
-            Document(id=hit.id, content=text_of(hit.document, fields), meta=dict(hit.document), score=hit.score)
-            for hit in self.searcher.search(query, top_k or self.k, **options)
-        ]
+        answer = self.searcher.search(query, top_k or self.k, **options)
+        found = [Document(id=hit.id, content=answer.text(hit), meta=hit.document, score=hit.score) for hit in answer]
         return {"documents": found}

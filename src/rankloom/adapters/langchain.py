@@ -6,7 +6,6 @@ from typing import Any
 
 from rankloom.errors import MissingExtraError
 from rankloom.searcher import Searcher
-from rankloom.searcher.documents import text_of
 
 try:
     from langchain_core.documents import Document
@@ -31,14 +30,14 @@ class RankloomRetriever(BaseRetriever):
     options: dict[str, Any]
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        fields = self.searcher.state.settings.fields
+        answer = self.searcher.search(query, **self.options)
         return [
             Document(
                 id=hit.id,
-                page_content=text_of(hit.document, fields),
+                page_content=answer.text(hit),
                 metadata={**hit.document, "score": hit.score, "ranks": dict(hit.ranks)},
             )
-            for hit in self.searcher.search(query, **self.options)
+            for hit in answer
         ]
 
 

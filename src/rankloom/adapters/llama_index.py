@@ -6,7 +6,6 @@ from typing import Any
 
 from rankloom.errors import MissingExtraError
 from rankloom.searcher import Searcher
-from rankloom.searcher.documents import text_of
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -31,11 +30,11 @@ class RankloomRetriever(BaseRetriever):
         super().__init__()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        fields = self._searcher.state.settings.fields
+        answer = self._searcher.search(query_bundle.query_str, **self._options)
         return [
             NodeWithScore(
-                node=TextNode(id_=hit.id, text=text_of(hit.document, fields), metadata=dict(hit.document)),
+                node=TextNode(id_=hit.id, text=answer.text(hit), metadata=hit.document),
                 score=hit.score,
             )
-            for hit in self._searcher.search(query_bundle.query_str, **self._options)
+            for hit in answer
         ]

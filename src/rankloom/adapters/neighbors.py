@@ -49,15 +49,14 @@ class Neighbors:
         As in scikit-learn, a document is not its own neighbor if `X` is None.
         """
         k = n_neighbors or self.n_neighbors
-        ids = self.searcher.documents.ids
         if X is None:
-            answers = self.searcher.search(item=list(ids), k=k + 1, **self.options)
-            rows = [[hit for hit in answer if hit.id != own][:k] for own, answer in zip(ids, answers, strict=True)]
+            answers = self.searcher.search(item=list(self.searcher.ids), k=k + 1, **self.options)
+            rows = [[hit for hit in answer if hit.number != own][:k] for own, answer in enumerate(answers)]
         else:
             rows = [list(answer) for answer in self.searcher.search(list(X), k, **self.options)]
         numbers = np.full((len(rows), k), -1)
         distances: NDArray[np.float64] = np.full((len(rows), k), np.inf)
         for row, hits in enumerate(rows):
-            numbers[row, : len(hits)] = [ids.number(hit.id) for hit in hits]
+            numbers[row, : len(hits)] = [hit.number for hit in hits]
             distances[row, : len(hits)] = [-hit.score for hit in hits]
         return (distances, numbers) if return_distance else numbers

@@ -60,7 +60,7 @@ def build(
     """
     from rankloom.io.array_folder import check_absent, check_folder
     from rankloom.searcher import Searcher
-    from rankloom.searcher.documents import TEXT_FIELDS
+    from rankloom.searcher.batch import TEXT_FIELDS
     from rankloom.searcher.storage import KIND
 
     output = output or _named_after(documents)

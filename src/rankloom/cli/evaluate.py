@@ -100,7 +100,8 @@ def _evaluate_searcher(
     as_json: bool,
 ) -> None:
     from rankloom.io import read_qrels
-    from rankloom.searcher.searcher import MEASURES, Searcher
+    from rankloom.searcher import Searcher
+    from rankloom.searcher.read_only import MEASURES
 
     if queries is None:
         raise InputError("A searcher needs --queries: a table with id and text, or a collection with judged queries.")

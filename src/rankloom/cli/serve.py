@@ -99,9 +99,9 @@ def serve(
 
 def _open_index(path: Path) -> "Searcher":
     from rankloom.fusion_graph.index import FusionIndex
-    from rankloom.web.index_searcher import IndexSearcher
+    from rankloom.searcher import Searcher
 
-    return IndexSearcher(FusionIndex.open(path), path.name)
+    return Searcher.of_index(FusionIndex.open(path), path.name)
 
 
 def _build(

@@ -10,12 +10,18 @@ from rankloom.errors import MissingExtraError
 from rankloom.fusion_graph import Explanation
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.html_table import html_table
-from rankloom.searcher.documents import TEXT_FIELDS, Document, Documents, text_of
+from rankloom.searcher.batch import text_of
+from rankloom.searcher.state import State
+from rankloom.searcher.store import Document, Store, read_document
 
 if TYPE_CHECKING:
     import pandas
 
 MAX_SNIPPET = 120  # characters of a document's text in a table
+
+
+#: The number of an item, and its score.
+Entry = tuple[int, float | None]
 
 
 class Listed(NamedTuple):
@@ -40,6 +46,8 @@ class Hit:
         Its position in each ranker's list; None if it is not listed.
     scores : {name of a ranker: float or None}
         Its score by each ranker; None if it is not listed, or the ranker gives no scores.
+    number : int
+        Its number in the index.
     """
 
     id: str
@@ -47,13 +55,13 @@ class Hit:
     position: int
     ranks: Mapping[str, int | None]
     scores: Mapping[str, float | None]
-    _documents: Documents = field(repr=False)
-    _number: int = field(repr=False)
+    number: int
+    _store: Store = field(repr=False)
 
     @property
     def document(self) -> Document:
         """The document with all its fields, read on access."""
-        return self._documents[self._number]
+        return read_document(self._store, self.id)
 
 
 class Answer(Sequence[Hit]):
@@ -67,6 +75,8 @@ class Answer(Sequence[Hit]):
         How the lists were fused, as spelled in the search.
     lists : {name of a ranker: list of Listed}
         What each ranker lists, best first.
+    entries : {name of a ranker: list of (number, score)}
+        The same by the numbers of items.
     """
 
     def __init__(
@@ -75,45 +85,42 @@ class Answer(Sequence[Hit]):
         method: str,
         found: Ranks,
         lists: Mapping[str, Ranks],
-        documents: Documents,
+        state: State,
         explain: Callable[[int], Explanation],
         offset: int = 0,
-        fields: Sequence[str] = TEXT_FIELDS,
     ) -> None:
         self.query = query
-        self._text_fields = fields
         self.method = method
-        self._lists = {name: _entries(ranks) for name, ranks in lists.items()}
-        self._documents = documents
+        self.entries = {name: _entries(ranks) for name, ranks in lists.items()}
+        self._ids = state.ids
+        self._text_fields = state.settings.fields
         self._explain = explain
-        self._hits = self._made(found, offset)
+        self._hits = self._made(found, state, offset)
 
-    def _made(self, found: Ranks, offset: int) -> list[Hit]:
+    def _made(self, found: Ranks, state: State, offset: int) -> list[Hit]:
         positions = {
             name: {number: (position, score) for position, (number, score) in enumerate(entries, 1)}
-            for name, entries in self._lists.items()
+            for name, entries in self.entries.items()
         }
-        absent = (None, None)
+        unlisted = (None, None)
         hits = []
         for position, (number, score) in enumerate(_entries(found)[offset:], offset + 1):
-            ranks = {name: known.get(number, absent)[0] for name, known in positions.items()}
-            scores = {name: known.get(number, absent)[1] for name, known in positions.items()}
-            hits.append(
-                Hit(self._documents.ids[number], score or 0.0, position, ranks, scores, self._documents, number)
-            )
+            ranks = {name: known.get(number, unlisted)[0] for name, known in positions.items()}
+            scores = {name: known.get(number, unlisted)[1] for name, known in positions.items()}
+            hits.append(Hit(state.ids[number], score or 0.0, position, ranks, scores, number, state.store))
         return hits
 
     @property
     def lists(self) -> dict[str, list[Listed]]:
         """What each ranker lists, best first."""
-        ids = self._documents.ids
         return {
-            name: [Listed(ids[number], score) for number, score in entries] for name, entries in self._lists.items()
+            name: [Listed(self._ids[number], score) for number, score in entries]
+            for name, entries in self.entries.items()
         }
 
-    def explain(self, id: str) -> Explanation:
-        """Explain the score of an item: parts that add up to it, largest first."""
-        return self._explain(self._documents.ids.number(id, "item"))
+    def explain(self, id: str | int) -> Explanation:
+        """Explain the score of an item, given by its id or number: parts that add up to it, largest first."""
+        return self._explain(id if isinstance(id, int) else self._ids.number(id, "item"))
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a pandas frame with a row for each hit: its fields, score, and position by each ranker."""
@@ -125,7 +132,7 @@ class Answer(Sequence[Hit]):
             {**(own := {"position": hit.position, "id": hit.id, "score": hit.score, **hit.ranks}), **_fields(hit, own)}
             for hit in self
         ]
-        columns = None if rows else ["position", "id", "score", *self._lists]
+        columns = None if rows else ["position", "id", "score", *self.entries]
         return pandas.DataFrame(rows, columns=columns)
 
     @overload
@@ -146,13 +153,17 @@ class Answer(Sequence[Hit]):
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
-        names = list(self._lists)
+        names = list(self.entries)
         head = ["", "id", "score", *names, "document"]
         return html_table(head, [self._row(hit, names) for hit in self], "" if len(self) else "Nothing found.")
 
+    def text(self, hit: Hit) -> str:
+        """Return the text of a hit that rankers see."""
+        return text_of(hit.document, self._text_fields)
+
     def snippet(self, hit: Hit, length: int = MAX_SNIPPET) -> str:
         """Return the first words of a document's text on one line: of the fields that text rankers see."""
-        text = " ".join((text_of(hit.document, self._text_fields) or _any_text(hit.document)).split())
+        text = " ".join((self.text(hit) or _any_text(hit.document)).split())
         return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
     def _row(self, hit: Hit, names: Sequence[str]) -> list[str]:
@@ -169,7 +180,7 @@ def _fields(hit: Hit, own: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in hit.document.items() if name not in own}
 
 
-def _entries(ranks: Ranks) -> list[tuple[int, float | None]]:
+def _entries(ranks: Ranks) -> list[Entry]:
     """Return the items of one list with their scores."""
     items = ranks.items[0]
     items = items[items != PAD].tolist()

@@ -10,15 +10,18 @@ import numpy as np
 
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, brief, is_function
-from rankloom.rankers.ranker import RANKERS, Ranker
-from rankloom.rankers.ranking import Lists, Ranking
+from rankloom.rankers.ranker import Ranker
+from rankloom.rankers.ranking import Lists, MadeRanker, Ranking, made_ranker
 from rankloom.rankers.text.embeddings import has_static
 from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ids, Ranks
 from rankloom.registry import Call
-from rankloom.searcher.documents import Batch, Document, Documents
+from rankloom.searcher.batch import Batch
+from rankloom.searcher.documents import Documents
 from rankloom.searcher.probes import Probes
-from rankloom.searcher.state import Model, Settings, State, by_number
+from rankloom.searcher.retriever import Model
+from rankloom.searcher.state import Settings, State, by_number
+from rankloom.searcher.store import Document
 
 #: Default rankers for each part of a collection.
 DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("bm25", "static")}
@@ -51,31 +54,30 @@ def named_rankers(
 
 def default_rankers(batch: Batch) -> list[str]:
     """Return the rankers of documents for which none were chosen."""
-    names = [name for part, rankers in DEFAULT_RANKERS.items() if part in batch.kinds() for name in rankers]
+    names = [name for part, rankers in DEFAULT_RANKERS.items() if part in batch.kinds for name in rankers]
     if not names:
         raise InputError(f"{batch.name} has neither images nor texts; name a ranker, such as vectors(part=...).")
     if "static" in names and not has_static():
         names.remove("static")
-        warnings.warn(WITHOUT_STATIC, RankloomWarning, stacklevel=4)
+        warnings.warn(WITHOUT_STATIC, RankloomWarning, stacklevel=5)
     return names
 
 
-def ranker_of(name: str, given: RankerLike, kinds: set[str]) -> str | Call | Ranker:
-    """Return a ranker as `rank_collection` takes it; a function becomes an encoder of texts or else of images."""
+def made_rankers(rankers: Mapping[str, RankerLike] | Sequence[str] | str | None, batch: Batch) -> dict[str, MadeRanker]:
+    """Return rankers by name, each made once; a function becomes an encoder of texts or else of images."""
+    kinds = batch.kinds
+    return {name: _made(name, given, kinds) for name, given in named_rankers(rankers, batch).items()}
+
+
+def _made(name: str, given: RankerLike, kinds: set[str]) -> MadeRanker:
     if isinstance(given, str | Call) or (hasattr(given, "fit") and not isinstance(given, type)):
-        return given  # type: ignore[return-value]
+        return made_ranker(given)  # type: ignore[arg-type]
     if not is_function(given):
         raise InputError(
             f"The ranker {name!r} must be a spelling, a Ranker, or a function from contents to a matrix; got "
             f"{brief(given)}."
         )
-    return EncoderRanker(name, given, part="texts" if "texts" in kinds else "images")
-
-
-def part_of(ranker: str | Call | Ranker) -> str:
-    """Return the part of a collection that a ranker looks at."""
-    made: Ranker = RANKERS.make(ranker) if isinstance(ranker, str | Call) else ranker
-    return made.part
+    return MadeRanker(EncoderRanker(name, given, part="texts" if "texts" in kinds else "images"))
 
 
 def readable(batch: Batch, ranking: Ranking) -> Batch:
@@ -87,18 +89,19 @@ def readable(batch: Batch, ranking: Ranking) -> Batch:
 
 
 def first_state(
-    documents: list[Document], ranking: Ranking, named: Mapping[str, RankerLike], settings: Settings
+    documents: list[Document], ranking: Ranking, made: Mapping[str, MadeRanker], settings: Settings
 ) -> State:
     """Return the state of a new searcher: documents, fitted rankers and lists."""
     models, lists = {}, {}
-    for name, one in ranking.lists.items():
-        if one.items is None or one.fit is None or one.ranker is None:
+    for name, ranked in ranking.lists.items():
+        if ranked.items is None or ranked.fit is None or ranked.ranker is None:
             raise InputError(f"The ranker {name!r} has no lists of the items themselves, which a search needs.")
-        given = named[name]
-        spelling = str(RANKERS.checked(given)) if isinstance(given, str | Call) else None
-        models[name] = Model(one.ranker, one.fit(), spelling, _probes(one, spelling, ranking.collection))
-        lists[name] = by_number(_over(one.items, ranking.collection.ids), len(documents))
-    return State(Documents.of(documents), models, lists, settings)
+        call = made[name].call
+        spelling = None if call is None else str(call)
+        probes = _probes(ranked, spelling, ranking.collection)
+        models[name] = Model(name, ranked.ranker, ranked.fit(), spelling, probes)
+        lists[name] = by_number(_over(ranked.items, ranking.collection.ids), len(documents))
+    return State.of_documents(Documents.of(documents), models, lists, settings)
 
 
 def _probes(lists: Lists, spelling: str | None, collection: Collection) -> Probes | None:

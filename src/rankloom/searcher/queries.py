@@ -25,7 +25,9 @@ class QueryBatch:
     parts : {part: sequence}
         The content of external queries by part: ``texts``, ``images``, ``ids``.
     vectors : {name of a ranker: matrix}
-        Vectors of external queries, for rankers that compare vectors.
+        Vectors of external queries that were given for rankers that compare vectors.
+    encoded : {name of a ranker: sequence or matrix}
+        External queries as its retriever takes them.
     items : array of int, or None
         The numbers of items, if the queries are items.
     single : bool
@@ -35,11 +37,28 @@ class QueryBatch:
     labels: tuple[str, ...]
     parts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     vectors: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    encoded: Mapping[str, Sequence[Any] | NDArray[Any]] = field(default_factory=dict)
     items: NDArray[np.intp] | None = None
     single: bool = False
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+def batch_of_queries(
+    ids: Ids,
+    query: str | Sequence[str] | None,
+    image: Any,
+    item: str | Sequence[str] | None,
+    vectors: Mapping[str, ArrayLike] | None,
+    query_ids: str | Sequence[str] | None,
+) -> QueryBatch:
+    """Return the queries of a search; `ids` are those of the items."""
+    if item is None:
+        return external_queries(query, image, vectors, query_ids)
+    if any(given is not None for given in (query, image, vectors, query_ids)):
+        raise InputError("Search with an item, or with a text, image or vectors; not both.")
+    return item_queries(item, ids)
 
 
 def external_queries(
@@ -52,10 +71,10 @@ def external_queries(
     if not isinstance(vectors, Mapping | None):
         raise InputError(f"vectors must be {{name of a ranker: vector}}; got {type(vectors).__name__}.")
     given = {"texts": text, "images": image, "ids": ids}
-    parts = {name: _listed(name, one) for name, one in given.items() if one is not None}
-    several = [isinstance(one, list | tuple) for one in given.values() if one is not None]
-    arrays = {name: _numbers(name, one) for name, one in (vectors or {}).items()}
-    single = not any(several) and all(array.ndim == 1 for array in arrays.values())
+    parts = {name: _listed(name, contents) for name, contents in given.items() if contents is not None}
+    is_list = any(isinstance(contents, list | tuple) for contents in given.values())
+    arrays = {name: _numbers(name, vector) for name, vector in (vectors or {}).items()}
+    single = not is_list and all(array.ndim == 1 for array in arrays.values())
     matrices = {name: array[None] if single else array for name, array in arrays.items()}
     counts = {name: len(rows) for name, rows in parts.items()} | {name: len(rows) for name, rows in matrices.items()}
     if not counts:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypedDict, Unpack, overload
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from rankloom.aggregate import METHODS
 from rankloom.errors import InputError, brief, check_flag, text_list, whole_number
-from rankloom.evaluation import Evaluation, evaluate
-from rankloom.fusion_graph import FusionGraph
+from rankloom.fusion_graph import FusionIndex
 from rankloom.io.array_folder import check_absent
 from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
@@ -23,37 +19,19 @@ from rankloom.io.file_lock import locked
 from rankloom.io.text_file import as_path
 from rankloom.rankers import rank_collection
 from rankloom.rankers.vectors.encoder import Encode
-from rankloom.rankers.vectors.vectors import FittedVectors
-from rankloom.ranks import Ids, Ranks
-from rankloom.registry import Call
-from rankloom.searcher.answer import Answer
-from rankloom.searcher.answering import AUTO, LIST_DEPTH, accepting, answer, encoded, found_items, query_lists, request
-from rankloom.searcher.builder import RankerLike, first_state, named_rankers, part_of, ranker_of, readable
-from rankloom.searcher.documents import TEXT_FIELDS, Document, Documents, Where, batch_of, text_of
-from rankloom.searcher.queries import QueryBatch, external_queries, item_queries
-from rankloom.searcher.state import GRAPH_CUTOFF, Settings, State
+from rankloom.searcher.batch import TEXT_FIELDS, batch_of
+from rankloom.searcher.builder import RankerLike, first_state, made_rankers, readable
+from rankloom.searcher.read_only import ReadOnlySearcher
+from rankloom.searcher.state import Settings, State
 from rankloom.searcher.storage import KIND, open_state, save_state
-from rankloom.searcher.updates import added, rebuilt_lists, removed
+from rankloom.searcher.updates import added, refitted, removed
 from rankloom.threads import Progress, running
+from rankloom.weft.index import CUTOFF
 
-MEASURES = ("ndcg@10", "recall@100")  # of `Searcher.evaluate`
-
-
-class SearchOptions(TypedDict, total=False):
-    """The options of `Searcher.search`."""
-
-    image: Any
-    item: str | Sequence[str] | None
-    vectors: Mapping[str, ArrayLike] | None
-    ids: str | Sequence[str] | None
-    offset: int
-    method: str | Call
-    rankers: Sequence[str] | None
-    weights: Mapping[str, float] | Sequence[float] | None
-    where: Where | None
+ADAPTERS = "rankloom.adapters"  # the group of entry points
 
 
-class Searcher:
+class Searcher(ReadOnlySearcher):
     """Documents, the rankers fitted to them, and an index: searches, explains, updates and saves itself.
 
     Made by `build` or `open`. Searches may run in several threads while `add` and `delete` work; each search sees the
@@ -71,7 +49,7 @@ class Searcher:
     """
 
     def __init__(self, state: State, skipped: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
-        self._state = state
+        super().__init__(state)
         self._folder = folder  # that it was opened from or saved to, and may replace
         self._lock = Lock()  # held while the state is replaced
         self.skipped = dict(skipped or {})
@@ -82,7 +60,7 @@ class Searcher:
         documents: Any,
         rankers: Mapping[str, RankerLike] | Sequence[str] | str | None = None,
         *,
-        cutoff: int = 20,
+        cutoff: int = CUTOFF,
         depth: int = 200,
         text: str | Sequence[str] = TEXT_FIELDS,
         cache: Cache | None = None,
@@ -121,212 +99,28 @@ class Searcher:
         batch = batch_of(documents, text_list("text", text), encoding=encoding)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
-        named = named_rankers(rankers, batch)
-        made = {name: ranker_of(name, given, batch.kinds()) for name, given in named.items()}
-        parts = {part_of(one) for one in made.values()}
+        made = made_rankers(rankers, batch)
+        parts = {one.ranker.part for one in made.values()}
         with running(progress=progress):
             ranking = rank_collection(
-                batch.collection(parts),
-                made,
-                depth=depth,
-                cache=cache,
-                strict=strict,
-                progress=progress,
+                batch.collection(parts), made, depth=depth, cache=cache, strict=strict, progress=progress
             )
             settings = Settings(cutoff, depth, batch.fields, len(batch.documents), batch.name)
-            state = first_state(readable(batch, ranking).stored(parts), ranking, named, settings)
-            state.weft(tuple(state.models))
+            state = _indexed(first_state(readable(batch, ranking).stored(parts), ranking, made, settings))
         return cls(state, ranking.skipped)
 
-    @overload
-    def search(self, query: str, k: int = ..., **options: Unpack[SearchOptions]) -> Answer: ...
+    @classmethod
+    def of_index(cls, index: FusionIndex, name: str = "index") -> Searcher:
+        """Return a searcher over an index alone: it answers items by their graphs, and has ids but no documents.
 
-    @overload
-    def search(self, query: list[str], k: int = ..., **options: Unpack[SearchOptions]) -> list[Answer]: ...
-
-    @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[SearchOptions]) -> Any: ...
-
-    def search(
-        self,
-        query: str | list[str] | None = None,
-        k: int = 10,
-        *,
-        image: Any = None,
-        item: str | Sequence[str] | None = None,
-        vectors: Mapping[str, ArrayLike] | None = None,
-        ids: str | Sequence[str] | None = None,
-        offset: int = 0,
-        method: str | Call = AUTO,
-        rankers: Sequence[str] | None = None,
-        weights: Mapping[str, float] | Sequence[float] | None = None,
-        where: Where | None = None,
-    ) -> Any:
-        """Return the best documents for a query; a list of queries gives a list of answers.
-
-        Parameters
-        ----------
-        query : str or list of str
-            Text.
-        k : int
-            Number of hits.
-        image : path, array or bytes, or a list of them
-            An image to search with.
-        item : str or list of str
-            The id of a document to search with.
-        vectors : {name of a ranker: vector, or matrix with a row for each query}
-            Vectors for rankers that compare vectors; with a text, the other rankers use that.
-        ids : str or list of str
-            Ids of the queries, for rankers that know queries by id, such as ``vectors(path=..., queries=...)``.
-        offset : int
-            How many of the best hits to skip.
-        method : str
-            A name in `METHODS`, with options as in ``vote(share=0.3)``. "auto" is `weft` for an item and for a query
-            that is like an item (an image among images), and `vote` for others (text queries over documents).
-        rankers : sequence of str, optional
-            Fuse only these.
-        weights : {name of a ranker: float} or sequence of float, optional
-            How much each ranker counts, where the method can honor it.
-        where : mapping or callable, optional
-            ``{"lang": "en", "year": [2001, 2002]}``, or a function of a document that returns True or False. The
-            answer has the best k of the documents that satisfy it.
+        Examples
+        --------
+        >>> from rankloom.ranks import Ranks
+        >>> index = FusionIndex.build([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], cutoff=2)
+        >>> [hit.id for hit in Searcher.of_index(index).search(item="0", k=2)]
+        ['0', '1']
         """
-        state = self._state
-        k, offset = whole_number("k", k), whole_number("offset", offset, 0)
-        queries = self._queries(state, query, image, item, vectors, ids)
-        if not len(queries):
-            return []
-        allowed = None if where is None else state.documents.mask(where)
-        asked = request(state, queries, k, offset, method=method, rankers=rankers, weights=weights, allowed=allowed)
-        found = answer(state, queries, asked)
-        answers = [
-            Answer(
-                label,
-                str(asked.method),
-                found_items(found.fused, row),
-                {name: found_items(ranks, row) for name, ranks in found.lists.items()},
-                state.documents,
-                lambda item, row=row: found.explain(row, item),  # type: ignore[misc]
-                offset,
-                state.settings.fields,
-            )
-            for row, label in enumerate(queries.labels)
-        ]
-        return answers[0] if queries.single else answers
-
-    @staticmethod
-    def _queries(state: State, query: Any, image: Any, item: Any, vectors: Any, ids: Any) -> QueryBatch:
-        if item is None:
-            return external_queries(query, image, vectors, ids)
-        if any(one is not None for one in (query, image, vectors, ids)):
-            raise InputError("Search with an item, or with a text, image or vectors; not both.")
-        return item_queries(item, state.documents.ids)
-
-    def methods(self, *, external: bool = True) -> list[str]:
-        """Return the names of the methods that answer external queries, or items."""
-        return [AUTO, *(name for name in METHODS if METHODS[name].answers_external or not external)]
-
-    def graph(
-        self,
-        query: str | None = None,
-        *,
-        image: Any = None,
-        item: str | None = None,
-        rankers: Sequence[str] | None = None,
-        cutoff: int = GRAPH_CUTOFF,
-    ) -> FusionGraph:
-        """Return the fusion graph of a query or of an item, which the method fg compares.
-
-        Parameters
-        ----------
-        query, image, item, rankers
-            As in `search`, one query.
-        cutoff : int
-            How much of each list makes up the graph.
-        """
-        state = self._state
-        queries = self._queries(state, query, image, item, None, None)
-        names = accepting(state, queries, rankers)
-        index = state.fusion_graphs(names, (("cutoff", whole_number("cutoff", cutoff)),))
-        if queries.items is not None:
-            return index.graph(int(queries.items[0]))
-        return index.graph(list(query_lists(state, queries, names, LIST_DEPTH).values()))
-
-    def rank(
-        self,
-        queries: Mapping[str, str],
-        k: int = 100,
-        *,
-        method: str | Call = AUTO,
-        rankers: Sequence[str] | None = None,
-        weights: Mapping[str, float] | Sequence[float] | None = None,
-        where: Where | None = None,
-    ) -> Ranks:
-        """Return the answers to many texts as ranks, to evaluate or to write as a run.
-
-        Parameters
-        ----------
-        queries : {id: text}
-        k, method, rankers, weights, where
-            As in `search`.
-        """
-        state = self._state
-        batch = _by_id(queries)
-        allowed = None if where is None else state.documents.mask(where)
-        asked = request(
-            state, batch, whole_number("k", k), method=method, rankers=rankers, weights=weights, allowed=allowed
-        )
-        return _with_ids(answer(state, batch, asked).fused, state, queries)
-
-    def lists(self, queries: Mapping[str, str], depth: int = 100) -> dict[str, Ranks]:
-        """Return the lists of many texts by each ranker that accepts them, without fusing them."""
-        state, batch = self._state, _by_id(queries)
-        names = request(state, batch, 1).names
-        found = query_lists(state, batch, names, whole_number("depth", depth))
-        return {name: _with_ids(ranks, state, queries) for name, ranks in found.items()}
-
-    def evaluate(
-        self,
-        queries: Mapping[str, str],
-        qrels: Any,
-        *,
-        measures: Sequence[str] = MEASURES,
-        methods: Sequence[str] = ("rrf", AUTO),
-        k: int = 100,
-        alpha: float = 0.05,
-    ) -> Evaluation:
-        """Evaluate each ranker and some methods on judged queries; the last method is the reference of all others.
-
-        Parameters
-        ----------
-        queries : {id: text}
-        qrels : {query id: {document id: grade}}, a file or a frame
-            As in `rankloom.evaluate`. Queries without a relevant document do not count.
-        measures, methods : sequence of str
-        k : int
-            Number of answers of each system.
-        alpha : float
-            Significance level of the paired t-test and of the intervals.
-        """
-        state, measures = self._state, text_list("measures", measures)
-        methods = [methods] if isinstance(methods, str) else methods
-        if not isinstance(methods, Sequence):
-            raise InputError(f"methods must be a list of methods; got {brief(methods)}.")
-        asked = [request(state, _by_id(queries), whole_number("k", k), method=method) for method in methods]
-        if not asked:
-            raise InputError("Give at least one method to evaluate.")
-        batch = encoded(state, _by_id(queries), asked[0].names)
-        systems = query_lists(state, batch, asked[0].names, k)
-        for one in asked:
-            if str(one.method) in asked[0].names:
-                raise InputError(f"The ranker {str(one.method)!r} has the name of a method; name it otherwise.")
-            systems.pop(str(one.method), None)  # "vote" and "auto" may be the same: the last one counts
-            systems[str(one.method)] = answer(state, batch, one).fused
-        ranked = {name: _with_ids(ranks, state, queries) for name, ranks in systems.items()}
-        per_query = {
-            name: evaluate(ranks, qrels=qrels, measures=measures, per_query=True) for name, ranks in ranked.items()
-        }
-        return Evaluation(per_query, str(asked[-1].method), k, alpha)
+        return cls(State.of_index(index, name))
 
     def add(self, documents: Any, *, encoding: str | None = None) -> None:
         """Add documents, in any form that `build` accepts.
@@ -336,22 +130,22 @@ class Searcher:
         the same as building with all documents.
         """
         with self._lock:
-            settings = self._state.settings
-            ids = self._state.documents.ids
-            batch = batch_of(documents, settings.fields, settings.next_number, ids, encoding)
+            state, settings = self._state, self._state.settings
+            batch = batch_of(documents, settings.fields, settings.next_number, state.ids, encoding)
             if batch.documents:
-                self._state = _indexed(added(self._state, batch))
+                self._state = _indexed(added(state, batch))
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete documents by id; they are removed from all lists."""
         if isinstance(ids, str) or not isinstance(ids, Iterable):
             raise InputError(f"Give a list of ids; got {brief(ids)}. Put it in a list.")
         ids = list(ids)
-        if not all(isinstance(one, str) for one in ids):
-            raise InputError(f"Ids are strings; got {brief(next(one for one in ids if not isinstance(one, str)))}.")
+        odd = [id for id in ids if not isinstance(id, str)]
+        if odd:
+            raise InputError(f"Ids are strings; got {brief(odd[0])}.")
         with self._lock:
             state = self._state
-            numbers = np.unique(state.documents.ids.numbers(ids, "document")).astype(np.intp)
+            numbers = np.unique(state.ids.numbers(ids, "document")).astype(np.intp)
             if len(numbers) == len(state):
                 raise InputError("A searcher needs at least one document; delete fewer, or remove its folder.")
             if len(numbers):
@@ -360,16 +154,7 @@ class Searcher:
     def refit(self, progress: Progress | None = None) -> None:
         """Refit the text rankers to the current documents: a new vocabulary and new statistics."""
         with self._lock, running(progress=progress):
-            state = self._state
-            texts = [text_of(one, state.settings.fields) for one in state.documents]
-            models = {
-                name: replace(model, fitted=model.ranker.fit(texts, progress=progress))
-                if model.part == "texts" and not isinstance(model.fitted, FittedVectors)
-                else model
-                for name, model in state.models.items()
-            }
-            lists = rebuilt_lists(models, state.settings.depth)
-            self._state = _indexed(State(state.documents, models, lists, state.settings))
+            self._state = _indexed(refitted(self._state, progress))
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write everything to a folder, completely or not at all.
@@ -409,49 +194,30 @@ class Searcher:
 
     def as_langchain(self, **options: Any) -> Any:
         """Return a LangChain `BaseRetriever`; the options are those of `search`."""
-        return _adapter("langchain", "retriever")(self, **options)
+        return self._adapted("langchain", **options)
 
     def as_llama_index(self, **options: Any) -> Any:
         """Return a LlamaIndex `BaseRetriever`; the options are those of `search`."""
-        return _adapter("llama_index", "RankloomRetriever")(self, **options)
+        return self._adapted("llama_index", **options)
 
     def as_haystack(self, **options: Any) -> Any:
         """Return a Haystack component; the options are those of `search`."""
-        return _adapter("haystack", "RankloomRetriever")(self, **options)
+        return self._adapted("haystack", **options)
 
     def as_pyterrier(self, **options: Any) -> Any:
         """Return a PyTerrier transformer; the options are those of `search`."""
-        return _adapter("pyterrier", "RankloomTransformer")(self, **options)
+        return self._adapted("pyterrier", **options)
 
     def as_neighbors(self, n_neighbors: int = 5, **options: Any) -> Any:
         """Return an object with the method `kneighbors` of scikit-learn; the options are those of `search`."""
-        return _adapter("neighbors", "Neighbors")(self, n_neighbors, **options)
+        return self._adapted("neighbors", n_neighbors=n_neighbors, **options)
 
-    @property
-    def documents(self) -> Documents:
-        """The documents, by number."""
-        return self._state.documents
+    def _adapted(self, framework: str, **options: Any) -> Any:
+        """Return the searcher in the form of a framework, whose adapter is an entry point."""
+        from importlib.metadata import entry_points
 
-    @property
-    def rankers(self) -> tuple[str, ...]:
-        """Names of the rankers."""
-        return tuple(self._state.models)
-
-    @property
-    def state(self) -> State:
-        """The current documents, models, lists and indexes; read-only."""
-        return self._state
-
-    def document(self, id: str) -> Document:
-        """Return a document by id."""
-        documents = self._state.documents
-        return documents[documents.ids.number(id, "document")]
-
-    def __len__(self) -> int:
-        return len(self._state)
-
-    def __contains__(self, id: object) -> bool:
-        return id in self._state.documents.ids
+        adapter = entry_points(group=ADAPTERS)[framework].load()
+        return adapter(self, **options)
 
     def __copy__(self) -> Self:
         """Return a searcher of the same documents, which is updated on its own."""
@@ -466,13 +232,6 @@ class Searcher:
         return f"Searcher({len(self)} documents, rankers: {', '.join(self.rankers)})"
 
 
-def _adapter(framework: str, name: str) -> Any:
-    """Return the adapter to a framework, which is imported only now; adapters are above this module."""
-    from importlib import import_module
-
-    return getattr(import_module(f"rankloom.adapters.{framework}"), name)
-
-
 @contextmanager
 def updating(path: str | Path) -> Iterator[Searcher]:
     """Open a saved searcher to change it, and save it afterwards, unless an error happens.
@@ -482,7 +241,7 @@ def updating(path: str | Path) -> Iterator[Searcher]:
     """
     target = Path(path)
     with locked(resolved(target).parent):
-        searcher = Searcher.open(target, verify=True)  # a save would sign what is damaged
+        searcher = Searcher.open(target, verify=True)  # otherwise a save would give damaged arrays valid checksums
         before = searcher.state
         yield searcher
         if searcher.state is not before:
@@ -491,15 +250,5 @@ def updating(path: str | Path) -> Iterator[Searcher]:
 
 def _indexed(state: State) -> State:
     """Return a state whose default index is built, so that the first search does not wait for it."""
-    state.weft(tuple(state.models))
+    state.weft(tuple(state.retrievers))
     return state
-
-
-def _by_id(queries: Mapping[str, str]) -> QueryBatch:
-    if not isinstance(queries, Mapping) or not queries:
-        raise InputError(f"Give the queries as {{id: text}}, at least one; got {type(queries).__name__}.")
-    return external_queries(list(queries.values()), None, None, ids=list(queries))
-
-
-def _with_ids(ranks: Ranks, state: State, queries: Mapping[str, str]) -> Ranks:
-    return ranks.replaced(item_ids=state.documents.ids, query_ids=Ids(queries), kind="queries")

@@ -1,25 +1,30 @@
-"""The state of a searcher: documents, fitted rankers, their lists, and indexes built from them; read-only."""
+"""The state of a searcher: a store, retrievers, the lists of all items, and indexes built from them; read-only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from rankloom.aggregate import WeftIndex, fuse
-from rankloom.fusion_graph import FusionIndex
-from rankloom.rankers import Fitted, Ranker, is_comparable
-from rankloom.ranks import Ranks
+from rankloom.aggregate import fuse
+from rankloom.errors import InputError
+from rankloom.fusion_graph.index import CUTOFF as GRAPH_CUTOFF
+from rankloom.fusion_graph.index import FusionIndex
+from rankloom.ranks import Ids, NumberIds, Ranks
 from rankloom.registry import Call
-from rankloom.searcher.documents import TEXT_FIELDS, Documents
+from rankloom.searcher.batch import TEXT_FIELDS
+from rankloom.searcher.documents import Documents, IdStore
 from rankloom.searcher.lru import LRUCache
-from rankloom.searcher.probes import Probes
+from rankloom.searcher.retriever import Model, Retriever
+from rankloom.searcher.store import Store
+from rankloom.weft.index import CUTOFF as WEFT_CUTOFF
+from rankloom.weft.index import WeftIndex
 
-GRAPH_CUTOFF = 10  # how much of each list makes up a fusion graph, unless an option says otherwise
 MAX_INDEXES = 16  # cached indexes, one for each choice of rankers and options
 Options = tuple[tuple[str, Any], ...]
+Index = TypeVar("Index", WeftIndex, FusionIndex)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +45,11 @@ class Settings:
         Name of the collection.
     """
 
-    cutoff: int = 20
+    cutoff: int = WEFT_CUTOFF
     depth: int = 200
     fields: tuple[str, ...] = TEXT_FIELDS
     next_number: int = 0
     name: str = "documents"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Model:
-    """A ranker and what it was fitted to.
-
-    Attributes
-    ----------
-    ranker : Ranker
-    fitted : Fitted
-    spelling : str or None
-        None unless the registry can recreate the ranker.
-    probes : Probes or None
-        Of an encoder that was given as a function.
-    """
-
-    ranker: Ranker
-    fitted: Fitted
-    spelling: str | None = None
-    probes: Probes | None = None
-
-    @property
-    def part(self) -> str:
-        """The part of a collection, and of a query, that it ranks by."""
-        return self.ranker.part
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,47 +58,73 @@ class State:
 
     Attributes
     ----------
-    documents : Documents
-    models : {name of a ranker: Model}
+    ids : Ids
+        Of all items.
+    store : Store
+        Their documents.
+    retrievers : {name of a ranker: Retriever}
     lists : {name of a ranker: Ranks}
         The list of each item, by number.
     settings : Settings
+    graphs : FusionIndex or None
+        The index of a searcher that has no retrievers and no lists.
     """
 
-    documents: Documents
-    models: Mapping[str, Model]
+    ids: Ids
+    store: Store
+    retrievers: Mapping[str, Retriever]
     lists: Mapping[str, Ranks]
     settings: Settings
+    graphs: FusionIndex | None = None
     indexes: LRUCache[Any] = field(default_factory=lambda: LRUCache(MAX_INDEXES), repr=False)
 
+    @classmethod
+    def of_documents(
+        cls, documents: Documents, models: Mapping[str, Model], lists: Mapping[str, Ranks], settings: Settings
+    ) -> State:
+        """Return the state of documents in this process, and of rankers fitted to them."""
+        return cls(documents.ids, documents, models, lists, settings)
+
+    @classmethod
+    def of_index(cls, index: FusionIndex, name: str) -> State:
+        """Return the state of an index alone: its items are searched by their graphs, and have ids only.
+
+        The arrays are copied to memory: the system kills a process that reads a mapped file which was truncated. An
+        index that is split into shards may be larger than memory, and stays mapped.
+        """
+        graphs = index.in_memory() if index.n_shards is None else index
+        ids = index.item_ids or NumberIds(index.n_items)
+        return cls(ids, IdStore(), {}, {}, Settings(cutoff=index.settings.cutoff, name=name), graphs)
+
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.ids)
 
     def weft(self, names: Sequence[str], options: Options = ()) -> WeftIndex:
         """Return the weft index of some rankers, built when it is first used."""
         defaults = {"cutoff": self.settings.cutoff, "depth": max(self.settings.depth, self.settings.cutoff)}
-        index: WeftIndex = self._index(WeftIndex, names, {**defaults, **dict(options)})
-        return index
+        return self._index(WeftIndex, names, {**defaults, **dict(options)})
 
     def fusion_graphs(self, names: Sequence[str], options: Options = ()) -> FusionIndex:
         """Return the fusion graphs of some rankers, built when they are first used."""
+        if self.graphs is not None:
+            return _unchanged(self.graphs, dict(options))
         defaults = {"cutoff": GRAPH_CUTOFF, "depth": self.settings.depth}
-        index: FusionIndex = self._index(FusionIndex, names, {**defaults, **dict(options)})
+        return self._index(FusionIndex, names, {**defaults, **dict(options)})
+
+    def _index(self, kind: type[Index], names: Sequence[str], options: Mapping[str, Any]) -> Index:
+        options = {**options, "depth": max(options["depth"], options.get("cutoff", 1))}
+
+        def build() -> Index:
+            chosen = {name: self.lists[name] for name in names}
+            comparable = [self.retrievers[name].comparable for name in names]
+            built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options)
+            return built.with_ids(self.ids)
+
+        index: Index = self.indexes.get(self.key(kind, names, options), build)
         return index
 
-    def _index(self, kind: Any, names: Sequence[str], options: Mapping[str, Any]) -> Any:
-        options = {**options, "depth": max(options["depth"], options.get("cutoff", 1))}
-        comparable = [is_comparable(self.models[name].ranker) for name in names]
-
-        def build() -> Any:
-            chosen = {name: self.lists[name] for name in names}
-            built = kind.build(chosen, comparable=comparable, keep_scores=any(comparable), **options)
-            return built.with_ids(self.documents.ids)
-
-        return self.indexes.get(self.key(kind, names, options), build)
-
     @staticmethod
-    def key(kind: type, names: Sequence[str], options: Mapping[str, Any]) -> tuple[Any, ...]:
+    def key(kind: type[Any], names: Sequence[str], options: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the cache key of an index."""
         return kind.__name__, tuple(names), tuple(sorted(options.items()))
 
@@ -129,6 +135,23 @@ class State:
         return fused
 
 
+def embedded(state: State) -> tuple[Documents, dict[str, Model]]:
+    """Return documents and models, all in this process; raise InputError if they cannot be updated or saved here."""
+    models = {name: one for name, one in state.retrievers.items() if isinstance(one, Model)}
+    if not isinstance(state.store, Documents) or len(models) < len(state.retrievers):
+        raise InputError("This searcher has no documents to add, delete or save; build a searcher of documents.")
+    return state.store, models
+
+
 def by_number(ranks: Ranks, n_items: int) -> Ranks:
     """Return lists of items without ids, in order of their numbers, as a state holds them."""
     return Ranks.trusted(np.ascontiguousarray(ranks.items), ranks.scores, n_items, kind="collection")
+
+
+def _unchanged(index: FusionIndex, options: Mapping[str, Any]) -> FusionIndex:
+    """Return an index; raise InputError if the options differ from those that it was built with."""
+    for name, value in options.items():
+        built = getattr(index.settings, name, None)
+        if value != built:
+            raise InputError(f"The index was built with {name} {built}, which cannot be changed here.")
+    return index

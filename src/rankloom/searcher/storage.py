@@ -5,7 +5,7 @@ The arrays of each part have a prefix: ``ranker0_``, ``lists0_``, ``index0_``; `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate import WeftIndex
 from rankloom.errors import IndexFileError, InputError, RankloomError, brief, is_function, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.index.base import CollectionIndex
@@ -24,7 +23,9 @@ from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ranks
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.probes import Probes
-from rankloom.searcher.state import Model, Settings, State
+from rankloom.searcher.retriever import Model
+from rankloom.searcher.state import Settings, State, embedded
+from rankloom.weft import WeftIndex
 
 KIND = "rankloom searcher"
 FORMATS = range(2, 3)
@@ -37,18 +38,19 @@ Arrays = dict[str, NDArray[Any]]
 
 def save_state(state: State, path: Path) -> None:
     """Write a state to a folder, completely or not at all."""
-    arrays: Arrays = dict(state.documents.arrays())
-    for number, (name, model) in enumerate(state.models.items()):
-        _check_storable(name, model)
+    documents, models = embedded(state)
+    arrays: Arrays = dict(documents.arrays())
+    for number, (name, model) in enumerate(models.items()):
+        _check_storable(model)
         assert is_updatable(model.fitted)
         arrays |= _prefixed(f"ranker{number}", model.fitted.arrays())
         arrays |= _prefixed(f"lists{number}", _list_arrays(state.lists[name]))
         arrays |= _prefixed(f"probes{number}", {} if model.probes is None else model.probes.arrays())
     indexes = _stored_indexes(state)
     for number, index in enumerate(indexes):
-        own = {name: array for name, array in index.arrays.items() if name not in ID_ARRAYS}
-        arrays |= _prefixed(f"index{number}", own)
-    save_folder(path, arrays, _meta(state, indexes))
+        without_ids = {name: array for name, array in index.arrays.items() if name not in ID_ARRAYS}
+        arrays |= _prefixed(f"index{number}", without_ids)
+    save_folder(path, arrays, _meta(state, models, indexes))
 
 
 def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, *, verify: bool = False) -> State:
@@ -68,7 +70,7 @@ def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, 
         if isinstance(error, RankloomError):
             raise
         raise IndexFileError(f"{path} is damaged: {error}; build the searcher again.") from error
-    for model in state.models.values():
+    for model in embedded(state)[1].values():
         if model.probes is not None and isinstance(model.ranker, EncoderRanker) and model.ranker.encode is not None:
             model.probes.check(model.ranker)
     return state
@@ -79,28 +81,33 @@ def _restored(
 ) -> State:
     documents = Documents.restored(arrays)
     settings = _settings(meta["settings"])
-    if not isinstance(encoders, Mapping):
-        raise InputError(f"Give encoders by the names of rankers, as in {{'dense': encode}}; got {brief(encoders)}.")
-    for name in encoders:
-        if encoders[name] is not None and not is_function(encoders[name]):
-            raise InputError(f"The encoder of {name!r} must be a function; got {brief(encoders[name])}.")
-        if name not in {one["name"] for one in meta["rankers"] if one["spelling"] is None}:
-            raise InputError(f"{path} has no ranker {name!r} that needs an encoder; leave it out.")
+    _check_encoders(encoders, {about["name"] for about in meta["rankers"] if about["spelling"] is None}, path)
     models, lists = {}, {}
     for number, about in enumerate(meta["rankers"]):
-        own = _under(arrays, f"ranker{number}")
-        models[about["name"]] = _model(about, own, _under(arrays, f"probes{number}"), encoders)
-        if verify and hasattr(models[about["name"]].fitted, "verify"):
-            models[about["name"]].fitted.verify()  # type: ignore[attr-defined]
-        lists[about["name"]] = _lists(_under(arrays, f"lists{number}"), len(documents), verify)
-        if models[about["name"]].fitted.n_items != len(documents):  # type: ignore[attr-defined]
+        model = _model(about, _under(arrays, f"ranker{number}"), _under(arrays, f"probes{number}"), encoders)
+        fitted: Any = model.fitted
+        if verify and hasattr(fitted, "verify"):
+            fitted.verify()
+        if fitted.n_items != len(documents):
             raise IndexFileError(
                 f"{path} is damaged: its rankers and documents do not match; build the searcher again."
             )
-    state = State(documents, models, lists, settings)
+        models[model.name] = model
+        lists[model.name] = _lists(_under(arrays, f"lists{number}"), len(documents), verify)
+    state = State.of_documents(documents, models, lists, settings)
     for number, about in enumerate(meta["indexes"]):
         _restore_index(state, about, _under(arrays, f"index{number}"), path, verify)
     return state
+
+
+def _check_encoders(encoders: Mapping[str, Encode | None], needed: Collection[str], path: Path) -> None:
+    if not isinstance(encoders, Mapping):
+        raise InputError(f"Give encoders by the names of rankers, as in {{'dense': encode}}; got {brief(encoders)}.")
+    for name, encode in encoders.items():
+        if encode is not None and not is_function(encode):
+            raise InputError(f"The encoder of {name!r} must be a function; got {brief(encode)}.")
+        if name not in needed:
+            raise InputError(f"{path} has no ranker {name!r} that needs an encoder; leave it out.")
 
 
 def _settings(given: Mapping[str, Any]) -> Settings:
@@ -115,8 +122,8 @@ def _settings(given: Mapping[str, Any]) -> Settings:
 
 def _restore_index(state: State, about: Mapping[str, Any], arrays: Arrays, path: Path, verify: bool) -> None:
     kind = KINDS[about["kind"]]
-    index = kind.of_arrays(arrays, about, verify=verify, path=path).with_ids(state.documents.ids)
-    options = {name: tuple(one) if isinstance(one, list) else one for name, one in about["options"].items()}
+    index = kind.of_arrays(arrays, about, verify=verify, path=path).with_ids(state.ids)
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in about["options"].items()}
     state.indexes.get(state.key(kind, about["rankers"], options), lambda: index)
 
 
@@ -124,7 +131,7 @@ def _model(about: Mapping[str, Any], arrays: Arrays, probes: Arrays, encoders: M
     name, spelling = about["name"], about["spelling"]
     if spelling is not None:
         ranker = RANKERS.make(spelling)
-        return Model(ranker, ranker.restored(arrays), spelling)
+        return Model(name, ranker, ranker.restored(arrays), spelling)
     if name not in encoders:
         raise InputError(
             f"The ranker {name!r} was given as a function, which is not stored; give it again with "
@@ -132,10 +139,11 @@ def _model(about: Mapping[str, Any], arrays: Arrays, probes: Arrays, encoders: M
         )
     settings = {key: about[key] for key in ENCODER_SETTINGS}
     encoder = EncoderRanker(name, encoders[name], part=about["part"], **settings)
-    return Model(encoder, encoder.restored(arrays), probes=Probes.restored(probes))
+    return Model(name, encoder, encoder.restored(arrays), probes=Probes.restored(probes))
 
 
-def _check_storable(name: str, model: Model) -> None:
+def _check_storable(model: Model) -> None:
+    name = model.name
     if model.spelling is None and not isinstance(model.ranker, EncoderRanker):
         raise InputError(f"The ranker {name!r} was given as an object; to save it, register it and give its spelling.")
     if not is_updatable(model.fitted):
@@ -144,14 +152,13 @@ def _check_storable(name: str, model: Model) -> None:
 
 def _stored_indexes(state: State) -> list[Any]:
     """Return the indexes used by default: those of all rankers, and of the rankers that accept each kind of query."""
-    parts = {model.part for model in state.models.values()}
-    choices = [tuple(state.models)]
-    choices += [tuple(name for name, model in state.models.items() if model.part == part) for part in sorted(parts)]
+    parts = sorted({retriever.part for retriever in state.retrievers.values()})
+    choices = [tuple(state.retrievers)]
+    choices += [tuple(name for name, known in state.retrievers.items() if known.part == part) for part in parts]
     return [state.weft(names) for names in dict.fromkeys(choices)]
 
 
-def _meta(state: State, indexes: list[Any]) -> dict[str, Any]:
-    rankers = [_about_ranker(name, model) for name, model in state.models.items()]
+def _meta(state: State, models: Mapping[str, Model], indexes: list[Any]) -> dict[str, Any]:
     described = [
         {
             "kind": type(index).__name__,
@@ -166,14 +173,14 @@ def _meta(state: State, indexes: list[Any]) -> dict[str, Any]:
         "format": FORMATS[-1],
         "settings": asdict(state.settings),
         "sizes": {"n_items": len(state)},
-        "rankers": rankers,
+        "rankers": [_about_ranker(model) for model in models.values()],
         "indexes": described,
         "versions": {"rankloom": __version__, "numpy": np.__version__},
     }
 
 
-def _about_ranker(name: str, model: Model) -> dict[str, Any]:
-    about = {"name": name, "spelling": model.spelling, "part": model.part}
+def _about_ranker(model: Model) -> dict[str, Any]:
+    about = {"name": model.name, "spelling": model.spelling, "part": model.part}
     if model.spelling is None:
         about |= {key: getattr(model.ranker, key) for key in ENCODER_SETTINGS}
     return about

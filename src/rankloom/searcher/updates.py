@@ -9,56 +9,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.rankers import UnreadableItemsError, Updatable, is_updatable
+from rankloom.rankers import FittedVectors, UnreadableItemsError, Updatable
 from rankloom.ranks import PAD, Ranks
-from rankloom.searcher.documents import Batch, Documents
-from rankloom.searcher.state import Model, State
-from rankloom.threads import run_blocks
+from rankloom.searcher.batch import Batch, text_of
+from rankloom.searcher.documents import Documents
+from rankloom.searcher.retriever import Model
+from rankloom.searcher.state import State, embedded
+from rankloom.threads import Progress, run_blocks
 
 Numbers = NDArray[np.intp]
 
 
 def added(state: State, batch: Batch) -> State:
     """Return the state with more documents after its own."""
-    parts = {model.part for model in state.models.values()}
+    documents, models = embedded(state)
+    parts = {model.part for model in models.values()}
     collection = batch.collection(parts)
-    known = next((one for one in collection.ids if one in state.documents.ids), None)
+    known = next((id for id in collection.ids if id in state.ids), None)
     if known is not None:
         raise InputError(f"The document {known!r} already exists; delete it first, or give the new one another id.")
-    models, lists = {}, {}
-    for name, model in state.models.items():
-        fitted = _updatable(name, model)
+    lists = {}
+    for name, model in models.items():
         try:
-            appended = fitted.appended(collection.part(model.part))  # type: ignore[arg-type]
+            fitted = model.updatable.appended(collection.part(model.part))  # type: ignore[arg-type]
         except UnreadableItemsError as error:
             raise InputError(f"Nothing was added. {error}") from None
-        models[name] = replace(model, fitted=appended)
-        lists[name] = _lists_with_new(state.lists[name], appended, state.settings.depth)
-    documents = state.documents.appended(Documents.of(batch.stored(parts)))
-    numbered = state.settings.next_number + len(batch.documents)
-    return State(documents, models, lists, replace(state.settings, next_number=numbered))
+        models[name] = replace(model, fitted=fitted)
+        lists[name] = _lists_with_new(state.lists[name], fitted, state.settings.depth)
+    settings = replace(state.settings, next_number=state.settings.next_number + len(batch.documents))
+    return State.of_documents(documents.appended(Documents.of(batch.stored(parts))), models, lists, settings)
 
 
 def removed(state: State, numbers: Numbers) -> State:
     """Return the state without some documents, by number."""
+    documents, models = embedded(state)
     kept = np.setdiff1d(np.arange(len(state)), numbers)
-    models, lists = {}, {}
-    for name, model in state.models.items():
-        fitted = _updatable(name, model).subset(kept)
+    lists = {}
+    for name, model in models.items():
+        fitted = model.updatable.subset(kept)
         models[name] = replace(model, fitted=fitted)
         lists[name] = _lists_without(state.lists[name], kept, fitted, state.settings.depth)
-    return State(state.documents.subset(kept), models, lists, state.settings)
+    return State.of_documents(documents.subset(kept), models, lists, state.settings)
+
+
+def refitted(state: State, progress: Progress | None = None) -> State:
+    """Return the state with text rankers fitted to the current documents: new vocabulary, new statistics."""
+    documents, models = embedded(state)
+    texts = [text_of(document, state.settings.fields) for document in documents]
+    for name, model in models.items():
+        if model.part == "texts" and not isinstance(model.fitted, FittedVectors):
+            models[name] = replace(model, fitted=model.ranker.fit(texts, progress=progress))
+    return State.of_documents(documents, models, rebuilt_lists(models, state.settings.depth), state.settings)
 
 
 def rebuilt_lists(models: Mapping[str, Model], depth: int) -> dict[str, Ranks]:
     """Return the lists of all items from scratch, with the statistics that the models have."""
-    return {name: _collection(model.fitted.rank(depth=depth)) for name, model in models.items()}
-
-
-def _updatable(name: str, model: Model) -> Updatable:
-    if not is_updatable(model.fitted):
-        raise InputError(f"The ranker {name!r} cannot be updated; build the searcher again with all documents.")
-    return model.fitted
+    return {name: model.fitted.rank(depth=depth).replaced(kind="collection") for name, model in models.items()}
 
 
 def _lists_with_new(lists: Ranks, fitted: Updatable, depth: int) -> Ranks:
@@ -70,8 +76,8 @@ def _lists_with_new(lists: Ranks, fitted: Updatable, depth: int) -> Ranks:
     entering = fitted.rank_items(old, depth=depth, among=new, floors=_floors(lists, depth))
     own = fitted.rank_items(new, depth=depth)
     merged = _merged(lists, entering, min(depth, n))
-    items = np.vstack([merged.items, _wide(own.items, merged.depth, PAD)])
-    scores = np.vstack([_scores(merged), _wide(_scores(own), merged.depth, 0)])
+    items = np.vstack([merged.items, _padded_to(own.items, merged.depth, PAD)])
+    scores = np.vstack([_scores(merged), _padded_to(_scores(own), merged.depth, 0)])
     return Ranks.trusted(items, scores, n, kind="collection")
 
 
@@ -109,11 +115,14 @@ def _lists_without(lists: Ranks, kept: Numbers, fitted: Updatable, depth: int) -
     again = np.flatnonzero(gone.any(axis=1) & (old[:, -1:] != PAD).all(axis=1)) if cut else np.empty(0, np.intp)
     if len(again):
         found = fitted.rank_items(again, depth=depth)
-        items[again], scores[again] = _wide(found.items, items.shape[1], PAD), _wide(_scores(found), items.shape[1], 0)
+        items[again], scores[again] = (
+            _padded_to(found.items, items.shape[1], PAD),
+            _padded_to(_scores(found), items.shape[1], 0),
+        )
     return Ranks.trusted(np.ascontiguousarray(items), np.ascontiguousarray(scores, np.float32), n, kind="collection")
 
 
-def _wide(values: NDArray[np.generic], width: int, fill: int) -> NDArray[np.generic]:
+def _padded_to(values: NDArray[np.generic], width: int, fill: int) -> NDArray[np.generic]:
     """Return rows padded or cut to a width."""
     cut = values[:, :width]
     return np.pad(cut, ((0, 0), (0, width - cut.shape[1])), constant_values=fill)
@@ -122,7 +131,3 @@ def _wide(values: NDArray[np.generic], width: int, fill: int) -> NDArray[np.gene
 def _scores(ranks: Ranks) -> NDArray[np.float32]:
     assert ranks.scores is not None  # an updatable ranker gives scores
     return ranks.scores
-
-
-def _collection(ranks: Ranks) -> Ranks:
-    return ranks.replaced(kind="collection")

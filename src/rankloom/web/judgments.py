@@ -12,14 +12,12 @@ from rankloom.datasets import Collection
 from rankloom.evaluation.measures import Measure
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ids
+from rankloom.searcher.answer import Entry
 from rankloom.web.queries import Query
 
 MEASURES = tuple(map(Measure.parse, ("ndcg@10", "p@10")))
 MEASURED_DEPTH = 10  # of those measures
 MAX_QUERIES = 1000  # judged queries that a page offers
-
-#: Number of an item and its score.
-Entry = tuple[int, float | None]
 
 
 class Judgments:
@@ -70,7 +68,7 @@ class Judgments:
         """Return for each item whether it is relevant; None if that is unknown."""
         if grades is None:
             return [None] * len(numbers)
-        return [bool(one) for one in (grades[list(numbers)] > 0).tolist()]
+        return [bool(grade > 0) for grade in grades[list(numbers)]]
 
     @staticmethod
     def measures(grades: NDArray[np.float64] | None, lists: Sequence[Sequence[Entry]]) -> list[dict[str, Any] | None]:

@@ -15,7 +15,7 @@ from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS
 from rankloom.registry import Call
 from rankloom.registry.docstrings import summary
-from rankloom.searcher.answering import AUTO
+from rankloom.searcher.request import AUTO
 from rankloom.web.flow_view import draw_flow
 from rankloom.web.tiles import marked, rows, tiles
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankloom.fusion_graph.index import CUTOFF
 from rankloom.registry import Call
-from rankloom.searcher.state import GRAPH_CUTOFF
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Choice:
 
     rankers: tuple[str, ...]
     method: str = "auto"
-    cutoff: int = GRAPH_CUTOFF
+    cutoff: int = CUTOFF
     comparator: str = "wgu"
     k: int = 20
 

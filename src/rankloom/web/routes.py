@@ -210,7 +210,7 @@ async def item_by_id(
     request: Request, views: ViewsOf, item_id: Annotated[str, Query(alias="id", max_length=1000)], choice: ChoiceOf
 ) -> Response:
     """Redirect from the id of an item to its page, with the same choice."""
-    ids = views.documents.ids
+    ids = views.ids
     if item_id not in ids:
         raise RefusedError(404, f"There is no item with the id {item_id[:200]!r}.")
     rest = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "id"])
@@ -393,7 +393,7 @@ async def document(
     views: ViewsOf, item_id: Annotated[str, Path(max_length=1000, description="Id of a document.")]
 ) -> Response:
     """Return a document with all its fields, and its number."""
-    ids = views.documents.ids
+    ids = views.ids
     if item_id not in ids:
         raise RefusedError(404, f"There is no document with the id {item_id[:200]!r}.")
     number = ids.number(item_id)

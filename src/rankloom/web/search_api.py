@@ -16,7 +16,7 @@ from rankloom.errors import UnknownNameError, brief
 from rankloom.io.text_file import parse_json
 from rankloom.registry import Call, file_options
 from rankloom.searcher import Answer, Hit
-from rankloom.searcher.answering import AUTO
+from rankloom.searcher.request import AUTO
 from rankloom.web.json_schema import Schema, check
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.site import Site, as_json
@@ -289,9 +289,9 @@ def _answer(views: Views, search: Search, answer: Answer) -> Values:
 def _hit(views: Views, search: Search, answer: Answer, hit: Hit) -> Values:
     values: Values = {"id": hit.id, "score": hit.score, "position": hit.position}
     if search.fields:
-        values["document"] = views.document(views.documents.ids.number(hit.id), search.fields)
+        values["document"] = views.document(hit.number, search.fields)
     if search.explain:
         values["ranks"] = dict(hit.ranks)
-        parts = answer.explain(hit.id).parts[:MAX_PARTS]
+        parts = answer.explain(hit.number).parts[:MAX_PARTS]
         values["parts"] = [{name: getattr(one, name) for name in ("kind", "label", "contribution")} for one in parts]
     return values

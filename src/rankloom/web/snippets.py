@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from rankloom.rankers.text.term_model import TermModel
 from rankloom.rankers.text.terms import WORD, Tokenizer
 
 LENGTH = 220  # of a snippet, in characters
 MAX_CACHED_LENGTH = 500  # words of longer texts are not cached
+MAX_TEXT_FREQUENCY, MAX_ITEM_FREQUENCY = 0.5, 0.1  # share of the texts that may have a term which is marked
+MIN_FREQUENCY = 10  # texts that may have it in any case
 LEAD = 60  # characters shown before the first match
 
 #: The text, and the start and end (exclusive) of each match in it.
@@ -40,6 +43,23 @@ def stems(text: str) -> frozenset[str]:
     ['cat', 'run']
     """
     return frozenset(filter(None, (stem for _, _, stem in _words.__wrapped__(text))))
+
+
+def rare_stems(words: str, fitted: Sequence[object], share: float) -> frozenset[str]:
+    """Return the stems of a text that rankers of texts know, and that at most a share of all texts has.
+
+    All of them count if some ranker does not look at words; none if there are no rankers.
+    """
+    found, models = stems(words), [one for one in fitted if isinstance(one, TermModel)]
+    if not fitted or len(models) < len(fitted):
+        return found if fitted else frozenset()
+    return frozenset().union(*(_rare(model, found, share) for model in models))
+
+
+def _rare(model: TermModel, terms: Iterable[str], share: float) -> frozenset[str]:
+    numbers, frequency = model.space.vocabulary.numbers, model.statistics.frequency
+    limit = max(MIN_FREQUENCY, share * model.statistics.n_texts)
+    return frozenset(term for term in terms if term in numbers and frequency[numbers[term]] <= limit)
 
 
 def snippet(text: str, terms: Iterable[str], length: int = LENGTH) -> Snippet:

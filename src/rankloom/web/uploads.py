@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from rankloom.datasets.images import File, ImageError, ImageFile, Pixels, encode
 from rankloom.io.cache import digest_bytes
 from rankloom.io.version import __version__
 from rankloom.rankers.image.image_features import image_digest, pixels, stamp
-from rankloom.searcher.documents import IMAGE_FIELD, Documents
+from rankloom.ranks import Ids
+from rankloom.searcher.batch import IMAGE_FIELD
 from rankloom.searcher.lru import LRUCache
+from rankloom.searcher.store import Document
 from rankloom.web.decoder import Decoder
 
 MAX_SIDE = 320  # pixels, of the images served
@@ -29,22 +32,24 @@ class Gallery:
 
     Parameters
     ----------
-    documents : Documents
+    ids : Ids
+    document : callable
+        Returns a document by number.
     collection : Collection, optional
         Has the images that are not files of their own.
     """
 
-    def __init__(self, documents: Documents, collection: Collection | None = None) -> None:
-        self._documents = documents
+    def __init__(self, ids: Ids, document: Callable[[int], Document], collection: Collection | None = None) -> None:
+        self._ids, self._document = ids, document
         self._collection = collection if collection is not None and "images" in collection.parts else None
         self._files: LRUCache[File] = LRUCache(MAX_GALLERY_BYTES, size=lambda file: len(file[0]) + OVERHEAD)
 
     def image(self, number: int) -> Any:
         """Return the image of an item, to load; None if it has none."""
-        item = self._documents.ids[number]
+        item = self._ids[number]
         if self._collection is not None and item in self._collection.ids:
             return self._collection.parts["images"][self._collection.ids.number(item)]
-        path = self._documents[number].get(IMAGE_FIELD)
+        path = self._document(number).get(IMAGE_FIELD)
         return ImageFile(Path(path)) if isinstance(path, str) and path else None
 
     def version(self, number: int) -> str | None:
@@ -54,7 +59,7 @@ class Gallery:
             return None
         content = repr((stamp(image), image.box)) if isinstance(image, ImageFile) else image_digest(image)
         # Another version of the program may reduce images differently.
-        item = self._documents.ids[number].encode("utf-8", "surrogatepass")
+        item = self._ids[number].encode("utf-8", "surrogatepass")
         return digest_bytes(__version__.encode(), item, content.encode())[:12]
 
     def file(self, number: int) -> File:
@@ -70,7 +75,7 @@ class Gallery:
 
         Uploads are reduced to it, because texture descriptors depend on the scale.
         """
-        sample = range(0, len(self._documents), max(1, len(self._documents) // MAX_SAMPLES))
+        sample = range(0, len(self._ids), max(1, len(self._ids) // MAX_SAMPLES))
         images = [image for number in sample if (image := self.image(number)) is not None]
         return int(np.median([max(pixels(image).shape[:2]) for image in images])) if images else 0
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, replace
-from functools import cached_property, lru_cache
-from itertools import count
+from functools import cached_property, lru_cache, partial
+from itertools import count, islice
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,19 +18,20 @@ from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.fusion_graph import FusionIndex
-from rankloom.rankers.text.term_model import TermModel
 from rankloom.ranks import Ranks
 from rankloom.registry import Call
 from rankloom.searcher import Answer, Hit, Searcher
-from rankloom.searcher.answer import Listed
-from rankloom.searcher.documents import IMAGE_FIELD, Document, text_of
-from rankloom.searcher.state import MAX_INDEXES
-from rankloom.web.index_searcher import IndexSearcher
-from rankloom.web.judgments import MAX_QUERIES, MEASURED_DEPTH, Entry, Judgments
+from rankloom.searcher.answer import Entry
+from rankloom.searcher.batch import IMAGE_FIELD, text_of
+from rankloom.searcher.retriever import Model
+from rankloom.searcher.state import MAX_INDEXES, State
+from rankloom.searcher.store import Document, read_document
+from rankloom.web.judgments import MAX_QUERIES, MEASURED_DEPTH, Judgments
 from rankloom.web.limits import RefusedError
 from rankloom.web.queries import Choice, Query
 from rankloom.web.shares import flow, part_shares
-from rankloom.web.snippets import snippet, stems
+from rankloom.web.snippets import MAX_ITEM_FREQUENCY, MAX_TEXT_FREQUENCY, rare_stems, snippet
+from rankloom.web.stories import stories
 from rankloom.web.tour import NO_TOUR, Tour
 from rankloom.web.uploads import Gallery
 
@@ -40,11 +41,7 @@ PAGE_SIZE = 60  # items
 LIST_SNIPPET = 70  # characters of a text in the list of a ranker
 TITLE_FIELDS = ("title", "name")
 LABEL_FIELD = "label"
-MAX_TEXT_FREQUENCY, MAX_ITEM_FREQUENCY = 0.5, 0.1  # share of the texts that may have a term which is marked
 EXPLAINED = ("weft", "vote")  # methods whose answers explain themselves, by neighbors; the others by fusion graphs
-RRF = "rrf"  # what an example compares with
-STORY_IMAGES, STORY_TEXTS = 8, 5  # how many items of each list it shows
-MIN_FREQUENCY = 10  # texts that may have it in any case
 MAX_THROUGH = 20  # results of a page that are explained because no ranker lists them
 MAX_PARSED = 4096  # documents held as Python objects
 VERSIONS = count(1)
@@ -76,18 +73,18 @@ class Views:
     ) -> None:
         self.searcher = copy(searcher)  # keeps its state when the original is updated
         self.state = self.searcher.state
-        self.documents = self.state.documents
+        self.ids = self.state.ids
         self.defaults = _defaults(self.searcher)
         self.version, self.digest = next(VERSIONS), digest
-        self.gallery = Gallery(self.documents, collection)
+        self._document = lru_cache(maxsize=MAX_PARSED)(partial(_document, self.state))
+        self.gallery = Gallery(self.ids, self._document, collection)
         self._collection, self._tour = collection, tour
         self._name = name or self.state.settings.name
         self._about = collection.about if collection is not None else ""
         self.seen: LRUCache[Hashable, bool] = LRUCache(MAX_INDEXES)  # used on the event loop only
-        self._document = lru_cache(maxsize=MAX_PARSED)(self.documents.__getitem__)
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.ids)
 
     def check_item(self, number: int) -> int:
         """Return the number of an item; raise if there is none."""
@@ -106,7 +103,7 @@ class Views:
             queries = [self.item_query(0), *([self.text_query("words")] if "texts" in self.accepts else [])]
             for query in queries:
                 self.search(query, self.defaults)
-                self.answer(query, self.defaults).explain(self.documents.ids[0])
+                self.answer(query, self.defaults).explain(0)
                 self.seen[self.key(query.kind, self.defaults.call(), self.defaults.rankers)] = True
 
     def key(self, kind: str, method: str | Call, rankers: Sequence[str], *more: Hashable) -> Hashable:
@@ -116,14 +113,14 @@ class Views:
     @property
     def accepts(self) -> set[str]:
         """The kinds of external queries that some ranker accepts."""
-        return {model.part for model in self.state.models.values()} & {"images", "texts"}
+        return {retriever.part for retriever in self.state.retrievers.values()} & {"images", "texts"}
 
     @cached_property
     def labels(self) -> list[str | None] | None:
         """The class of each item; None if the first one has none."""
         if not len(self) or LABEL_FIELD not in self._document(0):
             return None
-        return [None if one is None else str(one) for one in self.documents.column(LABEL_FIELD)]
+        return [None if one.get(LABEL_FIELD) is None else str(one[LABEL_FIELD]) for one in self._documents()]
 
     @cached_property
     def classes(self) -> NDArray[np.intp] | None:
@@ -136,12 +133,19 @@ class Views:
     @cached_property
     def judgments(self) -> Judgments:
         """Which items are relevant to which queries."""
-        return Judgments(self.classes, self.documents.ids, self._collection)
+        return Judgments(self.classes, self.ids, self._collection)
 
     @cached_property
     def titles(self) -> list[str]:
         """The titles of all items."""
-        return [_title(one) for one in self.documents]
+        return [_title(document) for document in self._documents()]
+
+    def _documents(self) -> Iterator[Document]:
+        """Yield all documents, by number."""
+        ids = iter(self.ids)
+        while some := list(islice(ids, MAX_PARSED)):
+            for id, document in zip(some, self.state.store.documents(some), strict=True):
+                yield {"id": id} if document is None else document
 
     def choose(self, changes: Mapping[str, Any]) -> Choice:
         """Return the defaults with some changes; raise `InputError` if they are invalid."""
@@ -160,7 +164,7 @@ class Views:
     def item_query(self, number: int) -> Query:
         """Return a query by an item."""
         shown = {"kind": "item", **self.card(number)}
-        asked = {"item": self.documents.ids[number]}
+        asked = {"item": self.ids[number]}
         return Query("item", f"/item/{number}", asked, shown, words=self._text(number), number=number)
 
     @staticmethod
@@ -200,20 +204,18 @@ class Views:
     def terms(self, query: Query, choice: Choice) -> frozenset[str]:
         """Return the stems of a query that decide its results: none if no chosen ranker looks at words.
 
-        Of an item, whose text is long, only those count that few other items have.
+        The text of an item is long, so only terms that few other items have are marked.
         """
-        fitted = [self.state.models[name].fitted for name in choice.rankers if self.state.models[name].part == "texts"]
-        if not fitted or not query.words:
-            return frozenset()
-        found, models = stems(query.words), [one for one in fitted if isinstance(one, TermModel)]
+        chosen = [self.state.retrievers[name] for name in choice.rankers]
+        fitted = [one.fitted if isinstance(one, Model) else None for one in chosen if one.part == "texts"]
         share = MAX_ITEM_FREQUENCY if query.kind == "item" else MAX_TEXT_FREQUENCY
-        return found if len(models) < len(fitted) else frozenset().union(*(_rare(one, found, share) for one in models))
+        return rare_stems(query.words, fitted, share)
 
     def card(self, number: int, terms: frozenset[str] = frozenset()) -> Values:
         """Return an item as a tile shows it; `terms` are the stems to mark in its text."""
         card: Values = {
             "number": number,
-            "id": self.documents.ids[number],
+            "id": self.ids[number],
             "title": self.title(number),
             "label": None if self.labels is None else self.labels[number],
             "image": self.image_url(number),
@@ -231,8 +233,8 @@ class Views:
             "about": self._about or f"{len(self)} documents",
             "n_items": len(self),
             "rankers": [
-                {"name": name, "title": self._tour.title(name), "part": model.part}
-                for name, model in self.state.models.items()
+                {"name": name, "title": self._tour.title(name), "part": retriever.part}
+                for name, retriever in self.state.retrievers.items()
             ],
             "accepts": sorted(self.accepts),
             "n_skipped": len(self.searcher.skipped),
@@ -254,7 +256,7 @@ class Views:
             "n_found": len(numbers),
             "url": _url("/items", {**given, **({"page": page} if page > 1 else {})}),
             "queries": list(self.judgments.texts.values())[:MAX_QUERIES] if is_first else [],
-            "stories": [self.story(one) for one in self._tour.examples if self._can_tell(one)] if is_first else [],
+            "stories": stories(self, self._tour) if is_first else [],
             "items": [
                 {**self.card(number), "url": f"/item/{number}"}
                 for number in numbers[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
@@ -283,7 +285,7 @@ class Views:
         """Return the fused list of a query, and the list of each ranker."""
         answer = self.answer(query, choice, MEASURED_DEPTH)
         lists = self.lists(query, answer)
-        found = [entry for hit in answer if (entry := self._entry(hit))[0] != query.number]
+        found = [(hit.number, hit.score) for hit in answer if hit.number != query.number]
         grades = self.judgments.grades(query)
         measures = self.judgments.measures(grades, [found, *lists.values()])
         by_ranker = dict(zip(lists, measures[1:], strict=True))
@@ -298,9 +300,9 @@ class Views:
             "measures": measures[0],
             "lists": [
                 {"ranker": name, "title": self._tour.title(name)}
-                | {"part": self.state.models[name].part, "accepts": name in lists}
+                | {"part": self.state.retrievers[name].part, "accepts": name in lists}
                 | {"measures": by_ranker.get(name)}
-                | {"items": self._list(choice, self._rows(grades, lists.get(name, ())[: choice.k]))}
+                | {"items": self.rows_of_list(choice, self._rows(grades, lists.get(name, ())[: choice.k]))}
                 for name in choice.rankers
             ],
         }
@@ -308,18 +310,14 @@ class Views:
     def lists(self, query: Query, answer: Answer) -> dict[str, list[Entry]]:
         """Return what each ranker lists, without the item that is the query."""
         return {
-            name: [entry for one in entries if (entry := self._entry(one))[0] != query.number]
-            for name, entries in answer.lists.items()
+            name: [entry for entry in entries if entry[0] != query.number] for name, entries in answer.entries.items()
         }
-
-    def _entry(self, found: Hit | Listed) -> Entry:
-        return self.documents.ids.number(found.id), found.score
 
     def _results(
         self, query: Query, choice: Choice, answer: Answer, lists: Mapping[str, list[Entry]], rows: Sequence[Values]
     ) -> list[Values]:
         terms = self.terms(query, choice)
-        hits = {hit.id: hit for hit in answer}
+        hits = {hit.number: hit for hit in answer}
         places = {
             name: {number: place for place, (number, _) in enumerate(entries, 1)} for name, entries in lists.items()
         }
@@ -331,7 +329,7 @@ class Views:
                 **row,
                 **self.card(row["number"], terms),
                 "positions": {name: places.get(name, {}).get(row["number"]) for name in choice.rankers},
-                "through": self._through(answer, hits[self.documents.ids[row["number"]]]),
+                "through": self._through(answer, hits[row["number"]]),
                 "url": f"/item/{row['number']}{suffix}",
                 "why": why.format(row["number"]),
             }
@@ -344,14 +342,15 @@ class Views:
             return None
         if answer.method.partition("(")[0] not in EXPLAINED or hit.position > MAX_THROUGH:
             return []
-        number, why = self.documents.ids.number(hit.id), answer.explain(hit.id)
-        return [self.title(one) for one, _ in flow(why, part_shares(why)).neighbors if one != number][:2]
+        why = answer.explain(hit.number)
+        neighbors = [number for number, _ in flow(why, part_shares(why)).neighbors if number != hit.number]
+        return [self.title(number) for number in neighbors[:2]]
 
     def _suffix(self, choice: Choice) -> str:
         """Return what follows the number in the URL of a search by item."""
         return _url("", choice.changes(self.defaults))
 
-    def _list(self, choice: Choice, rows: list[Values]) -> list[Values]:
+    def rows_of_list(self, choice: Choice, rows: list[Values]) -> list[Values]:
         """Return the entries of a ranker's list as a page shows them."""
         suffix = self._suffix(choice)
         for row in rows:
@@ -381,28 +380,6 @@ class Views:
             "fields": {name: value for name, value in document.items() if name not in hidden},
         }
 
-    def story(self, example: Mapping[str, str]) -> Values:
-        """Return what each ranker finds for an example, what RRF makes of it, and what the default method does."""
-        query = self.text_query(example["query"]) if "query" in example else self.item_query(self._number(example))
-        choices = [replace(self.defaults, method=method) for method in (RRF, self.defaults.method)]
-        found = [self.search(query, choice) for choice in choices]
-        rows = [{"name": one["ranker"], "fused": False, **one} for one in found[1]["lists"] if one["accepts"]]
-        length = STORY_IMAGES if self.gallery.version(0) is not None else STORY_TEXTS
-        for choice, one in zip(choices, found, strict=True):
-            listed = self._list(choice, [dict(row) for row in one["results"][:length]])
-            name = one["method"]
-            rows.append({"name": name, "title": name, "fused": True, "measures": one["measures"], "items": listed})
-        kept = ("name", "title", "fused", "measures")
-        shown = [{**{name: row[name] for name in kept}, "items": row["items"][:length]} for row in rows]
-        return {"query": found[1]["query"], "url": found[1]["url"], "rows": shown}
-
-    def _can_tell(self, example: Mapping[str, str]) -> bool:
-        """Return True if an example can be searched: its item is not deleted, and some ranker accepts its text."""
-        return "texts" in self.accepts if "query" in example else example["item"] in self.documents.ids
-
-    def _number(self, example: Mapping[str, str]) -> int:
-        return self.documents.ids.number(example["item"], "item")
-
     @staticmethod
     def choice(choice: Choice) -> Values:
         """Return a choice as plain values."""
@@ -417,17 +394,15 @@ def load_graph_kernels() -> None:
     index.search([ranks.rows([0]).replaced(kind="queries")], k=1)
 
 
-def _rare(model: TermModel, terms: Iterable[str], share: float) -> frozenset[str]:
-    """Return the terms that a ranker knows, and that at most a share of all texts has."""
-    numbers, limit = model.space.vocabulary.numbers, max(MIN_FREQUENCY, share * model.statistics.n_texts)
-    return frozenset(one for one in terms if one in numbers and model.statistics.frequency[numbers[one]] <= limit)
+def _document(state: State, number: int) -> Document:
+    return read_document(state.store, state.ids[number])
 
 
 def _defaults(searcher: Searcher) -> Choice:
-    if isinstance(searcher, IndexSearcher):
-        built = searcher.index.settings
-        return Choice((), method="fg", cutoff=built.cutoff, comparator=built.comparator)
-    return Choice(searcher.rankers)
+    index = searcher.state.graphs
+    if index is None:
+        return Choice(searcher.rankers)
+    return Choice((), method="fg", cutoff=index.settings.cutoff, comparator=index.settings.comparator)
 
 
 def _title(document: Document) -> str:

@@ -10,10 +10,9 @@ import numpy as np
 from rankloom.fusion_graph.graph import Explanation, FusionGraph, explain
 from rankloom.fusion_graph.normalize import reposition_item
 from rankloom.ranks import Ranks
-from rankloom.searcher.answer import Listed
+from rankloom.searcher.answer import Entry
 from rankloom.web.flow_view import MAX_NEIGHBORS
 from rankloom.web.graph_view import Drawing, draw_pair
-from rankloom.web.judgments import Entry
 from rankloom.web.queries import Choice, Query
 from rankloom.web.shares import Flow, Shares, VertexLists, flow, graph_shares, part_shares, summed
 from rankloom.web.views import EXPLAINED, Values, Views
@@ -48,16 +47,16 @@ class Why:
     def compare(self) -> Compared:
         """Return the fusion graphs of the query and of the item, and what they have in common."""
         views, choice = self._views, self._choice
-        options: Values = {"rankers": tuple(self._answer.lists) or None, "cutoff": choice.cutoff}
+        options: Values = {"rankers": tuple(self._answer.entries) or None, "cutoff": choice.cutoff}
         graph = views.searcher.graph(**self._query.asked, **options)
-        item = views.searcher.graph(item=views.documents.ids[self._number], **options)
+        item = views.searcher.graph(item=views.ids[self._number], **options)
         return Compared(graph, item, explain(graph, item, choice.comparator))
 
     def _explained(self) -> Explanation | None:
         """Return the parts of the score; None if the method has none, or they are those of the graphs."""
         if self._answer.method.partition("(")[0] not in EXPLAINED:
             return None
-        return self._answer.explain(self._views.documents.ids[self._number])
+        return self._answer.explain(self._number)
 
     def values(self, max_parts: int | None = None) -> Values:
         """Return the data of the page.
@@ -94,20 +93,20 @@ class Why:
 
     def _vertex_lists(self, number: int | None) -> VertexLists:
         """Return what each ranker adds to the fusion graph of an item, or of the query if it is external."""
-        views, names, cutoff = self._views, tuple(self._answer.lists), self._choice.cutoff
+        views, names, cutoff = self._views, tuple(self._answer.entries), self._choice.cutoff
         if number is not None:
             return {name: reposition_item(views.state.lists[name], number, cutoff).tolist() for name in names}
         index = views.state.fusion_graphs(names, (("cutoff", cutoff),))
-        lists = [self._ranks(entries) for entries in self._answer.lists.values()]
+        lists = [self._ranks(entries) for entries in self._answer.entries.values()]
         empty = self._ranks(())
         return {
             name: index.graph([one if at == only else empty for at, one in enumerate(lists)]).items.tolist()
             for only, name in enumerate(names)
         }
 
-    def _ranks(self, entries: Sequence[Listed]) -> Ranks:
-        numbers = [self._views.documents.ids.number(entry.id) for entry in entries]
-        known = [entry.score for entry in entries if entry.score is not None]
+    def _ranks(self, entries: Sequence[Entry]) -> Ranks:
+        numbers = [number for number, _ in entries]
+        known = [score for _, score in entries if score is not None]
         scores = np.array([known], np.float32) if len(known) == len(numbers) else None
         return Ranks(np.array([numbers], np.int32), scores, len(self._views))
 
@@ -159,4 +158,4 @@ class Why:
 
 def _position(entries: Sequence[Entry], number: int) -> int | None:
     """Return the position of an item in a list; None if it is not in it."""
-    return next((position for position, (one, _) in enumerate(entries, 1) if one == number), None)
+    return next((position for position, (listed, _) in enumerate(entries, 1) if listed == number), None)

@@ -1,0 +1,278 @@
+"""What `Searcher.build` and `add` accept: texts, mappings, data frames, collections and files, as one batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.datasets import Collection, open_collection
+from rankloom.datasets.images import ImageFile
+from rankloom.datasets.table import is_table, read_table
+from rankloom.errors import InputError, brief
+from rankloom.io.text_file import MAX_DIGITS
+from rankloom.ranks import Ids
+from rankloom.searcher.store import Document
+
+TEXT_FIELDS = ("title", "text")  # joined, they are what text rankers see
+IMAGE_FIELD = "image"
+MAX_INTEGER = 10**MAX_DIGITS - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Documents to index, and their content by part, as rankers take it.
+
+    Attributes
+    ----------
+    name : str
+    rows : list of mappings
+        The documents as given, with images and vectors.
+    documents : list of Document
+        The same as plain data, each with an "id".
+    fields : tuple of str
+        The fields that make up the part ``texts``.
+    parts : mapping
+        Parts of a collection, which need not be in the documents.
+    """
+
+    name: str
+    rows: list[Mapping[str, Any]]
+    documents: list[Document]
+    fields: tuple[str, ...]
+    parts: Mapping[str, Any]
+
+    @cached_property
+    def kinds(self) -> set[str]:
+        """Which of texts and images the documents have."""
+        found = {part for part in ("texts", "images") if part in self.parts}
+        if any(isinstance(one.get(field), str) for one in self.documents for field in self.fields):
+            found.add("texts")
+        if self.rows and all(row.get(IMAGE_FIELD) is not None for row in self.rows):
+            found.add("images")
+        return found
+
+    def collection(self, wanted: Iterable[str]) -> Collection:
+        """Return the documents as a collection with the parts that rankers want, as far as there are any."""
+        parts = {name: self._part(name) for name in wanted if name != "ids" and self._has(name)}
+        return Collection(self.name, Ids(one["id"] for one in self.documents), {**self.parts, **parts})
+
+    def stored(self, wanted: Iterable[str]) -> list[Document]:
+        """Return the documents without the vectors that rankers have."""
+        dropped = set(wanted) - {"texts", "images", "ids"}
+        return [{name: value for name, value in one.items() if name not in dropped} for one in self.documents]
+
+    def without(self, numbers: Iterable[int]) -> Batch:
+        """Return the batch without some documents."""
+        dropped = set(numbers)
+        kept = [number for number in range(len(self.documents)) if number not in dropped]
+        rows, documents = [self.rows[number] for number in kept], [self.documents[number] for number in kept]
+        parts = {name: [part[number] for number in kept] for name, part in self.parts.items()}
+        return Batch(self.name, rows, documents, self.fields, parts)
+
+    def _has(self, part: str) -> bool:
+        if part in self.parts:
+            return True
+        return part in self.kinds if part in ("texts", "images") else any(part in row for row in self.rows)
+
+    def _part(self, part: str) -> Any:
+        if part in self.parts:
+            return self.parts[part]
+        if part == "texts":
+            return [text_of(one, self.fields) for one in self.documents]
+        if part == "images":
+            return [row[IMAGE_FIELD] for row in self.rows]
+        return _matrix(part, [row.get(part) for row in self.rows])
+
+
+def text_of(document: Document, fields: Sequence[str]) -> str:
+    """Return the text that rankers see: the text fields of a document, one per line.
+
+    Examples
+    --------
+    >>> text_of({"id": "7", "title": "Slabs", "text": "Heat in slabs."}, TEXT_FIELDS)
+    'Slabs\\nHeat in slabs.'
+    """
+    return "\n".join(document[field] for field in fields if isinstance(document.get(field), str) and document[field])
+
+
+def batch_of(
+    documents: Any,
+    fields: Sequence[str] = TEXT_FIELDS,
+    next_number: int = 0,
+    used: Iterable[str] = (),
+    encoding: str | None = None,
+) -> Batch:
+    """Return the documents of anything that `Searcher.build` accepts, ready to rank.
+
+    Parameters
+    ----------
+    documents : list of str, list of mappings, data frame, Collection, path or name of a collection
+    fields : sequence of str
+        The fields of mappings that make up their text.
+    next_number : int
+        The id of the first document without one; the following ones continue from it.
+    used : iterable of str
+        Ids that documents without one must not get.
+    encoding : str, optional
+        Of a table or the texts of a folder; UTF-8 by default.
+    """
+    options = {} if encoding is None else {"encoding": encoding}
+    if isinstance(documents, str | Path) and is_table(str(documents)):
+        table = read_table(str(documents), **options)
+        places = [f"{documents}:{line}" for line, _ in table]
+        return _of_rows([row for _, row in table], places, fields, next_number or 1, used)  # from 1, as in `table`
+    if isinstance(documents, str | Path):
+        documents = open_collection(str(documents), **options)
+    elif options:
+        raise InputError("encoding is for files; leave it out.")
+    if isinstance(documents, Collection):
+        return _of_collection(documents)
+    rows = _rows(documents)
+    return _of_rows(rows, [f"document {number}" for number in range(len(rows))], fields, next_number, used)
+
+
+def _of_rows(
+    rows: list[Mapping[str, Any]], places: Sequence[str], fields: Sequence[str], next_number: int, used: Iterable[str]
+) -> Batch:
+    """Return documents from mappings; `places` say in errors where each one is from."""
+    given = [_id(row.get("id"), place) for place, row in zip(places, rows, strict=True)]
+    first: dict[str, str] = {}
+    for id, place in zip(given, places, strict=True):
+        if id is not None and first.setdefault(id, place) != place:
+            raise InputError(f"Ids must be unique; {id!r} is given twice: {first[id]} and {place}.")
+    taken = {*used, *first}
+    numbers = (str(number) for number in count(next_number) if str(number) not in taken)
+    ids = Ids(next(numbers) if id is None else id for id in given)
+    known: list[Document] = [
+        {"id": ids[number], **_plain({name: row[name] for name in row if name != "id"}, places[number])}
+        for number, row in enumerate(rows)
+    ]
+    batch = Batch("documents", rows, known, tuple(fields), {})
+    if len(rows) and not batch.kinds and not any(_is_vector(value) for value in rows[0].values()):
+        raise InputError(
+            f"The documents have no text: none has a field {' or '.join(map(repr, fields))}, but the first one has "
+            f"{', '.join(batch.documents[0])}. Name the fields that are text, as in text=['name'] or --text name."
+        )
+    return batch
+
+
+def _rows(documents: Any) -> list[Mapping[str, Any]]:
+    """Return mappings from texts, mappings or a data frame."""
+    if hasattr(documents, "to_dicts"):  # polars
+        return list(documents.to_dicts())
+    if hasattr(documents, "to_dict") and hasattr(documents, "columns"):  # pandas
+        return list(documents.to_dict("records"))
+    if isinstance(documents, Mapping) or not isinstance(documents, Iterable):
+        raise InputError(
+            f"documents must be a list of texts or mappings, a data frame, a collection or a path; got "
+            f"{type(documents).__name__}."
+        )
+    rows = list(documents)
+    odd = next((n for n, row in enumerate(rows) if not isinstance(row, str | Mapping)), None)
+    if odd is not None:
+        raise InputError(f"documents must be texts or mappings; number {odd} is of type {type(rows[odd]).__name__}.")
+    return [{"text": row} if isinstance(row, str) else row for row in rows]
+
+
+def _plain(row: Mapping[str, Any], place: str) -> Document:
+    """Return the fields of a document that are stored as JSON: not images and vectors in memory."""
+    fields: Document = {}
+    for name, value in row.items():
+        if not isinstance(name, str):
+            raise InputError(f"The fields of a document must be named by strings; {place} has {brief(name)}.")
+        stored = _stored(value)
+        if stored is UNSTORABLE:
+            kind = f"of type {type(value).__name__}"
+            kind = f"a whole number of more than {MAX_DIGITS} digits" if isinstance(value, int) else kind
+            raise InputError(f"The field {name!r} of {place} is {kind}, which cannot be stored.")
+        if stored is not IN_MEMORY:
+            fields[name] = stored
+    return fields
+
+
+IN_MEMORY, UNSTORABLE = object(), object()  # content for rankers, and what is neither content nor plain data
+
+
+def _stored(value: Any) -> Any:
+    try:
+        return _json(value)
+    except RecursionError:  # nested thousands of levels deep, or within itself
+        return UNSTORABLE
+
+
+def _json(value: Any) -> Any:
+    """Return a value as JSON stores it; `IN_MEMORY` for images and vectors, `UNSTORABLE` for what JSON cannot hold."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # replaces lone surrogates
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= MAX_INTEGER else UNSTORABLE
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None  # the missing values of data frames
+    if isinstance(value, ImageFile):
+        return str(value.path) if value.box is None else IN_MEMORY  # a block of a sheet has no file of its own
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return _all_or_none([_json(one) for one in value])
+    if isinstance(value, Mapping):
+        inner = [_json(one) for one in value.values()]
+        return dict(zip(map(str, value), inner, strict=True)) if _all_or_none(inner) is inner else UNSTORABLE
+    if hasattr(value, "isoformat"):
+        return None if value != value else str(value)  # dates; NaT differs from itself
+    return IN_MEMORY if isinstance(value, np.ndarray | bytes) or hasattr(value, "__array__") else UNSTORABLE
+
+
+def _all_or_none(values: list[Any]) -> Any:
+    return UNSTORABLE if any(one is UNSTORABLE or one is IN_MEMORY for one in values) else values
+
+
+def _id(given: Any, place: str) -> str | None:
+    if given is None:
+        return None
+    known = isinstance(given, str | int | np.integer | UUID) and not isinstance(given, bool)
+    text = str(given) if known and not (isinstance(given, int) and abs(given) > MAX_INTEGER) else ""
+    if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f"The id of a document must be a string or a whole number; {place} has {brief(given)}.")
+    return text
+
+
+def _is_vector(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1 and value.dtype.kind in "iuf"
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, float | int) for one in value)
+
+
+def _matrix(name: str, values: list[Any]) -> NDArray[Any]:
+    odd = next((n for n, one in enumerate(values) if not _is_vector(one) or len(one) != len(values[0])), None)
+    if odd is not None:
+        raise InputError(
+            f"The field {name!r} must be a vector of one length in every document; document {odd} has "
+            f"{str(values[odd])[:80]}."
+        )
+    return np.array(values)
+
+
+def _of_collection(collection: Collection) -> Batch:
+    documents: list[Document] = [{"id": one} for one in collection.ids]
+    for number, one in enumerate(documents):
+        for part, name in (("names", "name"), ("texts", "text"), ("images", IMAGE_FIELD)):
+            value = _json(collection.parts[part][number]) if part in collection.parts else IN_MEMORY
+            if value not in (IN_MEMORY, UNSTORABLE):
+                one[name] = value
+        if collection.labels is not None:
+            one["label"] = collection.labels[number]
+    return Batch(collection.name, [{} for _ in documents], documents, ("text",), dict(collection.parts))

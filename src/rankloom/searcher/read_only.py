@@ -1,0 +1,300 @@
+"""What a searcher does without changing: search, explain, rank and evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack, overload
+
+from rankloom.errors import InputError, brief, text_list, whole_number
+from rankloom.evaluation import Evaluation, evaluate
+from rankloom.fusion_graph import FusionGraph
+from rankloom.ranks import Ids, Ranks
+from rankloom.registry import Call
+from rankloom.searcher import options as of
+from rankloom.searcher.answer import Answer
+from rankloom.searcher.answering import answer, encoded, query_lists
+from rankloom.searcher.documents import Documents
+from rankloom.searcher.queries import QueryBatch, batch_of_queries, external_queries
+from rankloom.searcher.request import AUTO, LIST_DEPTH, Weights, accepting, make_request, method_names
+from rankloom.searcher.retriever import cut
+from rankloom.searcher.state import State, embedded
+from rankloom.searcher.store import Document, Filter, Where, read_document
+
+MEASURES = ("ndcg@10", "recall@100")  # of `ReadOnlySearcher.evaluate`
+
+
+class ReadOnlySearcher:
+    """A store, retrievers, lists and indexes, and the searches over them.
+
+    Parameters
+    ----------
+    state : State
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    @overload
+    def search(self, query: str, k: int = ..., **options: Unpack[of.TextOptions]) -> Answer: ...
+
+    @overload
+    def search(self, query: of.Several, k: int = ..., **options: Unpack[of.TextOptions]) -> list[Answer]: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.ItemOptions]) -> Answer: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.ItemsOptions]) -> list[Answer]: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.ImageOptions]) -> Answer: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.ImagesOptions]) -> list[Answer]: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.IdOptions]) -> Answer: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.IdsOptions]) -> list[Answer]: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.RowsOptions]) -> list[Answer]: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.VectorOptions]) -> Answer: ...
+
+    @overload
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.MatrixOptions]) -> list[Answer]: ...
+
+    def search(
+        self,
+        query: str | of.Several | None = None,
+        k: int = 10,
+        *,
+        image: Any = None,
+        item: str | Sequence[str] | None = None,
+        vectors: of.Vectors | None = None,
+        ids: str | Sequence[str] | None = None,
+        offset: int = 0,
+        method: str | Call = AUTO,
+        rankers: Sequence[str] | None = None,
+        weights: Weights | None = None,
+        where: Where | None = None,
+    ) -> Answer | list[Answer]:
+        """Return the best documents for a query; a list of queries gives a list of answers.
+
+        Parameters
+        ----------
+        query : str or list of str
+            Text.
+        k : int
+            Number of hits.
+        image : path, array or bytes, or a list of them
+            An image to search with.
+        item : str or list of str
+            The id of a document to search with.
+        vectors : {name of a ranker: vector, or matrix with a row for each query}
+            Vectors for rankers that compare vectors; with a text, the other rankers use that.
+        ids : str or list of str
+            Ids of the queries, for rankers that know queries by id, such as ``vectors(path=..., queries=...)``.
+        offset : int
+            How many of the best hits to skip.
+        method : str
+            A name in `METHODS`, with options as in ``vote(share=0.3)``. "auto" is `weft` for an item and for a query
+            that is like an item (an image among images), and `vote` for others (text queries over documents).
+        rankers : sequence of str, optional
+            Fuse only these.
+        weights : {name of a ranker: float} or sequence of float, optional
+            How much each ranker counts, where the method can honor it.
+        where : mapping or callable, optional
+            ``{"lang": "en", "year": [2001, 2002]}``, or a function of a document that returns True or False. The
+            answer has the best k of the documents that satisfy it.
+        """
+        state = self._state
+        k, offset = whole_number("k", k), whole_number("offset", offset, 0)
+        queries = batch_of_queries(state.ids, query, image, item, vectors, ids)
+        if not len(queries):
+            return []
+        request = make_request(
+            state,
+            queries,
+            k,
+            offset,
+            method=method,
+            rankers=rankers,
+            weights=weights,
+            where=_filter(state, where),
+        )
+        found = answer(state, queries, request)
+        answers = [
+            Answer(
+                label,
+                str(request.method),
+                cut(found.fused, request.n, slice(row, row + 1)),
+                {name: cut(ranks, request.depth, slice(row, row + 1)) for name, ranks in found.lists.items()},
+                state,
+                lambda item, row=row: found.explain(row, item),  # type: ignore[misc]
+                offset,
+            )
+            for row, label in enumerate(queries.labels)
+        ]
+        return answers[0] if queries.single else answers
+
+    def methods(self, *, external: bool = True) -> list[str]:
+        """Return the names of the methods that answer external queries, or items."""
+        return method_names(self._state, external=external)
+
+    def graph(
+        self,
+        query: str | None = None,
+        *,
+        image: Any = None,
+        item: str | None = None,
+        rankers: Sequence[str] | None = None,
+        cutoff: int | None = None,
+    ) -> FusionGraph:
+        """Return the fusion graph of a query or of an item, which the method fg compares.
+
+        Parameters
+        ----------
+        query, image, item, rankers
+            As in `search`, one query.
+        cutoff : int, optional
+            How much of each list makes up the graph; by default that of `FusionIndex`.
+        """
+        state = self._state
+        queries = batch_of_queries(state.ids, query, image, item, None, None)
+        names = accepting(state, queries, None if rankers is None else text_list("rankers", rankers))
+        index = state.fusion_graphs(names, () if cutoff is None else (("cutoff", whole_number("cutoff", cutoff)),))
+        if queries.items is not None:
+            return index.graph(int(queries.items[0]))
+        lists = query_lists(state, encoded(state, queries, names), names, LIST_DEPTH)
+        return index.graph(list(lists.values()))
+
+    def rank(
+        self,
+        queries: Mapping[str, str],
+        k: int = 100,
+        *,
+        method: str | Call = AUTO,
+        rankers: Sequence[str] | None = None,
+        weights: Weights | None = None,
+        where: Where | None = None,
+    ) -> Ranks:
+        """Return the answers to many texts as ranks, to evaluate or to write as a run.
+
+        Parameters
+        ----------
+        queries : {id: text}
+        k, method, rankers, weights, where
+            As in `search`.
+        """
+        state, batch = self._state, _by_id(queries)
+        request = make_request(
+            state,
+            batch,
+            whole_number("k", k),
+            method=method,
+            rankers=rankers,
+            weights=weights,
+            where=_filter(state, where),
+        )
+        return _with_ids(answer(state, batch, request).fused, state, queries)
+
+    def lists(self, queries: Mapping[str, str], depth: int = 100) -> dict[str, Ranks]:
+        """Return the lists of many texts by each ranker that accepts them, without fusing them."""
+        state, batch = self._state, _by_id(queries)
+        names = accepting(state, batch, None)
+        found = query_lists(state, encoded(state, batch, names), names, whole_number("depth", depth))
+        return {name: _with_ids(ranks, state, queries) for name, ranks in found.items()}
+
+    def evaluate(
+        self,
+        queries: Mapping[str, str],
+        qrels: Any,
+        *,
+        measures: Sequence[str] = MEASURES,
+        methods: Sequence[str] = ("rrf", AUTO),
+        k: int = 100,
+        alpha: float = 0.05,
+    ) -> Evaluation:
+        """Evaluate each ranker and some methods on judged queries; the last method is the reference of all others.
+
+        Parameters
+        ----------
+        queries : {id: text}
+        qrels : {query id: {document id: grade}}, a file or a frame
+            As in `rankloom.evaluate`. Queries without a relevant document do not count.
+        measures, methods : sequence of str
+        k : int
+            Number of answers of each system.
+        alpha : float
+            Significance level of the paired t-test and of the intervals.
+        """
+        state, measures = self._state, text_list("measures", measures)
+        methods = [methods] if isinstance(methods, str) else methods
+        if not isinstance(methods, Sequence):
+            raise InputError(f"methods must be a list of methods; got {brief(methods)}.")
+        requests = [make_request(state, _by_id(queries), whole_number("k", k), method=method) for method in methods]
+        if not requests:
+            raise InputError("Give at least one method to evaluate.")
+        names = requests[0].names
+        batch = encoded(state, _by_id(queries), names)
+        systems = query_lists(state, batch, names, k)
+        for request in requests:
+            label = str(request.method)
+            if label in names:
+                raise InputError(f"The ranker {label!r} has the name of a method; give it another name.")
+            systems.pop(label, None)  # "vote" and "auto" may be the same: the last one counts
+            systems[label] = answer(state, batch, request).fused
+        per_query = {
+            name: evaluate(_with_ids(ranks, state, queries), qrels=qrels, measures=measures, per_query=True)
+            for name, ranks in systems.items()
+        }
+        return Evaluation(per_query, label, k, alpha)
+
+    @property
+    def documents(self) -> Documents:
+        """The documents, by number."""
+        return embedded(self._state)[0]
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of the documents, by number."""
+        return self._state.ids
+
+    @property
+    def rankers(self) -> tuple[str, ...]:
+        """Names of the rankers."""
+        return tuple(self._state.retrievers)
+
+    @property
+    def state(self) -> State:
+        """The current store, retrievers, lists and indexes; read-only."""
+        return self._state
+
+    def document(self, id: str) -> Document:
+        """Return a document by id."""
+        self._state.ids.number(id, "document")
+        return read_document(self._state.store, id)
+
+    def __len__(self) -> int:
+        return len(self._state)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._state.ids
+
+
+def _filter(state: State, where: Where | None) -> Filter | None:
+    return None if where is None else Filter(where, state.store, state.ids)
+
+
+def _by_id(queries: Mapping[str, str]) -> QueryBatch:
+    if not isinstance(queries, Mapping) or not queries:
+        raise InputError(f"Give the queries as {{id: text}}, at least one; got {type(queries).__name__}.")
+    return external_queries(list(queries.values()), None, None, ids=list(queries))
+
+
+def _with_ids(ranks: Ranks, state: State, queries: Mapping[str, str]) -> Ranks:
+    return ranks.replaced(item_ids=state.ids, query_ids=Ids(queries), kind="queries")

@@ -1,0 +1,146 @@
+"""Requests to a searcher: what was asked for, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankloom.aggregate import METHODS
+from rankloom.aggregate.per_query.pool import checked_weights
+from rankloom.errors import InputError, UnknownNameError, text_list
+from rankloom.registry import Call
+from rankloom.searcher.queries import QueryBatch
+from rankloom.searcher.state import State
+from rankloom.searcher.store import Filter
+from rankloom.weft.votes import VOTE_DEPTH
+
+LIST_DEPTH = VOTE_DEPTH  # items of each ranker's list that a method gets, at least
+AUTO = "auto"
+VOTERS = ("weft", "vote")  # methods whose weights are those of the index and of the votes
+GRAPHS_ONLY = "An index on disk has graphs only: search by its items, or serve the collection itself."
+
+#: A weight for each ranker, by name or in order.
+Weights = Mapping[str, float] | Sequence[float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """A request to a state: how many answers, by which method, from which rankers and items.
+
+    Attributes
+    ----------
+    n : int
+        Number of answers, counting those that an offset skips.
+    depth : int
+        How much of each ranker's list is fused: it does not depend on the offset, so pages fit together.
+    method : Call
+    names : tuple of str
+        The rankers to fuse: those that accept the queries.
+    weights : tuple of float, or None
+        One for each of them.
+    where : Filter or None
+        The items that may be returned; None for all.
+    """
+
+    n: int
+    depth: int
+    method: Call
+    names: tuple[str, ...]
+    weights: tuple[float, ...] | None = None
+    where: Filter | None = None
+
+
+def make_request(
+    state: State,
+    queries: QueryBatch,
+    k: int,
+    offset: int = 0,
+    *,
+    method: str | Call = AUTO,
+    rankers: Sequence[str] | None = None,
+    weights: Weights | None = None,
+    where: Filter | None = None,
+) -> Request:
+    """Return a checked request."""
+    chosen = None if rankers is None else text_list("rankers", rankers)
+    names = accepting(state, queries, chosen)
+    call = _resolved(state, queries, names, method)
+    checked = _checked_weights(call, names, chosen or tuple(state.retrievers), weights)
+    if checked is not None and call.name not in VOTERS:
+        call = Call.of(call.name, {**dict(call.options), "weights": checked})
+    return Request(min(k + offset, len(state)), max(LIST_DEPTH, k), call, names, checked, where)
+
+
+def accepting(state: State, queries: QueryBatch, chosen: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the rankers, of those chosen, that have a list for the queries."""
+    _check_names((*(chosen or ()), *queries.vectors), state.retrievers)
+    if state.graphs is not None:
+        if queries.items is None:
+            raise InputError(GRAPHS_ONLY)
+        return ()
+    if chosen is not None and not chosen:
+        raise InputError(f"Choose at least one ranker of {', '.join(state.retrievers)}.")
+    known = [name for name in state.retrievers if _accepts(state, name, queries)]
+    names = tuple(name for name in known if chosen is None or name in chosen)
+    if not names:
+        kinds = " or ".join(sorted({*queries.parts, *queries.vectors}))
+        advice = f"choose from {', '.join(known)}" if known else "none of this collection does"
+        raise InputError(f"None of the rankers ({', '.join(chosen or state.retrievers)}) accepts {kinds}; {advice}.")
+    return names
+
+
+def _accepts(state: State, name: str, queries: QueryBatch) -> bool:
+    retriever = state.retrievers[name]
+    if queries.items is not None or name in queries.vectors:
+        return True
+    return retriever.answers_external and retriever.part in queries.parts
+
+
+def _check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise UnknownNameError("ranker", name, known)
+
+
+def method_names(state: State, *, external: bool) -> list[str]:
+    """Return the names of the methods that answer external queries, or items."""
+    if state.graphs is not None:
+        return ["fg"]
+    return [AUTO, *(name for name in METHODS if METHODS[name].answers_external or not external)]
+
+
+def _resolved(state: State, queries: QueryBatch, names: Sequence[str], method: str | Call) -> Call:
+    """Return the method of a search; "auto" is weft for items and for queries that are like items, else vote."""
+    if isinstance(method, str) and method == AUTO:
+        if state.graphs is not None:
+            return Call("fg")
+        alike = queries.items is not None or all(state.retrievers[name].comparable for name in names)
+        return Call("weft" if alike else "vote")
+    call: Call = METHODS.checked(method)
+    if state.graphs is not None and call.name != "fg":
+        raise UnknownNameError("method", call.name, method_names(state, external=False))
+    if queries.items is None and not METHODS[call.name].answers_external:
+        external = ", ".join(name for name in METHODS if METHODS[name].answers_external)
+        raise InputError(f"The method {call.name} does not answer external queries; choose from {external}.")
+    return call
+
+
+def _checked_weights(
+    call: Call, names: Sequence[str], weighted: Sequence[str], weights: Weights | None
+) -> tuple[float, ...] | None:
+    """Return a weight for each ranker that accepts the query, from those of all or of the chosen rankers."""
+    if weights is None:
+        return None
+    if len(set(weighted)) < len(weighted):
+        raise InputError(f"Name each ranker once; got {', '.join(weighted)}.")
+    if call.name not in VOTERS and "weights" not in METHODS[call.name].options():
+        raise InputError(f"The method {call.name} does not use weights; leave them out, or choose vote or combsum.")
+    if isinstance(weights, Mapping):
+        _check_names(weights, weighted)
+        weights = [weights.get(name, 1.0) for name in weighted]
+    elif isinstance(weights, Sequence | np.ndarray) and len(weights) == len(names):  # of those that accept the query
+        weighted = names
+    by_name = dict(zip(weighted, checked_weights(weights, len(weighted)), strict=True))
+    return tuple(by_name[name] for name in names)

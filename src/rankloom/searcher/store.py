@@ -1,0 +1,66 @@
+"""The protocol of what keeps documents and filters them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError
+
+#: The fields of an item by name; "id" is a string.
+Document = dict[str, Any]
+#: Which documents to return: the value, or one of the values, that a field must have; or a function of the document.
+Where = Mapping[str, Any] | Callable[[Document], bool]
+Mask = NDArray[np.bool_]
+
+
+class Store(Protocol):
+    """Documents by id. `Documents` keeps them in this process, `IdStore` has ids only."""
+
+    def documents(self, ids: Collection[str]) -> list[Document | None]:
+        """Return documents by id, in this order; None for one that no longer exists."""
+        ...
+
+    def allowed(self, ids: Collection[str], where: Where) -> Mask:
+        """Return which of some documents satisfy a condition."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Filter:
+    """A condition on the documents of a store, which is evaluated at most once.
+
+    Attributes
+    ----------
+    where : Where
+    store : Store
+    ids : collection of str
+        Of all items, in the order of their numbers.
+    """
+
+    where: Where
+    store: Store
+    ids: Collection[str]
+
+    @cached_property
+    def allowed(self) -> Mask:
+        """Whether each item satisfies the condition."""
+        return self.store.allowed(self.ids, self.where)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.intp]:
+        """The items that satisfy the condition."""
+        return np.flatnonzero(self.allowed)
+
+
+def read_document(store: Store, id: str) -> Document:
+    """Return one document; raise InputError if it no longer exists."""
+    document = store.documents([id])[0]
+    if document is None:
+        raise InputError(f"The document {id!r} no longer exists.")
+    return document
