@@ -1,6 +1,6 @@
 """Ranked lists: breadth-first order, renumbering, transposition, and repositioning (Eq. 1)."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,21 @@ from rankloom._kernels import frozen
 from rankloom._kernels.jit import helper, kernel
 
 Array = NDArray[Any]
+
+
+class Transposed(NamedTuple):
+    """The rows of a CSR matrix that hold each item, in CSR form, and the item's column in each, or no columns."""
+
+    ptr: Array
+    rows: Array
+    columns: Array
+
+
+class ScoredLists(NamedTuple):
+    """Padded lists of items, and their scores."""
+
+    items: Array
+    scores: Array
 
 
 @helper
@@ -135,15 +150,12 @@ def transpose_lists(lists, n, payload, back_ptr, back_rows, back_payload):
     back_ptr[0] = 0
 
 
-def transposed(ptr: Array, items: Array, n_items: int, *, columns: bool) -> tuple[Array, Array, Array]:
+def transposed(ptr: Array, items: Array, n_items: int, *, columns: bool) -> Transposed:
     """Allocate the output and call `transpose`: NumPy uses huge pages, which is twice as fast for a large result."""
-    back = (
-        np.empty(n_items + 1, np.int64),
-        np.empty(items.size, np.uint32),
-        np.empty(items.size if columns else 0, np.int32),
-    )
+    n_columns = items.size if columns else 0
+    back = np.empty(n_items + 1, np.int64), np.empty(items.size, np.uint32), np.empty(n_columns, np.int32)
     transpose(ptr, items, *back)
-    return frozen(back[0]), frozen(back[1]), frozen(back[2])
+    return Transposed(*map(frozen, back))
 
 
 @helper
@@ -165,11 +177,12 @@ def sort_by_distance(items, distance, length, count, out):
 
 
 @kernel
-def reposition(start, stop, lists, lengths, unlisted, back_ptr, back_rows, back_columns, position, out):
+def reposition(start, stop, lists, lengths, unlisted, back, position, out):
     """Apply Eq. 1 and cut to the width of `out`; `position` is scratch of zeros, cleared before returning.
 
-    `unlisted[j]` is the position of what item j does not list.
+    `unlisted[j]` is the position of what item j does not list; `back` is the transpose of the lists.
     """
+    back_ptr, back_rows, back_columns = back
     depth = lists.shape[1]
     distance = np.empty(depth, np.int32)
     count = np.empty(3 * depth + 4, np.int32)  # the largest distance is 3 * depth + 2
@@ -219,26 +232,26 @@ def rows_differ(start, stop, ptr, items, seen):
 
 
 @kernel
-def merge(start, stop, own, items, scores, more, more_scores, out, out_scores):
+def merge(start, stop, own, one, other, out):
     """Merge two lists of each row by score; ties: the item itself (`own`), then the smaller number."""
     for i in range(start, stop):
         a = b = 0
-        for at in range(out.shape[1]):
-            left = a < items.shape[1] and items[i, a] >= 0
-            right = b < more.shape[1] and more[i, b] >= 0
+        for at in range(out.items.shape[1]):
+            left = a < one.items.shape[1] and one.items[i, a] >= 0
+            right = b < other.items.shape[1] and other.items[i, b] >= 0
             if left and right:
-                one, other = items[i, a], more[i, b]
-                if scores[i, a] == more_scores[i, b]:
-                    left = one == own[i] or (other != own[i] and one < other)
+                first, second = one.items[i, a], other.items[i, b]
+                if one.scores[i, a] == other.scores[i, b]:
+                    left = first == own[i] or (second != own[i] and first < second)
                 else:
-                    left = scores[i, a] > more_scores[i, b]
+                    left = one.scores[i, a] > other.scores[i, b]
             if left:
-                out[i, at] = items[i, a]
-                out_scores[i, at] = scores[i, a]
+                out.items[i, at] = one.items[i, a]
+                out.scores[i, at] = one.scores[i, a]
                 a += 1
             elif right:
-                out[i, at] = more[i, b]
-                out_scores[i, at] = more_scores[i, b]
+                out.items[i, at] = other.items[i, b]
+                out.scores[i, at] = other.scores[i, b]
                 b += 1
             else:
                 break

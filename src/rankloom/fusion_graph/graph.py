@@ -5,24 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom._kernels import ROUNDING
 from rankloom.errors import MissingExtraError, check_choice
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.draw import to_svg
-from rankloom.ranks.html_table import html_table
+from rankloom.index.explanation import Explanation, Part
+from rankloom.ranks.arrays import Floats, Int32s
 
 if TYPE_CHECKING:
     import networkx
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int32]
-
-MAX_PARTS = 10  # of an explanation in a table
 
 #: How the weights of a graph are normalized.
 GRAPH_NORMS = ("max", "minmax")
@@ -69,10 +64,10 @@ class FusionGraph:
     """
 
     id: str
-    items: Numbers
+    items: Int32s
     raw_vertices: Floats
-    sources: Numbers
-    targets: Numbers
+    sources: Int32s
+    targets: Int32s
     raw_edges: Floats
     graph_norm: str = "max"
     ids: Mapping[int, str] = field(default_factory=dict)
@@ -163,64 +158,6 @@ class FusionGraph:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A vertex or an edge shared by two graphs, or the vote of a ranker, and its contribution to the similarity."""
-
-    kind: Literal["vertex", "edge", "vote"]
-    source: int
-    target: int  # the same as `source` for a vertex
-    label: str
-    query_weight: float
-    item_weight: float
-    contribution: float
-    ranker: str = ""  # whose lists it comes from; empty if from those of all
-
-    def weights(self) -> tuple[str, str]:
-        """Return both weights as text; a vote has none."""
-        return ("", "") if self.kind == "vote" else (f"{self.query_weight:.4f}", f"{self.item_weight:.4f}")
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why an item is similar to a query: the shared parts, largest first; their contributions sum to `similarity`."""
-
-    query: str
-    item: str
-    comparator: str
-    similarity: float
-    parts: tuple[Part, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as plain data."""
-        parts = [{name: getattr(part, name) for name in Part.__slots__} for part in self.parts]
-        return {
-            "query": self.query,
-            "item": self.item,
-            "comparator": self.comparator,
-            "similarity": self.similarity,
-            "parts": parts,
-        }
-
-    def __str__(self) -> str:
-        rows = [f"  {part.contribution:.4f}  {part.kind:<6}  {part.label}" for part in self.parts[:MAX_PARTS]]
-        more = [f"  {self._more()}"] if len(self.parts) > MAX_PARTS else []
-        return "\n".join([self._title(), *rows, *more])
-
-    def _repr_html_(self) -> str:
-        """Return a table for notebooks."""
-        rows = [[part.label, part.kind, *part.weights(), f"{part.contribution:.4f}"] for part in self.parts[:MAX_PARTS]]
-        note = self._title() + (f"; {self._more()}" if len(self.parts) > MAX_PARTS else "")
-        return html_table(["part", "", "weight in query", "weight in item", "contribution"], rows, note)
-
-    def _title(self) -> str:
-        return f"{self.query} ~ {self.item}: {self.comparator} similarity {self.similarity:.4f}"
-
-    def _more(self) -> str:
-        n = len(self.parts) - MAX_PARTS
-        return f"... and {n} smaller part{'s' if n > 1 else ''}"
 
 
 def explain(query: FusionGraph, item: FusionGraph, comparator: str) -> Explanation:

@@ -4,82 +4,62 @@ r"""Rank normalization: repositioning (Eq. 1), cutting, and rescaling.
 Rescaled scores depend on positions only, so `weave` looks them up in a table.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, TypeVar, get_args
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankloom._kernels import frozen
+from rankloom._kernels import contiguous, frozen
 from rankloom.errors import InputError, check_choice
+from rankloom.index.order import Order
+from rankloom.index.settings import Absent, IndexSettings
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Float32s, Int32s, Int64s, Uint32s
 from rankloom.threads import Scratch, run_blocks
 
-T = TypeVar("T", bound=np.generic)
-#: The position in the list of an item that has no list.
-Absent = Literal["first", "last"]
+if TYPE_CHECKING:
+    from rankloom.index.row_table import RowTable
 
 
-def normalize_collection(
-    ranks: Iterable[Ranks],
-    cutoff: int,
-    *,
-    repositioned: bool = True,
-    absent: Absent = "first",
-) -> list[Ranks]:
-    """Return the lists of a collection, repositioned if `repositioned`, then cut.
-
-    Parameters
-    ----------
-    ranks : iterable of Ranks
-        Collection ranks with the same numbering, one for each ranker.
-    """
-    if not repositioned:
-        return [r.head(cutoff) for r in ranks]
-    return [reposition(r, cutoff, absent=absent) for r in ranks]
+def normalize_collection(collection: Sequence[Ranks], cutoff: int, settings: IndexSettings) -> tuple[Order, list[Ranks]]:
+    """Return an order for the items of a collection, and their lists in it: repositioned if so set, and cut."""
+    order = Order.of(collection[0])
+    inside = (order.inside(r) for r in collection)  # lazily: deep lists take a lot of memory
+    if not settings.reposition:
+        return order, [r.head(cutoff) for r in inside]
+    return order, [_repositioned(r, cutoff, settings.absent) for r in inside]
 
 
-def normalize_queries(
-    queries: Sequence[Ranks],
-    scores: Sequence[NDArray[np.float32] | None],
-    cutoff: int,
-    *,
-    virtual: bool | Sequence[bool],
-) -> list[Ranks]:
-    """Return the lists of external queries, ready for weaving: repositioned where possible, then cut.
+def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: RowTable[Any]) -> list[Ranks]:
+    """Return the lists of external queries in the numbering of a table: repositioned where possible, and cut.
 
     Parameters
     ----------
-    queries : sequence of Ranks
-        One for each ranker.
-    scores : sequence of arrays or None
-        The scores of the items' lists by each ranker, as `reposition_queries` takes them.
-    virtual : bool, or sequence of bool
-        Whether queries get virtual positions: a bool for all rankers, which must then have scores; or one for each
-        ranker, where those without scores are only cut.
+    virtual : bool, optional
+        Whether queries get virtual positions from all rankers, which must then have scores; by default from those with
+        scores that were declared comparable.
     """
-    wanted = [virtual] * len(queries) if isinstance(virtual, bool) else list(virtual)
+    settings = table.kind.settings
+    wanted = settings.comparable or (False,) * len(queries) if virtual is None else (virtual,) * len(queries)
     normalized = []
-    for number, (ranks, own, use) in enumerate(zip(queries, scores, wanted, strict=True), 1):
-        scored = own is not None and ranks.scores is not None
-        if virtual is True and not scored:
+    for number, (ranks, use) in enumerate(zip(queries, wanted, strict=True)):
+        scores = table.arrays.get(f"scores_{number}")
+        scored = scores is not None and ranks.scores is not None
+        if virtual and not scored:
             raise InputError(
-                f"Virtual positions need scores in the index and in the queries; ranker {number} has none in "
-                f"{'the index' if own is None else 'the queries'}. Search with virtual=False."
+                f"Virtual positions need scores in the index and in the queries; ranker {number + 1} has none in "
+                f"{'the index' if scores is None else 'the queries'}. Search with virtual=False."
             )
-        if own is not None and scored and use:
-            normalized.append(reposition_queries(ranks, own, cutoff))
+        if scores is not None and scored and use:
+            normalized.append(reposition_queries(ranks, scores, settings.cutoff))
         else:
-            normalized.append(ranks.head(cutoff))
-    return normalized
+            normalized.append(ranks.head(settings.cutoff))
+    return [table.order.inside_queries(r) for r in normalized]
 
 
-def reposition(
-    ranks: Ranks,
-    cutoff: int | None = None,
-    *,
-    absent: Absent = "first",
-) -> Ranks:
+def reposition(ranks: Ranks, cutoff: int | None = None, *, absent: Absent = "first") -> Ranks:
     r"""Move up the items whose own lists contain the query.
 
     .. math:: \delta(i, j) = \rho_i(j) + \rho_j(i) + \max(\rho_i(j), \rho_j(i))
@@ -120,8 +100,6 @@ def reposition(
     >>> reposition(some).items[0], reposition(some, absent="last").items[0]
     (array([0, 2, 1, 3], dtype=int32), array([0, 1, 3, 2], dtype=int32))
     """
-    from rankloom._kernels import lists as kernels
-
     check_choice("rule for items without a list", absent, get_args(Absent))
     if ranks.kind == "queries" or ranks.n_queries != ranks.n_items:
         raise InputError(
@@ -130,22 +108,28 @@ def reposition(
         )
     if cutoff is not None and cutoff < 1:
         raise InputError(f"cutoff must be at least 1; got {cutoff}.")
+    return _repositioned(ranks, cutoff or ranks.depth, absent)
+
+
+def _repositioned(ranks: Ranks, cutoff: int, absent: str) -> Ranks:
+    from rankloom._kernels import lists as kernels
+
     lists = contiguous(ranks.items)
     lengths = frozen(ranks.lengths())
     unlisted = np.where(lengths == 0, lengths.max(initial=0), lengths) + 1 if absent == "last" else lengths + 1
     back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, columns=True)
-    out = np.empty((ranks.n_items, min(cutoff or ranks.depth, ranks.depth)), np.int32)
+    out = np.empty((ranks.n_items, min(cutoff, ranks.depth)), np.int32)
     scratch = Scratch(ranks.n_items)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as position:
-            kernels.reposition(start, stop, lists, lengths, frozen(unlisted), *back, position, out)
+            kernels.reposition(start, stop, lists, lengths, frozen(unlisted), back, position, out)
 
     run_blocks(work, ranks.n_items, stage="Repositioning")
     return ranks.replaced(items=out, scores=None)
 
 
-def reposition_item(ranks: Ranks, item: int, cutoff: int) -> NDArray[np.int32]:
+def reposition_item(ranks: Ranks, item: int, cutoff: int) -> Int32s:
     """Return the list of one item as `reposition` does, from the lists of its neighbors alone.
 
     Examples
@@ -159,11 +143,11 @@ def reposition_item(ranks: Ranks, item: int, cutoff: int) -> NDArray[np.int32]:
     back = np.where(listed.any(axis=1), listed.argmax(axis=1), (lists != PAD).sum(axis=1)) + 1
     position = np.arange(1, len(own) + 1)
     order = np.argsort(position + back + np.maximum(position, back), kind="stable")
-    repositioned: NDArray[np.int32] = own[order[:cutoff]]
+    repositioned: Int32s = own[order[:cutoff]]
     return repositioned
 
 
-def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+def _as_csr(lists: Int32s, lengths: Int32s) -> tuple[Int64s, Uint32s]:
     """Return padded lists as row pointers and unsigned items, without a copy if no list is padded."""
     ptr = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lengths, out=ptr[1:])
@@ -172,11 +156,7 @@ def _as_csr(lists: NDArray[np.int32], lengths: NDArray[np.int32]) -> tuple[NDArr
     return ptr, items
 
 
-def reposition_queries(
-    queries: Ranks,
-    scores: NDArray[np.float32],
-    cutoff: int,
-) -> Ranks:
+def reposition_queries(queries: Ranks, scores: Float32s, cutoff: int) -> Ranks:
     """Reposition the lists of external queries by the positions that the queries *would* take.
 
     An external query is in no item's list. If scores are comparable, its virtual position in j's list is one more than
@@ -215,14 +195,6 @@ def reposition_queries(
     return queries.replaced(items=out, scores=None)
 
 
-def contiguous(array: NDArray[T]) -> NDArray[T]:
-    """Return the array in C order and read-only, the form that the kernels are compiled for."""
-    rows = np.ascontiguousarray(array)
-    rows = rows.view()
-    rows.flags.writeable = False
-    return rows
-
-
 def rescale(ranks: Ranks) -> Ranks:
     """Replace scores by 1.0 for the first to 0.1 for the last item of each list, in equal steps.
 
@@ -240,7 +212,7 @@ def rescale(ranks: Ranks) -> Ranks:
     return ranks.replaced(scores=rescaled_steps(ranks.depth)[ranks.lengths()])
 
 
-def rescaled_steps(depth: int) -> NDArray[np.float32]:
+def rescaled_steps(depth: int) -> Float32s:
     """Return a table whose row n has the rescaled scores of a list of length n, for n from 0 to `depth`.
 
     Examples

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rankloom._kernels.fusion_graph.graphs import Woven
-from rankloom.fusion_graph.weave import ROWS, measure_by_shards, smallest_sizes, weave
+from rankloom._kernels.fusion_graph.graphs import SIZE, Woven
+from rankloom.fusion_graph.weave import ROWS, measure, weave
 from rankloom.index.job import Job, Step
 from rankloom.index.shard import Shard, prefix, shard_postings
 from rankloom.index.steps import normalized
@@ -22,22 +22,21 @@ def weave_part(job: Job, number: int) -> None:
     """Weave the graphs of a part."""
     settings, n = job.spec["settings"], job.spec["n_items"]
     lists = [normalized(job, number, ranker, settings["cutoff"]) for ranker in range(settings["n_rankers"])]
-    woven = weave([Ranks.trusted(one, None, n) for one in lists], job.scratch, settings.get("weighting", "paper"))
-    job.store({prefix(number) + name: array for name, array in zip(ROWS, woven, strict=True)})
+    woven = weave([Ranks.trusted(items, None, n) for items in lists], job.scratch, settings.get("weighting", "paper"))
+    job.store({prefix(number) + name: array for name, array in zip(ROWS, woven, strict=False)})
 
 
 def measure_part(job: Job, number: int) -> None:
     """Measure the graphs of a part, and transpose them."""
-    shards = [_rows(job, part) for part in range(job.n_parts)]
-    own = shards[number].arrays
-    minmax = job.spec["settings"]["graph_norm"] == "minmax"
-    norms = measure_by_shards(Woven(*(own[name] for name in ROWS)), shards, minmax, job.scratch)
+    shards = [_shard(job, part) for part in range(job.n_parts)]
+    woven = Woven(*(shards[number].arrays[name] for name in ROWS[:-1]))
+    graphs = measure(woven, job.spec["settings"]["graph_norm"] == "minmax", job.scratch, shards=shards)
     with job.scratch.borrowed() as slot:
-        found = shard_postings(own, norms, smallest_sizes, slot)
-    job.store({prefix(number) + name: array for name, array in {"norms": norms, **found}.items()})
+        found = shard_postings(graphs, graphs.norms[:, SIZE], slot)
+    job.store({prefix(number) + name: array for name, array in {ROWS[-1]: graphs.norms, **found}.items()})
 
 
-def _rows(job: Job, number: int) -> Shard:
+def _shard(job: Job, number: int) -> Shard:
     start, stop = job.part(number)
-    arrays = {name: job.read(prefix(number) + name) for name in ROWS}
+    arrays = {name: job.read(prefix(number) + name) for name in ROWS[:-1]}
     return Shard(start, job.read("numbers")[start:stop], arrays)

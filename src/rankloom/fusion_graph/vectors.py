@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.index.settings import Array
+from rankloom.ranks.arrays import Int32s, Int64s
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from rankloom._kernels.fusion_graph.graphs import Woven
+    from rankloom._kernels.fusion_graph.graphs import Graphs
 
 
-def edge_columns(collection: Woven, numbers: Array) -> tuple[Array, Array]:
+def edge_columns(collection: Graphs, numbers: Int32s) -> tuple[Int64s, Int32s]:
     """Return the column of each entry of the woven matrix as an edge, and the edges by column: source and target.
 
     Edges are numbered after the vertices, by the numbers of source and target. An entry that leads from an item to
@@ -32,31 +32,38 @@ def edge_columns(collection: Woven, numbers: Array) -> tuple[Array, Array]:
     return frozen(columns), np.stack([sources[order], targets[order]], axis=1)
 
 
-def graph_vectors(
-    graphs: Woven, norms: Array, collection: Woven, numbers: Array, columns: Array, n_edges: int, scratch: Scratch
-) -> csr_array:
-    """Return the graphs as rows of a sparse matrix; without columns of edges, their vertices alone."""
+def graph_vectors(graphs: Graphs, collection: Graphs, numbers: Int32s, scratch: Scratch, *, edges: bool) -> csr_array:
+    """Return graphs as rows of a sparse matrix; without edges, their vertices alone.
+
+    Parameters
+    ----------
+    collection : Graphs
+        Those of all items, whose numbers are `numbers`.
+    """
     from scipy.sparse import csr_array
 
-    from rankloom._kernels.fusion_graph.vectors import count_features, fill_features
+    from rankloom._kernels.fusion_graph.graphs import Woven
+    from rankloom._kernels.fusion_graph.vectors import Features, count_features, fill_features
 
+    links = Woven(*collection[:-1])
+    columns, known = edge_columns(collection, numbers) if edges else (frozen(np.empty(0, np.int64)), ())
     n_rows = len(graphs.ptr) - 1
     counts = np.zeros(n_rows, np.int64)
 
     def count(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
-            count_features(start, stop, graphs, collection, columns.size > 0, slot, counts)
+            count_features(start, stop, graphs, links, columns.size > 0, slot, counts)
 
     run_blocks(count, n_rows, stage="Counting features")
     ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    indices, values = np.empty(ptr[-1], np.int64), np.empty(ptr[-1])
+    out = Features(ptr, np.empty(ptr[-1], np.int64), np.empty(ptr[-1]))
 
     def fill(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
-            fill_features(start, stop, graphs, norms, collection, numbers, columns, slot, ptr, indices, values)
+            fill_features(start, stop, graphs, links, numbers, columns, slot, out)
 
     run_blocks(fill, n_rows, stage="Filling vectors")
-    matrix = csr_array((values, indices, ptr), shape=(n_rows, len(numbers) + n_edges))
+    matrix = csr_array((out.values, out.columns, ptr), shape=(n_rows, len(numbers) + len(known)))
     matrix.eliminate_zeros()  # the smallest weights, with graph_norm="minmax"
     matrix.sort_indices()
     return matrix

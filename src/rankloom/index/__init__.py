@@ -1,9 +1,12 @@
-"""An index split by item: shards that are searched as one, a build by parts on disk, and both on a Dask cluster.
+"""Indexes of lists: what they share, whatever the rows that describe their items.
 
-A shard has the rows, norms and postings of consecutive internal numbers. It answers exactly for its own items once it
-is handed an explicit query graph; the answer of the whole is the best of its shards' answers.
+An index is a table of rows, in one or more shards, of some kind (`RowKind`): how rows are made from lists, how two of
+them compare, how they are stored. A shard has the rows and postings of consecutive internal numbers; it answers exactly
+for its own items once it is handed explicit queries, and the answer of the whole is the best of its shards' answers.
 """
 
-from rankloom.index.shard import Shard, shard_size, shards_of
+from rankloom.index.base import CollectionIndex
+from rankloom.index.explanation import Explanation, Part
+from rankloom.index.row_kind import RowKind
 
-__all__ = ["Shard", "shard_size", "shards_of"]
+__all__ = ["CollectionIndex", "Explanation", "Part", "RowKind"]

@@ -1,24 +1,22 @@
-"""Builds out of core: what the indexes share of `build_on_disk`."""
+"""Builds out of core: what `CollectionIndex.build_on_disk` is made of."""
 
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any
 
 from rankloom.errors import InputError, brief, check_choice, whole_number
-from rankloom.index.base import CollectionIndex
-from rankloom.index.job import Job, Step, install, opened_job, run_steps
-from rankloom.index.settings import IndexSettings, warn_if_sparse
+from rankloom.index.job import Job, run_steps
+from rankloom.index.row_kind import RowKind
+from rankloom.index.settings import stores_scores, warn_if_sparse
 from rankloom.index.shard import shard_size
 from rankloom.index.steps import first_steps
 from rankloom.index.tables import Files, find_files, shape_of, split_paths
-from rankloom.io.text_file import as_path
 from rankloom.threads import Progress
 
 #: The paths of tables of lists, one for each ranker, in order or by name.
@@ -90,77 +88,7 @@ def part_size(n_items: int, item_bytes: int, memory: str | int, shards: int | No
     return size
 
 
-class Plan(NamedTuple):
-    """What a kind of index decides about its build on disk."""
-
-    settings: IndexSettings
-    steps: Callable[[Job], list[Step]]  #: those after the lists are normalized
-    item_bytes: int  #: the memory that a task needs for each item
-    extra: Mapping[str, Any]  #: further options of the steps, as plain data
-
-
-class DiskIndex(CollectionIndex):
-    """An index that can be built out of core."""
-
-    build: ClassVar[Callable[..., Any]]
-
-    @classmethod
-    @abstractmethod
-    def _plan(cls, lists: Lists, **options: Any) -> Plan:
-        """Check the options of `build` and return the plan for these tables."""
-
-    @classmethod
-    def build_on_disk(
-        cls,
-        paths: Tables,
-        folder: str | Path,
-        *,
-        memory: str | int = "1GB",
-        shards: int | None = None,
-        scheduler: str | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-        **options: Any,
-    ) -> Self:
-        """Build an index that is larger than memory, from tables of lists on disk, and return it opened.
-
-        The index is split into shards; it has the same bytes as one built in memory and saved with as many. An
-        interrupted build resumes when it is called again.
-
-        Parameters
-        ----------
-        paths : sequence of paths, or {name: path}
-            The table of each ranker, row i the list of item i: a .npy file of item numbers, a folder with parts of it
-            and of scores, an .npz file of ranks, or parquet (docs/scaling.md).
-        folder : str or path
-            The folder to write; the work in progress is in a hidden folder next to it.
-        memory : str or int
-            How much memory a task may use, as in "1GB", not counting memory-mapped files.
-        shards : int, optional
-            The number of shards; by default as many as `memory` requires.
-        scheduler : str, optional
-            The address of a Dask scheduler, or "local" for a worker process per CPU; the folder and the tables must be
-            on storage that all workers see. By default, tasks run one after the other in this process.
-        threads, progress
-            As in `build`.
-        **options
-            All other options of `build`, with the same defaults. `weights="agreement"` of weft is not available: it
-            compares the lists of the whole collection.
-        """
-        lists, target = Lists.of(paths), as_path(folder)
-        plan = cls._plan(lists, **_with_defaults(cls.build, options))
-        size = part_size(lists.n_items, plan.item_bytes, memory, shards)
-        with opened_job(target, cls.KIND, _spec(cls.KIND, lists, plan, size)) as job:
-            steps = [*first_steps(job), *plan.steps(job)]
-            run_steps(job, steps, scheduler=scheduler, threads=threads, progress=progress)
-            if plan.settings.reposition and plan.settings.absent == "first":
-                warn_if_sparse(job.read_notes("lengths")["empty"], lists.n_items, lists.names)
-            shapes = {name: SimpleNamespace(shape=about["shape"]) for name, about in job.all_files().items()}
-            install(job, target, cls.meta(plan.settings, shapes))
-        return cls.open(target, verify=False)
-
-
-def _with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `build` that a build on disk has too, as given or by default."""
     parameters = signature(build).parameters.values()
     options = {p.name: p.default for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
@@ -170,14 +98,26 @@ def _with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[
     return options | dict(given)
 
 
-def _spec(kind: str, lists: Lists, plan: Plan, size: int) -> dict[str, Any]:
+def specification(kind: str, rows: RowKind[Any], lists: Lists, size: int, keep_scores: bool) -> dict[str, Any]:
     """Return what a build depends on, as plain data."""
     return {
         "kind": kind,
-        "settings": plan.settings.to_dict(),
-        "depth": plan.settings.depth,
+        "settings": rows.settings.to_dict(),
+        "depth": rows.settings.depth,
         "tables": lists.spec(),
         "n_items": lists.n_items,
         "size": size,
-        **plan.extra,
+        "keep_scores": stores_scores(rows.settings, keep_scores),
+        **rows.spec(),
     }
+
+
+def run(
+    job: Job, rows: RowKind[Any], *, scheduler: str | None, threads: int | None, progress: Progress | None
+) -> dict[str, SimpleNamespace]:
+    """Run all steps of a build that are not done yet, and return the shapes of the arrays of the index."""
+    settings = rows.settings
+    run_steps(job, [*first_steps(job), *rows.steps(job)], scheduler=scheduler, threads=threads, progress=progress)
+    if settings.reposition and settings.absent == "first":
+        warn_if_sparse(job.read_notes("lengths")["empty"], job.spec["n_items"], settings.rankers)
+    return {name: SimpleNamespace(shape=about["shape"]) for name, about in job.all_files().items()}

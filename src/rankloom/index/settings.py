@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, get_args
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, RankloomWarning, brief, check_choice, check_flag, whole_number
-from rankloom.fusion_graph.normalize import Absent, normalize_collection
-from rankloom.fusion_graph.weave import Order
 from rankloom.io.npz import pack_ids
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import align_collection
+from rankloom.ranks.arrays import Array, Float32s
 
-Array = NDArray[Any]
+#: The position, for Eq. 1, in the list of an item that has no list.
+Absent = Literal["first", "last"]
 MAX_EMPTY_SHARE = 0.1  # of the items, before a warning
 
 
@@ -33,9 +32,20 @@ class IndexSettings:
     rankers: tuple[str, ...] = field(default=(), kw_only=True)
     comparable: tuple[bool, ...] = field(default=(), kw_only=True)
 
+    def checked(self) -> Self:
+        """Return the settings of a build in their own types; raise InputError if one is not valid."""
+        check_flag(reposition=self.reposition)
+        cutoff = whole_number("cutoff", self.cutoff)
+        if whole_number("depth", self.depth) < cutoff:
+            raise InputError(f"depth must be at least cutoff; got {self.depth} and {self.cutoff}.")
+        check_choice("rule for items without a list", self.absent, get_args(Absent))
+        declared = _checked_comparable(self.comparable, self.n_rankers)
+        flag = bool(self.reposition)
+        return replace(self, cutoff=cutoff, depth=int(self.depth), reposition=flag, comparable=declared)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
 
 
 def aligned_collection(given: Sequence[Ranks], settings: IndexSettings) -> list[Ranks]:
@@ -45,35 +55,6 @@ def aligned_collection(given: Sequence[Ranks], settings: IndexSettings) -> list[
         n_empty = [int((r.lengths() == 0).sum()) for r in collection]
         warn_if_sparse(n_empty, collection[0].n_items, settings.rankers)
     return collection
-
-
-def checked_settings(
-    names: tuple[str, ...],
-    n_rankers: int,
-    *,
-    cutoff: int,
-    depth: int,
-    reposition: bool,
-    absent: Absent,
-    comparable: Sequence[bool] | None,
-) -> dict[str, Any]:
-    """Return the settings every index has, checked."""
-    check_flag(reposition=reposition)
-    cutoff = whole_number("cutoff", cutoff)
-    if whole_number("depth", depth) < cutoff:
-        raise InputError(f"depth must be at least cutoff; got {depth} and {cutoff}.")
-    check_choice("rule for items without a list", absent, get_args(Absent))
-    settings = {"n_rankers": n_rankers, "cutoff": cutoff, "depth": int(depth), "reposition": bool(reposition)}
-    declared = _checked_comparable(comparable, n_rankers)
-    return {**settings, "absent": absent, "rankers": names, "comparable": declared}
-
-
-def normalized_lists(collection: Sequence[Ranks], settings: IndexSettings, cutoff: int) -> tuple[Order, list[Ranks]]:
-    """Return an order for the items, and their lists in it: repositioned if so set, and cut."""
-    order = Order.of(collection[0])
-    inside = (order.inside(r) for r in collection)  # lazily: deep lists take a lot of memory
-    absent: Any = settings.absent
-    return order, normalize_collection(inside, cutoff, repositioned=settings.reposition, absent=absent)
 
 
 def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[str]) -> None:
@@ -110,12 +91,12 @@ def _checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[b
     if given is None:
         return ()
     flags = list(given) if isinstance(given, Sequence | np.ndarray) else []
-    if len(flags) != n_rankers or not all(isinstance(one, bool | np.bool_) for one in flags):
+    if len(flags) != n_rankers or not all(isinstance(flag, bool | np.bool_) for flag in flags):
         raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {brief(given)}.")
     return tuple(map(bool, flags))
 
 
-def _list_scores(ranks: Ranks) -> NDArray[np.float32]:
+def _list_scores(ranks: Ranks) -> Float32s:
     """Return the scores of collection ranks, -inf after the end of a list."""
     assert ranks.scores is not None
     return np.where(ranks.items == PAD, np.float32(-np.inf), ranks.scores)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankloom._kernels import frozen
+from rankloom._kernels import contiguous, frozen
+from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import Scratch
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from rankloom._kernels.index.search import PostingLists, SearchScratch, Target
+    from rankloom.index.row_kind import CsrRows, RowKind
+
+R = TypeVar("R", bound="CsrRows")
 POSTINGS = ("post_ptr", "post_rows", "post_least")
 VERTICES = "post_items"  # the items that have postings in a shard, ascending
-
-
-class PostingLists(NamedTuple):
-    """The rows that have a vertex, `rows[start:stop]`, and the smallest size of those."""
-
-    start: Array
-    stop: Array
-    rows: Array
-    least: Array
 
 
 class Shard:
@@ -51,29 +47,64 @@ class Shard:
         return self.stop - self.first
 
     @cached_property
-    def room(self) -> int:
+    def max_entries(self) -> int:
         """One more than the largest number of entries of a row: scratch of this size is enough for any of them."""
         return int(np.diff(self.arrays["row_ptr"]).max(initial=0)) + 1
 
-    def lists_of(self, members: Array | None) -> PostingLists:
+    @contextmanager
+    def scratch(self, slots: Scratch) -> Iterator[SearchScratch]:
+        """Yield the scratch of a search, with a slot for each item of the collection."""
+        from rankloom._kernels.index.search import SearchScratch
+
+        with slots.borrowed() as slot, self.marks.borrowed() as seen, self.sums.borrowed() as sums:
+            yield SearchScratch(slot, seen, sums)
+
+    def target(self, kind: RowKind[Any], members: Array | None, allowed: Bools) -> Target:
+        """Return the rows as the target of queries; those queries' posting lists are those of `members`, or all."""
+        from rankloom._kernels.index.search import Target
+
+        rows = kind.rows(*(self.arrays[name] for name in kind.ROWS))
+        return Target(rows, self.postings(members), self.numbers, allowed, self.max_entries)
+
+    def postings(self, members: Array | None) -> PostingLists:
         """Return the posting lists of members, an empty one for a member that no row has; of all items if None."""
-        ptr, rows, least = (self.arrays[name] for name in POSTINGS)
+        from rankloom._kernels.index.search import PostingLists
+
+        ptr, rows, min_size = (self.arrays[name] for name in POSTINGS)
         if members is None:
-            return PostingLists(ptr[:-1], ptr[1:], rows, least)
+            return PostingLists(ptr[:-1], ptr[1:], rows, min_size)
         vertices = self.arrays[VERTICES]
         if not len(vertices):
             none = frozen(np.zeros(len(members), np.int64))
-            return PostingLists(none, none, rows, frozen(np.zeros((len(members), *least.shape[1:]), least.dtype)))
+            return PostingLists(none, none, rows, frozen(np.zeros((len(members), *min_size.shape[1:]), min_size.dtype)))
         at = np.minimum(np.searchsorted(vertices, members), len(vertices) - 1)
         there = vertices[at] == members
         start, stop = np.where(there, ptr[at], 0), np.where(there, ptr[at + 1], 0)
-        some = least[at]
-        some[~there] = _largest(least.dtype)  # not the smallest of anything
-        return PostingLists(frozen(start), frozen(stop), rows, frozen(some))
+        own = min_size[at]
+        own[~there] = _largest(min_size.dtype)  # not the smallest of anything
+        return PostingLists(frozen(start), frozen(stop), rows, frozen(own))
 
 
 def _largest(dtype: np.dtype[Any]) -> Any:
     return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+def min_sizes(ptr: Array, rows: Array, sizes: Array) -> Array:
+    """Return the smallest size, or sizes by field, of the rows in each posting list."""
+    from rankloom._kernels.index.search import lower_to_sizes
+
+    width = sizes.shape[1] if sizes.ndim == 2 else 1
+    found = np.full((len(ptr) - 1, *sizes.shape[1:]), _largest(sizes.dtype), sizes.dtype)
+    lower_to_sizes(ptr, rows, contiguous(sizes).reshape(-1, width), found.reshape(-1, width))
+    return frozen(found)
+
+
+def slice_rows(rows: R, start: int, stop: int) -> R:
+    """Return some consecutive rows."""
+    ptr, *entries, sizes = rows  # type: ignore[misc]
+    some = slice(ptr[start], ptr[stop])
+    own = frozen(ptr[start : stop + 1] - ptr[start])
+    return type(rows)(own, *(array[some] for array in entries), sizes[start:stop])
 
 
 def prefix(number: int) -> str:
@@ -135,20 +166,18 @@ def local_postings(ptr: Array, items: Array, slot: Array) -> tuple[Array, Array,
     return vertices, frozen(post_ptr), frozen(rows)
 
 
-def shard_postings(
-    rows: Mapping[str, Array], norms: Array, least: Callable[[Array, Array, Array], Array], slot: Array
-) -> dict[str, Array]:
-    """Return the postings of a shard by its rows and their norms.
+def shard_postings(rows: CsrRows, sizes: Array, slot: Array) -> dict[str, Array]:
+    """Return the postings of a shard by its rows and their sizes; `slot` is scratch of zeros for all items."""
+    vertices, ptr, found = local_postings(rows.ptr, rows.items, slot)
+    return {VERTICES: vertices, **dict(zip(POSTINGS, (ptr, found, min_sizes(ptr, found, sizes)), strict=True))}
 
-    Parameters
-    ----------
-    least : callable
-        Returns the smallest size of the rows in each posting list, by pointers, rows and norms.
-    slot : uint32 array
-        Scratch of zeros of the size of the collection.
-    """
-    vertices, ptr, found = local_postings(rows["row_ptr"], rows["row_items"], slot)
-    return {VERTICES: vertices, "post_ptr": ptr, "post_rows": found, "post_least": least(ptr, found, norms)}
+
+def postings(rows: CsrRows, sizes: Array) -> dict[str, Array]:
+    """Return the postings of an index that is not sharded: for each item, the rows that have it."""
+    from rankloom._kernels.lists import transposed
+
+    ptr, found, _ = transposed(rows.ptr, rows.items, len(sizes), columns=False)
+    return dict(zip(POSTINGS, (ptr, found, min_sizes(ptr, found, sizes)), strict=True))
 
 
 def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list[Array]:

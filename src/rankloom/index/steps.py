@@ -160,7 +160,7 @@ def normalized(job: Job, number: int, ranker: int, cutoff: int) -> Array:
 
     def work(first: int, last: int) -> None:
         with job.scratch.borrowed() as position:
-            reposition(first, last, lists, own, unlisted, *back, position, out)
+            reposition(first, last, lists, own, unlisted, Transposed(*back), position, out)
 
     run_blocks(work, len(lists), stage="Repositioning")
     return frozen(out)

@@ -13,40 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.fusion_graph.weave import Order
+from rankloom.index.order import Order
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
-    from rankloom._kernels.weft.search import Rows
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+    from rankloom._kernels.weft.expand import Neighbors, Rows
+    from rankloom.weft.row_kind import WeftSettings
 
 ROW_BLOCK = 1024  # rows expanded at a time; a block has room for the widest possible rows
 MAX_BLOCK_ENTRIES = 1 << 21  # entries of such a block
-OVERLAP_DEPTH = 10  # positions that the rank-biased overlap compares
-OVERLAP_PERSISTENCE = 0.9
-
-
-class Expansion(Protocol):
-    """How rows are expanded: by how many entries (E), and how many entries of each field are stored."""
-
-    @property
-    def expand(self) -> int:
-        """How many entries a row is expanded by, including the item itself."""
-        ...
-
-    @property
-    def width(self) -> int | None:
-        """How many entries of each field are stored; None for all."""
-        ...
 
 
 @cache  # for single queries
@@ -62,7 +44,7 @@ def nearness(cutoff: int) -> Floats:
     return weights
 
 
-def stacked(ranks: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
+def stacked(ranks: Sequence[Ranks], cutoff: int) -> Int32s:
     """Return lists as one array of shape (rankers, rows, cutoff), padded."""
     lists = np.full((len(ranks), ranks[0].n_queries, cutoff), PAD, np.int32)
     for layer, r in zip(lists, ranks, strict=True):
@@ -70,12 +52,12 @@ def stacked(ranks: Sequence[Ranks], cutoff: int) -> NDArray[np.int32]:
     return lists
 
 
-def item_lists(normalized: Sequence[Ranks], cutoff: int, first: int = 0) -> NDArray[np.int32]:
+def item_lists(normalized: Sequence[Ranks], cutoff: int, first: int = 0) -> Int32s:
     """Return the lists of items, each starting with the item itself, as an array of shape (rankers, items, cutoff).
 
     The lists are those of the items from `first` on.
     """
-    from rankloom._kernels.weft.search import own_first
+    from rankloom._kernels.weft.expand import own_first
 
     lists = stacked(normalized, cutoff)
 
@@ -94,15 +76,7 @@ def max_entries(n_rankers: int, cutoff: int, expand: int, width: int | None) -> 
 
 
 def expand(
-    own: NDArray[np.int32],
-    lists: NDArray[np.int32],
-    order: Order,
-    shares: Floats,
-    scratch: Scratch,
-    how: Expansion,
-    *,
-    inside: bool,
-    part: tuple[int, int] | None = None,
+    own: Int32s, neighbors: Neighbors, scratch: Scratch, *, inside: bool, part: tuple[int, int] | None = None
 ) -> Rows:
     """Return the expanded rows of lists.
 
@@ -110,36 +84,25 @@ def expand(
     ----------
     own : int32 array of shape (rankers, rows, cutoff)
         The lists to expand: those of the items (`inside`), or of external queries.
-    lists : int32 array of shape (rankers, items, cutoff)
-        The lists of the items.
-    shares : float64 array
-        The weights of the rankers, which sum to 1.
-    how : Expansion
-        The settings of the index.
     part : (int, int), optional
         The first list to expand and the one after the last; by default all.
     """
-    from rankloom._kernels.weft import search as kernels
+    from rankloom._kernels.weft import expand as kernels
 
     m, n_rows, length = own.shape
     offset, end = part or (0, n_rows)
     n_rows = end - offset
-    neighbors, width = how.expand, how.width
-    near = nearness(length)
-    room = max_entries(m, length, neighbors, None)
-    kept = max_entries(m, length, neighbors, width)
-    limit = np.iinfo(np.int64).max if width is None else width
+    room = max_entries(m, length, neighbors.expand, None)
+    kept = max_entries(m, length, neighbors.expand, neighbors.width)
     sizes, ends = np.empty((n_rows, m + 1), np.uint32), np.empty(n_rows, np.int64)
     blocks: dict[int, tuple[Array, Array]] = {}
 
     def work(start: int, stop: int) -> None:
         items = np.empty((stop - start) * kept + room, np.uint32)
         weights = np.empty((items.size, m + 1), np.uint16)
+        new = kernels.NewRows(ends[start:stop], items, weights, sizes[start:stop])
         with scratch.borrowed() as slot:
-            kernels.expand(
-                *(offset + start, offset + stop, own, lists, inside, near, shares, order.numbers, neighbors, limit),
-                *(slot, ends[start:stop], items, weights, sizes[start:stop]),
-            )
+            kernels.expand(offset + start, offset + stop, own, inside, neighbors, slot, new)
         used = ends[stop - 1]
         blocks[start] = items[:used].copy(), weights[:used].copy()
 
@@ -148,9 +111,25 @@ def expand(
     return _joined(blocks, ends, sizes)
 
 
+def neighbors_of(lists: Int32s, order: Order, shares: Floats, settings: WeftSettings) -> Neighbors:
+    """Return what rows are expanded with.
+
+    Parameters
+    ----------
+    lists : int32 array of shape (rankers, items, cutoff)
+        The lists of the items.
+    shares : float64 array
+        The weights of the rankers, which sum to 1.
+    """
+    from rankloom._kernels.weft.expand import Neighbors
+
+    width = np.iinfo(np.int64).max if settings.width is None else settings.width
+    return Neighbors(lists, order.numbers, nearness(lists.shape[2]), shares, settings.expand, int(width))
+
+
 def _joined(blocks: dict[int, tuple[Array, Array]], ends: Array, sizes: Array) -> Rows:
     """Concatenate blocks of rows, freeing each once it is copied."""
-    from rankloom._kernels.weft.search import Rows
+    from rankloom._kernels.weft.expand import Rows
 
     starts = sorted(blocks)
     ptr = np.zeros(len(ends) + 1, np.int64)
@@ -167,61 +146,3 @@ def _joined(blocks: dict[int, tuple[Array, Array]], ends: Array, sizes: Array) -
         items[ptr[start] : ptr[start] + len(some)] = some
         weights[ptr[start] : ptr[start] + len(some)] = heavy
     return Rows(frozen(ptr), frozen(items), frozen(weights), frozen(sizes))
-
-
-def transpose(rows: Rows) -> tuple[Array, Array, Array]:
-    """Return the rows that have each item, in CSR form, and the smallest size of those in each field."""
-    from rankloom._kernels.lists import transposed
-
-    ptr, found, _ = transposed(rows.ptr, rows.items, len(rows.ptr) - 1, columns=False)
-    return ptr, found, smallest_sizes(ptr, found, rows.sizes)
-
-
-def smallest_sizes(ptr: Array, rows: Array, sizes: Array) -> Array:
-    """Return the smallest size of the rows in each posting list, by field."""
-    from rankloom._kernels.weft.search import min_sizes
-
-    smallest = np.empty((len(ptr) - 1, sizes.shape[1]), np.uint32)
-    min_sizes(ptr, rows, sizes, smallest)
-    return frozen(smallest)
-
-
-def field_parts(shares: Floats) -> Floats:
-    """Return the weight of each field in the score: one half for the fused field, one half shared by the rankers."""
-    parts: Floats = frozen(np.concatenate([[0.5], shares / 2]))
-    return parts
-
-
-def rarity(lists: NDArray[np.int32], scratch: Scratch) -> Floats:
-    r"""Return the dissimilarity of each ranker to the others: :math:`u_r \propto 1 / \sum_s \mathrm{RBO}(r, s)`."""
-    m = len(lists)
-    overlaps = np.eye(m)
-    for r in range(m):
-        for s in range(r):
-            overlaps[r, s] = overlaps[s, r] = mean_overlap(lists[r], lists[s], scratch)
-    unlike: Floats = 1 / overlaps.sum(axis=1)
-    return frozen(unlike / unlike.sum())
-
-
-def mean_overlap(one: Array, other: Array, scratch: Scratch) -> float:
-    r"""Return the mean rank-biased overlap of the first 10 positions of two rankers' lists, row by row.
-
-    .. math:: \mathrm{RBO} = \frac{1 - p}{1 - p^{10}} \sum_{d=1}^{10} p^{d-1} |\tau^d \cap \sigma^d| / d, \quad p = 0.9
-
-    References
-    ----------
-    Webber, Moffat, Zobel (2010), A similarity measure for indefinite rankings, doi:10.1145/1852102.1852106
-    """
-    from rankloom._kernels.weft.search import rank_overlaps
-
-    p, depth = OVERLAP_PERSISTENCE, OVERLAP_DEPTH
-    gains = p ** np.arange(depth) / np.arange(1, depth + 1)
-    tail = frozen((1 - p) / (1 - p**depth) * np.cumsum(gains[::-1])[::-1])
-    out = np.empty(len(one))
-
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as position:
-            rank_overlaps(start, stop, one, other, tail, position, out)
-
-    run_blocks(work, len(out), stage="Agreement")
-    return float(out.mean()) if len(out) else 1.0

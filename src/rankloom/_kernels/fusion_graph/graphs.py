@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom._kernels import ROUNDING, ZERO
+from rankloom._kernels.index.search import clear, widest
 from rankloom._kernels.jit import helper, kernel
 
 # Columns of `norms`: weight = (raw - low) * scale, for vertices and for edges, and the size |G|.
@@ -25,6 +26,31 @@ class Woven(NamedTuple):
     items: np.ndarray
     W: np.ndarray
     P: np.ndarray
+
+
+class Graphs(NamedTuple):
+    """Woven graphs, and the norms and the size of each."""
+
+    ptr: np.ndarray
+    items: np.ndarray
+    W: np.ndarray
+    P: np.ndarray
+    norms: np.ndarray
+
+
+class LinkedGraphs(NamedTuple):
+    """Graphs of queries, and the rows of W of their members: that of the member in entry e is row `sources[e]`."""
+
+    graphs: Graphs
+    links: Woven
+
+
+class Edges(NamedTuple):
+    """The edges of a graph: A -> B weighs (near[a] * W[A, B] - low) * scale."""
+
+    near: np.ndarray
+    low: float
+    scale: float
 
 
 @kernel
@@ -78,15 +104,6 @@ def weave(start, stop, lists, weights, nearness, slot, woven):
 
 
 @helper
-def widest(rows, ptr):
-    """Return the largest number of vertices in any of the rows."""
-    width = 0
-    for q in rows:
-        width = max(width, ptr[q + 1] - ptr[q])
-    return width
-
-
-@helper
 def padded(n):
     """Return the length of rows for n vertices and slot 0: a multiple of what one step of a vector loop takes."""
     return np.uint64((n + LANES) // LANES * LANES)
@@ -134,8 +151,10 @@ def add_edges(targets, n, side, M, totals):
 
 
 @helper
-def add_smaller_edges(targets, n, side, M, near, low, scale, other_near, other_low, other_scale, totals):
-    """Set totals[a], for all a, to the sum of the smaller of two scaled weights of edge A -> B over `targets`."""
+def add_smaller_edges(targets, n, side, M, one, other, totals):
+    """Set totals[a], for all a, to the sum of the smaller weight of edge A -> B in two graphs over `targets`."""
+    near, other_near = one.near, other.near
+    low, scale, other_low, other_scale = one.low, one.scale, other.low, other.scale
     totals[:side] = 0.0
     for y in range(n):
         b = targets[y] * side
@@ -143,13 +162,6 @@ def add_smaller_edges(targets, n, side, M, near, low, scale, other_near, other_l
             v = np.float64(M[b + a])
             e = min((near[a] * v - low) * scale, (other_near[a] * v - other_low) * other_scale)
             totals[a] += e if v > 0.0 else 0.0
-
-
-@kernel
-def clear(members, slot):
-    """Reset `slot` to 0."""
-    for item in members:
-        slot[item] = 0
 
 
 @helper
@@ -184,25 +196,26 @@ def extremes(first, n, side, graphs, M, low, high):
 
 
 @helper
-def edge_sums(q, graphs, norms, minmax, M, every, near, totals):
+def edge_sums(q, graphs, minmax, M, every, near, totals):
     """Set near[a] to P of each vertex, and totals[a] to the sum of its outgoing edges, not yet times P for max."""
     first = graphs.ptr[q]
     n = np.uint64(graphs.ptr[q + 1] - first)
     for a in range(n):
         near[a + ONE] = graphs.P[first + a]
     if minmax:
-        low, scale = norms[q, E_LOW], norms[q, E_SCALE]
-        add_smaller_edges(every, n, padded(n), M, near, low, scale, near, low, scale, totals)
+        edges = Edges(near, graphs.norms[q, E_LOW], graphs.norms[q, E_SCALE])
+        add_smaller_edges(every, n, padded(n), M, edges, edges, totals)
     else:
         add_edges(every, n, padded(n), M, totals)
 
 
 @kernel
-def measure(start, stop, graphs, sources, links, minmax, slot, norms):
-    """Compute the norms and sizes of graphs, summing in the same order as `search`.
+def measure(start, stop, graphs, sources, links, minmax, slot):
+    """Compute the norms and sizes of graphs, summing in the same order as `search`; `graphs.norms` receives them.
 
     The row of W of the member in entry e of `graphs` is row `sources[e]` of `links`.
     """
+    norms = graphs.norms
     room = padded(widest(range(start, stop), graphs.ptr))
     M = np.empty(room * room, np.float32)
     every = np.arange(1, room + 1).astype(np.uint64)
@@ -222,7 +235,7 @@ def measure(start, stop, graphs, sources, links, minmax, slot, norms):
         norms[q, V_SCALE] = v_scale
         norms[q, E_LOW] = e_low
         norms[q, E_SCALE] = e_scale
-        edge_sums(q, graphs, norms, minmax, M, every, near, totals)
+        edge_sums(q, graphs, minmax, M, every, near, totals)
         vertices = edges = ZERO
         for a in range(1, n):
             vertices += (graphs.W[first + a - 1] - v_low) * v_scale

@@ -1,0 +1,163 @@
+"""Fusion graphs as the rows of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from rankloom.errors import check_choice
+from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
+from rankloom.fusion_graph.graph import GRAPH_NORMS, check_graph_norm
+from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
+from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, linked, measure, weave
+from rankloom.index.job import Job, Step
+from rankloom.index.row_kind import Kernel
+from rankloom.index.row_table import RowTable
+from rankloom.index.settings import IndexSettings
+from rankloom.index.shard import postings
+from rankloom.index.verify import SHARED, Layout, Ranges
+from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
+from rankloom.threads import Scratch
+
+if TYPE_CHECKING:
+    from rankloom._kernels.fusion_graph.graphs import Graphs, LinkedGraphs, Woven
+    from rankloom._kernels.index.search import Best, Queries, SearchScratch, Target
+
+#: A weighting may give any positive weights; they are finite, and so are norms and sizes.
+FINITE32, FINITE64 = float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(IndexSettings):
+    """How an index of fusion graphs was built."""
+
+    graph_norm: str
+    comparator: str
+    weighting: str = "paper"
+
+    def checked(self) -> Settings:
+        """Return the settings of a build in their own types; raise InputError if one is not valid."""
+        check_graph_norm(self.graph_norm)
+        check_choice("comparator", self.comparator, COMPARATORS)
+        check_choice("weighting", self.weighting, WEIGHTINGS)
+        return IndexSettings.checked(self)
+
+
+@dataclass(frozen=True)
+class GraphRows:
+    """The kind of row of an index of fusion graphs."""
+
+    settings: Settings
+
+    SETTINGS: ClassVar[type[IndexSettings]] = Settings
+    ROWS: ClassVar[tuple[str, ...]] = ROWS
+    LAYOUT: ClassVar[Layout] = {
+        **SHARED,
+        "row_weights": ("float32", ("entries",)),
+        "row_nearness": ("float32", ("entries",)),
+        "norms": ("float64", ("rows", 5)),
+        "post_least": ("float64", ("vertices",)),
+    }
+    RANGES: ClassVar[Ranges] = {
+        "row_weights": (0.0, FINITE32),
+        "row_nearness": (0.0, FINITE32),
+        "norms": (0.0, FINITE64),
+        "post_least": (0.0, np.inf),
+    }
+
+    @property
+    def comparator(self) -> str:
+        """The comparator that was given to `build`."""
+        return self.settings.comparator
+
+    @property
+    def minmax(self) -> bool:
+        """Whether weights are rescaled to [0, 1]."""
+        return self.settings.graph_norm == "minmax"
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], n_rankers: int, **options: Any) -> Self:
+        """Return the kind with these options of a build, checked."""
+        return cls(Settings(n_rankers, rankers=names, **options).checked())
+
+    def is_valid(self) -> bool:
+        """Return True if the settings, read from disk, are valid."""
+        return self.settings.graph_norm in GRAPH_NORMS
+
+    def check_comparator(self, name: str) -> None:
+        """Raise UnknownNameError or ContractError if a comparator cannot be used."""
+        comparator = COMPARATORS[name]
+        if comparator.similarity not in (wgu, mcs):
+            check_values(comparator, name)
+
+    def rows(self, *arrays: Array) -> Graphs:
+        """Return arrays as graphs."""
+        from rankloom._kernels.fusion_graph.graphs import Graphs
+
+        return Graphs(*arrays)
+
+    def sizes(self, rows: Graphs) -> Array:
+        """Return the size of each graph."""
+        from rankloom._kernels.fusion_graph.graphs import SIZE
+
+        return rows.norms[:, SIZE]
+
+    def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
+        """Return the arrays of the graphs: normalized, woven, measured, transposed."""
+        order, lists = normalize_collection(collection, self.settings.cutoff, self.settings)
+        scratch = Scratch(len(order.numbers))
+        woven = weave(lists, scratch, self.settings.weighting)
+        graphs = measure(woven, self.minmax, scratch, links=woven)
+        return {**order._asdict(), **dict(zip(ROWS, graphs, strict=True)), **postings(graphs, self.sizes(graphs))}
+
+    def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Graphs]) -> Graphs:
+        """Return the graphs of external queries: normalized, woven, measured."""
+        woven = weave(normalize_queries(lists, virtual, table), table.slots, self.settings.weighting)
+        links = None if table.is_sharded else _links(table)
+        return measure(woven, self.minmax, table.slots, links, table.shards)
+
+    def linked(self, rows: Graphs, members: Array | None, table: RowTable[Graphs]) -> LinkedGraphs:
+        """Return graphs with the rows of W of their members, or of all items."""
+        from rankloom._kernels.fusion_graph.graphs import LinkedGraphs
+
+        return LinkedGraphs(rows, _links(table) if members is None else linked(members, table.shards))
+
+    def kernel(self, comparator: str, table: RowTable[Graphs]) -> Kernel:
+        """Return the function that searches a shard."""
+        from rankloom._kernels.fusion_graph.search import MCS, OTHER, WGU, Comparator, compiled, search
+
+        chosen = COMPARATORS[comparator]
+        kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
+        how = Comparator(self.minmax, kind, compiled(chosen.similarity), compiled(chosen.bound))
+
+        def kernel(
+            start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: Best
+        ) -> None:
+            search(start, stop, queries, target, how, scratch, best)
+
+        return kernel
+
+    def item_bytes(self, depth: int) -> int:
+        """Return the memory that a task of a build on disk needs for each item."""
+        return 24 * min(self.settings.depth, depth) + 24 * self.settings.n_rankers * self.settings.cutoff + 128
+
+    def steps(self, job: Job) -> list[Step]:
+        """Return the steps of a build on disk after the lists are renumbered."""
+        from rankloom.fusion_graph.on_disk import graph_steps
+
+        return graph_steps(job)
+
+    def spec(self) -> Mapping[str, Any]:
+        """Return what a build on disk depends on besides the settings."""
+        return {}
+
+
+def _links(table: RowTable[Graphs]) -> Woven:
+    """Return the rows of W of all items."""
+    from rankloom._kernels.fusion_graph.graphs import Woven
+
+    return Woven(*table.all_rows()[:-1])

@@ -1,0 +1,101 @@
+"""What tells one index from another: its kind of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+
+from rankloom.index.job import Job, Step
+from rankloom.index.settings import IndexSettings
+from rankloom.index.verify import Layout, Ranges
+from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
+
+if TYPE_CHECKING:
+    from rankloom._kernels.index.search import Best, Queries, SearchScratch, Target
+    from rankloom.index.row_table import RowTable
+
+#: (start, stop, queries, the rows to search, scratch, the best so far) answers the queries from `start` to `stop`.
+Kernel = Callable[[int, int, "Queries", "Target", "SearchScratch", "Best"], None]
+
+
+class CsrRows(Protocol):
+    """Rows in CSR form: a named tuple of these, further arrays with their entries, and one with a row for each row."""
+
+    @property
+    def ptr(self) -> Array:
+        """Where the entries of each row start, and the number of entries."""
+
+    @property
+    def items(self) -> Array:
+        """The item of each entry, in the internal numbering."""
+
+
+R = TypeVar("R", bound=CsrRows)
+
+
+class RowKind(Protocol[R]):
+    """How the rows of items and queries are made from lists, compared by a kernel, and stored.
+
+    Attributes
+    ----------
+    ROWS : tuple of str
+        The arrays of rows, in the order of the named tuple.
+    LAYOUT, RANGES
+        All arrays and their values (`verify`).
+    """
+
+    SETTINGS: ClassVar[type[IndexSettings]]
+    ROWS: ClassVar[tuple[str, ...]]
+    LAYOUT: ClassVar[Layout]
+    RANGES: ClassVar[Ranges]
+
+    def __init__(self, settings: Any) -> None: ...
+
+    @property
+    def settings(self) -> IndexSettings:
+        """The settings of the build."""
+
+    @property
+    def comparator(self) -> str:
+        """The name of the default comparator."""
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], n_rankers: int, **options: Any) -> Self:
+        """Return the kind with these options of a build, checked."""
+
+    def is_valid(self) -> bool:
+        """Return True if the settings that other indexes do not have, read from disk, are valid."""
+
+    def check_comparator(self, name: str) -> None:
+        """Raise UnknownNameError if there is no comparator of that name."""
+
+    def rows(self, *arrays: Array) -> R:
+        """Return arrays as rows."""
+
+    def sizes(self, rows: R) -> Array:
+        """Return the size of each row, or its sizes by field."""
+
+    def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
+        """Return the arrays of an index but for those that every index may have."""
+
+    def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[R]) -> R:
+        """Return the rows of external queries, by their lists in the numbering of the items."""
+
+    def linked(self, rows: R, members: Array | None, table: RowTable[R]) -> Any:
+        """Return query rows as the kernel takes them.
+
+        Posting lists, and whatever else the kernel needs to know of items, are those of `members`, or of all items.
+        """
+
+    def kernel(self, comparator: str, table: RowTable[R]) -> Kernel:
+        """Return the function that searches a shard."""
+
+    def item_bytes(self, depth: int) -> int:
+        """Return the memory that a task of a build on disk needs for each item, given the depth of the lists."""
+
+    def steps(self, job: Job) -> list[Step]:
+        """Return the steps of a build on disk after the lists are renumbered."""
+
+    def spec(self) -> Mapping[str, Any]:
+        """Return what a build on disk depends on besides the settings, as plain data."""

@@ -1,0 +1,161 @@
+"""The rows of an index, in one or more shards, and the search of all of them by blocks of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+
+import numpy as np
+
+from rankloom._kernels import frozen
+from rankloom.index.order import Order
+from rankloom.index.row_kind import Kernel, R, RowKind
+from rankloom.index.shard import (
+    Shard,
+    gathered,
+    in_order,
+    is_of_shard,
+    numbered,
+    picked,
+    prefix,
+    shard_postings,
+    shard_size,
+    shards_of,
+    slice_rows,
+)
+from rankloom.io.array_folder import limit_pages
+from rankloom.ranks import PAD
+from rankloom.ranks.arrays import Array, Bools, Int32s
+from rankloom.threads import Scratch, run_blocks
+
+if TYPE_CHECKING:
+    from rankloom._kernels.index.search import Best, Queries
+
+
+ALL = frozen(np.ones(0, np.bool_))  # an empty mask allows every item
+
+
+class QueryRows(NamedTuple):
+    """The queries of a search: their rows, the rows of their results, their own items (PAD if external)."""
+
+    rows: Int32s
+    into: Int32s
+    own: Int32s
+    external: Any = None  # the rows of external queries; None if the queries are items
+
+
+class QueryBlock(NamedTuple):
+    """A block of queries made explicit, the members of their rows, and the shards to ask, in order."""
+
+    queries: Queries
+    members: Array
+    shards: list[int]
+
+
+def empty_best(n_queries: int, k: int) -> Best:
+    """Return the best items of queries before any search."""
+    from rankloom._kernels.index.search import Best
+
+    return Best(np.full((n_queries, k), PAD, np.int32), np.zeros((n_queries, k), np.float32))
+
+
+class RowTable(Generic[R]):
+    """The rows of the items of a collection, searched exactly; safe to search from several threads.
+
+    Parameters
+    ----------
+    arrays : mapping of arrays
+        Those of an index.
+    """
+
+    def __init__(self, kind: RowKind[R], arrays: Mapping[str, Array]) -> None:
+        self.kind = kind
+        self.arrays = arrays
+        self.order = Order(arrays["numbers"], arrays["places"])
+        self.n_items = len(self.order.numbers)
+        self.is_sharded = "row_ptr" not in arrays
+        self.shards = shards_of(arrays)
+        self.slots = Scratch(self.n_items)
+
+    def rows(self, numbers: Array) -> R:
+        """Return the rows of items by internal number, copied from the shards that own them."""
+        *entries, sizes = self.kind.ROWS
+        return self.kind.rows(*gathered(self.shards, numbers, entries[1:]), picked(self.shards, numbers, sizes))
+
+    def all_rows(self) -> R:
+        """Return the rows of all items, without a copy if the index is not sharded."""
+        if self.is_sharded:
+            return self.rows(np.arange(self.n_items, dtype=np.int32))
+        return self.kind.rows(*(self.arrays[name] for name in self.kind.ROWS))
+
+    def split(self, arrays: Mapping[str, Array], n_shards: int) -> dict[str, Array]:
+        """Return the arrays of an index with its rows split into shards."""
+        split = {name: array for name, array in arrays.items() if not is_of_shard(name)}
+        size = shard_size(self.n_items, n_shards)
+        for number, first in enumerate(range(0, max(self.n_items, 1), size)):
+            rows: Any = self.rows(np.arange(first, min(first + size, self.n_items), dtype=np.int32))
+            with self.slots.borrowed() as slot:
+                own = {**dict(zip(self.kind.ROWS, rows, strict=True)), **shard_postings(rows, self.kind.sizes(rows), slot)}
+            split |= {prefix(number) + name: array for name, array in own.items()}
+        return dict(sorted(split.items()))
+
+    def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> Best:
+        """Return the k best of the items in `mask` for each query; of all items if it is empty."""
+        best = empty_best(len(queries.rows), k)
+        search = self._search_shards if self.is_sharded else self._search_whole
+        run_blocks(search(self.kind.kernel(comparator, self), queries, mask, best), len(queries.rows), stage="Searching")
+        return best
+
+    def _search_whole(self, kernel: Kernel, asked: QueryRows, mask: Bools, best: Best) -> Callable[[int, int], None]:
+        """Return a function that searches an index that is not sharded for a block of queries."""
+        from rankloom._kernels.index.search import Queries
+
+        (shard,) = self.shards
+        rows = self.all_rows() if asked.external is None else asked.external
+        numbers = [frozen(one.view()) for one in asked[:3]]
+        queries, target = Queries(*numbers, rows.items, self.kind.linked(rows, None, self)), shard.target(self.kind, None, mask)
+
+        def work(start: int, stop: int) -> None:
+            with shard.scratch(self.slots) as scratch:
+                kernel(start, stop, queries, target, scratch, best)
+
+        return work
+
+    def _search_shards(self, kernel: Kernel, asked: QueryRows, mask: Bools, best: Best) -> Callable[[int, int], None]:
+        """Return a function that searches one shard after the other for a block of queries."""
+
+        def work(start: int, stop: int) -> None:
+            block, into = self.block(asked, start, stop), asked.into[start:stop]
+            found = type(best)(best.items[into], best.scores[into])
+            for number in block.shards:
+                self.search_shard(kernel, number, block.queries, block.members, self.own_mask(mask, number), found)
+            best.items[into], best.scores[into] = found
+
+        return work
+
+    def own_mask(self, mask: Bools, number: int) -> Bools:
+        """Return the part of a mask for the rows of a shard."""
+        return mask[self.shards[number].first : self.shards[number].stop] if len(mask) else mask
+
+    def search_shard(
+        self, kernel: Kernel, number: int, queries: Queries, members: Array, allowed: Bools, best: Best
+    ) -> None:
+        """Search one shard for queries made explicit, and update the best items so far."""
+        shard = self.shards[number]
+        with shard.scratch(self.slots) as scratch:
+            kernel(0, len(queries.rows), queries, shard.target(self.kind, members, allowed), scratch, best)
+
+    def block(self, asked: QueryRows, start: int, stop: int) -> QueryBlock:
+        """Return a block of queries made explicit."""
+        from rankloom._kernels.index.search import Queries
+
+        limit_pages(self.arrays.values())
+        chosen = asked.rows[start:stop]
+        rows = self.rows(chosen) if asked.external is None else slice_rows(asked.external, start, stop)
+        with self.slots.borrowed() as slot:
+            members, sources = numbered(rows.items, slot)
+        numbers = frozen(np.arange(len(chosen), dtype=np.int32))
+        content = self.kind.linked(rows, members, self)
+        queries = Queries(numbers, numbers, frozen(asked.own[start:stop].view()), sources, content)
+        own = chosen if asked.external is None else chosen[:0]
+        return QueryBlock(queries, members, in_order(self.shards, own, members))

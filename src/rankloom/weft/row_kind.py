@@ -1,0 +1,184 @@
+"""The rows of weft as those of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from rankloom._kernels import frozen
+from rankloom.errors import InputError, brief, check_choice, whole_number
+from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
+from rankloom.index.job import Job, Step
+from rankloom.index.order import Order
+from rankloom.index.row_kind import Kernel
+from rankloom.index.row_table import ALL, QueryRows, RowTable
+from rankloom.index.settings import IndexSettings
+from rankloom.index.shard import postings
+from rankloom.index.verify import SHARED, Layout, Ranges
+from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array, Floats, Int32s
+from rankloom.threads import Scratch
+from rankloom.weft.rows import expand, item_lists, max_entries, neighbors_of, stacked
+from rankloom.weft.weights import (
+    Weights,
+    agreement_shares,
+    check_weights,
+    field_parts,
+    have_lists,
+    rarity,
+    shares_of,
+)
+
+if TYPE_CHECKING:
+    from rankloom._kernels.index.search import Best, Queries, SearchScratch, Target
+    from rankloom._kernels.weft.expand import Rows
+
+ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
+COMPARATOR = "weft"  # there is only one
+
+
+@dataclass(frozen=True, slots=True)
+class WeftSettings(IndexSettings):
+    """How a weft index was built."""
+
+    expand: int
+    width: int | None
+
+    def checked(self) -> WeftSettings:
+        """Return the settings of a build in their own types; raise InputError if one is not valid."""
+        expand = whole_number("expand", self.expand)
+        width = None if self.width is None else whole_number("width", self.width)
+        checked = IndexSettings.checked(self)
+        return replace(checked, expand=min(expand, checked.max_expand), width=width)
+
+    @property
+    def max_expand(self) -> int:
+        """The largest number of entries that a row can have before it is expanded."""
+        return self.n_rankers * self.cutoff + 1
+
+
+#: The fusion that agreement is measured against.
+AGREEMENT = WeftSettings(1, 10, 1000, True, expand=4, width=None)
+
+
+@dataclass(frozen=True)
+class WeftRows:
+    """The kind of row of a weft index; `weights` matter only in a build."""
+
+    settings: WeftSettings
+    weights: Weights = None
+
+    SETTINGS: ClassVar[type[IndexSettings]] = WeftSettings
+    ROWS: ClassVar[tuple[str, ...]] = ROWS
+    LAYOUT: ClassVar[Layout] = {  # with m rankers, and the cutoff L
+        **SHARED,
+        "lists": ("int32", ("m", "n", "L")),
+        "shares": ("float64", ("m",)),
+        "row_weights": ("uint16", ("entries", "m + 1")),
+        "row_sizes": ("uint32", ("rows", "m + 1")),
+        "post_least": ("uint32", ("vertices", "m + 1")),
+    }
+    RANGES: ClassVar[Ranges] = {"lists": (PAD, "n - 1"), "shares": (0.0, 1.0)}
+
+    @property
+    def comparator(self) -> str:
+        """The only comparator."""
+        return COMPARATOR
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], n_rankers: int, *, weights: Weights = None, **options: Any) -> Self:
+        """Return the kind with these options of a build, checked."""
+        return cls(WeftSettings(n_rankers, rankers=names, **options).checked(), weights)
+
+    def is_valid(self) -> bool:
+        """Return True if the settings, read from disk, are valid."""
+        return self.settings.expand <= self.settings.max_expand
+
+    def check_comparator(self, name: str) -> None:
+        """Raise UnknownNameError if there is no comparator of that name."""
+        check_choice("comparator", name, (COMPARATOR,))
+
+    def rows(self, *arrays: Array) -> Rows:
+        """Return arrays as rows."""
+        from rankloom._kernels.weft.expand import Rows
+
+        return Rows(*arrays)
+
+    def sizes(self, rows: Rows) -> Array:
+        """Return the sizes of each row, by field."""
+        return rows.sizes
+
+    def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
+        """Return the arrays of the method: order, lists, weights, rows, postings."""
+        cutoff = max(self.settings.cutoff, AGREEMENT.cutoff)
+        order, normalized = normalize_collection(collection, cutoff, self.settings)
+        given = check_weights(self.weights, len(normalized))
+        if self.weights == "agreement":
+            shares = _agreement(normalized, order)
+        else:
+            shares = shares_of(given, have_lists(normalized))
+        return self.expanded(item_lists(normalized, self.settings.cutoff), order, shares)
+
+    def expanded(self, lists: Int32s, order: Order, shares: Floats) -> dict[str, Array]:
+        """Return the arrays of an index by the lists of the items and the weights of the rankers."""
+        neighbors = neighbors_of(lists, order, shares, self.settings)
+        rows = expand(lists, neighbors, Scratch(lists.shape[1]), inside=True)
+        named = {**dict(zip(ROWS, rows, strict=True)), **postings(rows, rows.sizes)}
+        return {**order._asdict(), "lists": lists, "shares": shares, **named}
+
+    def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Rows]) -> Rows:
+        """Return the rows of external queries."""
+        own = frozen(stacked(normalize_queries(lists, virtual, table), self.settings.cutoff))
+        neighbors = neighbors_of(table.arrays["lists"], table.order, table.arrays["shares"], self.settings)
+        return expand(own, neighbors, table.slots, inside=False)
+
+    def linked(self, rows: Rows, members: Array | None, table: RowTable[Rows]) -> Rows:
+        """Return the rows: the kernel needs nothing else."""
+        return rows
+
+    def kernel(self, comparator: str, table: RowTable[Rows]) -> Kernel:
+        """Return the function that searches a shard."""
+        from rankloom._kernels.weft.search import search
+
+        parts = field_parts(table.arrays["shares"])
+
+        def kernel(
+            start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: Best
+        ) -> None:
+            search(start, stop, queries, target, parts, scratch, best)
+
+        return kernel
+
+    def item_bytes(self, depth: int) -> int:
+        """Return the memory that a task of a build on disk needs for each item."""
+        settings = self.settings
+        entries = max_entries(settings.n_rankers, settings.cutoff, settings.expand, settings.width)
+        return 24 * min(settings.depth, depth) + entries * (6 + 2 * settings.n_rankers)
+
+    def steps(self, job: Job) -> list[Step]:
+        """Return the steps of a build on disk after the lists are renumbered."""
+        from rankloom.weft.on_disk import weft_steps
+
+        return weft_steps(job)
+
+    def spec(self) -> Mapping[str, Any]:
+        """Return what a build on disk depends on besides the settings."""
+        if isinstance(self.weights, str):
+            raise InputError(f"On disk, weights must be a number for each ranker; got {brief(self.weights)}.")
+        return {"weights": check_weights(self.weights, self.settings.n_rankers)}
+
+
+def _agreement(normalized: Sequence[Ranks], order: Order) -> Floats:
+    """Return weights that grow with agreement with the fusion, and are lower for redundant rankers."""
+    scratch, lists, listed = Scratch(normalized[0].n_items), item_lists(normalized, AGREEMENT.cutoff), have_lists(normalized)
+    unlike = rarity(lists, scratch) * [has or not any(listed) for has in listed]
+    unlike = frozen(unlike / unlike.sum())
+    kind = WeftRows(replace(AGREEMENT, n_rankers=len(lists)))
+    table = RowTable(kind, kind.expanded(lists, order, unlike))
+    rows = np.arange(table.n_items, dtype=np.int32)
+    first = table.search(COMPARATOR, QueryRows(rows, rows, order.numbers), ALL, AGREEMENT.cutoff).items
+    inside = np.where(first == PAD, PAD, order.places[first]).astype(np.int32)
+    return agreement_shares(lists, inside, unlike, scratch)
