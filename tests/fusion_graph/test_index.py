@@ -47,10 +47,10 @@ def assert_same(a, b):
     """Assert that two results, or two indexes, are bit-identical."""
     if isinstance(a, FusionIndex):
         assert a.settings == b.settings
-        assert a._arrays.keys() == b._arrays.keys()
-        for name, array in a._arrays.items():
-            assert array.dtype == b._arrays[name].dtype
-            np.testing.assert_array_equal(array, b._arrays[name], err_msg=name)
+        assert a.arrays.keys() == b.arrays.keys()
+        for name, array in a.arrays.items():
+            assert array.dtype == b.arrays[name].dtype
+            np.testing.assert_array_equal(array, b.arrays[name], err_msg=name)
         return
     np.testing.assert_array_equal(a.items, b.items)
     np.testing.assert_array_equal(a.scores, b.scores)

@@ -12,7 +12,8 @@ from brute import plain
 from rankloom import Ranks
 from rankloom.errors import InputError
 from rankloom.fusion_graph.index import FusionIndex
-from rankloom.fusion_graph.weave import WEIGHTINGS, Order, register_weighting, weave, weighting_tables
+from rankloom.fusion_graph.weave import WEIGHTINGS, register_weighting, weave, weighting_tables
+from rankloom.index.order import Order
 from rankloom.ranks import PAD
 from rankloom.threads import Scratch
 from strategies import collections, examples
@@ -20,9 +21,7 @@ from strategies import collections, examples
 
 def woven_arrays(rankers, cutoff, *, repositioned=True, minmax=False):
     norm = "minmax" if minmax else "max"
-    return FusionIndex.build(
-        rankers, cutoff=cutoff, reposition=repositioned, graph_norm=norm, keep_scores=False
-    )._arrays
+    return FusionIndex.build(rankers, cutoff=cutoff, reposition=repositioned, graph_norm=norm, keep_scores=False).arrays
 
 
 def rows(ptr, items, values):

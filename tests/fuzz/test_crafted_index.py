@@ -72,7 +72,7 @@ def craft(path, arrays, meta, random):
 def test_a_crafted_index_is_rejected_or_searched(folder, number, seed):
     index = built(number)
     meta = {"kind": index.KIND, "format": 1, "settings": index.settings.to_dict()}
-    craft(folder, index._arrays, meta, Random(seed))
+    craft(folder, index.arrays, meta, Random(seed))
     try:
         index = type(index).open(folder)
         index.search(k=7)

@@ -46,7 +46,7 @@ def built(seed=0, n=300, **options):
 
 def bits(index):
     """Return the whole content of an index as one comparable value."""
-    arrays = {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in index._arrays.items()}
+    arrays = {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in index.arrays.items()}
     return index.settings, arrays
 
 
@@ -101,7 +101,7 @@ def test_tiny_indexes_are_saved_and_opened(tmp_path, n):
 def test_large_arrays_are_mapped_and_all_are_read_only(saved):
     index = FusionIndex.open(saved)
     mapped = 0
-    for array in index._arrays.values():
+    for array in index.arrays.values():
         assert not array.flags.writeable
         mapped += isinstance(array.base, np.memmap)
     assert mapped >= 5
@@ -348,8 +348,8 @@ def test_an_index_of_format_1_can_be_opened_and_searched():
     ids = Ids("abcdefghi"[i] for i in range(9))
     rankers = [Ranks.from_vectors(x, "l2", item_ids=ids, query_ids=ids) for x in (points, np.sqrt(points))]
     again = FusionIndex.build(rankers, cutoff=4)
-    assert {name: (array.dtype, array.shape) for name, array in index._arrays.items()} == {
-        name: (array.dtype, array.shape) for name, array in again._arrays.items()
+    assert {name: (array.dtype, array.shape) for name, array in index.arrays.items()} == {
+        name: (array.dtype, array.shape) for name, array in again.arrays.items()
     }
     assert index.settings == again.settings
     assert index.item_ids == ids

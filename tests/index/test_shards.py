@@ -68,9 +68,11 @@ def test_shards_without_a_shared_vertex_are_not_asked(tmp_path, monkeypatch):
     FusionIndex.build([Ranks(lists)], cutoff=2).save(tmp_path / "x.loom", shards=4)
     index = FusionIndex.open(tmp_path / "x.loom")
     asked = []
-    run = index.kernel
+    table, run = index._table, index._table.search_shard
     monkeypatch.setattr(
-        index, "kernel", lambda name: lambda shard, *others: (asked.append(shard.first), run(name)(shard, *others))
+        table,
+        "search_shard",
+        lambda kernel, number, *rest: (asked.append(table.shards[number].first), run(kernel, number, *rest)),
     )
     assert index.search(items=[5], k=3).items.tolist() == [[5, 4, -1]]
     assert asked == [4]
@@ -98,7 +100,7 @@ def test_a_shard_holds_its_own_rows_and_postings_only(tmp_path):
 )
 def test_a_damaged_shard_is_rejected(tmp_path, name, change, said):
     index = FusionIndex.build(random_collection(5, 60))
-    arrays = index._split(3)
+    arrays = index._table.split(index.arrays, 3)
     broken = FusionIndex(index.settings, {**arrays, name: np.ascontiguousarray(change(arrays[name]))})
     broken.save(tmp_path / "x.loom")
     message = error_of(FusionIndex.open, tmp_path / "x.loom")
@@ -108,7 +110,9 @@ def test_a_damaged_shard_is_rejected(tmp_path, name, change, said):
 
 def test_a_missing_shard_is_rejected(tmp_path):
     index = FusionIndex.build(random_collection(5, 60))
-    arrays = {name: array for name, array in index._split(3).items() if not name.startswith("shard2_")}
+    arrays = {
+        name: array for name, array in index._table.split(index.arrays, 3).items() if not name.startswith("shard2_")
+    }
     FusionIndex(index.settings, arrays).save(tmp_path / "x.loom")
     assert "its shards have 40 items, not 60" in error_of(FusionIndex.open, tmp_path / "x.loom", verify=False)
     assert json.loads((tmp_path / "x.loom" / "meta.json").read_text())["format"] == 2
@@ -116,10 +120,12 @@ def test_a_missing_shard_is_rejected(tmp_path):
 
 def test_an_index_that_is_whole_and_sharded_is_checked_and_searched_as_whole(tmp_path):
     index = FusionIndex.build(random_collection(5, 60))
-    FusionIndex(index.settings, {**index._split(3), **index.arrays}).save(tmp_path / "x.loom")
+    FusionIndex(index.settings, {**index._table.split(index.arrays, 3), **index.arrays}).save(tmp_path / "x.loom")
     assert_same(FusionIndex.open(tmp_path / "x.loom").search(), index.search())
     row_items = index.arrays["row_items"] + 60
-    FusionIndex(index.settings, {**index._split(3), **index.arrays, "row_items": row_items}).save(tmp_path / "x.loom")
+    FusionIndex(index.settings, {**index._table.split(index.arrays, 3), **index.arrays, "row_items": row_items}).save(
+        tmp_path / "x.loom"
+    )
     assert "row_items.npy does not match" in error_of(FusionIndex.open, tmp_path / "x.loom")
 
 

@@ -24,7 +24,7 @@ def built(cls):
 def crafted(path, cls, changes, settings=None):
     """Save an index with some arrays or settings replaced, its checksums computed afterwards."""
     index = built(cls)
-    arrays = {name: np.array(array) for name, array in index._arrays.items()}
+    arrays = {name: np.array(array) for name, array in index.arrays.items()}
     for name, change in changes.items():
         arrays[name] = change(arrays[name])
     described = index.settings.to_dict() if settings is None else settings(index.settings.to_dict())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.fusion_graph.graph import MAX_PARTS
+from rankloom.index.explanation import MAX_PARTS
 from rankloom.ranks.html_table import html_table
 
 EVIL = "<script>alert('&')</script>"

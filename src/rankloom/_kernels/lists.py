@@ -1,29 +1,15 @@
 """Ranked lists: breadth-first order, renumbering, transposition, and repositioning (Eq. 1)."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import Transposed
 from rankloom._kernels.jit import helper, kernel
 
 Array = NDArray[Any]
-
-
-class Transposed(NamedTuple):
-    """The rows of a CSR matrix that hold each item, in CSR form, and the item's column in each, or no columns."""
-
-    ptr: Array
-    rows: Array
-    columns: Array
-
-
-class ScoredLists(NamedTuple):
-    """Padded lists of items, and their scores."""
-
-    items: Array
-    scores: Array
 
 
 @helper
@@ -155,7 +141,7 @@ def transposed(ptr: Array, items: Array, n_items: int, *, columns: bool) -> Tran
     n_columns = items.size if columns else 0
     back = np.empty(n_items + 1, np.int64), np.empty(items.size, np.uint32), np.empty(n_columns, np.int32)
     transpose(ptr, items, *back)
-    return Transposed(*map(frozen, back))
+    return Transposed(*(frozen(array) for array in back))
 
 
 @helper

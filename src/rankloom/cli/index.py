@@ -8,8 +8,8 @@ from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.graph import GRAPH_NORMS
-from rankloom.fusion_graph.normalize import Absent
 from rankloom.fusion_graph.weave import WEIGHTINGS
+from rankloom.index.settings import Absent
 
 
 @cli.app.command()

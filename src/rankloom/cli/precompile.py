@@ -34,7 +34,7 @@ def _search_weft() -> None:
     """Compile the search alone, on an index written down by hand: building one would compile the rest first."""
     from rankloom._kernels import frozen
     from rankloom.aggregate import WeftIndex
-    from rankloom.weft.index import WeftSettings
+    from rankloom.weft.row_kind import WeftSettings
 
     pointers, rows, fields = np.arange(3), np.arange(2, dtype=np.uint32), np.full((2, 2), 9)
     arrays: dict[str, Any] = {

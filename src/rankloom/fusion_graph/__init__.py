@@ -1,10 +1,11 @@
 """The fusion-graph method, in the paper's order: normalize, weave, compare; `index` combines them."""
 
 from rankloom.fusion_graph.compare import COMPARATORS, check_comparator, register_comparator
-from rankloom.fusion_graph.graph import Explanation, FusionGraph
+from rankloom.fusion_graph.graph import FusionGraph
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.fusion_graph.normalize import reposition
 from rankloom.fusion_graph.weave import WEIGHTINGS, register_weighting
+from rankloom.index.explanation import Explanation
 
 __all__ = [
     "COMPARATORS",

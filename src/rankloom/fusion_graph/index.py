@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rankloom.fusion_graph.graph import Explanation, FusionGraph, explain
+from rankloom._kernels.fusion_graph.arguments import Graphs
+from rankloom.fusion_graph.graph import FusionGraph, explain
 from rankloom.fusion_graph.row_kind import GraphRows, Settings
 from rankloom.index.base import CollectionIndex, Query
+from rankloom.index.explanation import Explanation
 from rankloom.index.settings import Absent
-from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists, split_names
 from rankloom.ranks.arrays import Int32s
 from rankloom.threads import Progress, running
@@ -25,12 +26,10 @@ from rankloom.threads import Progress, running
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from rankloom._kernels.fusion_graph.graphs import Graphs
-
 CUTOFF = 10  # how much of each list makes up a graph
 
 
-class FusionIndex(CollectionIndex["Graphs"]):
+class FusionIndex(CollectionIndex[Graphs]):
     """The fusion graphs of a collection, with exact search that examines only a few of them.
 
     Created by `build` or `open`; read-only, and safe to search from several threads.
@@ -219,13 +218,13 @@ class FusionIndex(CollectionIndex["Graphs"]):
         """
         from rankloom.fusion_graph.vectors import graph_vectors
 
-        collection, order = self._table.all_rows(), self._table.order
+        table = self._table
+        collection = graphs = table.all_rows()
         with running(threads, progress):
-            if queries is None:
-                return graph_vectors(collection, collection, order.numbers, self._table.slots, edges=edges)[order.places]
-            lists, _ = self._external_lists(queries, missing)
-            graphs = self._table.kind.query_rows(lists, virtual, self._table)
-            return graph_vectors(graphs, collection, order.numbers, self._table.slots, edges=edges)
+            if queries is not None:
+                graphs = table.kind.query_rows(self._external_lists(queries, missing)[0], virtual, table)
+            found = graph_vectors(graphs, collection, table.order.numbers, table.slots, edges=edges)
+        return found if queries is not None else found[table.order.places]
 
     def vector_edges(self) -> Int32s:
         """Return the source and target of each edge that has a column in `vectors`, in the order of the columns."""

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from rankloom.index.row_table import RowTable
 
 
-def normalize_collection(collection: Sequence[Ranks], cutoff: int, settings: IndexSettings) -> tuple[Order, list[Ranks]]:
+def normalize_collection(
+    collection: Sequence[Ranks], cutoff: int, settings: IndexSettings
+) -> tuple[Order, list[Ranks]]:
     """Return an order for the items of a collection, and their lists in it: repositioned if so set, and cut."""
     order = Order.of(collection[0])
     inside = (order.inside(r) for r in collection)  # lazily: deep lists take a lot of memory

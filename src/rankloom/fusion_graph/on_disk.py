@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankloom._kernels.fusion_graph.graphs import SIZE, Woven
+from rankloom._kernels.fusion_graph.arguments import SIZE, Woven
 from rankloom.fusion_graph.weave import ROWS, measure, weave
 from rankloom.index.job import Job, Step
 from rankloom.index.shard import Shard, prefix, shard_postings

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from rankloom._kernels.fusion_graph.arguments import (
+    MCS,
+    OTHER,
+    SIZE,
+    WGU,
+    Comparator,
+    Graphs,
+    LinkedGraphs,
+    Woven,
+)
+from rankloom._kernels.index.arguments import Queries, ScoredLists, SearchScratch, Target
 from rankloom.errors import check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS, check_graph_norm
@@ -22,10 +33,6 @@ from rankloom.index.verify import SHARED, Layout, Ranges
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
 from rankloom.threads import Scratch
-
-if TYPE_CHECKING:
-    from rankloom._kernels.fusion_graph.graphs import Graphs, LinkedGraphs, Woven
-    from rankloom._kernels.index.search import Best, Queries, SearchScratch, Target
 
 #: A weighting may give any positive weights; they are finite, and so are norms and sizes.
 FINITE32, FINITE64 = float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)
@@ -96,14 +103,10 @@ class GraphRows:
 
     def rows(self, *arrays: Array) -> Graphs:
         """Return arrays as graphs."""
-        from rankloom._kernels.fusion_graph.graphs import Graphs
-
         return Graphs(*arrays)
 
     def sizes(self, rows: Graphs) -> Array:
         """Return the size of each graph."""
-        from rankloom._kernels.fusion_graph.graphs import SIZE
-
         return rows.norms[:, SIZE]
 
     def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
@@ -122,20 +125,18 @@ class GraphRows:
 
     def linked(self, rows: Graphs, members: Array | None, table: RowTable[Graphs]) -> LinkedGraphs:
         """Return graphs with the rows of W of their members, or of all items."""
-        from rankloom._kernels.fusion_graph.graphs import LinkedGraphs
-
         return LinkedGraphs(rows, _links(table) if members is None else linked(members, table.shards))
 
     def kernel(self, comparator: str, table: RowTable[Graphs]) -> Kernel:
         """Return the function that searches a shard."""
-        from rankloom._kernels.fusion_graph.search import MCS, OTHER, WGU, Comparator, compiled, search
+        from rankloom._kernels.fusion_graph.search import compiled, search
 
         chosen = COMPARATORS[comparator]
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
         how = Comparator(self.minmax, kind, compiled(chosen.similarity), compiled(chosen.bound))
 
         def kernel(
-            start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: Best
+            start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: ScoredLists
         ) -> None:
             search(start, stop, queries, target, how, scratch, best)
 
@@ -158,6 +159,4 @@ class GraphRows:
 
 def _links(table: RowTable[Graphs]) -> Woven:
     """Return the rows of W of all items."""
-    from rankloom._kernels.fusion_graph.graphs import Woven
-
     return Woven(*table.all_rows()[:-1])

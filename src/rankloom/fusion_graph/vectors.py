@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.fusion_graph.arguments import Graphs, Woven
 from rankloom.ranks.arrays import Int32s, Int64s
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from rankloom._kernels.fusion_graph.graphs import Graphs
 
 
 def edge_columns(collection: Graphs, numbers: Int32s) -> tuple[Int64s, Int32s]:
@@ -42,7 +41,6 @@ def graph_vectors(graphs: Graphs, collection: Graphs, numbers: Int32s, scratch: 
     """
     from scipy.sparse import csr_array
 
-    from rankloom._kernels.fusion_graph.graphs import Woven
     from rankloom._kernels.fusion_graph.vectors import Features, count_features, fill_features
 
     links = Woven(*collection[:-1])

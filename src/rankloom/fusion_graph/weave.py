@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.fusion_graph.arguments import SIZE, Graphs, Woven
 from rankloom.errors import ContractError, brief
 from rankloom.fusion_graph.normalize import rescaled_steps
 from rankloom.index.shard import Shard, gathered, numbered, slice_rows
@@ -25,9 +26,6 @@ from rankloom.ranks import Ranks, stack_lists
 from rankloom.ranks.arrays import Array, Float32s, Floats, Int64s
 from rankloom.registry import Registry
 from rankloom.threads import Scratch, run_blocks
-
-if TYPE_CHECKING:
-    from rankloom._kernels.fusion_graph.graphs import Graphs, Woven
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness", "norms")  # the arrays of graphs
 #: (positions from 1, rescaled scores) of a list -> the terms of each item in W and in P: two arrays, all positive
@@ -64,7 +62,7 @@ def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[Float32s, Flo
     for length in range(1, cutoff + 1):
         positions = np.arange(1, length + 1)
         found = weighting(positions, scores[length, :length])
-        if not isinstance(found, tuple | list) or len(found) != 2 or not all(_positive(terms, length) for terms in found):
+        if not isinstance(found, tuple | list) or len(found) != 2 or not all(_positive(part, length) for part in found):
             raise ContractError(
                 f"The weighting {name!r} must return two arrays of finite positive numbers, one for each position; "
                 f"got {brief(found)} for a list of {length}."
@@ -104,7 +102,7 @@ def weave(ranks: Sequence[Ranks], scratch: Scratch, weighting: str = "paper") ->
     run_blocks(count, n_rows, stage="Counting")
     np.cumsum(ptr, out=ptr)
     n_entries = int(ptr[-1])
-    woven = kernels.Woven(
+    woven = Woven(
         frozen(ptr), np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32), np.empty(n_entries, np.float32)
     )
 
@@ -113,7 +111,7 @@ def weave(ranks: Sequence[Ranks], scratch: Scratch, weighting: str = "paper") ->
             kernels.weave(start, stop, lists, *tables, slot, woven)
 
     run_blocks(fill, n_rows, stage="Weaving")
-    return kernels.Woven(*(frozen(array) for array in woven))
+    return Woven(*(frozen(array) for array in woven))
 
 
 def measure(
@@ -128,7 +126,7 @@ def measure(
     """
     from rankloom._kernels.fusion_graph import graphs as kernels
 
-    graphs = kernels.Graphs(*woven, np.empty((len(woven.ptr) - 1, kernels.SIZE + 1), np.float64))
+    graphs = Graphs(*woven, np.empty((len(woven.ptr) - 1, SIZE + 1), np.float64))
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
@@ -145,6 +143,4 @@ def measure(
 
 def linked(members: Array, shards: Sequence[Shard]) -> Woven:
     """Return the rows of W of some items, copied from the shards that own them."""
-    from rankloom._kernels.fusion_graph.graphs import Woven
-
     return Woven(*gathered(shards, members, ROWS[1:-1]))

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Self, get_args
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.errors import InputError, brief, check_flag, whole_number
+from rankloom.errors import InputError, brief, whole_number
 from rankloom.index import build_on_disk as on_disk
 from rankloom.index.cluster import connected
 from rankloom.index.job import install, opened_job
@@ -31,7 +31,7 @@ from rankloom.io.text_file import as_path
 from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Kind, Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, by_name
-from rankloom.ranks.arrays import Array, Bools, Int32s
+from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import Progress, running
 
 #: An item by number or id, or the lists of an external query: for each ranker, Ranks of one row.
@@ -296,7 +296,7 @@ class CollectionIndex(Generic[R]):
         if allowed is None:
             return ALL
         try:
-            mask = np.asarray(allowed)
+            mask: Array = np.asarray(allowed)
         except ValueError:  # rows of different lengths
             mask = np.empty(0)
         if mask.shape != (self.n_items,) or mask.dtype != np.bool_:
@@ -339,11 +339,6 @@ class CollectionIndex(Generic[R]):
             "sizes": {"n_items": arrays["numbers"].shape[0], "n_entries": n_entries},
             "versions": {"rankloom": __version__, "numpy": np.__version__},
         }
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise InputError(
-            "An index cannot be pickled or copied; share it between threads, or save it to a folder, and open that."
-        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
+from rankloom._kernels.index.arguments import Queries, ScoredLists, SearchScratch, Target
 from rankloom.index.job import Job, Step
 from rankloom.index.settings import IndexSettings
 from rankloom.index.verify import Layout, Ranges
@@ -12,11 +13,10 @@ from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
 
 if TYPE_CHECKING:
-    from rankloom._kernels.index.search import Best, Queries, SearchScratch, Target
     from rankloom.index.row_table import RowTable
 
 #: (start, stop, queries, the rows to search, scratch, the best so far) answers the queries from `start` to `stop`.
-Kernel = Callable[[int, int, "Queries", "Target", "SearchScratch", "Best"], None]
+Kernel = Callable[[int, int, Queries, Target, SearchScratch, ScoredLists], None]
 
 
 class CsrRows(Protocol):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import Queries, ScoredLists
 from rankloom.index.order import Order
 from rankloom.index.row_kind import Kernel, R, RowKind
 from rankloom.index.shard import (
-    Shard,
     gathered,
     in_order,
     is_of_shard,
@@ -27,10 +27,6 @@ from rankloom.io.array_folder import limit_pages
 from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Array, Bools, Int32s
 from rankloom.threads import Scratch, run_blocks
-
-if TYPE_CHECKING:
-    from rankloom._kernels.index.search import Best, Queries
-
 
 ALL = frozen(np.ones(0, np.bool_))  # an empty mask allows every item
 
@@ -52,11 +48,9 @@ class QueryBlock(NamedTuple):
     shards: list[int]
 
 
-def empty_best(n_queries: int, k: int) -> Best:
+def empty_best(n_queries: int, k: int) -> ScoredLists:
     """Return the best items of queries before any search."""
-    from rankloom._kernels.index.search import Best
-
-    return Best(np.full((n_queries, k), PAD, np.int32), np.zeros((n_queries, k), np.float32))
+    return ScoredLists(np.full((n_queries, k), PAD, np.int32), np.zeros((n_queries, k), np.float32))
 
 
 class RowTable(Generic[R]):
@@ -95,25 +89,27 @@ class RowTable(Generic[R]):
         for number, first in enumerate(range(0, max(self.n_items, 1), size)):
             rows: Any = self.rows(np.arange(first, min(first + size, self.n_items), dtype=np.int32))
             with self.slots.borrowed() as slot:
-                own = {**dict(zip(self.kind.ROWS, rows, strict=True)), **shard_postings(rows, self.kind.sizes(rows), slot)}
+                own = dict(zip(self.kind.ROWS, rows, strict=True)) | shard_postings(rows, self.kind.sizes(rows), slot)
             split |= {prefix(number) + name: array for name, array in own.items()}
         return dict(sorted(split.items()))
 
-    def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> Best:
+    def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query; of all items if it is empty."""
         best = empty_best(len(queries.rows), k)
         search = self._search_shards if self.is_sharded else self._search_whole
-        run_blocks(search(self.kind.kernel(comparator, self), queries, mask, best), len(queries.rows), stage="Searching")
+        work = search(self.kind.kernel(comparator, self), queries, mask, best)
+        run_blocks(work, len(queries.rows), stage="Searching")
         return best
 
-    def _search_whole(self, kernel: Kernel, asked: QueryRows, mask: Bools, best: Best) -> Callable[[int, int], None]:
+    def _search_whole(
+        self, kernel: Kernel, asked: QueryRows, mask: Bools, best: ScoredLists
+    ) -> Callable[[int, int], None]:
         """Return a function that searches an index that is not sharded for a block of queries."""
-        from rankloom._kernels.index.search import Queries
-
         (shard,) = self.shards
-        rows = self.all_rows() if asked.external is None else asked.external
-        numbers = [frozen(one.view()) for one in asked[:3]]
-        queries, target = Queries(*numbers, rows.items, self.kind.linked(rows, None, self)), shard.target(self.kind, None, mask)
+        explicit = self.all_rows() if asked.external is None else asked.external
+        rows, into, own = (frozen(numbers.view()) for numbers in (asked.rows, asked.into, asked.own))
+        queries = Queries(rows, into, own, explicit.items, self.kind.linked(explicit, None, self))
+        target = shard.target(self.kind, None, mask)
 
         def work(start: int, stop: int) -> None:
             with shard.scratch(self.slots) as scratch:
@@ -121,12 +117,14 @@ class RowTable(Generic[R]):
 
         return work
 
-    def _search_shards(self, kernel: Kernel, asked: QueryRows, mask: Bools, best: Best) -> Callable[[int, int], None]:
+    def _search_shards(
+        self, kernel: Kernel, asked: QueryRows, mask: Bools, best: ScoredLists
+    ) -> Callable[[int, int], None]:
         """Return a function that searches one shard after the other for a block of queries."""
 
         def work(start: int, stop: int) -> None:
             block, into = self.block(asked, start, stop), asked.into[start:stop]
-            found = type(best)(best.items[into], best.scores[into])
+            found = ScoredLists(best.items[into], best.scores[into])
             for number in block.shards:
                 self.search_shard(kernel, number, block.queries, block.members, self.own_mask(mask, number), found)
             best.items[into], best.scores[into] = found
@@ -138,7 +136,7 @@ class RowTable(Generic[R]):
         return mask[self.shards[number].first : self.shards[number].stop] if len(mask) else mask
 
     def search_shard(
-        self, kernel: Kernel, number: int, queries: Queries, members: Array, allowed: Bools, best: Best
+        self, kernel: Kernel, number: int, queries: Queries, members: Array, allowed: Bools, best: ScoredLists
     ) -> None:
         """Search one shard for queries made explicit, and update the best items so far."""
         shard = self.shards[number]
@@ -147,8 +145,6 @@ class RowTable(Generic[R]):
 
     def block(self, asked: QueryRows, start: int, stop: int) -> QueryBlock:
         """Return a block of queries made explicit."""
-        from rankloom._kernels.index.search import Queries
-
         limit_pages(self.arrays.values())
         chosen = asked.rows[start:stop]
         rows = self.rows(chosen) if asked.external is None else slice_rows(asked.external, start, stop)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import Queries, ScoredLists
 from rankloom.errors import InputError
 from rankloom.index.row_table import QueryBlock, QueryRows, RowTable, empty_best
 from rankloom.io.array_folder import limit_pages
 from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import cut_blocks
-
-if TYPE_CHECKING:
-    from rankloom._kernels.index.search import Best, Queries
 
 MAX_BLOCKS = 64  # blocks under way
 
@@ -45,7 +43,7 @@ class ServedShards:
             for number, home in enumerate(self._homes)
         ]
 
-    def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> Best:
+    def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query, as `RowTable.search` does."""
         best, n_done = empty_best(len(queries.rows), k), 0
         under_way: list[tuple[int, Any]] = []

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rankloom._kernels import contiguous, frozen
+from rankloom._kernels.index.arguments import PostingLists, SearchScratch, Target
 from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import Scratch
 
 if TYPE_CHECKING:
-    from rankloom._kernels.index.search import PostingLists, SearchScratch, Target
     from rankloom.index.row_kind import CsrRows, RowKind
 
 R = TypeVar("R", bound="CsrRows")
@@ -54,22 +54,16 @@ class Shard:
     @contextmanager
     def scratch(self, slots: Scratch) -> Iterator[SearchScratch]:
         """Yield the scratch of a search, with a slot for each item of the collection."""
-        from rankloom._kernels.index.search import SearchScratch
-
         with slots.borrowed() as slot, self.marks.borrowed() as seen, self.sums.borrowed() as sums:
             yield SearchScratch(slot, seen, sums)
 
     def target(self, kind: RowKind[Any], members: Array | None, allowed: Bools) -> Target:
         """Return the rows as the target of queries; those queries' posting lists are those of `members`, or all."""
-        from rankloom._kernels.index.search import Target
-
         rows = kind.rows(*(self.arrays[name] for name in kind.ROWS))
         return Target(rows, self.postings(members), self.numbers, allowed, self.max_entries)
 
     def postings(self, members: Array | None) -> PostingLists:
         """Return the posting lists of members, an empty one for a member that no row has; of all items if None."""
-        from rankloom._kernels.index.search import PostingLists
-
         ptr, rows, min_size = (self.arrays[name] for name in POSTINGS)
         if members is None:
             return PostingLists(ptr[:-1], ptr[1:], rows, min_size)
@@ -101,10 +95,11 @@ def min_sizes(ptr: Array, rows: Array, sizes: Array) -> Array:
 
 def slice_rows(rows: R, start: int, stop: int) -> R:
     """Return some consecutive rows."""
-    ptr, *entries, sizes = rows  # type: ignore[misc]
+    arrays: Any = rows
+    ptr, *entries, sizes = arrays
     some = slice(ptr[start], ptr[stop])
     own = frozen(ptr[start : stop + 1] - ptr[start])
-    return type(rows)(own, *(array[some] for array in entries), sizes[start:stop])
+    return type(arrays)(own, *(array[some] for array in entries), sizes[start:stop])  # type: ignore[no-any-return]
 
 
 def prefix(number: int) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import Transposed
 from rankloom.index.job import Job, Step
 from rankloom.index.tables import Files, Growing, check_rows, copy_table, is_direct, open_array
 from rankloom.ranks import PAD
@@ -160,7 +161,7 @@ def normalized(job: Job, number: int, ranker: int, cutoff: int) -> Array:
 
     def work(first: int, last: int) -> None:
         with job.scratch.borrowed() as position:
-            reposition(first, last, lists, own, unlisted, Transposed(*back), position, out)
+            reposition(first, last, lists, own, unlisted, back, position, out)
 
     run_blocks(work, len(lists), stage="Repositioning")
     return frozen(out)
@@ -177,7 +178,7 @@ def _incoming(job: Job, number: int, ranker: int) -> Array:
     return frozen(np.concatenate(found))
 
 
-def _listing(lists: Array, start: int, incoming: Array) -> tuple[Array, Array, Array]:
+def _listing(lists: Array, start: int, incoming: Array) -> Transposed:
     """Return the lists that contain each item of a part, and its positions there, in CSR form."""
     from rankloom._kernels.index import shards as kernels
 
@@ -188,4 +189,4 @@ def _listing(lists: Array, start: int, incoming: Array) -> tuple[Array, Array, A
     np.cumsum(ptr, out=ptr)
     rows, columns = np.empty(ptr[-1], np.uint32), np.empty(ptr[-1], np.int32)
     kernels.fill_listing(lists, start, incoming, ptr[:-1].copy(), rows, columns)
-    return frozen(ptr), frozen(rows), frozen(columns)
+    return Transposed(frozen(ptr), frozen(rows), frozen(columns))

@@ -15,8 +15,7 @@ import numpy as np
 
 from rankloom.aggregate import METHODS, fuse
 from rankloom.errors import InputError
-from rankloom.fusion_graph import Explanation
-from rankloom.fusion_graph.graph import Part
+from rankloom.index import Explanation, Part
 from rankloom.ranks import Ranks
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.request import LIST_DEPTH, Request

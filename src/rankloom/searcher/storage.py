@@ -29,7 +29,7 @@ from rankloom.weft import WeftIndex
 
 KIND = "rankloom searcher"
 FORMATS = range(2, 3)
-KINDS: Mapping[str, type[CollectionIndex]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
+KINDS: Mapping[str, type[CollectionIndex[Any]]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
 ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
 ID_ARRAYS = ("id_bytes", "id_ptr")  # stored once, with the documents
 

@@ -90,14 +90,15 @@ def _floors(lists: Ranks, depth: int) -> NDArray[np.float32]:
 
 
 def _merged(lists: Ranks, more: Ranks, depth: int) -> Ranks:
+    from rankloom._kernels.index.arguments import ScoredLists
     from rankloom._kernels.lists import merge
 
     items = np.full((lists.n_queries, depth), PAD, np.int32)
-    scores = np.zeros(items.shape, np.float32)
+    out = ScoredLists(items, np.zeros(items.shape, np.float32))
     own = np.arange(lists.n_queries)
-    given = [np.ascontiguousarray(one) for one in (lists.items, _scores(lists), more.items, _scores(more))]
-    run_blocks(lambda start, stop: merge(start, stop, own, *given, items, scores), len(own), stage="Merging lists")
-    return Ranks.trusted(items, scores, more.n_items, kind="collection")
+    old, new = (ScoredLists(*map(np.ascontiguousarray, (r.items, _scores(r)))) for r in (lists, more))
+    run_blocks(lambda start, stop: merge(start, stop, own, old, new, out), len(own), stage="Merging lists")
+    return Ranks.trusted(*out, more.n_items, kind="collection")
 
 
 def _lists_without(lists: Ranks, kept: Numbers, fitted: Updatable, depth: int) -> Ranks:

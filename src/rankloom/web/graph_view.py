@@ -8,7 +8,8 @@ from math import pi
 from typing import Any, NamedTuple
 
 from rankloom.fusion_graph.draw import Point, bent_path, image_at, on_ring
-from rankloom.fusion_graph.graph import Explanation, FusionGraph
+from rankloom.fusion_graph.graph import FusionGraph
+from rankloom.index import Explanation
 
 SIDE = 460
 RING = 200  # radius of the circle of vertices

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rankloom.fusion_graph.graph import Explanation, Part
 from rankloom.fusion_graph.normalize import rescaled_steps
+from rankloom.index import Explanation, Part
 
 ALL = "all rankers"  # the share of what comes from all rankers together
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from rankloom._kernels.weft.arguments import UNIT, Rows
+from rankloom.aggregate.lists import with_lists
 from rankloom.errors import check_range, whole_number
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation, Part
 from rankloom.index.settings import Absent
-from rankloom.ranks import Ranks, with_lists
+from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, by_name, split_names
 from rankloom.threads import Progress
 from rankloom.weft.row_kind import COMPARATOR, WeftRows, WeftSettings
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes
 from rankloom.weft.weights import Weights, field_parts
 
-if TYPE_CHECKING:
-    from rankloom._kernels.weft.expand import Rows
-
 CUTOFF = 20  # how much of each list makes up a row
 FUSED = "all rankers"  # the name of the fused field in an explanation
 
 
-class WeftIndex(CollectionIndex["Rows"]):
+class WeftIndex(CollectionIndex[Rows]):
     r"""Items described by the lists of their neighbors, with exact search.
 
     With :math:`X_r[q]` the expanded row of q by ranker r, :math:`X_w[q]` the fused one, J the weighted Jaccard
@@ -144,7 +143,6 @@ class WeftIndex(CollectionIndex["Rows"]):
         >>> round(sum(part.contribution for part in why.parts), 6) == round(why.similarity, 6)
         True
         """
-        from rankloom._kernels.weft.expand import UNIT
         from rankloom._kernels.weft.search import contributions
 
         row, id = self._row(query, virtual)

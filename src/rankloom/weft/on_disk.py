@@ -11,7 +11,7 @@ from rankloom.index.steps import normalized
 from rankloom.index.tables import aside
 from rankloom.ranks import Ranks
 from rankloom.weft.row_kind import ROWS, WeftSettings
-from rankloom.weft.rows import expand, item_lists, neighbors_of
+from rankloom.weft.rows import expanded, item_lists, neighbors_of
 from rankloom.weft.weights import shares_of
 
 
@@ -55,7 +55,7 @@ def expand_part(job: Job, number: int) -> None:
     """Expand the lists of a part, and transpose the rows."""
     lists, order = job.read("lists"), Order(job.read("numbers"), job.read("places"))
     neighbors = neighbors_of(lists, order, job.read("shares"), WeftSettings(**job.spec["settings"]))
-    rows = expand(lists, neighbors, job.scratch, inside=True, part=job.part(number))
+    rows = expanded(lists, neighbors, job.scratch, inside=True, part=job.part(number))
     with job.scratch.borrowed() as slot:
         found = shard_postings(rows, rows.sizes, slot)
     own = {**dict(zip(ROWS, rows, strict=True)), **found}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import Queries, ScoredLists, SearchScratch, Target
+from rankloom._kernels.weft.arguments import Rows
 from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.index.job import Job, Step
@@ -21,7 +23,7 @@ from rankloom.index.verify import SHARED, Layout, Ranges
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch
-from rankloom.weft.rows import expand, item_lists, max_entries, neighbors_of, stacked
+from rankloom.weft.rows import expanded, item_lists, max_entries, neighbors_of, stacked
 from rankloom.weft.weights import (
     Weights,
     agreement_shares,
@@ -31,10 +33,6 @@ from rankloom.weft.weights import (
     rarity,
     shares_of,
 )
-
-if TYPE_CHECKING:
-    from rankloom._kernels.index.search import Best, Queries, SearchScratch, Target
-    from rankloom._kernels.weft.expand import Rows
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
 COMPARATOR = "weft"  # there is only one
@@ -103,8 +101,6 @@ class WeftRows:
 
     def rows(self, *arrays: Array) -> Rows:
         """Return arrays as rows."""
-        from rankloom._kernels.weft.expand import Rows
-
         return Rows(*arrays)
 
     def sizes(self, rows: Rows) -> Array:
@@ -120,12 +116,12 @@ class WeftRows:
             shares = _agreement(normalized, order)
         else:
             shares = shares_of(given, have_lists(normalized))
-        return self.expanded(item_lists(normalized, self.settings.cutoff), order, shares)
+        return self.arrays(item_lists(normalized, self.settings.cutoff), order, shares)
 
-    def expanded(self, lists: Int32s, order: Order, shares: Floats) -> dict[str, Array]:
+    def arrays(self, lists: Int32s, order: Order, shares: Floats) -> dict[str, Array]:
         """Return the arrays of an index by the lists of the items and the weights of the rankers."""
         neighbors = neighbors_of(lists, order, shares, self.settings)
-        rows = expand(lists, neighbors, Scratch(lists.shape[1]), inside=True)
+        rows = expanded(lists, neighbors, Scratch(lists.shape[1]), inside=True)
         named = {**dict(zip(ROWS, rows, strict=True)), **postings(rows, rows.sizes)}
         return {**order._asdict(), "lists": lists, "shares": shares, **named}
 
@@ -133,7 +129,7 @@ class WeftRows:
         """Return the rows of external queries."""
         own = frozen(stacked(normalize_queries(lists, virtual, table), self.settings.cutoff))
         neighbors = neighbors_of(table.arrays["lists"], table.order, table.arrays["shares"], self.settings)
-        return expand(own, neighbors, table.slots, inside=False)
+        return expanded(own, neighbors, table.slots, inside=False)
 
     def linked(self, rows: Rows, members: Array | None, table: RowTable[Rows]) -> Rows:
         """Return the rows: the kernel needs nothing else."""
@@ -146,7 +142,7 @@ class WeftRows:
         parts = field_parts(table.arrays["shares"])
 
         def kernel(
-            start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: Best
+            start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: ScoredLists
         ) -> None:
             search(start, stop, queries, target, parts, scratch, best)
 
@@ -173,11 +169,12 @@ class WeftRows:
 
 def _agreement(normalized: Sequence[Ranks], order: Order) -> Floats:
     """Return weights that grow with agreement with the fusion, and are lower for redundant rankers."""
-    scratch, lists, listed = Scratch(normalized[0].n_items), item_lists(normalized, AGREEMENT.cutoff), have_lists(normalized)
+    scratch, listed = Scratch(normalized[0].n_items), have_lists(normalized)
+    lists = item_lists(normalized, AGREEMENT.cutoff)
     unlike = rarity(lists, scratch) * [has or not any(listed) for has in listed]
     unlike = frozen(unlike / unlike.sum())
     kind = WeftRows(replace(AGREEMENT, n_rankers=len(lists)))
-    table = RowTable(kind, kind.expanded(lists, order, unlike))
+    table = RowTable(kind, kind.arrays(lists, order, unlike))
     rows = np.arange(table.n_items, dtype=np.int32)
     first = table.search(COMPARATOR, QueryRows(rows, rows, order.numbers), ALL, AGREEMENT.cutoff).items
     inside = np.where(first == PAD, PAD, order.places[first]).astype(np.int32)

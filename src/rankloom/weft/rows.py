@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.weft.arguments import Neighbors, NewRows, Rows
 from rankloom.index.order import Order
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
-    from rankloom._kernels.weft.expand import Neighbors, Rows
     from rankloom.weft.row_kind import WeftSettings
 
 ROW_BLOCK = 1024  # rows expanded at a time; a block has room for the widest possible rows
@@ -75,7 +75,7 @@ def max_entries(n_rankers: int, cutoff: int, expand: int, width: int | None) -> 
     return room if width is None else min(room, (n_rankers + 1) * width + 1)
 
 
-def expand(
+def expanded(
     own: Int32s, neighbors: Neighbors, scratch: Scratch, *, inside: bool, part: tuple[int, int] | None = None
 ) -> Rows:
     """Return the expanded rows of lists.
@@ -87,7 +87,7 @@ def expand(
     part : (int, int), optional
         The first list to expand and the one after the last; by default all.
     """
-    from rankloom._kernels.weft import expand as kernels
+    from rankloom._kernels.weft.expand import expand
 
     m, n_rows, length = own.shape
     offset, end = part or (0, n_rows)
@@ -100,9 +100,9 @@ def expand(
     def work(start: int, stop: int) -> None:
         items = np.empty((stop - start) * kept + room, np.uint32)
         weights = np.empty((items.size, m + 1), np.uint16)
-        new = kernels.NewRows(ends[start:stop], items, weights, sizes[start:stop])
+        new = NewRows(ends[start:stop], items, weights, sizes[start:stop])
         with scratch.borrowed() as slot:
-            kernels.expand(offset + start, offset + stop, own, inside, neighbors, slot, new)
+            expand(offset + start, offset + stop, own, inside, neighbors, slot, new)
         used = ends[stop - 1]
         blocks[start] = items[:used].copy(), weights[:used].copy()
 
@@ -121,16 +121,12 @@ def neighbors_of(lists: Int32s, order: Order, shares: Floats, settings: WeftSett
     shares : float64 array
         The weights of the rankers, which sum to 1.
     """
-    from rankloom._kernels.weft.expand import Neighbors
-
     width = np.iinfo(np.int64).max if settings.width is None else settings.width
     return Neighbors(lists, order.numbers, nearness(lists.shape[2]), shares, settings.expand, int(width))
 
 
 def _joined(blocks: dict[int, tuple[Array, Array]], ends: Array, sizes: Array) -> Rows:
     """Concatenate blocks of rows, freeing each once it is copied."""
-    from rankloom._kernels.weft.expand import Rows
-
     starts = sorted(blocks)
     ptr = np.zeros(len(ends) + 1, np.int64)
     total = 0

@@ -10,39 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom._kernels import ROUNDING, ZERO
+from rankloom._kernels.fusion_graph.arguments import E_LOW, E_SCALE, SIZE, V_LOW, V_SCALE
 from rankloom._kernels.index.search import clear, widest
 from rankloom._kernels.jit import helper, kernel
 
-# Columns of `norms`: weight = (raw - low) * scale, for vertices and for edges, and the size |G|.
-V_LOW, V_SCALE, E_LOW, E_SCALE, SIZE = range(5)
 ONE, TWO, THREE, FOUR = (np.uint64(i) for i in range(1, 5))
 LANES = 16
-
-
-class Woven(NamedTuple):
-    """Rows of the matrices W (vertex weights) and P (sums of 1 / position), in one CSR pattern."""
-
-    ptr: np.ndarray
-    items: np.ndarray
-    W: np.ndarray
-    P: np.ndarray
-
-
-class Graphs(NamedTuple):
-    """Woven graphs, and the norms and the size of each."""
-
-    ptr: np.ndarray
-    items: np.ndarray
-    W: np.ndarray
-    P: np.ndarray
-    norms: np.ndarray
-
-
-class LinkedGraphs(NamedTuple):
-    """Graphs of queries, and the rows of W of their members: that of the member in entry e is row `sources[e]`."""
-
-    graphs: Graphs
-    links: Woven
 
 
 class Edges(NamedTuple):

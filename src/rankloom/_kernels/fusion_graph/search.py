@@ -15,16 +15,12 @@ from numba import cfunc, config, njit
 from numba.core.errors import NumbaError
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.fusion_graph.arguments import E_LOW, E_SCALE, OTHER, SIZE, V_LOW, V_SCALE, WGU
 from rankloom._kernels.fusion_graph.graphs import (
-    E_LOW,
-    E_SCALE,
     FOUR,
     ONE,
-    SIZE,
     THREE,
     TWO,
-    V_LOW,
-    V_SCALE,
     Edges,
     add_edges,
     add_smaller_edges,
@@ -41,7 +37,6 @@ WEIGHT, NEAR, OUT = range(3)  # columns of `vertex`: weight, P (normalized for m
 BOUND_ERROR = 1e-9  # of the size of the query: more than rounding can take away from a bound
 WIDE = 64  # slots from which comparing a pair of graphs takes much longer than bounding their similarity
 BATCH = 256  # candidates that are bounded before the most promising of them are compared
-WGU, MCS, OTHER = range(3)  # kinds of comparators: two are inlined, which saves a tenth of the time
 
 
 @cache
@@ -58,18 +53,6 @@ def compiled(function: Callable[[float, float, float], float]) -> Any:
         raise InputError(
             f"The comparator {function.__name__!r} must be plain arithmetic that numba compiles: {reason}"
         ) from None
-
-
-class Comparator(NamedTuple):
-    """How two graphs compare: whether weights are normalized by `minmax`, the kind of comparator, and its functions.
-
-    `similarity` and `bound` are called only if `kind` is OTHER.
-    """
-
-    minmax: bool
-    kind: int
-    similarity: Any
-    bound: Any
 
 
 class Query(NamedTuple):

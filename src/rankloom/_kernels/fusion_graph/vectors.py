@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloom._kernels.fusion_graph.graphs import E_LOW, E_SCALE, V_LOW, V_SCALE
+from rankloom._kernels.fusion_graph.arguments import E_LOW, E_SCALE, V_LOW, V_SCALE
 from rankloom._kernels.jit import helper, kernel
 
 

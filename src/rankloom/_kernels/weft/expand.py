@@ -16,43 +16,10 @@ from rankloom._kernels import ZERO
 from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.sorting import copy_first
 from rankloom._kernels.text.postings import largest_first
+from rankloom._kernels.weft.arguments import UNIT
 
-UNIT = 1 << 15  # a weight of 1; a power of 2, so that simple fractions are exact
 TIE_UNIT = 1 << 30  # weights are compared in steps of 1 / TIE_UNIT, so that rounding errors do not break ties
 LOW = (1 << 32) - 1  # mask of the half of a key that breaks ties
-
-
-class Rows(NamedTuple):
-    """Expanded rows in CSR form, with a column of weights for each field."""
-
-    ptr: np.ndarray
-    items: np.ndarray
-    weights: np.ndarray  # (entries, fields)
-    sizes: np.ndarray  # (rows, fields): the sum of the weights of a row
-
-
-class Neighbors(NamedTuple):
-    """What rows are expanded with: the lists of all items by each ranker, and how.
-
-    `near` has the weight of each position, `shares` that of each ranker. A row is expanded by `expand` entries, and
-    the `width` largest entries of each field are stored.
-    """
-
-    lists: np.ndarray
-    numbers: np.ndarray  # the item number of each item, which breaks ties
-    near: np.ndarray
-    shares: np.ndarray
-    expand: int
-    width: int
-
-
-class NewRows(NamedTuple):
-    """Consecutive rows to fill: the end of each, its entries, and its sizes."""
-
-    ends: np.ndarray
-    items: np.ndarray
-    weights: np.ndarray
-    sizes: np.ndarray
 
 
 class Room(NamedTuple):
