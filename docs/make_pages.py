@@ -9,6 +9,8 @@ import typer
 
 from rankloom.cli import app
 from rankloom.methods import METHODS, SUPERVISED
+from rankloom.aggregate import QueryMethod
+from rankloom.registry import options_of
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "tools"))
@@ -61,7 +63,7 @@ def methods():
         "",
     ]
     rows = [
-        f"| [`{name}`](#{name}) | {first_line(METHODS[name].function)} | {METHODS[name].needs} | {oracle(name)} |"
+        f"| [`{name}`](#{name}) | {first_line(METHODS[name])} | {needed(METHODS[name])} | {oracle(name)} |"
         for name in sorted(METHODS)
     ]
     table = ["| name | method | needs the lists of the | checked against |", "|---|---|---|---|", *rows, "", *oracles()]
@@ -138,12 +140,10 @@ def from_ranx():
 def supervised(name):
     """Return the section of a supervised method."""
     one = SUPERVISED[name]
-    defaults = {option: parameter.default for option, parameter in inspect.signature(one).parameters.items()}
-    options = ", ".join(f"`{option}={default!r}`" for option, default in defaults.items()) or "none"
     lines = [
         "Learns from judged queries (`rl.train`), then sees one query at a time.",
         "",
-        wrapped(f"Options: {options}."),
+        options(one),
     ]
     return "\n".join([f"## {name}", "", *lines, "", as_markdown(inspect.getdoc(one) or "")])
 
@@ -159,14 +159,19 @@ def method(name):
     needs = {
         "queries": "Works on one query at a time.",
         "collection": "Needs the lists of the whole collection, with each item as a query.",
-    }[one.needs]
-    defaults = {
-        option: parameter.default
-        for option, parameter in inspect.signature(one.function).parameters.items()
-        if option in one.options()
-    }
-    options = wrapped(f"Options: {', '.join(f'`{option}={default!r}`' for option, default in defaults.items())}.")
-    return "\n".join([f"## {name}", "", needs, "", options, "", as_markdown(inspect.getdoc(one.function) or "")])
+    }[needed(one)]
+    return "\n".join([f"## {name}", "", needs, "", options(one), "", as_markdown(inspect.getdoc(one) or "")])
+
+
+def needed(method):
+    """Return whose lists a method needs."""
+    return "queries" if issubclass(method, QueryMethod) else "collection"
+
+
+def options(one):
+    """Return the sentence on the options of a method."""
+    shown = ", ".join(f"`{name}={option.default!r}`" for name, option in options_of(one).items())
+    return wrapped(f"Options: {shown or 'none'}.")
 
 
 def wrapped(text):

@@ -4,34 +4,27 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.aggregate import Method, check_method, rrf
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.methods import METHODS
+from rankloom.aggregate import RRF, check_method
+from rankloom.aggregate.methods import as_method
 
 
 def valid(ranks, k=10):
-    return rrf(ranks, k)
-
-
-def no_default(ranks, k=10, *, strength):
-    return rrf(ranks, k)
-
-
-def positional(ranks, k=10, strength=1.0):
-    return rrf(ranks, k)
+    return RRF().fuse(ranks, k)
 
 
 def without_ids(ranks, k=10):
-    fused = rrf(ranks, k)
+    fused = RRF().fuse(ranks, k)
     return rl.Ranks.trusted(fused.items, fused.scores, fused.n_items)
 
 
 def too_many(ranks, k=10):
-    return rrf(ranks, 2 * k)
+    return RRF().fuse(ranks, 2 * k)
 
 
 def too_many_without_scores(ranks, k=10):
-    return rrf(ranks, k if ranks[0].scores is not None else 2 * k)
+    return RRF().fuse(ranks, k if ranks[0].scores is not None else 2 * k)
 
 
 def no_ranks(ranks, k=10):
@@ -39,18 +32,18 @@ def no_ranks(ranks, k=10):
 
 
 def rising(ranks, k=10):
-    fused = rrf(ranks, k)
+    fused = RRF().fuse(ranks, k)
     return rl.Ranks.trusted(
         fused.items, -fused.scores, fused.n_items, item_ids=fused.item_ids, query_ids=fused.query_ids
     )
 
 
 def mixes_queries(ranks, k=10):
-    return rrf([*ranks, ranks[0].rows(np.roll(np.arange(ranks[0].n_queries), 1))], k)
+    return RRF().fuse([*ranks, ranks[0].rows(np.roll(np.arange(ranks[0].n_queries), 1))], k)
 
 
 def depends_on_k(ranks, k=10):
-    return rrf(ranks[: k // 5 + 1], k)
+    return RRF().fuse(ranks[: k // 5 + 1], k)
 
 
 def rejects(ranks, k=10):
@@ -61,12 +54,10 @@ CALLS = iter(range(10**6))
 
 
 def changing(ranks, k=10):
-    return rrf(ranks, k, weights=[1.0 + next(CALLS)] * len(ranks))
+    return RRF(weights=[1.0 + next(CALLS)] * len(ranks)).fuse(ranks, k)
 
 
 BROKEN = {
-    no_default: "the option strength of broken must have a default",
-    positional: "the option strength of broken must be keyword-only",
     without_ids: "must keep the query ids",
     too_many: "The method 'broken' returns 18 answers for k=9",
     too_many_without_scores: "The method 'broken' returns 18 answers for k=9",
@@ -82,7 +73,9 @@ BROKEN = {
 @pytest.fixture
 def registered(monkeypatch):
     def register(function):
-        monkeypatch.setitem(METHODS._known, "broken", Method(function, "queries", True, "broken"))
+        method = as_method(function)
+        method.entry_name = "broken"
+        monkeypatch.setitem(METHODS._known, "broken", method)
 
     return register
 
@@ -98,6 +91,21 @@ def test_a_violation_raises(function, registered):
     with pytest.raises(AssertionError) as caught:
         check_method("broken")
     assert BROKEN[function] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda ranks, k=10, *, strength: None,
+        lambda ranks, k=10, strength=1.0: None,
+        lambda lists, k=10: None,
+        lambda ranks: None,
+    ],
+)
+def test_a_function_without_ranks_and_k_or_with_options_without_defaults_is_not_a_method(function):
+    with pytest.raises(rl.InputError, match="A method must take ranks and k, and keyword-only options with defaults"):
+        rl.register_method("broken")(function)
+    assert "broken" not in rl.METHODS
 
 
 def test_an_unknown_method_raises():

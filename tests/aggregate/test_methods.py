@@ -11,6 +11,7 @@ import rankloom as rl
 from rankloom.errors import InputError
 from rankloom.methods import METHODS
 from rankloom.ranks import PAD
+from rankloom.aggregate import RRF
 from strategies import ranks as some_ranks
 
 A = rl.Ranks.from_dict({"q": ["a", "b", "c"], "p": ["c", "a"]})
@@ -140,7 +141,7 @@ def test_the_error_for_a_data_frame_says_how_to_convert_it():
 
 HELP = {
     "fuse": rl.fuse,
-    **{name: METHODS[name].function for name in ("fg", "weft", "vote")},
+    **{name: METHODS[name] for name in ("fg", "weft", "vote")},
     **{
         f"{cls.__name__}.{name}": getattr(cls, name)
         for cls in (rl.FusionIndex, rl.WeftIndex)
@@ -157,22 +158,70 @@ def test_help_has_every_parameter(function):
     assert {name for name in parameters if not re.search(rf"\b{name}\b", text)} == set()
 
 
-#: Methods whose function is made by a decorator of another module, where pytest does not look for their examples.
-DECORATED = [name for name in sorted(METHODS) if METHODS[name].function.__module__.endswith("_methods")]
+#: Methods whose class is made from a function, where pytest does not look for their examples.
+DECORATED = [name for name in sorted(METHODS) if METHODS[name].__module__ == "types"]
 
 
 @pytest.mark.parametrize("name", DECORATED)
 def test_examples_run(name):
-    function = METHODS[name].function
-    example = doctest.DocTestParser().get_doctest(
-        function.__doc__, {**vars(rl), "np": np, name: function}, name, None, 0
-    )
+    def function(ranks, k=10, **options):
+        return METHODS.make(name, **options).fuse(ranks, k)
+
+    names = {**vars(rl), "np": np, name: function}
+    example = doctest.DocTestParser().get_doctest(METHODS[name].__doc__, names, name, None, 0)
     assert example.examples
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
-@pytest.mark.parametrize("name", [name for name in DECORATED if METHODS[name].needs == "collection"])
-def test_help_of_rerankers_has_every_option(name):
-    function = METHODS[name].function
-    options = set(inspect.signature(function).parameters) - {"k"}
-    assert set(re.findall(r"\w+", inspect.getdoc(function))) >= options
+@pytest.mark.parametrize("name", METHODS)
+def test_help_of_methods_has_every_option(name):
+    words = set(re.findall(r"\w+", inspect.getdoc(METHODS[name])))
+    if "As in" not in inspect.getdoc(METHODS[name]) and "are those of" not in inspect.getdoc(METHODS[name]):
+        assert words >= set(METHODS.options(name))
+
+
+# A method is a value
+
+
+def test_a_method_is_a_value():
+    value = RRF(constant=20, weights=[1, 2])
+    assert str(value) == "rrf(constant=20, weights=[1, 2])"
+    assert value == METHODS.make(str(value)) == METHODS.make("rrf", constant=20, weights=(1, 2))
+    assert hash(value) == hash(METHODS.make(str(value)))
+    assert (str(RRF()), repr(RRF())) == ("rrf", "RRF(depth=None, weights=None, constant=60.0)")
+    with pytest.raises(AttributeError):
+        value.constant = 3
+
+
+def test_a_method_by_name_by_spelling_and_as_a_value_is_the_same_call():
+    ranks = [A, B]
+    given = [rl.fuse(ranks, RRF(constant=20)), rl.fuse(ranks, "rrf(constant=20)"), rl.fuse(ranks, "rrf", constant=20)]
+    assert given[0].to_dict() == given[1].to_dict() == given[2].to_dict() != rl.fuse(ranks, "rrf").to_dict()
+    with pytest.raises(InputError, match=r"The method rrf\(constant=20\) has its options already; leave out depth"):
+        rl.fuse(ranks, RRF(constant=20), depth=3)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_spells_itself(name):
+    value = METHODS.make(name)
+    assert str(value) == name
+    assert METHODS.make(str(value)) == value
+
+
+def test_a_function_is_made_a_value(monkeypatch):
+    def mine(ranks, k, *, sharpness: float = 2.0, rounds: int | None = None):
+        """Mine: as rrf, with a sharper constant."""
+        return RRF(constant=60 / sharpness).fuse(ranks, k)
+
+    monkeypatch.setattr(METHODS, "_known", dict(METHODS._known))
+    assert register_method("mine")(mine) is mine
+    made = METHODS.make("mine(sharpness=3)")
+    assert (str(made), repr(made), made) == (
+        "mine(sharpness=3)",
+        "mine(sharpness=3, rounds=None)",
+        type(made)(sharpness=3),
+    )
+    assert rl.fuse([A, B], made).to_dict() == rl.fuse([A, B], "rrf(constant=20)").to_dict()
+    assert inspect.getdoc(type(made)) == "Mine: as rrf, with a sharper constant."
+    with pytest.raises(InputError, match="rounds of the method 'mine' must be a whole number or none; got 'x'"):
+        rl.fuse([A, B], "mine", rounds="x")

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
-from rankloom.aggregate import check_method
 from rankloom.errors import InputError
 from rankloom.methods import METHODS, SUPERVISED
 from rankloom.ranks import PAD
+from rankloom.aggregate import QueryMethod, check_method
 from strategies import examples
 from strategies import ranks as some_ranks
 
@@ -39,7 +39,7 @@ def test_every_method_keeps_the_contract(name):
 
 
 def test_per_query_methods_need_queries_only():
-    assert {METHODS[name].needs for name in PER_QUERY} == {"queries"}
+    assert all(issubclass(METHODS[name], QueryMethod) for name in PER_QUERY)
 
 
 @pytest.mark.parametrize(("method", "options"), ALL)
@@ -131,7 +131,7 @@ def test_depth_equals_cutting_the_lists_first(method, options):
     assert rl.fuse(ranks, method, depth=4, **options).to_dict() == cut.to_dict()
 
 
-@pytest.mark.parametrize("method", [name for name in PER_QUERY if "weights" in METHODS[name].options()])
+@pytest.mark.parametrize("method", [name for name in PER_QUERY if "weights" in METHODS.options(name)])
 def test_equal_weights_keep_the_order(method):
     random = np.random.default_rng(0)
     scores = -np.sort(-random.random((9, 8)), axis=1)
@@ -139,7 +139,7 @@ def test_equal_weights_keep_the_order(method):
     assert np.array_equal(rl.fuse(ranks, method, weights=[2, 2, 2]).items, rl.fuse(ranks, method).items)
 
 
-COLLECTION = [name for name in METHODS if METHODS[name].needs == "collection"]
+COLLECTION = [name for name in METHODS if not issubclass(METHODS[name], QueryMethod)]
 
 
 @pytest.mark.parametrize("n_rankers", [1, 2])
@@ -180,7 +180,7 @@ def test_a_huge_k_needs_no_more_memory(method):
         ("qalf", {"references": [["a"], ["b"]]}, "references of ranker 1 must be finite"),
         ("combsum", {"weights": "12"}, "numbers of at least 0, one for each ranker"),
         ("gmnz", {"gamma": -1}, "gamma must be from 0 to 10; got -1."),
-        ("dbsf", {"rule": "weaviate"}, "Unknown rule 'weaviate'; choose from haystack, qdrant."),
+        ("dbsf", {"rule": "weaviate"}, "Unknown value of rule 'weaviate'; choose from haystack, qdrant."),
         ("logn_isr", {"sigma": 2}, "sigma must be from 0 to 1; got 2."),
         ("rbc", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
         ("mc4", {"teleport": 0}, "teleport must be above 0 and below 1; got 0."),

@@ -19,6 +19,8 @@ from rankloom.methods import METHODS, SUPERVISED
 ORACLE = cases("RANKLOOM_FUZZ_API", 150, 3)
 ODD = cases("RANKLOOM_FUZZ_API", 160, 6)
 EXTERNAL = sorted(n for n, one in METHODS.items() if one.needs == "collection" and one.answers_external)
+from rankloom.aggregate import IndexMethod
+EXTERNAL = sorted(n for n, one in METHODS.items() if issubclass(one, IndexMethod))
 ABSENT = st.sampled_from(["first", "last"])
 SCALARS = st.one_of(
     st.none(),
@@ -128,7 +130,7 @@ def test_every_supervised_method_learns_from_any_judgments(method, rankers, data
 @ODD
 @given(st.sampled_from(sorted(METHODS)), seeded_collections(max_length=4), st.data())
 def test_any_option_is_taken_or_refused_with_an_error_of_ours(method, rankers, data):
-    options = METHODS[method].options()
+    options = METHODS.options(method)
     chosen = data.draw(st.dictionaries(st.sampled_from([*options, "nonsense"]), SCALARS, max_size=3))
     try:
         rl.fuse(rankers, method, 3, **chosen)

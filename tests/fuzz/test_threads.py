@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rankloom as rl
+from rankloom.aggregate import IndexMethod
 from rankloom.aggregate.graphs import query_graph
 from rankloom.aggregate.per_query import majorities as pairwise
 from rankloom.aggregate.per_query import pool
@@ -20,7 +21,7 @@ POINTS = np.random.default_rng(0).normal(size=(2, N_ITEMS, 3))
 RANKERS = [rl.Ranks.from_vectors(one, "l2", depth=12, item_ids=IDS) for one in POINTS]
 QUERIES = [rl.Ranks.from_vectors(one, "l2", depth=12, item_ids=IDS, queries=one[::2] + 0.01) for one in POINTS]
 QRELS = {str(query): {str(item): 1 for item in range(query % 7, N_ITEMS, 7)} for query in range(0, N_ITEMS, 3)}
-EXTERNAL = sorted(n for n, one in METHODS.items() if one.needs == "collection" and one.answers_external)
+EXTERNAL = sorted(n for n, one in METHODS.items() if issubclass(one, IndexMethod))
 
 
 def set_blocks(monkeypatch, size):

@@ -7,16 +7,28 @@ from rankloom.aggregate.graphs.query_graph import queryrankfusion
 from rankloom.aggregate.graphs.reciprocal import helloneighbor
 from rankloom.aggregate.graphs.recknngraphccs import recknngraphccs
 from rankloom.aggregate.graphs.rkgraph import rkgraph
-from rankloom.aggregate.index_methods import fg
+from rankloom.aggregate.index_methods import FG, Vote, Weft
 from rankloom.aggregate.learned.supervised import BayesFuse, MapFuse, PosFuse, ProbFuse, SegFuse, SlideFuse
 from rankloom.aggregate.learned.training import Trained, train
 from rankloom.aggregate.learned.tuning import CrossValidation, Tuned, cross_validate, optimize
-from rankloom.aggregate.methods import METHODS, SUPERVISED, Method, Supervised, fuse, register_method
+from rankloom.aggregate.methods import (
+    METHODS,
+    SUPERVISED,
+    CollectionMethod,
+    IndexMethod,
+    Method,
+    NeighborMethod,
+    PoolMethod,
+    QueryMethod,
+    Supervised,
+    fuse,
+    register_method,
+)
 from rankloom.aggregate.per_query.adaptive import qalf
 from rankloom.aggregate.per_query.kemeny import kemeny, kemeny_cost
 from rankloom.aggregate.per_query.majorities import condorcet
 from rankloom.aggregate.per_query.markov import mc4
-from rankloom.aggregate.per_query.positions import borda, isr, log_isr, logn_isr, mra, rbc, rrf
+from rankloom.aggregate.per_query.positions import RRF, borda, isr, log_isr, logn_isr, mra, rbc
 from rankloom.aggregate.per_query.scores import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
 from rankloom.aggregate.per_query.weighted import dbsf, gmnz, mixed, wmnz, wsum
 from rankloom.aggregate.reranking.bfstree import bfstree
@@ -30,19 +42,28 @@ from rankloom.aggregate.reranking.rlsim_udl import rlsim_udl
 from rankloom.weft import WeftIndex
 
 __all__ = [
+    "FG",
     "METHODS",
+    "RRF",
     "SUPERVISED",
     "BayesFuse",
+    "CollectionMethod",
     "CrossValidation",
+    "IndexMethod",
     "MapFuse",
     "Method",
+    "NeighborMethod",
+    "PoolMethod",
     "PosFuse",
     "ProbFuse",
+    "QueryMethod",
     "SegFuse",
     "SlideFuse",
     "Supervised",
     "Trained",
     "Tuned",
+    "Vote",
+    "Weft",
     "WeftIndex",
     "bfstree",
     "borda",
@@ -60,7 +81,6 @@ __all__ = [
     "cross_validate",
     "crossdiffusion",
     "dbsf",
-    "fg",
     "fuse",
     "gmnz",
     "helloneighbor",
@@ -86,7 +106,6 @@ __all__ = [
     "rlrecom",
     "rlsim",
     "rlsim_udl",
-    "rrf",
     "sca",
     "train",
     "wmnz",

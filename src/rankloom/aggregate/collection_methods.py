@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rankloom.aggregate.lists import check_collection, check_neighbors
-from rankloom.aggregate.methods import register_method, with_signature
+from rankloom.aggregate.methods import CollectionMethod, register_method
 from rankloom.errors import check_whole
 from rankloom.ranks import Ranks
 
@@ -60,9 +60,20 @@ def register_reranker(name: str, *, within_depth: bool = True, **shared: int) ->
 
         with_signature(method, [*common, *own], like=rerank)
         method.__doc__ = _documented(inspect.cleandoc(rerank.__doc__ or ""), shared, within_depth)
-        return register_method(name, needs="collection")(method)
+        return register_method(name, kind=CollectionMethod)(method)
 
     return add
+
+
+def with_signature(
+    method: Callable[..., Ranks], options: Sequence[inspect.Parameter], *, like: Callable[..., Any]
+) -> None:
+    """Give a method the name and the docstring of a function, and options in place of its ``**options``."""
+    given = inspect.signature(method).parameters.values()
+    shown = [one for one in given if one.kind is not one.VAR_KEYWORD]
+    method.__signature__ = inspect.Signature([*shown, *options], return_annotation="Ranks")  # type: ignore[attr-defined]
+    method.__name__ = method.__qualname__ = like.__name__
+    method.__doc__ = like.__doc__
 
 
 def _documented(text: str, shared: Mapping[str, int], within_depth: bool) -> str:

@@ -1,15 +1,14 @@
 """The contract of a fusion method, as a check for authors of plug-ins."""
 
-import inspect
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from rankloom.aggregate.learned.training import train
-from rankloom.aggregate.methods import METHODS, SUPERVISED, Fuser, fuse
+from rankloom.aggregate.methods import METHODS, SUPERVISED, Method, QueryMethod, fuse
 from rankloom.errors import ContractError, InputError
 from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.registry.options import REQUIRED
 
 N_ITEMS = 9
 
@@ -21,7 +20,7 @@ def check_method(name: str) -> None:
     with a single ranker. The result must be valid ranks with the same query and item ids and at most k answers, the
     same bits each time, and for a smaller k the head of the same lists. A method that needs scores may raise
     `InputError` for ranks without scores. A method that needs "queries" returns listed items only, and the list of a
-    query does not depend on other queries. Every option is keyword-only and has a default. A supervised method is first
+    query does not depend on other queries. Every option has a default. A supervised method is first
     trained on judgments of the same ranks, and must then meet the same contract.
 
     Examples
@@ -29,10 +28,8 @@ def check_method(name: str) -> None:
     >>> check_method("rrf")
     """
     supervised = name in SUPERVISED
-    _check_signature(name, SUPERVISED[name] if supervised else METHODS[name])
-    if not supervised:
-        first = list(inspect.signature(METHODS[name].function).parameters)[:2]
-        _claim(first == ["ranks", "k"], f"{name} must take ranks and k first")
+    for option in (SUPERVISED if supervised else METHODS).options(name).values():
+        _claim(option.default is not REQUIRED, f"the option {option.name} of {name} must have a default")
     for ranks in _samples():
         method = train(ranks, _judgments(), name) if supervised else name
         try:
@@ -43,23 +40,15 @@ def check_method(name: str) -> None:
         _check_valid(name, fused)
         _claim(_same(fused, _fused(ranks, method, N_ITEMS)), f"{name} gives different results for the same input")
         _claim(_same(fused.head(2), _fused(ranks, method, 2)), f"{name} gives different items for a smaller k")
-        if supervised or METHODS[name].needs == "queries":
+        if supervised or issubclass(METHODS[name], QueryMethod):
             _check_queries_alone(name, method, ranks, fused)
 
 
-def _fused(ranks: list[Ranks], method: str | Fuser, k: int) -> Ranks:
+def _fused(ranks: list[Ranks], method: str | Method, k: int) -> Ranks:
     try:
         return fuse(ranks, method, k)
     except ContractError as error:
         raise AssertionError(str(error)) from None
-
-
-def _check_signature(name: str, factory: Any) -> None:
-    parameters = inspect.signature(factory).parameters
-    for option in parameters:
-        kind, default = parameters[option].kind, parameters[option].default
-        _claim(kind is inspect.Parameter.KEYWORD_ONLY, f"the option {option} of {name} must be keyword-only")
-        _claim(default is not inspect.Parameter.empty, f"the option {option} of {name} must have a default")
 
 
 def _check_valid(name: str, fused: Ranks) -> None:
@@ -69,7 +58,7 @@ def _check_valid(name: str, fused: Ranks) -> None:
         _claim(False, f"{name} returns invalid ranks: {error}")
 
 
-def _check_queries_alone(name: str, method: str | Fuser, ranks: list[Ranks], fused: Ranks) -> None:
+def _check_queries_alone(name: str, method: str | Method, ranks: list[Ranks], fused: Ranks) -> None:
     for row in range(fused.n_queries):
         alone = _fused([r.rows([row]) for r in ranks], method, N_ITEMS)
         _claim(_same(alone, fused.rows([row])), f"the list of a query by {name} depends on other queries")

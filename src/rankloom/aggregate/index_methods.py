@@ -1,52 +1,20 @@
 """Methods that build an index of the collection and answer from it: fg, weft and vote."""
 
-from __future__ import annotations
-
-import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rankloom.aggregate.lists import with_lists
-from rankloom.aggregate.methods import register_method, with_signature
+from rankloom.aggregate.methods import IndexMethod, register_method
 from rankloom.fusion_graph.index import FusionIndex
+from rankloom.fusion_graph.normalize import Absent
 from rankloom.ranks import Ranks
 from rankloom.weft.index import WeftIndex
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes
 
-#: (index, ranks, k, whether the ranks are those of external queries, its own options) -> answers
-Answer = Callable[..., Ranks]
-PARAMETERS = "    Parameters\n    ----------\n"
-COLLECTION = """    collection : sequence of Ranks, optional
-        Collection ranks of the same rankers, in the same order, if `ranks` are those of external queries.
-"""
-NOT_OPTIONS = ("ranks", "keep_scores", "threads", "progress")  # parameters of `build` that the methods do not have
 
-
-def register_index_method(name: str, index: type[FusionIndex | WeftIndex]) -> Callable[[Answer], Callable[..., Ranks]]:
-    """Return a decorator that registers a method: its options are those of ``index.build`` and of the function."""
-    built = [one for one in inspect.signature(index.build).parameters.values() if one.name not in NOT_OPTIONS]
-
-    def add(answer: Answer) -> Callable[..., Ranks]:
-        own = [one for one in inspect.signature(answer).parameters.values() if one.kind is one.KEYWORD_ONLY]
-
-        def method(
-            ranks: Sequence[Ranks], k: int = 10, *, collection: Sequence[Ranks] | None = None, **options: Any
-        ) -> Ranks:
-            mine = {one.name: options.pop(one.name) for one in own if one.name in options}
-            made = index.build(
-                ranks if collection is None else collection, keep_scores=collection is not None, **options
-            )
-            return answer(made, ranks, k, collection is not None, **mine)
-
-        with_signature(method, [*built, *own], like=answer)
-        method.__doc__ = (answer.__doc__ or "").replace(PARAMETERS, PARAMETERS + COLLECTION, 1)
-        return register_method(name, needs="collection", answers_external=True)(method)
-
-    return add
-
-
-@register_index_method("fg", FusionIndex)
-def fg(index: FusionIndex, ranks: Sequence[Ranks], k: int, external: bool, *, virtual: bool | None = None) -> Ranks:
+@register_method("fg")
+@dataclass(frozen=True, kw_only=True)
+class FG(IndexMethod[FusionIndex]):
     """Fusion graphs: ranks items by the similarity of their graph to the query's.
 
     A whole-collection method: it needs the lists of the items themselves, each item as a query.
@@ -62,14 +30,43 @@ def fg(index: FusionIndex, ranks: Sequence[Ranks], k: int, external: bool, *, vi
 
     Examples
     --------
-    >>> fg([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, cutoff=2).items[0]
+    >>> FG(cutoff=2).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2).items[0]
     array([0, 1], dtype=int32)
     """
-    return index.search(ranks if external else None, k, virtual=virtual)
+
+    cutoff: int = 10
+    depth: int = 1000
+    reposition: bool = True
+    graph_norm: str = "max"
+    comparator: str = "wgu"
+    weighting: str = "paper"
+    absent: Absent = "first"
+    comparable: Sequence[bool] | None = None
+    virtual: bool | None = None
+
+    def build(self, ranks: Sequence[Ranks], *, external: bool) -> FusionIndex:
+        """Return the index of a collection."""
+        return FusionIndex.build(
+            ranks,
+            cutoff=self.cutoff,
+            depth=self.depth,
+            reposition=self.reposition,
+            graph_norm=self.graph_norm,
+            comparator=self.comparator,
+            weighting=self.weighting,
+            absent=self.absent,
+            comparable=self.comparable,
+            keep_scores=external,
+        )
+
+    def answer(self, index: FusionIndex, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
+        """Return the answers for external queries or for every item."""
+        return index.search(ranks if external else None, k, virtual=self.virtual)
 
 
-@register_index_method("weft", WeftIndex)
-def weft(index: WeftIndex, ranks: Sequence[Ranks], k: int, external: bool, *, virtual: bool | None = None) -> Ranks:
+@register_method("weft")
+@dataclass(frozen=True, kw_only=True)
+class Weft(IndexMethod[WeftIndex]):
     r"""Weft: ranks items by how much their neighbors' lists have in common with the query's, ranker by ranker.
 
     .. math:: S(q, a) = \Big[ \ln(1 + c J(X_w[q], X_w[a])) + \sum_r w_r \ln(1 + c J(X_r[q], X_r[a])) \Big]
@@ -86,22 +83,43 @@ def weft(index: WeftIndex, ranks: Sequence[Ranks], k: int, external: bool, *, vi
 
     Examples
     --------
-    >>> weft([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2).items[0]
+    >>> Weft().fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2).items[0]
     array([0, 1], dtype=int32)
     """
-    return index.search(ranks if external else None, k, virtual=virtual)
+
+    cutoff: int = 20
+    expand: int = 8
+    weights: Sequence[float] | str | None = None
+    width: int | None = 80
+    depth: int = 1000
+    reposition: bool = True
+    absent: Absent = "first"
+    comparable: Sequence[bool] | None = None
+    virtual: bool | None = None
+
+    def build(self, ranks: Sequence[Ranks], *, external: bool) -> WeftIndex:
+        """Return the index of a collection."""
+        return WeftIndex.build(
+            ranks,
+            cutoff=self.cutoff,
+            expand=self.expand,
+            weights=self.weights,
+            width=self.width,
+            depth=self.depth,
+            reposition=self.reposition,
+            absent=self.absent,
+            comparable=self.comparable,
+            keep_scores=external,
+        )
+
+    def answer(self, index: WeftIndex, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
+        """Return the answers for external queries or for every item."""
+        return index.search(ranks if external else None, k, virtual=self.virtual)
 
 
-@register_index_method("vote", WeftIndex)
-def vote(
-    index: WeftIndex,
-    ranks: Sequence[Ranks],
-    k: int,
-    external: bool,
-    *,
-    share: float = SHARE,
-    virtual: bool | None = None,
-) -> Ranks:
+@register_method("vote")
+@dataclass(frozen=True, kw_only=True)
+class Vote(Weft):
     r"""Vote: CombSUM of the rankers' lists and weft's list, which gets a fifth of the total weight.
 
     .. math:: V(a) = \sum_r s_r(a) + \frac{m\,\sigma}{1 - \sigma}\, s_{weft}(a)
@@ -119,9 +137,16 @@ def vote(
     Examples
     --------
     >>> items = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
-    >>> vote([Ranks([[2, 1]], n_items=3)], k=2, collection=[items]).items
+    >>> Vote().fuse([Ranks([[2, 1]], n_items=3)], k=2, collection=[items]).items
     array([[2, 1]], dtype=int32)
     """
-    if external:
-        return index.vote(ranks, k, share=share, virtual=virtual)
-    return add_votes(with_lists(ranks), index.search(k=max(k, VOTE_DEPTH), virtual=virtual), k, share)
+
+    share: float = SHARE
+
+    def answer(self, index: WeftIndex, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
+        """Return the answers for external queries or for every item."""
+        if external:
+            return index.vote(ranks, k, share=self.share, virtual=self.virtual)
+        return add_votes(
+            with_lists(ranks), super().answer(index, ranks, max(k, VOTE_DEPTH), external=False), k, self.share
+        )

@@ -1,194 +1,214 @@
-"""The registry of fusion methods, and `fuse`, which runs any of them."""
+"""The kinds of fusion methods, the registry of methods, and `fuse`, which runs any of them."""
 
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
+from dataclasses import dataclass, fields, make_dataclass
+from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.per_query.pool import Pool
-from rankloom.errors import ContractError, InputError, brief, check_choice, whole_number
+from rankloom.aggregate.lists import check_collection, check_neighbors
+from rankloom.aggregate.per_query.pool import Pool, checked_weights, fuse_pools
+from rankloom.errors import ContractError, InputError, brief, check_choice, is_function, whole_number
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, align_collection, by_name, split_names
-from rankloom.registry import Call, Registry
+from rankloom.registry import Call, Count, Options, Registry, annotated_defaults
 from rankloom.threads import Progress, running
 
-#: What a method works on: the lists of one query at a time, or the lists of all items, each item a query.
-Needs = Literal["queries", "collection"]
-
-F = TypeVar("F", bound=Callable[..., Ranks])
+F = TypeVar("F", bound="Callable[..., Ranks] | type[Method]")
+Index = TypeVar("Index")
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A fusion method and its requirements.
-
-    Attributes
-    ----------
-    function : callable
-        ``function(ranks, k, *, options) -> Ranks``, called with aligned ranks. A method that needs the collection and
-        answers external queries also takes ``collection``: the aligned ranks of the items, or None if `ranks` are.
-    needs : {"queries", "collection"}
-        The lists of one query at a time, or the lists of all items of the collection, each item a query.
-    answers_external : bool
-        Whether it answers external queries: queries that are not items of the collection.
-    name : str
-        Its name in messages; by default that of the function.
-    """
-
-    function: Callable[..., Ranks]
-    needs: Needs
-    answers_external: bool
-    name: str = ""
-
-    def options(self) -> list[str]:
-        """Return the names of the options."""
-        return list(self.__signature__.parameters)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """The options alone: the registry checks a spelling against them."""
-        parameters = inspect.signature(self.function).parameters.items()
-        return inspect.Signature([one for name, one in parameters if name not in ("ranks", "k", "collection")])
-
-    def __call__(self, **options: Any) -> Fusion:
-        """Return the method with its options set."""
-        return Fusion(self, options)
-
-
-@runtime_checkable
-class Fuser(Protocol):
-    """A method ready to fuse: with its options set, and trained if it needs that."""
+@dataclass(frozen=True, kw_only=True)
+class Method(Options, ABC):
+    """A fusion method; its fields are its options, and its `str` is its spelling: ``rrf(constant=20)``."""
 
     @property
     def rankers(self) -> tuple[str, ...]:
         """The names of the rankers in the order it expects them; empty if it was given none."""
+        return ()
 
-    def __call__(
-        self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
-    ) -> Ranks:
-        """Align the ranks and fuse them."""
+    @abstractmethod
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        """Return the k best items for each row of aligned ranks, one Ranks for each ranker."""
 
-
-@dataclass(frozen=True, slots=True)
-class Fusion:
-    """A method with its options set, as `METHODS.make` returns it."""
-
-    method: Method
-    options: dict[str, Any]
-    rankers: tuple[str, ...] = ()
-
-    def __call__(
-        self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
-    ) -> Ranks:
-        """Align the ranks and fuse them."""
-        if missing is not None:
-            check_choice("missing policy", missing, get_args(Missing))
-        if collection is not None:
-            return self._external(ranks, k, collection, missing)
-        if self.method.needs == "queries":
-            return self._run(align(ranks, missing=missing or "error"), k)
+    def align(self, ranks: Sequence[Ranks], missing: Missing | None) -> Sequence[Ranks]:
+        """Return the ranks with one numbering of items, rows in one order."""
         if missing not in (None, "empty"):
             raise InputError(
                 f"Items without a list get an empty one in a collection method; missing={missing!r} is not allowed."
             )
-        return self._run(align_collection(ranks), k)
-
-    def _external(self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks], missing: Missing | None) -> Ranks:
-        if self.method.needs == "queries":
-            raise InputError("This method needs no collection; leave it out.")
-        if not self.method.answers_external:
-            raise InputError(
-                "This method cannot answer external queries; leave the collection out and pass its lists as the ranks."
-            )
-        queries, items = align(ranks, missing=missing or "error"), align_collection(collection)
-        return self._run(queries, k, collection=items)
-
-    def _run(self, ranks: Sequence[Ranks], k: int, **others: Any) -> Ranks:
-        """Run the method; it may be a plug-in, so check what it returns."""
-        fused = self.method.function(ranks, k, **others, **self.options)
-        wrong = _violation(fused, ranks[0], others.get("collection", ranks)[0], k)
-        if wrong:
-            name = self.method.name or getattr(self.method.function, "__name__", "")
-            raise ContractError(f"The method {name!r} {wrong}. Check it with check_method.")
-        return fused
+        return align_collection(ranks)
 
 
-def _violation(fused: Any, queries: Ranks, items: Ranks, k: int) -> str:
-    """Return how the result of a method violates the contract; empty if it does not."""
-    if not isinstance(fused, Ranks):
-        return f"must return Ranks; got {type(fused).__name__}"
-    if (fused.n_queries, fused.n_items) != (queries.n_queries, items.n_items):
-        return f"must return Ranks of {queries.n_queries} lists over {items.n_items} items; got {brief(fused)}"
-    if fused.depth > k:
-        return f"returns {fused.depth} answers for k={k}"
-    if fused.query_ids != queries.query_ids:
-        return "must keep the query ids"
-    return "" if fused.item_ids == items.item_ids else "must keep the item ids"
+class QueryMethod(Method):
+    """A method that sees the lists of one query at a time."""
+
+    def align(self, ranks: Sequence[Ranks], missing: Missing | None) -> Sequence[Ranks]:
+        """Return the ranks with one numbering of items, rows in one order."""
+        return align(ranks, missing=missing or "error")
 
 
-#: The methods by name; plug-ins register through the entry-point group ``rankloom.methods``.
-METHODS: Registry[Method] = Registry("method", group="rankloom.methods", entries=Method)
+@dataclass(frozen=True, kw_only=True)
+class PoolMethod(QueryMethod):
+    """A method that scores the items that any ranker lists for a query.
+
+    Parameters
+    ----------
+    depth : int, optional
+        How many items of each list to use; all by default.
+    weights : sequence of float, optional
+        One for each ranker; all 1 by default.
+    """
+
+    depth: Count | None = None
+    weights: Sequence[float] | None = None
+
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        """Return the k best items for each row of aligned ranks, one Ranks for each ranker."""
+        weights = checked_weights(self.weights, len(ranks))
+        return fuse_pools(ranks, k, lambda pool: self.score(pool, weights), depth=self.depth)
+
+    @abstractmethod
+    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+        """Return the scores of the items of each pool."""
 
 
-class Supervised(Protocol):
-    """A method that learns from judged queries; its options are the parameters of its class."""
+class CollectionMethod(Method):
+    """A method that needs the lists of all items, each item a query; it cannot answer external queries."""
 
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        """Return the k best items for each row of aligned collection ranks, one Ranks for each ranker."""
+        check_collection(ranks, self.entry_name)
+        return self.rerank(ranks, k)
+
+    @abstractmethod
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        """Return the k best items for each item."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighborMethod(CollectionMethod):
+    """A whole-collection method whose neighborhoods are the heads of its lists.
+
+    Parameters
+    ----------
+    neighbors : int
+        K, the neighborhood size; at most `depth`.
+    depth : int
+        How many items of each list to use; answers come from these.
+    """
+
+    neighbors: Count
+    depth: Count
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_neighbors(self.neighbors, self.depth)
+
+
+class IndexMethod(Method, Generic[Index]):
+    """A method that builds an index of the collection and answers from it, external queries too."""
+
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10, *, collection: Sequence[Ranks] | None = None) -> Ranks:
+        """Return the k best items for each row of aligned ranks, one Ranks for each ranker.
+
+        Parameters
+        ----------
+        ranks : sequence of Ranks
+            Collection ranks; or those of external queries, if there is a `collection`.
+        k : int
+        collection : sequence of Ranks, optional
+            The collection ranks of the same rankers, in the same order.
+        """
+        external = collection is not None
+        index = self.build(ranks if collection is None else collection, external=external)
+        return self.answer(index, ranks, k, external=external)
+
+    @abstractmethod
+    def build(self, ranks: Sequence[Ranks], *, external: bool) -> Index:
+        """Return the index of a collection, for external queries or only for its own items."""
+
+    @abstractmethod
+    def answer(self, index: Index, ranks: Sequence[Ranks], k: int, *, external: bool) -> Ranks:
+        """Return the answers for external queries, whose lists `ranks` are, or for every item of the collection."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Supervised(Options, ABC):
+    """A method that learns from judged queries; `train` makes a fusion method of it."""
+
+    @abstractmethod
     def learn(self, judged: Judged, lengths: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Return what is to be known of a ranker, from its judged lists and their lengths."""
+        """Return what the method needs to know of a ranker, from its judged lists and their lengths."""
 
+    @abstractmethod
     def score(self, pool: Pool, learned: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the scores of the items of each pool, given what was learned of each ranker."""
 
 
+def as_method(entry: type[Method] | Callable[..., Ranks], kind: type[Any] = QueryMethod) -> type[Method]:
+    """Return a class of methods; from a function ``function(ranks, k, *, options) -> Ranks`` one is made."""
+    if isinstance(entry, type) and issubclass(entry, Method):
+        return entry
+    if not is_function(entry):
+        raise InputError(f"A method must be a function, or a class derived from Method; got {brief(entry)}.")
+    parameters = list(inspect.signature(entry).parameters.values())
+    if [one.name for one in parameters[:2]] != ["ranks", "k"] or any(
+        one.kind is not one.KEYWORD_ONLY or one.default is one.empty for one in parameters[2:]
+    ):
+        raise InputError(
+            f"A method must take ranks and k, and keyword-only options with defaults: def {entry.__name__}(ranks, k, "
+            "*, sharpness=2.0)."
+        )
+
+    def fuse(self: Method, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        fused: Ranks = entry(ranks, k, **{one.name: getattr(self, one.name) for one in fields(self)})
+        return fused
+
+    options = [(name, hint, default) for name, default, hint in annotated_defaults(entry) if name not in ("ranks", "k")]
+    space = {"fuse": fuse, "rerank": fuse, "__doc__": entry.__doc__}
+    return make_dataclass(entry.__name__, options, bases=(kind,), namespace=space, frozen=True, kw_only=True)
+
+
+#: The methods by name; plug-ins register through the entry-point group ``rankloom.methods``.
+METHODS: Registry[type[Method]] = Registry("method", group="rankloom.methods", adapt=as_method)
+
 #: The supervised methods by name, for `train`; plug-ins register through the entry-point group
 #: ``rankloom.supervised``.
-SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", group="rankloom.supervised", entries=Callable)
+SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", group="rankloom.supervised", entries=type)
 
 
-def register_method(name: str, *, needs: Needs = "queries", answers_external: bool | None = None) -> Callable[[F], F]:
-    """Return a decorator that registers a fusion method.
+def register_method(name: str, *, kind: type[Any] = QueryMethod) -> Callable[[F], F]:
+    """Return a decorator that registers a fusion method: a class derived from a kind of `Method`, or a function.
 
-    See ``examples/plugin.py`` for an example, and `check_method` for the contract of a method.
+    A function ``function(ranks, k, *, options) -> Ranks`` takes aligned ranks. See ``examples/plugin.py`` for an
+    example, and `check_method` for the contract of a method.
 
     Parameters
     ----------
     name : str
         The name of the method in `fuse`.
-    needs : {"queries", "collection"}
-        The lists of one query at a time, or the lists of all items of the collection, each item a query.
-    answers_external : bool, optional
-        Whether it answers external queries; by default only methods that need no collection do.
+    kind : type
+        For a function: `QueryMethod` if it sees the lists of one query at a time, `CollectionMethod` if it needs the
+        lists of all items, each item a query.
     """
-    check_choice("value of needs", needs, get_args(Needs))
-    external = needs == "queries" if answers_external is None else answers_external
 
-    def add(function: F) -> F:
-        METHODS.register(name)(Method(function, needs, external, name))
-        return function
+    def add(entry: F) -> F:
+        METHODS.register(name)(as_method(entry, kind))
+        return entry
 
     return add
 
 
-def with_signature(
-    method: Callable[..., Ranks], options: Sequence[inspect.Parameter], *, like: Callable[..., Any]
-) -> None:
-    """Give a method the name and the docstring of a function, and options in place of its ``**options``."""
-    given = inspect.signature(method).parameters.values()
-    shown = [one for one in given if one.kind is not one.VAR_KEYWORD]
-    method.__signature__ = inspect.Signature([*shown, *options], return_annotation="Ranks")  # type: ignore[attr-defined]
-    method.__name__ = method.__qualname__ = like.__name__
-    method.__doc__ = like.__doc__
-
-
 def fuse(
     ranks: RankerLists,
-    method: str | Call | Fuser,
+    method: str | Call | Method,
     k: int = 10,
     *,
     collection: RankerLists | None = None,
@@ -204,21 +224,21 @@ def fuse(
     ranks : sequence of Ranks, or {name: Ranks}
         One for each ranker. Ranks with ids are matched by id; others must have the same numbering of items. Lists may
         be given as dicts, as `Ranks.from_dict` takes them.
-    method : str, or what `train` or `optimize` found
-        A name in `METHODS`, optionally with options: ``rrf(constant=20)``; or a trained or tuned method, which takes
-        no further options.
+    method : str or Method
+        A name in `METHODS`, optionally with options: ``rrf(constant=20)``; or a method: ``RRF(constant=20)``, or what
+        `train` or `optimize` found.
     k : int
         Number of answers to return.
     collection : sequence of Ranks, optional
-        For methods such as fg that need the whole collection to answer external queries (`Method.answers_external`):
-        the lists of the items, one Ranks for each ranker in the same order. `ranks` are then the lists of the queries.
+        For methods such as fg that need the whole collection to answer external queries (`IndexMethod`): the lists of
+        the items, one Ranks for each ranker in the same order. `ranks` are then the lists of the queries.
     missing : {"error", "drop", "empty"}, optional
         What to do with a query that some ranker has no list for; an error by default. It does not apply to the items of
         a collection: an item without a list gets an empty one.
     threads, progress
         As in `FusionIndex.build`.
     **options
-        Options of the method.
+        Options of a method that is given by name.
 
     Returns
     -------
@@ -232,32 +252,69 @@ def fuse(
     >>> list(fuse([bm25, dense], method="rrf", k=3).to_dict()["q"])
     ['b', 'a', 'd']
     """
-    fusion = make_fuser(method, **options)
+    chosen = make_method(method, **options)
     names, lists = split_names(ranks)
-    if names and fusion.rankers:
-        names, lists = fusion.rankers, by_name(ranks, fusion.rankers)
+    if names and chosen.rankers:
+        names, lists = chosen.rankers, by_name(ranks, chosen.rankers)
     items = None if collection is None else by_name(collection, names)
+    if missing is not None:
+        check_choice("missing policy", missing, get_args(Missing))
     with running(threads, progress):
-        return fusion(lists, whole_number("k", k), items, missing)
+        return _fused(chosen, lists, whole_number("k", k), items, missing)
 
 
-def make_fuser(method: str | Call | Fuser, **options: Any) -> Fuser:
-    """Return the method that a spelling describes; a trained or tuned one is returned as it is.
+def make_method(method: str | Call | Method, **options: Any) -> Method:
+    """Return the method that a spelling describes.
 
     Raises
     ------
     InputError
         If the name or an option does not exist, or the method needs training.
     """
-    if isinstance(method, Fuser):
+    if isinstance(method, Method):
         if options:
-            raise InputError(f"A trained or tuned method has its options already; leave out {', '.join(options)}.")
+            raise InputError(f"The method {method} has its options already; leave out {', '.join(options)}.")
         return method
-    name = Call.parse(method).name if isinstance(method, str) else getattr(method, "name", None)
-    if name in SUPERVISED and name not in METHODS:
+    call = Call.given(method, "method")
+    if call.name in SUPERVISED and call.name not in METHODS:
         raise InputError(
-            f"The method {name!r} learns from judged queries: trained = rankloom.train(ranks, qrels, {name!r}), "
-            "then fuse(..., method=trained)."
+            f"The method {call.name!r} learns from judged queries: trained = rankloom.train(ranks, qrels, "
+            f"{call.name!r}), then fuse(..., method=trained)."
         )
-    fusion: Fuser = METHODS.make(method, **options)
-    return fusion
+    made: Method = METHODS.make(call, **options)
+    return made
+
+
+def _fused(
+    method: Method, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
+) -> Ranks:
+    """Align the ranks and run the method; it may be a plug-in, so check what it returns."""
+    if collection is None:
+        queries = items = method.align(ranks, missing)
+        fused = method.fuse(queries, k)
+    elif isinstance(method, IndexMethod):
+        queries, items = align(ranks, missing=missing or "error"), align_collection(collection)
+        fused = method.fuse(queries, k, collection=items)
+    elif isinstance(method, QueryMethod):
+        raise InputError("This method needs no collection; leave it out.")
+    else:
+        raise InputError(
+            "This method cannot answer external queries; leave the collection out and pass its lists as the ranks."
+        )
+    wrong = _violation(fused, queries[0], items[0], k)
+    if wrong:
+        raise ContractError(f"The method {method.entry_name!r} {wrong}. Check it with check_method.")
+    return fused
+
+
+def _violation(fused: Any, queries: Ranks, items: Ranks, k: int) -> str:
+    """Return how the result of a method violates the contract; empty if it does not."""
+    if not isinstance(fused, Ranks):
+        return f"must return Ranks; got {type(fused).__name__}"
+    if (fused.n_queries, fused.n_items) != (queries.n_queries, items.n_items):
+        return f"must return Ranks of {queries.n_queries} lists over {items.n_items} items; got {brief(fused)}"
+    if fused.depth > k:
+        return f"returns {fused.depth} answers for k={k}"
+    if fused.query_ids != queries.query_ids:
+        return "must keep the query ids"
+    return "" if fused.item_ids == items.item_ids else "must keep the item ids"

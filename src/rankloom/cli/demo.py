@@ -237,13 +237,13 @@ class _Measured:
 
     def _evaluate(self, name: str, rankers: Sequence[str]) -> Any:
         from rankloom.aggregate import METHODS as KNOWN
-        from rankloom.aggregate import fuse
+        from rankloom.aggregate import QueryMethod, fuse
         from rankloom.evaluation import evaluate
 
         ranks = self._ranks.get(name)
         if ranks is None:
             lists = [self._ranks[one] for one in rankers]
-            cut = [one.head(CUTOFF + 1) for one in lists] if KNOWN[name].needs == "queries" else lists
+            cut = [one.head(CUTOFF + 1) for one in lists] if issubclass(KNOWN[name], QueryMethod) else lists
             ranks = fuse(cut, method=name, k=CUTOFF + 1)
         return evaluate(ranks, labels=self._labels, measures=[MEASURE], per_query=True, itself=False)[MEASURE]
 

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloom.aggregate import METHODS
+from rankloom.aggregate import Method
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
-from rankloom.registry import Call, parse_value
+from rankloom.registry import parse_value
 
 #: Options of methods that have their own flag.
 SET_ELSEWHERE = {"k": "-k", "threads": "--threads", "collection": "--collection"}
@@ -83,32 +83,30 @@ def fuse(
     from rankloom.aggregate import fuse
 
     parsed = _parsed(options or [])
-    call = None if method is None else _checked(method, parsed, collection)
+    chosen = None if method is None else _made(method, parsed, collection)
     cli.check_run_output(output, runs, collection, options)
     _check_order(runs, collection or [])
     with cli.progress_bars() as progress:
         kind = "collection" if as_collection else None
         ranks = _read_named(runs, reading, progress, None if collection else kind)
         items = _read_named(collection, reading, progress, kind) if collection else None
-        call = call or _checked(_default_method(ranks, collection), parsed, collection)
-        given: Any = {"missing": missing, "threads": threads, "progress": progress, **parsed}
-        fused = fuse(ranks, call, k, collection=items, **given)
+        chosen = chosen or _made(_default_method(ranks, collection), parsed, collection)
+        given: Any = {"missing": missing, "threads": threads, "progress": progress}
+        fused = fuse(ranks, chosen, k, collection=items, **given)
     cli.write(fused, output, tag)
 
 
-def _checked(method: str, options: dict[str, Any], collection: list[Path] | None) -> Call:
-    """Return the call of a method; raise InputError if it is unknown, needs training, or cannot use a collection."""
-    from rankloom.aggregate.methods import make_fuser
+def _made(spelled: str, options: dict[str, Any], collection: list[Path] | None) -> Method:
+    """Return a method; raise InputError if it is unknown, needs training, or cannot use a collection."""
+    from rankloom.aggregate.methods import IndexMethod, QueryMethod, make_method
 
-    make_fuser(method, **options)  # says which methods need training
-    call = METHODS.checked(method, **options)
-    chosen = METHODS[call.name]
-    if collection and not (chosen.needs == "collection" and chosen.answers_external):
-        reason = "needs no collection" if chosen.needs == "queries" else "does not answer external queries"
+    method = make_method(spelled, **options)
+    if collection and not isinstance(method, IndexMethod):
+        reason = "needs no collection" if isinstance(method, QueryMethod) else "does not answer external queries"
         raise InputError(
-            f"The method {call.name!r} {reason}: leave --collection out, and give the lists it needs as runs."
+            f"The method {method.entry_name!r} {reason}: leave --collection out, and give the lists it needs as runs."
         )
-    return call
+    return method
 
 
 def _default_method(ranks: Any, collection: list[Path] | None) -> str:

@@ -15,4 +15,4 @@ def methods(plugin: cli.Plugin = None) -> None:
     from rankloom.registry.docstrings import summary
 
     trained = {name: f"{summary(one)} Trained in Python: rl.train." for name, one in SUPERVISED.items()}
-    cli.print_names({name: summary(one.function) for name, one in METHODS.items()} | trained)
+    cli.print_names({name: summary(one) for name, one in METHODS.items()} | trained)

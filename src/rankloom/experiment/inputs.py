@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from rankloom.aggregate import METHODS
+from rankloom.aggregate import METHODS, CollectionMethod, QueryMethod
 from rankloom.datasets import COLLECTIONS, Collection, open_collection, parse_collection
 from rankloom.errors import InputError
 from rankloom.evaluation import evaluate
@@ -63,9 +63,9 @@ class Inputs:
 
     def obstacle(self, method: str) -> str | None:
         """Return why a method cannot run on these inputs, or None if it can."""
-        if METHODS[method].needs == "queries" or self.labeled:
+        if issubclass(METHODS[method], QueryMethod) or self.labeled:
             return None
-        if not METHODS[method].answers_external:
+        if issubclass(METHODS[method], CollectionMethod):
             return f"{method} needs a collection whose items are the queries; these are external queries"
         if any(lists.items is None for lists in self.lists.values()):
             return f"{method} needs the lists of the collection's own items: give every ranker items=..."

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from rankloom.aggregate import METHODS, fuse
+from rankloom.aggregate import METHODS, QueryMethod, fuse
 from rankloom.evaluation import ESTIMATES, correlations, estimate
 from rankloom.evaluation.estimates import common_neighbors
 from rankloom.experiment.examples import Examples, extreme_queries
@@ -302,13 +302,13 @@ class Runner:
         method = METHODS[call.name]
         lists = [self.inputs.lists[name] for name in rankers]
         ranks, options = [one.queries for one in lists], dict(call.options)
-        if method.needs == "queries":
+        if issubclass(method, QueryMethod):
             ranks = [one.head(cutoff) for one in ranks]
         elif not self.inputs.labeled:
             options["collection"] = [one.items for one in lists]
-            if "comparable" in method.options():
+            if "comparable" in METHODS.options(call.name):
                 options["comparable"] = [one.comparable for one in lists]
-        if "cutoff" in method.options() and call.name not in OWN_CUTOFF:
+        if "cutoff" in METHODS.options(call.name) and call.name not in OWN_CUTOFF:
             options.setdefault("cutoff", cutoff)
         self._warm_up(call.name)
         start = time.perf_counter()
@@ -317,7 +317,7 @@ class Runner:
 
     def _warm_up(self, method: str) -> None:
         """Load or compile the kernels of a method, so that its first timed run is like any other."""
-        if method not in self.warm and METHODS[method].needs == "collection":
+        if method not in self.warm and not issubclass(METHODS[method], QueryMethod):
             small = Ranks.from_vectors([[float(i)] for i in range(30)], "l2")
             fuse([small, small], method)
         self.warm.add(method)
@@ -338,7 +338,7 @@ class Runner:
 
 def _with_cutoff(call: Call, cutoff: int) -> Call:
     """Return the call with a cutoff, if the method has one."""
-    given = {"cutoff": cutoff} if "cutoff" in METHODS[call.name].options() else {}
+    given = {"cutoff": cutoff} if "cutoff" in METHODS.options(call.name) else {}
     return Call.of(call.name, dict(call.options) | given)
 
 

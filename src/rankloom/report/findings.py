@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rankloom.aggregate import METHODS
+from rankloom.aggregate import METHODS, QueryMethod
 from rankloom.evaluation import Comparison, compare_many, gain
 from rankloom.evaluation.significance import Verdict
 from rankloom.experiment.results import (
@@ -123,7 +123,7 @@ def summarize(results: Results) -> Summary:
     headlines = {"better": "Yes.", "worse": "No.", "tie": "Not clearly."}
     if not caveat(results):
         return Summary(outcome.verdict, headlines[outcome.verdict], tuple(sentences))
-    if METHODS[Call.parse(own.name).name].needs == "queries":  # it saw less of each list than the ranker
+    if issubclass(METHODS[Call.parse(own.name).name], QueryMethod):  # it saw less of each list than the ranker
         return Summary(None, "Inconclusive.", (caveat(results), *sentences))
     return Summary(outcome.verdict, headlines[outcome.verdict], (*sentences, caveat(results)))
 

@@ -49,7 +49,7 @@ def method_name(spelled: str) -> str:
     """
     try:
         name = Call.parse(spelled).name
-        title = _phrase(METHODS[name].function).partition(":")[0]
+        title = _phrase(METHODS[name]).partition(":")[0]
     except InputError:  # a ranker, or the method of a plug-in that is not loaded
         return ""
     return "" if title.casefold() == spelled.casefold() else title

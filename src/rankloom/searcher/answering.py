@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.aggregate import METHODS, fuse
+from rankloom.aggregate import METHODS, QueryMethod, fuse
 from rankloom.errors import InputError
 from rankloom.index import Explanation, Part
 from rankloom.ranks import Ranks
@@ -132,7 +132,7 @@ class FusionRun:
 
     def _by_lists(self) -> FusedAnswers:
         method, n, where = self.request.method, self.request.n, self.request.where
-        needs_items = METHODS[method.name].needs != "queries"
+        needs_items = not issubclass(METHODS[method.name], QueryMethod)
         if not needs_items:
             fused = fuse(list(self.lists.values()), method, n)
         elif self.queries.items is not None:

@@ -69,7 +69,7 @@ def method_summary(spelled: str) -> str:
     "Fusion graphs: ranks items by the similarity of their graph to the query's."
     """
     name = Call.parse(spelled).name
-    return AUTO_SUMMARY if name == AUTO else summary(METHODS[name].function)
+    return AUTO_SUMMARY if name == AUTO else summary(METHODS[name])
 
 
 def ranker_summary(name: str) -> str:

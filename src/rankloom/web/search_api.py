@@ -242,7 +242,7 @@ def _method(spelled: str) -> str | Call:
     if spelled == AUTO:
         return AUTO
     call: Call = METHODS.checked(spelled)
-    files = file_options(METHODS[call.name].function)
+    files = file_options(METHODS[call.name])
     for name, value in call.options:
         most = MAX_CUTOFF if name == "cutoff" else MAX_OPTION
         if name in files or (isinstance(value, int) and abs(value) > most):

@@ -18,8 +18,8 @@ def test_a_trained_method_is_a_method_of_fuse():
 
 
 def test_options_are_spelled_or_given():
-    assert rl.train([A, B], QRELS, "probfuse(segments=7)").spelling == "probfuse(segments=7)"
-    assert rl.train([A, B], QRELS, "probfuse(segments=7)", segments=9).spelling == "probfuse(segments=9)"
+    assert str(rl.train([A, B], QRELS, "probfuse(segments=7)")) == "probfuse(segments=7)"
+    assert str(rl.train([A, B], QRELS, "probfuse(segments=7)", segments=9)) == "probfuse(segments=9)"
 
 
 def test_named_rankers_are_matched_by_name():
@@ -38,7 +38,7 @@ def test_ranks_without_ids_are_judged_by_number():
 def test_a_trained_method_can_be_pickled():
     trained = rl.train({"one": A, "two": B}, QRELS, "slidefuse(window=1)")
     again = pickle.loads(pickle.dumps(trained))  # noqa: S301 - our own
-    assert again.spelling == trained.spelling
+    assert str(again) == str(trained)
     assert rl.fuse([A, B], again).to_dict() == rl.fuse([A, B], trained).to_dict()
     assert repr(again) == "Trained(slidefuse(window=1), 2 rankers)"
 
@@ -55,7 +55,7 @@ def test_a_trained_method_can_be_pickled():
             lambda: rl.train([A, B], QRELS, "probfuse(segments=0)"),
             "segments must be a whole number, at least 1; got 0.",
         ),
-        (lambda: rl.train([A, B], QRELS, "segfuse(segments=both)"), "Unknown rule for segments 'both'"),
+        (lambda: rl.train([A, B], QRELS, "segfuse(segments=both)"), "Unknown value of segments 'both'"),
         (lambda: rl.train([A, B], QRELS, "segfuse(normalization=z)"), "Unknown normalization 'z'"),
         (lambda: rl.train([A, B], QRELS, "bayesfuse(floor=0.9)"), "floor must be above 0 and below 0.5; got 0.9."),
         (lambda: rl.train([A, B], QRELS, "slidefuse(window=-1)"), "window must be a whole number, at least 0; got -1."),

@@ -134,7 +134,7 @@ def test_the_cost_of_any_order_matches_the_oracle(data, absent):
         ({"exact": 17}, "exact must be at most 16; got 17."),
         ({"restarts": -1}, "restarts must be a whole number, at least 0; got -1."),
         ({"seed": 0.5, "restarts": 1}, "seed of the method 'kemeny' must be a whole number or none; got 0.5."),
-        ({"absent": "first"}, "Unknown rule for absent items 'first'"),
+        ({"absent": "first"}, "Unknown value of absent 'first'"),
     ],
 )
 def test_bad_options_raise(options, message):

@@ -111,8 +111,8 @@ def test_blocks_do_not_matter(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"variant": "win"}, "Unknown variant 'win'; choose from copeland, fuse, wins. Did you mean 'wins'?"),
-        ({"absent": "first"}, "Unknown rule for absent items 'first'; choose from last, left_out."),
+        ({"variant": "win"}, "Unknown value of variant 'win'; choose from copeland, fuse, wins. Did you mean 'wins'?"),
+        ({"absent": "first"}, "Unknown value of absent 'first'; choose from last, left_out."),
         ({"weights": [1]}, "weights must be 2 numbers of at least 0, one for each ranker; got [1]."),
     ],
 )

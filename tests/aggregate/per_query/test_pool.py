@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from rankloom.aggregate import QueryMethod
 from rankloom.aggregate.per_query import pool as pools
 from rankloom.aggregate.per_query.pool import fuse_pools, lay_out
 from rankloom.methods import METHODS
@@ -58,7 +59,7 @@ def test_the_best_k_match_a_stable_sort(data, k):
         assert fused.scores[q, : len(expected)].tolist() == [float(np.float32(worth[item])) for item in expected]
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].needs == "queries"])
+@pytest.mark.parametrize("method", [name for name in METHODS if issubclass(METHODS[name], QueryMethod)])
 def test_block_sizes_do_not_matter(method, monkeypatch):
     random = np.random.default_rng(0)
     scores = -np.sort(-random.random((40, 6)), axis=1)

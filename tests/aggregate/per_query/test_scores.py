@@ -122,7 +122,7 @@ def test_huge_scores_give_valid_ranks():
         ("combsum", {"depth": 0}, "depth must be a whole number, at least 1; got 0."),
         ("combsum", {"weights": "ab"}, "weights must be 2 numbers of at least 0, one for each ranker; got 'ab'."),
         ("combsum", {"mode": "mean"}, "The method 'combsum' has no option 'mode'"),
-        ("combmed", {"mode": "middle"}, "Unknown mode 'middle'; choose from mean, median."),
+        ("combmed", {"mode": "middle"}, "Unknown value of mode 'middle'; choose from mean, median."),
         (
             "rlsim",
             {"normalization": "z_score"},

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.lists import answers, check_collection, empty_answers, own_first, stack_own_first
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.methods import CollectionMethod, register_method
 from rankloom.aggregate.per_query.pool import checked_weights
 from rankloom.errors import InputError, brief, check_choice, check_range, check_whole
 from rankloom.ranks import Ranks
@@ -35,7 +35,7 @@ OWN_OPTIONS: Mapping[tuple[str, str], Mapping[str, Any]] = {
 }
 
 
-@register_method("queryrankfusion", needs="collection")
+@register_method("queryrankfusion", kind=CollectionMethod)
 def queryrankfusion(
     ranks: Sequence[Ranks],
     k: int = 10,

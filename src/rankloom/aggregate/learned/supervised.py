@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge, Gt, Lt
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import SUPERVISED
+from rankloom.aggregate.methods import SUPERVISED, Supervised
 from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.aggregate.per_query.pool import Pool
-from rankloom.errors import check_between, check_choice, check_whole, whole_number
 from rankloom.evaluation.measures import NO_CUTOFF, average_precision
 from rankloom.evaluation.truth import Floats, Judged
 from rankloom.ranks import Ranks
+from rankloom.registry import Count
 
 SegmentRule = Literal["sizes", "ends"]
 Lengths = NDArray[np.integer]
@@ -29,8 +30,8 @@ GROWING = 10 * 2 ** np.arange(10) - 5  # 5, 15, 35, ...: the sizes of SegFuse's 
 
 
 @SUPERVISED.register("probfuse")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbFuse:
+@dataclass(frozen=True, kw_only=True)
+class ProbFuse(Supervised):
     r"""ProbFuse: how likely the items of each segment of a list are relevant, later segments counting less.
 
     .. math:: \mathrm{ProbFuse}(d) = \sum_r P_r(k) / k, \qquad
@@ -57,10 +58,7 @@ class ProbFuse:
     [0.5, 0.0]
     """
 
-    segments: int = 25
-
-    def __post_init__(self) -> None:
-        check_whole(segments=self.segments)
+    segments: Count = 25
 
     def learn(self, judged: Judged, lengths: Lengths) -> Floats:
         """Return the share of relevant items in each segment."""
@@ -84,8 +82,8 @@ class ProbFuse:
 
 
 @SUPERVISED.register("segfuse")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegFuse:
+@dataclass(frozen=True, kw_only=True)
+class SegFuse(Supervised):
     r"""SegFuse: how likely the items of each segment of a list are relevant, segments growing, times the score.
 
     .. math:: \mathrm{SegFuse}(d) = \sum_r P_r(k)\, (s_r(d) + 1)
@@ -117,7 +115,7 @@ class SegFuse:
     normalization: str = "min_max"
 
     def __post_init__(self) -> None:
-        check_choice("rule for segments", self.segments, get_args(SegmentRule))
+        super().__post_init__()
         NORMALIZATIONS[self.normalization]
 
     def learn(self, judged: Judged, lengths: Lengths) -> Floats:
@@ -141,8 +139,8 @@ class SegFuse:
 
 
 @SUPERVISED.register("bayesfuse")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BayesFuse:
+@dataclass(frozen=True, kw_only=True)
+class BayesFuse(Supervised):
     r"""BayesFuse: the odds of relevance at each position, as independent evidence.
 
     .. math:: \mathrm{BayesFuse}(d) = \sum_r \ln \frac{P_r(k)}{1 - P_r(k)}
@@ -174,10 +172,7 @@ class BayesFuse:
     [0.25, 0.001]
     """
 
-    floor: float = 0.001
-
-    def __post_init__(self) -> None:
-        check_between(0, 0.5, floor=self.floor)
+    floor: Annotated[float, Gt(0), Lt(0.5)] = 0.001
 
     def learn(self, judged: Judged, lengths: Lengths) -> Floats:
         """Return the logarithms of the odds in each interval."""
@@ -197,8 +192,7 @@ class BayesFuse:
 
 
 @SUPERVISED.register("mapfuse")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapFuse:
+class MapFuse(Supervised):
     r"""MAPFuse: inverse positions, rankers weighted by their mean average precision.
 
     .. math:: \mathrm{MAPFuse}(d) = \sum_r \mathrm{MAP}_r \,/\, \rho_r(d)
@@ -228,8 +222,7 @@ class MapFuse:
 
 
 @SUPERVISED.register("posfuse")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PosFuse:
+class PosFuse(Supervised):
     r"""PosFuse: how likely the item at each position of a list is relevant.
 
     .. math:: \mathrm{PosFuse}(d) = \sum_r P_r(\rho_r(d)), \qquad
@@ -259,8 +252,8 @@ class PosFuse:
 
 
 @SUPERVISED.register("slidefuse")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlideFuse:
+@dataclass(frozen=True, kw_only=True)
+class SlideFuse(Supervised):
     r"""SlideFuse: how likely the items around each position of a list are relevant.
 
     .. math:: \mathrm{SlideFuse}(d) = \sum_r \frac{1}{b - a + 1} \sum_{p=a}^{b} P_r(p), \qquad
@@ -285,10 +278,7 @@ class SlideFuse:
     [0.5, 1.0]
     """
 
-    window: int = 5
-
-    def __post_init__(self) -> None:
-        whole_number("window", self.window, 0)
+    window: Annotated[int, Ge(0)] = 5
 
     def learn(self, judged: Judged, lengths: Lengths) -> Floats:
         """Return the probability of relevance at each position."""

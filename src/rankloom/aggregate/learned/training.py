@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.aggregate.methods import METHODS, SUPERVISED, Supervised
+from rankloom.aggregate.methods import METHODS, SUPERVISED, QueryMethod, Supervised
 from rankloom.aggregate.per_query.pool import fuse_pools
 from rankloom.errors import InputError
 from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_qrels
@@ -18,14 +18,12 @@ from rankloom.ranks.align import AlignedRanks, Missing, RankerLists, align, spli
 from rankloom.registry import Call
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Trained(QueryMethod):
     """A supervised method with what it learned: a method for `fuse`.
 
     Attributes
     ----------
-    spelling : str
-        The method as `train` takes it.
     method : Supervised
         The method with its options.
     learned : tuple of float64 arrays
@@ -34,31 +32,28 @@ class Trained:
         The names of the rankers; empty if they had none.
     """
 
-    spelling: str
     method: Supervised
     learned: tuple[Floats, ...]
     rankers: tuple[str, ...] = ()
 
-    def __call__(
-        self, ranks: Sequence[Ranks], k: int, collection: Sequence[Ranks] | None, missing: Missing | None
-    ) -> Ranks:
-        """Align the ranks and fuse them."""
-        if collection is not None:
-            raise InputError("This method needs no collection; leave it out.")
-        aligned = align(ranks, missing="error" if missing is None else missing)
-        if len(aligned) != len(self.learned):
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        """Return the k best items for each row of aligned ranks, one Ranks for each ranker."""
+        if len(ranks) != len(self.learned):
             raise InputError(
-                f"The method was trained on {len(self.learned)} rankers; got {len(aligned)}. "
+                f"The method was trained on {len(self.learned)} rankers; got {len(ranks)}. "
                 "Give the lists of the same rankers, in the same order."
             )
-        return fuse_pools(aligned, k, lambda pool: self.method.score(pool, self.learned))
+        return fuse_pools(ranks, k, lambda pool: self.method.score(pool, self.learned))
+
+    def __str__(self) -> str:
+        return str(self.method)
 
     def __repr__(self) -> str:
-        return f"Trained({self.spelling}, {len(self.learned)} rankers)"
+        return f"Trained({self.method}, {len(self.learned)} rankers)"
 
 
 def train(
-    ranks: RankerLists, qrels: Qrels, method: str | Call, *, missing: Missing | None = None, **options: Any
+    ranks: RankerLists, qrels: Qrels, method: str | Call | Supervised, *, missing: Missing | None = None, **options: Any
 ) -> Trained:
     """Train a supervised method on judged queries.
 
@@ -71,12 +66,13 @@ def train(
         them by name.
     qrels : {query: {item: grade}}, path of a TREC qrels file, or DataFrame
         As in `evaluate`: grades above 0 are relevant, items without a grade are not.
-    method : str
-        A name in `SUPERVISED`, optionally with options: ``probfuse(segments=50)``.
+    method : str or Supervised
+        A name in `SUPERVISED`, optionally with options: ``probfuse(segments=50)``; or such a method:
+        ``ProbFuse(segments=50)``.
     missing
         As in `fuse`.
     **options
-        Options of the method.
+        Options of a method that is given by name.
 
     Returns
     -------
@@ -95,16 +91,20 @@ def train(
     >>> fuse(new, method=trained).to_dict()
     {'q3': {'y': 1.5, 'x': 0.5}}
     """
-    return judged_queries(ranks, qrels, missing).train(supervised_call(method, **options))
+    return judged_queries(ranks, qrels, missing).train(make_supervised(method, **options))
 
 
-def supervised_call(method: str | Call, **options: Any) -> Call:
-    """Return the call of a supervised method, checked."""
+def make_supervised(method: str | Call | Supervised, **options: Any) -> Supervised:
+    """Return the supervised method that a spelling describes."""
+    if isinstance(method, Supervised):
+        if options:
+            raise InputError(f"The method {method} has its options already; leave out {', '.join(options)}.")
+        return method
     call = Call.given(method, "method")
     if call.name in METHODS and call.name not in SUPERVISED:
         raise InputError(f"The method {call.name!r} learns nothing; fuse runs it, and optimize finds its options.")
-    given = {**dict(SUPERVISED.checked(call, **options).options), **options}
-    return Call.of(call.name, given)
+    made: Supervised = SUPERVISED.make(call, **options)
+    return made
 
 
 @dataclass(frozen=True)
@@ -139,11 +139,11 @@ class JudgedQueries:
         cut = AlignedRanks(r.rows(rows) for r in self.ranks)
         return JudgedQueries(cut, {query: self.qrels[query] for query in queries}, self.rankers)
 
-    def train(self, call: Call) -> Trained:
+    def train(self, method: Supervised) -> Trained:
         """Return a supervised method trained on these queries."""
-        method: Supervised = SUPERVISED.make(call)
         lists = zip(self.judged, self.ranks, strict=True)
-        return Trained(str(call), method, tuple(method.learn(one, r.lengths()) for one, r in lists), self.rankers)
+        learned = tuple(method.learn(one, r.lengths()) for one, r in lists)
+        return Trained(method=method, learned=learned, rankers=self.rankers)
 
 
 def judged_queries(ranks: RankerLists, qrels: Qrels, missing: Missing | None) -> JudgedQueries:

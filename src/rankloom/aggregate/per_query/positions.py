@@ -1,22 +1,25 @@
 """Methods that score each item by its positions alone."""
 
 from collections.abc import Callable
-from numbers import Real
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
 
 import numpy as np
+from annotated_types import Gt
 from numpy.typing import NDArray
 
+from rankloom.aggregate.methods import PoolMethod, register_method
 from rankloom.aggregate.per_query.pool import Pool, counting, falling
 from rankloom.aggregate.per_query.query_methods import PoolScore, register_pool_method
-from rankloom.errors import InputError, brief, check_between, check_choice, check_range
+from rankloom.errors import check_between, check_choice, check_range
 from rankloom.ranks import PAD
 
 Points = Literal["positions", "below", "pool"]
 
 
-@register_pool_method("rrf")
-def rrf(weights: list[float], *, constant: float = 60.0) -> PoolScore:
+@register_method("rrf")
+@dataclass(frozen=True, kw_only=True)
+class RRF(PoolMethod):
     r"""Reciprocal rank fusion.
 
     .. math:: \mathrm{RRF}(d) = \sum_r w_r \,/\, (c + \rho_r(d))
@@ -39,17 +42,16 @@ def rrf(weights: list[float], *, constant: float = 60.0) -> PoolScore:
 
     Examples
     --------
-    >>> rrf([Ranks([[0, 1]]), Ranks([[1, 2]])], k=1).scores[0, 0] == np.float32(1 / 62 + 1 / 61)
+    >>> RRF().fuse([Ranks([[0, 1]]), Ranks([[1, 2]])], k=1).scores[0, 0] == np.float32(1 / 62 + 1 / 61)
     np.True_
     """
-    if not isinstance(constant, Real) or not -1 < constant < np.inf:
-        raise InputError(f"constant must be a finite number above -1; got {brief(constant)}.")
 
-    def score(pool: Pool) -> NDArray[np.float64]:
-        parts = [w / (constant + np.arange(1, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]
+    constant: Annotated[float, Gt(-1)] = 60.0
+
+    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+        """Return the scores of the items of each pool."""
+        parts = [w / (self.constant + np.arange(1, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]
         return pool.fold(np.add, parts, 0.0)
-
-    return score
 
 
 @register_pool_method("isr")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register_method, with_signature
+from rankloom.aggregate.collection_methods import with_signature
+from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.per_query.pool import Pool, checked_weights, fuse_pools
 from rankloom.ranks import Ranks
 

@@ -7,7 +7,7 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import Array, answers
-from rankloom.aggregate.per_query.positions import rrf
+from rankloom.aggregate.per_query.positions import RRF
 from rankloom.aggregate.reranking.sorted_lists import mutual_values, own_lists, reranked
 from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
@@ -60,7 +60,7 @@ def bfstree(asked: Reranking, *, persistence: float = 0.7) -> Ranks:
     ranks, k, neighbors, depth, _ = asked
     check_between(0, 1, persistence=persistence)
     if len(ranks) > 1:
-        ranks = [rrf(ranks, depth)]
+        ranks = [RRF().fuse(ranks, depth)]
     one = _normalized(own_lists(ranks, depth)[0])
     first, second = _trees(one, neighbors, persistence)
     values = _diffused(one, first, second)

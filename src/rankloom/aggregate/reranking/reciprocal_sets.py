@@ -8,7 +8,7 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import Array, answers, inverted
-from rankloom.aggregate.per_query.positions import rrf
+from rankloom.aggregate.per_query.positions import RRF
 from rankloom.aggregate.reranking.sorted_lists import mutual_values, own_lists, reranked
 from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
@@ -152,7 +152,7 @@ def rlrecom(asked: Reranking, *, strength: float = 2.0, epsilon: float = 0.0125)
     ranks, k, neighbors, depth, _ = asked
     check_between(0, 1, epsilon=epsilon)
     check_between(0, inf, strength=strength)
-    one = own_lists([rrf(ranks, depth)] if len(ranks) > 1 else ranks, depth)[0]
+    one = own_lists([RRF().fuse(ranks, depth)] if len(ranks) > 1 else ranks, depth)[0]
     width = one.shape[1]
     distances = 2 * width - mutual_values(one, np.arange(width, 0, -1))
     mean, before = np.float32(0), np.float32(-1)

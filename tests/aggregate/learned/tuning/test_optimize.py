@@ -58,13 +58,13 @@ def test_bayes_comes_close_to_the_grid(data):
 def test_options_of_the_spelling_are_fixed(data):
     ranks, qrels = data
     best = optimize(ranks, qrels, "rrf(depth=5)", space={"constant": [1, 60]})
-    assert [spelling for spelling, _ in best.trials] == ["rrf(constant=1, depth=5)", "rrf(constant=60, depth=5)"]
+    assert [spelling for spelling, _ in best.trials] == ["rrf(constant=1, depth=5)", "rrf(depth=5)"]
 
 
 def test_supervised_methods_are_trained_in_every_trial(data):
     ranks, qrels = data
     best = optimize(ranks, qrels, "probfuse", space={"segments": [1, 4, 12]})
-    assert best.method.spelling == best.spelling
+    assert str(best.method) == best.spelling
     assert best.spelling != "probfuse(segments=1)"  # which knows nothing of positions
     assert rl.evaluate(rl.fuse(ranks, best.method), qrels=qrels)["ndcg@10"] == pytest.approx(best.score)
 

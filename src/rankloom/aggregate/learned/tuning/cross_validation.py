@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.learned.training import JudgedQueries, judged_queries
-from rankloom.aggregate.learned.tuning.optimize import Plan, Search, checked_call, parsed_measure, ready, tune
+from rankloom.aggregate.learned.tuning.optimize import Learner, Plan, Search, make_learner, parsed_measure, ready, tune
 from rankloom.aggregate.learned.tuning.space import Values
-from rankloom.aggregate.methods import Fuser
+from rankloom.aggregate.methods import Method
 from rankloom.errors import InputError, whole_number
 from rankloom.evaluation.measures import Measure, evaluate
 from rankloom.evaluation.truth import Floats, Qrels
@@ -58,7 +58,7 @@ class CrossValidation:
 def cross_validate(
     ranks: RankerLists,
     qrels: Qrels,
-    method: str | Call,
+    method: str | Call | Learner,
     measure: str | Measure = "ndcg@10",
     *,
     folds: int = 5,
@@ -103,14 +103,14 @@ def cross_validate(
     CrossValidation(mrr=1.0000, 6 queries, 3 folds)
     """
     plan = None if search is None else Plan(search, space, step, trials, seed)
-    call, wanted = checked_call(method), parsed_measure(measure)
+    learner, wanted = make_learner(method), parsed_measure(measure)
     queries = judged_queries(ranks, qrels, missing)
     split = _split(len(queries), folds, seed)
     depth = max(whole_number("k", k), wanted.reach or 1)
     fused, spellings = [], []
     for fold in range(folds):
-        fuser, spelling = _learned(_part(queries, split != fold), call, wanted, plan)
-        fused.append(fuser(_part(queries, split == fold).ranks, depth, None, None))
+        fuser, spelling = _learned(_part(queries, split != fold), learner, wanted, plan)
+        fused.append(fuser.fuse(_part(queries, split == fold).ranks, depth))
         spellings.append(spelling)
         if progress:
             progress("Cross-validating", fold + 1, folds)
@@ -119,11 +119,11 @@ def cross_validate(
     return CrossValidation(whole, scores, split, tuple(spellings), str(wanted))
 
 
-def _learned(queries: JudgedQueries, call: Call, measure: Measure, plan: Plan | None) -> tuple[Fuser, str]:
+def _learned(queries: JudgedQueries, method: Learner, measure: Measure, plan: Plan | None) -> tuple[Method, str]:
     """Return the method trained or tuned on these queries, and how it is spelled."""
     if plan is None:
-        return ready(queries, call), str(call)
-    tuned = tune(queries, call, measure, plan)
+        return ready(queries, method), str(method)
+    tuned = tune(queries, method, measure, plan)
     return tuned.method, tuned.spelling
 
 

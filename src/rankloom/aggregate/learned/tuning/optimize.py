@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from inspect import signature
 from typing import Any, Literal, get_args
 
-from rankloom.aggregate.learned.training import JudgedQueries, judged_queries
+from rankloom.aggregate.learned.training import JudgedQueries, judged_queries, make_supervised
 from rankloom.aggregate.learned.tuning.bayes import bayes
 from rankloom.aggregate.learned.tuning.space import Space, Values, make_space
-from rankloom.aggregate.methods import METHODS, SUPERVISED, Fuser, Fusion
+from rankloom.aggregate.methods import SUPERVISED, Method, QueryMethod, Supervised, make_method
 from rankloom.errors import InputError, check_choice, check_type, check_whole, whole_number
 from rankloom.evaluation.measures import Measure, evaluate
 from rankloom.evaluation.truth import Qrels
+from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists
-from rankloom.registry import Call
+from rankloom.registry import Call, options_of
 from rankloom.threads import Progress
 
 Search = Literal["grid", "bayes"]
+#: What can be tuned.
+Learner = QueryMethod | Supervised
 
 MAX_GRID = 100_000  # points
 
@@ -29,7 +31,7 @@ class Tuned:
 
     Attributes
     ----------
-    method : Fuser
+    method : Method
         The method with these options, trained if it is supervised; for `fuse`.
     spelling : str
         The method as it is typed: ``combsum(weights=[0.3, 0.7])``.
@@ -40,7 +42,7 @@ class Tuned:
         Every spelling tried and its score, in order.
     """
 
-    method: Fuser
+    method: Method
     spelling: str
     score: float
     measure: str
@@ -57,7 +59,7 @@ class Tuned:
 def optimize(
     ranks: RankerLists,
     qrels: Qrels,
-    method: str | Call,
+    method: str | Call | Learner,
     measure: str | Measure = "ndcg@10",
     *,
     search: Search = "grid",
@@ -78,9 +80,9 @@ def optimize(
         One for each ranker, as in `fuse`; queries without judgments are left out.
     qrels : {query: {item: grade}}, path of a TREC qrels file, or DataFrame
         As in `evaluate`.
-    method : str
-        A method that sees one query at a time, or a supervised one, which is trained again in every trial. Options in
-        the spelling are fixed.
+    method : str or Method
+        A method that sees one query at a time, or a supervised one, which is trained again in every trial. Options
+        that are not in the space keep their values.
     measure : str
         As in `evaluate`.
     search : {"grid", "bayes"}
@@ -110,8 +112,23 @@ def optimize(
     >>> best
     Tuned(combsum(weights=[0.0, 1.0]), mrr=1.0000, 5 trials)
     """
-    plan, call, wanted = Plan(search, space, step, trials, seed), checked_call(method), parsed_measure(measure)
-    return tune(judged_queries(ranks, qrels, missing), call, wanted, plan, progress)
+    plan, learner, wanted = Plan(search, space, step, trials, seed), make_learner(method), parsed_measure(measure)
+    return tune(judged_queries(ranks, qrels, missing), learner, wanted, plan, progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForRankers(QueryMethod):
+    """A method whose options, such as weights, are for rankers of these names."""
+
+    method: QueryMethod
+    rankers: tuple[str, ...] = ()
+
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        """Return the k best items for each row of aligned ranks, one Ranks for each ranker."""
+        return self.method.fuse(ranks, k)
+
+    def __str__(self) -> str:
+        return str(self.method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +167,19 @@ class Plan:
         return len(space)
 
 
-def tune(queries: JudgedQueries, call: Call, measure: Measure, plan: Plan, progress: Progress | None = None) -> Tuned:
+def tune(
+    queries: JudgedQueries, method: Learner, measure: Measure, plan: Plan, progress: Progress | None = None
+) -> Tuned:
     """Search on these queries, as planned."""
-    factory: Any = SUPERVISED[call.name] if call.name in SUPERVISED else METHODS[call.name]
-    space = make_space(call.name, list(signature(factory).parameters), plan.space, len(queries.ranks), plan.step)
+    options = list(options_of(type(method)))
+    space = make_space(method.entry_name, options, plan.space, len(queries.ranks), plan.step)
     count = plan.count(space)
     trials: dict[str, float] = {}
+    candidates: dict[str, Learner] = {}
 
     def score(point: dict[str, Any]) -> float:
-        candidate = Call.of(call.name, {**dict(call.options), **point})
+        candidate = replace(method, **point)
+        candidates[str(candidate)] = candidate
         trials[str(candidate)] = mean(ready(queries, candidate), queries, measure)
         return trials[str(candidate)]
 
@@ -166,36 +187,35 @@ def tune(queries: JudgedQueries, call: Call, measure: Measure, plan: Plan, progr
         if progress:
             progress("Optimizing", done, count)
     best = max(trials, key=lambda spelling: trials[spelling])
-    return Tuned(ready(queries, Call.parse(best)), best, trials[best], str(measure), tuple(trials.items()))
+    return Tuned(ready(queries, candidates[best]), best, trials[best], str(measure), tuple(trials.items()))
 
 
-def checked_call(method: str | Call) -> Call:
-    """Return the call of a method that can be tuned or trained on the lists of queries."""
-    call = Call.given(method, "method")
-    if call.name in SUPERVISED:
-        SUPERVISED.checked(call)
-    else:
-        METHODS.checked(call)
-        if METHODS[call.name].needs == "collection":
-            raise InputError(
-                f"The method {call.name!r} needs the lists of the collection, which cannot be split by query; choose "
-                "one that sees one query at a time."
-            )
-    return call
+def make_learner(method: str | Call | Learner) -> Learner:
+    """Return the method that a spelling describes, if it can be tuned or trained on the lists of queries."""
+    if isinstance(method, Supervised):
+        return method
+    if not isinstance(method, QueryMethod) and (call := Call.given(method, "method")).name in SUPERVISED:
+        return make_supervised(call)
+    made = make_method(method)
+    if not isinstance(made, QueryMethod):
+        raise InputError(
+            f"The method {made.entry_name!r} needs the lists of the collection, which cannot be split by query; choose "
+            "one that sees one query at a time."
+        )
+    return made
 
 
-def ready(queries: JudgedQueries, call: Call) -> Fuser:
+def ready(queries: JudgedQueries, method: Learner) -> Method:
     """Return the method, trained on these queries if it is supervised."""
-    if call.name in SUPERVISED:
-        return queries.train(call)
-    fusion: Fusion = METHODS.make(call)
-    return replace(fusion, rankers=queries.rankers)
+    if isinstance(method, Supervised):
+        return queries.train(method)
+    return ForRankers(method=method, rankers=queries.rankers) if queries.rankers else method
 
 
-def mean(method: Fuser, queries: JudgedQueries, measure: Measure) -> float:
+def mean(method: Method, queries: JudgedQueries, measure: Measure) -> float:
     """Return the mean of a measure over the queries."""
     k = measure.reach or max(1, sum(r.depth for r in queries.ranks))
-    return evaluate(method(queries.ranks, k, None, None), qrels=queries.qrels, measures=measure)[str(measure)]
+    return evaluate(method.fuse(queries.ranks, k), qrels=queries.qrels, measures=measure)[str(measure)]
 
 
 def parsed_measure(measure: str | Measure) -> Measure:

@@ -1,0 +1,243 @@
+"""Options: the fields of a value, or the parameters of a function, checked against their annotations.
+
+::
+
+    @dataclass(frozen=True, kw_only=True)
+    class RRF(Options):
+        constant: Annotated[float, Gt(-1)] = 60.0
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from functools import cache
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from rankloom.errors import InputError, UnknownNameError, brief, check_choice, whole_number
+from rankloom.registry.spelling import Call
+
+Count = Annotated[int, Ge(1)]
+#: From 0 to 1.
+Share = Annotated[float, Ge(0), Le(1)]
+#: Between 0 and 1, both excluded.
+Fraction = Annotated[float, Gt(0), Lt(1)]
+
+#: The types of options that are checked, and their names in messages.
+TYPE_NAMES = {
+    bool: "yes or no",
+    int: "a whole number",
+    float: "a finite number",
+    str: "text",
+    NoneType: "none",
+    Path: "the path of a file",
+}
+REQUIRED = inspect.Parameter.empty  #: the default of an option that has none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The base of frozen dataclasses whose fields are options; its `str` is the spelling.
+
+    The registry sets the name and the kind that messages and the spelling use. A field is checked against its
+    annotation (see `Option`), and a list becomes a tuple.
+    """
+
+    entry_name: ClassVar[str] = ""
+    entry_kind: ClassVar[str] = "value"
+
+    def __post_init__(self) -> None:
+        for name, option in self.options().items():
+            value = getattr(self, name)
+            if value is not option.default:
+                object.__setattr__(self, name, option.checked(value, self.entry_kind, self.entry_name))
+
+    @classmethod
+    def options(cls) -> dict[str, Option]:
+        """Return the options by name, those of a derived class before those of its bases."""
+        owner: Any = cls  # that mypy takes for a type that cannot be hashed
+        return options_of(owner)
+
+    def __str__(self) -> str:
+        return str(self.spelled())
+
+    def spelled(self) -> Call:
+        """Return the name with the options that are not at their defaults."""
+        given = {name: (getattr(self, name), option.default) for name, option in self.options().items()}
+        shown = {name: value for name, (value, default) in given.items() if value is not default and value != default}
+        return Call.of(self.entry_name, {k: str(v) if isinstance(v, Path) else v for k, v in shown.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option and the values it takes, by its annotation.
+
+    Attributes
+    ----------
+    name : str
+    default : object
+        `REQUIRED` if there is none.
+    types : tuple of type
+        Of bool, int, float, str, None and Path; empty if values are not checked.
+    choices : tuple of str
+        Of a Literal.
+    bounds : dict
+        The limits of numbers: ``gt``, ``ge``, ``lt``, ``le``.
+    """
+
+    name: str
+    default: Any
+    types: tuple[type, ...]
+    choices: tuple[str, ...]
+    bounds: Mapping[str, float]
+
+    @classmethod
+    def of(cls, name: str, default: Any, annotation: Any) -> Option:
+        """Return the option that an annotation describes; types that are not in `TYPE_NAMES` are not checked."""
+        types: list[type] = []
+        choices: list[str] = []
+        bounds: dict[str, float] = {}
+        for part in _alternatives(annotation):
+            if get_origin(part) is Literal:
+                choices += get_args(part)
+            elif isinstance(part, Ge | Gt | Le | Lt):
+                bounds |= asdict(part)
+            else:
+                types.append(NoneType if part is None else part)
+        checked = all(part in TYPE_NAMES for part in types)
+        return cls(name, default, tuple(types) if checked else (), tuple(choices), bounds)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is annotated as a path."""
+        return Path in self.types
+
+    def checked(self, value: Any, kind: str, entry: str) -> Any:
+        """Return a value as it is stored; raise InputError if the option does not take it."""
+        if isinstance(value, list):
+            value = tuple(value)
+        if self.choices and not (self.types and _has_type(value, self.types)):
+            check_choice(f"value of {self.name}", value, self.choices)
+        elif self.types and not _has_type(value, self.types):
+            raise InputError(self._wrong_type(value, kind, entry))
+        return self._bounded(value) if self.bounds and value is not None else value
+
+    def _wrong_type(self, value: Any, kind: str, entry: str) -> str:
+        expected = TYPE_NAMES[Path] if self.is_file else " or ".join(TYPE_NAMES[one] for one in self.types)
+        unquoted = type(value) in (int, float) and not {str, Path}.isdisjoint(self.types)
+        advice = f' Put it in quotes: {self.name}="{value}".' if unquoted else ""
+        return f"{self.name} of the {kind} {entry!r} must be {expected}; got {brief(value)}.{advice}"
+
+    def _bounded(self, value: Any) -> Any:
+        high = self.bounds.get("le", math.inf)
+        if float not in self.types:
+            value = whole_number(self.name, value, int(self.bounds.get("ge", -sys.maxsize)))
+            if value > high:
+                raise InputError(f"{self.name} must be at most {high}; got {value}.")
+        elif not (
+            self.bounds.get("gt", -math.inf) < value < self.bounds.get("lt", math.inf)
+            and self.bounds.get("ge", -math.inf) <= value <= high
+        ):
+            raise InputError(f"{self.name} must be {_range(self.bounds)}; got {brief(value)}.")
+        return value
+
+
+@cache
+def options_of(factory: Any) -> dict[str, Option]:
+    """Return the options of a class or a function by name, those of a derived class before those of its bases."""
+    if isinstance(factory, type) and issubclass(factory, Options):
+        return {name: Option.of(name, default, hint) for name, default, hint in _fields(factory)}
+    return {name: Option.of(name, default, hint) for name, default, hint in annotated_defaults(factory)}
+
+
+def file_options(factory: Callable[..., Any]) -> list[str]:
+    """Return the options that are annotated as a path.
+
+    Examples
+    --------
+    >>> def table(path: Path, *, column: str = "text", labels: Path | None = None): ...
+    >>> file_options(table)
+    ['path', 'labels']
+    """
+    return [name for name, option in options_of(factory).items() if option.is_file]
+
+
+def annotated_defaults(factory: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
+    """Return the name, the default and the annotated type of each parameter of a function."""
+    scope = vars(sys.modules[factory.__module__])
+    parameters = inspect.signature(factory).parameters.values()
+    return [(one.name, one.default, _resolved(one.annotation, scope)) for one in parameters]
+
+
+def check_names(kind: str, entry: str, known: Mapping[str, Option], options: Mapping[str, Any]) -> None:
+    """Raise InputError if an option does not exist, or a required one is missing."""
+    for name in options:
+        if name not in known:
+            hint = str(UnknownNameError("option", name, known)).partition(".")[2]
+            has = ", ".join(known) or "none"
+            raise InputError(f"The {kind} {entry!r} has no option {name!r}; it has {has}.{hint}")
+    for name, option in known.items():
+        if option.default is REQUIRED and name not in options:
+            raise InputError(f"The {kind} {entry!r} needs the option {name!r}: {entry}({name}=...).")
+
+
+def _fields(owner: type[Options]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the name, the default and the type of each field."""
+    defaults = {one.name: one.default for one in fields(owner) if one.init}
+    for base in owner.__mro__:
+        for name, annotation in inspect.get_annotations(base).items():
+            if name in defaults:
+                default = defaults.pop(name)
+                annotated = _resolved(annotation, vars(sys.modules[base.__module__]))
+                yield name, REQUIRED if default is MISSING else default, annotated
+
+
+def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
+    """Return the type that an annotation names; `object` for one, but Path, that only type checkers can resolve."""
+    try:
+        holder = SimpleNamespace(__annotations__={"one": annotation})
+        return get_type_hints(holder, {"Path": Path, **scope}, include_extras=True)["one"]
+    except (NameError, TypeError):
+        return object
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """Yield the members of a union and the bounds of annotated types."""
+    if get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _alternatives(part)
+    elif get_origin(annotation) is Annotated:
+        inner, *bounds = get_args(annotation)
+        yield from _alternatives(inner)
+        yield from bounds
+    else:
+        yield annotation
+
+
+def _has_type(value: Any, types: tuple[type, ...]) -> bool:
+    if Path in types:
+        return not isinstance(value, bool | int | float | tuple)
+    if value is None or isinstance(value, bool | str):
+        return type(value) in types
+    if isinstance(value, Integral):
+        return int in types or float in types
+    return float in types and isinstance(value, Real) and math.isfinite(value)
+
+
+def _range(bounds: Mapping[str, float]) -> str:
+    """Return the numbers within bounds in words."""
+    words = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+    if bounds.keys() == {"ge", "le"}:
+        return f"from {bounds['ge']:g} to {bounds['le']:g}"
+    if len(bounds) == 2:
+        return " and ".join(f"{words[one]} {limit:g}" for one, limit in bounds.items())
+    ((one, limit),) = bounds.items()
+    return f"a finite number {'of ' if one in ('ge', 'le') else ''}{words[one]} {limit:g}"
