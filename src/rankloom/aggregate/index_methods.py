@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.methods import IndexMethod, register_method
+from rankloom.fusion_graph import index as fusion_graph
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.fusion_graph.normalize import Absent
 from rankloom.ranks import Ranks
+from rankloom.weft import index as weft
 from rankloom.weft.index import WeftIndex
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes
 
@@ -34,7 +36,7 @@ class FG(IndexMethod[FusionIndex]):
     array([0, 1], dtype=int32)
     """
 
-    cutoff: int = 10
+    cutoff: int = fusion_graph.CUTOFF
     depth: int = 1000
     reposition: bool = True
     graph_norm: str = "max"
@@ -87,7 +89,7 @@ class Weft(IndexMethod[WeftIndex]):
     array([0, 1], dtype=int32)
     """
 
-    cutoff: int = 20
+    cutoff: int = weft.CUTOFF
     expand: int = 8
     weights: Sequence[float] | str | None = None
     width: int | None = 80

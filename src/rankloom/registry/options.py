@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
@@ -111,8 +112,8 @@ class Option:
             elif isinstance(part, Ge | Gt | Le | Lt):
                 bounds |= asdict(part)
             else:
-                types.append(NoneType if part is None else part)
-        checked = all(part in TYPE_NAMES for part in types)
+                types.append(Path if get_origin(part) is PathLike else part or NoneType)
+        checked = Path in types or all(part in TYPE_NAMES for part in types)
         return cls(name, default, tuple(types) if checked else (), tuple(choices), bounds)
 
     @property

@@ -42,6 +42,7 @@ class RRF(PoolMethod):
 
     Examples
     --------
+    >>> from rankloom import Ranks
     >>> RRF().fuse([Ranks([[0, 1]]), Ranks([[1, 2]])], k=1).scores[0, 0] == np.float32(1 / 62 + 1 / 61)
     np.True_
     """
