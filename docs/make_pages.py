@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
+from rankloom.aggregate import QueryMethod
 from rankloom.cli import app
 from rankloom.methods import METHODS, SUPERVISED
-from rankloom.aggregate import QueryMethod
 from rankloom.registry import options_of
 
 HERE = Path(__file__).parent

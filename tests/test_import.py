@@ -56,7 +56,7 @@ def test_building_an_index_loads_numba_but_not_scipy_stats_or_pandas():
 def test_per_query_methods_load_nothing_slow():
     code = (
         "import rankloom as rl\n"
-        "from rankloom.aggregate import QueryMethod\n"
+        "from rankloom.aggregate import METHODS, QueryMethod\n"
         "ranks = [rl.Ranks([[0, 1, 2]], [[3, 2, 1]])] * 2\n"
         "for name, method in METHODS.items():\n"
         "    if issubclass(method, QueryMethod): rl.fuse(ranks, name)"

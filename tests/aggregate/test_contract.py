@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.errors import InputError, UnknownNameError
-from rankloom.methods import METHODS
 from rankloom.aggregate import RRF, check_method
 from rankloom.aggregate.methods import as_method
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.methods import METHODS, register_method
 
 
 def valid(ranks, k=10):
@@ -103,9 +103,9 @@ def test_a_violation_raises(function, registered):
     ],
 )
 def test_a_function_without_ranks_and_k_or_with_options_without_defaults_is_not_a_method(function):
-    with pytest.raises(rl.InputError, match="A method must take ranks and k, and keyword-only options with defaults"):
-        rl.register_method("broken")(function)
-    assert "broken" not in rl.METHODS
+    with pytest.raises(InputError, match="A method must take ranks and k, and keyword-only options with defaults"):
+        register_method("broken")(function)
+    assert "broken" not in METHODS
 
 
 def test_an_unknown_method_raises():

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
-from rankloom.errors import InputError
-from rankloom.methods import METHODS
-from rankloom.ranks import PAD
 from rankloom.aggregate import RRF
+from rankloom.errors import InputError
+from rankloom.methods import METHODS, register_method
+from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 
 A = rl.Ranks.from_dict({"q": ["a", "b", "c"], "p": ["c", "a"]})

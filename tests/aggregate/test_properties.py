@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
+from rankloom.aggregate import QueryMethod, check_method
 from rankloom.errors import InputError
 from rankloom.methods import METHODS, SUPERVISED
 from rankloom.ranks import PAD
-from rankloom.aggregate import QueryMethod, check_method
 from strategies import examples
 from strategies import ranks as some_ranks
 

@@ -202,12 +202,12 @@ def _fields(owner: type[Options]) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
-    """Return the type that an annotation names; `object` for one, but Path, that only type checkers can resolve."""
+    """Return the type that an annotation names; `object` for one that only type checkers can, unless it is a path."""
     try:
         holder = SimpleNamespace(__annotations__={"one": annotation})
-        return get_type_hints(holder, {"Path": Path, **scope}, include_extras=True)["one"]
+        return get_type_hints(holder, scope, include_extras=True)["one"]
     except (NameError, TypeError):
-        return object
+        return Path if "Path" in str(annotation) else object
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:
