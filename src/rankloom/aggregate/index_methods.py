@@ -7,7 +7,7 @@ from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.methods import IndexMethod, register_method
 from rankloom.fusion_graph import index as fusion_graph
 from rankloom.fusion_graph.index import FusionIndex
-from rankloom.fusion_graph.normalize import Absent
+from rankloom.index.settings import Absent
 from rankloom.ranks import Ranks
 from rankloom.weft import index as weft
 from rankloom.weft.index import WeftIndex

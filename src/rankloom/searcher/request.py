@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloom.aggregate import METHODS
+from rankloom.aggregate import METHODS, CollectionMethod
 from rankloom.aggregate.per_query.pool import checked_weights
 from rankloom.errors import InputError, UnknownNameError, text_list
 from rankloom.registry import Call
@@ -108,7 +108,7 @@ def method_names(state: State, *, external: bool) -> list[str]:
     """Return the names of the methods that answer external queries, or items."""
     if state.graphs is not None:
         return ["fg"]
-    return [AUTO, *(name for name in METHODS if METHODS[name].answers_external or not external)]
+    return [AUTO, *(name for name in METHODS if not (external and issubclass(METHODS[name], CollectionMethod)))]
 
 
 def _resolved(state: State, queries: QueryBatch, names: Sequence[str], method: str | Call) -> Call:
@@ -121,8 +121,8 @@ def _resolved(state: State, queries: QueryBatch, names: Sequence[str], method: s
     call: Call = METHODS.checked(method)
     if state.graphs is not None and call.name != "fg":
         raise UnknownNameError("method", call.name, method_names(state, external=False))
-    if queries.items is None and not METHODS[call.name].answers_external:
-        external = ", ".join(name for name in METHODS if METHODS[name].answers_external)
+    if queries.items is None and issubclass(METHODS[call.name], CollectionMethod):
+        external = ", ".join(name for name in METHODS if not issubclass(METHODS[name], CollectionMethod))
         raise InputError(f"The method {call.name} does not answer external queries; choose from {external}.")
     return call
 
@@ -135,7 +135,7 @@ def _checked_weights(
         return None
     if len(set(weighted)) < len(weighted):
         raise InputError(f"Name each ranker once; got {', '.join(weighted)}.")
-    if call.name not in VOTERS and "weights" not in METHODS[call.name].options():
+    if call.name not in VOTERS and "weights" not in METHODS.options(call.name):
         raise InputError(f"The method {call.name} does not use weights; leave them out, or choose vote or combsum.")
     if isinstance(weights, Mapping):
         _check_names(weights, weighted)
