@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from rankloom.errors import MissingExtraError
 from rankloom.fusion_graph import Explanation
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.html_table import html_table
+from rankloom.searcher.answering import FusedAnswers
 from rankloom.searcher.batch import text_of
 from rankloom.searcher.state import State
 from rankloom.searcher.store import Document, Store, read_document
@@ -83,28 +85,27 @@ class Answer(Sequence[Hit]):
         self,
         query: str,
         method: str,
-        found: Ranks,
-        lists: Mapping[str, Ranks],
+        answers: FusedAnswers,
+        row: int,
         state: State,
-        explain: Callable[[int], Explanation],
         offset: int = 0,
     ) -> None:
         self.query = query
         self.method = method
-        self.entries = {name: _entries(ranks) for name, ranks in lists.items()}
+        self.entries = {name: _entries(ranks, row) for name, ranks in answers.lists.items()}
         self._ids = state.ids
         self._text_fields = state.settings.fields
-        self._explain = explain
-        self._hits = self._made(found, state, offset)
+        self._explain = partial(answers.explain, row)
+        self._hits = self._made(_entries(answers.fused, row)[offset:], state, offset)
 
-    def _made(self, found: Ranks, state: State, offset: int) -> list[Hit]:
+    def _made(self, found: Sequence[Entry], state: State, offset: int) -> list[Hit]:
         positions = {
             name: {number: (position, score) for position, (number, score) in enumerate(entries, 1)}
             for name, entries in self.entries.items()
         }
         unlisted = (None, None)
         hits = []
-        for position, (number, score) in enumerate(_entries(found)[offset:], offset + 1):
+        for position, (number, score) in enumerate(found, offset + 1):
             ranks = {name: known.get(number, unlisted)[0] for name, known in positions.items()}
             scores = {name: known.get(number, unlisted)[1] for name, known in positions.items()}
             hits.append(Hit(state.ids[number], score or 0.0, position, ranks, scores, number, state.store))
@@ -180,9 +181,9 @@ def _fields(hit: Hit, own: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in hit.document.items() if name not in own}
 
 
-def _entries(ranks: Ranks) -> list[Entry]:
+def _entries(ranks: Ranks, row: int) -> list[Entry]:
     """Return the items of one list with their scores."""
-    items = ranks.items[0]
+    items = ranks.items[row]
     items = items[items != PAD].tolist()
-    scores = [None] * len(items) if ranks.scores is None else ranks.scores[0, : len(items)].tolist()
+    scores = [None] * len(items) if ranks.scores is None else ranks.scores[row, : len(items)].tolist()
     return list(zip(items, scores, strict=True))

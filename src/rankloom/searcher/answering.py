@@ -107,9 +107,9 @@ class FusionRun:
         fused = add_votes(voters, found, self.request.n, share, self.request.weights, depth=depth)
         if share == 1:
             return FusedAnswers(fused, self.lists, lambda query, item: self._explained(index, query, item))
-        weights = vote_weights(len(voters), share, self.request.weights)
 
         def explain(query: int, item: int) -> Explanation:
+            weights = vote_weights(len(voters), share, self.request.weights)
             votes = [_vote([*voters, found], weights, at, query, item, depth) for at in range(len(weights))]
             parts = _vote_parts(dict(zip(self.lists, votes, strict=False)), item)
             parts += _scaled(self._explained(index, query, item), votes[-1])

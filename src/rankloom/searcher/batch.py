@@ -21,6 +21,7 @@ from rankloom.datasets.table import is_table, read_table
 from rankloom.errors import InputError, brief
 from rankloom.io.text_file import MAX_DIGITS
 from rankloom.ranks import Ids
+from rankloom.searcher.documents import Documents
 from rankloom.searcher.store import Document
 
 TEXT_FIELDS = ("title", "text")  # joined, they are what text rankers see
@@ -35,6 +36,7 @@ class Batch:
     Attributes
     ----------
     name : str
+    ids : Ids
     rows : list of mappings
         The documents as given, with images and vectors.
     documents : list of Document
@@ -46,6 +48,7 @@ class Batch:
     """
 
     name: str
+    ids: Ids
     rows: list[Mapping[str, Any]]
     documents: list[Document]
     fields: tuple[str, ...]
@@ -55,7 +58,7 @@ class Batch:
     def kinds(self) -> set[str]:
         """Which of texts and images the documents have."""
         found = {part for part in ("texts", "images") if part in self.parts}
-        if any(isinstance(one.get(field), str) for one in self.documents for field in self.fields):
+        if any(isinstance(document.get(field), str) for document in self.documents for field in self.fields):
             found.add("texts")
         if self.rows and all(row.get(IMAGE_FIELD) is not None for row in self.rows):
             found.add("images")
@@ -64,12 +67,13 @@ class Batch:
     def collection(self, wanted: Iterable[str]) -> Collection:
         """Return the documents as a collection with the parts that rankers want, as far as there are any."""
         parts = {name: self._part(name) for name in wanted if name != "ids" and self._has(name)}
-        return Collection(self.name, Ids(one["id"] for one in self.documents), {**self.parts, **parts})
+        return Collection(self.name, self.ids, {**self.parts, **parts})
 
-    def stored(self, wanted: Iterable[str]) -> list[Document]:
-        """Return the documents without the vectors that rankers have."""
+    def stored(self, wanted: Iterable[str]) -> Documents:
+        """Return the documents to keep: without the vectors that rankers have."""
         dropped = set(wanted) - {"texts", "images", "ids"}
-        return [{name: value for name, value in one.items() if name not in dropped} for one in self.documents]
+        kept = [{name: value for name, value in document.items() if name not in dropped} for document in self.documents]
+        return Documents.of(kept, self.ids)
 
     def without(self, numbers: Iterable[int]) -> Batch:
         """Return the batch without some documents."""
@@ -77,7 +81,7 @@ class Batch:
         kept = [number for number in range(len(self.documents)) if number not in dropped]
         rows, documents = [self.rows[number] for number in kept], [self.documents[number] for number in kept]
         parts = {name: [part[number] for number in kept] for name, part in self.parts.items()}
-        return Batch(self.name, rows, documents, self.fields, parts)
+        return Batch(self.name, Ids(self.ids[number] for number in kept), rows, documents, self.fields, parts)
 
     def _has(self, part: str) -> bool:
         if part in self.parts:
@@ -88,7 +92,7 @@ class Batch:
         if part in self.parts:
             return self.parts[part]
         if part == "texts":
-            return [text_of(one, self.fields) for one in self.documents]
+            return [text_of(document, self.fields) for document in self.documents]
         if part == "images":
             return [row[IMAGE_FIELD] for row in self.rows]
         return _matrix(part, [row.get(part) for row in self.rows])
@@ -154,10 +158,10 @@ def _of_rows(
     numbers = (str(number) for number in count(next_number) if str(number) not in taken)
     ids = Ids(next(numbers) if id is None else id for id in given)
     known: list[Document] = [
-        {"id": ids[number], **_plain({name: row[name] for name in row if name != "id"}, places[number])}
-        for number, row in enumerate(rows)
+        {"id": id, **_plain({name: row[name] for name in row if name != "id"}, place)}
+        for id, row, place in zip(ids, rows, places, strict=True)
     ]
-    batch = Batch("documents", rows, known, tuple(fields), {})
+    batch = Batch("documents", ids, rows, known, tuple(fields), {})
     if len(rows) and not batch.kinds and not any(_is_vector(value) for value in rows[0].values()):
         raise InputError(
             f"The documents have no text: none has a field {' or '.join(map(repr, fields))}, but the first one has "
@@ -227,9 +231,9 @@ def _json(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, list | tuple | set | frozenset):
-        return _all_or_none([_json(one) for one in value])
+        return _all_or_none([_json(element) for element in value])
     if isinstance(value, Mapping):
-        inner = [_json(one) for one in value.values()]
+        inner = [_json(element) for element in value.values()]
         return dict(zip(map(str, value), inner, strict=True)) if _all_or_none(inner) is inner else UNSTORABLE
     if hasattr(value, "isoformat"):
         return None if value != value else str(value)  # dates; NaT differs from itself
@@ -237,7 +241,7 @@ def _json(value: Any) -> Any:
 
 
 def _all_or_none(values: list[Any]) -> Any:
-    return UNSTORABLE if any(one is UNSTORABLE or one is IN_MEMORY for one in values) else values
+    return UNSTORABLE if any(value is UNSTORABLE or value is IN_MEMORY for value in values) else values
 
 
 def _id(given: Any, place: str) -> str | None:
@@ -253,11 +257,11 @@ def _id(given: Any, place: str) -> str | None:
 def _is_vector(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim == 1 and value.dtype.kind in "iuf"
-    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, float | int) for one in value)
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(entry, float | int) for entry in value)
 
 
 def _matrix(name: str, values: list[Any]) -> NDArray[Any]:
-    odd = next((n for n, one in enumerate(values) if not _is_vector(one) or len(one) != len(values[0])), None)
+    odd = next((n for n, row in enumerate(values) if not _is_vector(row) or len(row) != len(values[0])), None)
     if odd is not None:
         raise InputError(
             f"The field {name!r} must be a vector of one length in every document; document {odd} has "
@@ -267,12 +271,12 @@ def _matrix(name: str, values: list[Any]) -> NDArray[Any]:
 
 
 def _of_collection(collection: Collection) -> Batch:
-    documents: list[Document] = [{"id": one} for one in collection.ids]
-    for number, one in enumerate(documents):
+    documents: list[Document] = [{"id": id} for id in collection.ids]
+    for number, document in enumerate(documents):
         for part, name in (("names", "name"), ("texts", "text"), ("images", IMAGE_FIELD)):
             value = _json(collection.parts[part][number]) if part in collection.parts else IN_MEMORY
             if value not in (IN_MEMORY, UNSTORABLE):
-                one[name] = value
+                document[name] = value
         if collection.labels is not None:
-            one["label"] = collection.labels[number]
-    return Batch(collection.name, [{} for _ in documents], documents, ("text",), dict(collection.parts))
+            document["label"] = collection.labels[number]
+    return Batch(collection.name, collection.ids, [{} for _ in documents], documents, ("text",), dict(collection.parts))

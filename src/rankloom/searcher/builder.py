@@ -21,7 +21,6 @@ from rankloom.searcher.documents import Documents
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.retriever import Model
 from rankloom.searcher.state import Settings, State, by_number
-from rankloom.searcher.store import Document
 
 #: Default rankers for each part of a collection.
 DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("bm25", "static")}
@@ -42,11 +41,11 @@ def named_rankers(
         rankers = [rankers]
     if not isinstance(rankers, Mapping | Sequence):
         raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {brief(rankers)}.")
-    odd = [one for one in rankers if not isinstance(one, str | Call)]
+    odd = [name for name in rankers if not isinstance(name, str | Call)]
     if odd:
         raise InputError(f"Rankers are named or spelled by texts; got {brief(odd[0])}.")
     named: dict[str, RankerLike] = {}
-    named |= rankers if isinstance(rankers, Mapping) else {str(one): one for one in rankers}
+    named |= rankers if isinstance(rankers, Mapping) else {str(spelling): spelling for spelling in rankers}
     if not named:
         raise InputError("Give at least one ranker.")
     return named
@@ -84,13 +83,10 @@ def readable(batch: Batch, ranking: Ranking) -> Batch:
     """Return the batch without the documents that could not be read."""
     if not ranking.skipped:
         return batch
-    dropped = [number for number, one in enumerate(batch.documents) if one["id"] in ranking.skipped]
-    return batch.without(dropped)
+    return batch.without(number for number, id in enumerate(batch.ids) if id in ranking.skipped)
 
 
-def first_state(
-    documents: list[Document], ranking: Ranking, made: Mapping[str, MadeRanker], settings: Settings
-) -> State:
+def first_state(documents: Documents, ranking: Ranking, made: Mapping[str, MadeRanker], settings: Settings) -> State:
     """Return the state of a new searcher: documents, fitted rankers and lists."""
     models, lists = {}, {}
     for name, ranked in ranking.lists.items():
@@ -101,7 +97,7 @@ def first_state(
         probes = _probes(ranked, spelling, ranking.collection)
         models[name] = Model(name, ranked.ranker, ranked.fit(), spelling, probes)
         lists[name] = by_number(_over(ranked.items, ranking.collection.ids), len(documents))
-    return State.of_documents(Documents.of(documents), models, lists, settings)
+    return State.of_documents(documents, models, lists, settings)
 
 
 def _probes(lists: Lists, spelling: str | None, collection: Collection) -> Probes | None:
@@ -119,5 +115,5 @@ def _over(ranks: Ranks, ids: Ids) -> Ranks:
     query_ids = inside.query_ids or ids
     if query_ids == ids:
         return inside
-    rows = [query_ids.number(one) if one in query_ids else -1 for one in ids]
+    rows = [query_ids.number(id) if id in query_ids else -1 for id in ids]
     return inside.spread(np.array(rows, np.intp), ids)

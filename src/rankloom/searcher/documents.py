@@ -37,13 +37,11 @@ class Documents(Sequence[Document]):
         self._masks: LRUCache[Mask] = LRUCache(MAX_MASKS)
 
     @classmethod
-    def of(cls, documents: Iterable[Document]) -> Documents:
+    def of(cls, documents: Sequence[Document], ids: Ids | None = None) -> Documents:
         """Return the documents, whose fields must be plain data, with ids."""
-        known = list(documents)
-        encoded = [json.dumps(one, ensure_ascii=False).encode("utf-8", "surrogatepass") for one in known]
-        ptr = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(one) for one in encoded], out=ptr[1:])
-        return cls(Ids(one["id"] for one in known), np.frombuffer(b"".join(encoded), np.uint8), ptr)
+        encoded = [json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass") for document in documents]
+        ids = Ids(document["id"] for document in documents) if ids is None else ids
+        return cls(ids, np.frombuffer(b"".join(encoded), np.uint8), _offsets(map(len, encoded)))
 
     @overload
     def __getitem__(self, number: int) -> Document: ...
@@ -53,7 +51,7 @@ class Documents(Sequence[Document]):
 
     def __getitem__(self, number: int | slice) -> Document | list[Document]:
         if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
+            return [self[at] for at in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
             raise IndexError(number)
         start, stop = self._ptr[number % len(self)], self._ptr[number % len(self) + 1]
@@ -69,7 +67,7 @@ class Documents(Sequence[Document]):
 
     def documents(self, ids: Collection[str]) -> list[Document | None]:
         """Return documents by id, None for one that is not there."""
-        return [self[self.ids.number(one)] if one in self.ids else None for one in ids]
+        return [self[self.ids.number(id)] if id in self.ids else None for id in ids]
 
     def appended(self, more: Documents) -> Documents:
         """Return these documents, followed by others."""
@@ -81,17 +79,15 @@ class Documents(Sequence[Document]):
     def subset(self, numbers: NDArray[np.intp]) -> Documents:
         """Return only these documents, in this order."""
         pieces = [self._blob[self._ptr[number] : self._ptr[number + 1]] for number in numbers.tolist()]
-        ptr = np.zeros(len(pieces) + 1, np.int64)
-        np.cumsum([len(piece) for piece in pieces], out=ptr[1:])
-        blob = np.concatenate([np.empty(0, np.uint8), *pieces])
-        return Documents(Ids(self.ids[number] for number in numbers.tolist()), blob, ptr)
+        ids = Ids(self.ids[number] for number in numbers.tolist())
+        return Documents(ids, np.concatenate([np.empty(0, np.uint8), *pieces]), _offsets(map(len, pieces)))
 
     def allowed(self, ids: Collection[str], where: Where) -> Mask:
         """Return which of some documents satisfy a condition."""
         mask = self.mask(where)
         if ids is self.ids:
             return mask
-        return np.array([one in self.ids and mask[self.ids.number(one)] for one in ids], np.bool_)
+        return np.array([id in self.ids and mask[self.ids.number(id)] for id in ids], np.bool_)
 
     def mask(self, where: Where) -> Mask:
         """Return which documents satisfy a condition.
@@ -103,7 +99,7 @@ class Documents(Sequence[Document]):
         ([True, True, False], [False, False, True])
         """
         if is_function(where):
-            return np.fromiter((bool(where(one)) for one in self), np.bool_, len(self))
+            return np.fromiter((bool(where(document)) for document in self), np.bool_, len(self))
         if not isinstance(where, Mapping):
             raise InputError(f"where must be {{field: value}} or a function of a document; got {type(where).__name__}.")
         mask = np.ones(len(self), np.bool_)
@@ -113,10 +109,10 @@ class Documents(Sequence[Document]):
 
     def _mask(self, field: str, wanted: Any) -> Mask:
         """Return which documents have a value in a field; plain values are remembered."""
-        several = wanted if isinstance(wanted, list | tuple) else [wanted]
-        if not all(isinstance(one, str | int | float | None) for one in several):
+        values = wanted if isinstance(wanted, list | tuple) else [wanted]
+        if not all(isinstance(value, str | int | float | None) for value in values):
             return _matches(self.column(field), wanted)
-        key = (field, tuple((type(one), one) for one in several))
+        key = (field, tuple((type(value), value) for value in values))
         return self._masks.get(key, lambda: _matches(self.column(field), wanted))
 
     def column(self, field: str) -> list[Any]:
@@ -124,8 +120,8 @@ class Documents(Sequence[Document]):
         return self._columns.get(field, lambda: self._column(field))
 
     def _column(self, field: str) -> list[Any]:
-        values = [one.get(field) for one in self]
-        if all(value is None for value in values) and not any(field in one for one in self):
+        values = [document.get(field) for document in self]
+        if all(value is None for value in values) and not any(field in document for document in self):
             raise InputError(f"No document has a field {field!r}; the first one has {', '.join(self[0])}.")
         return values
 
@@ -157,11 +153,11 @@ class IdStore:
 
     def documents(self, ids: Collection[str]) -> list[Document | None]:
         """Return the ids as documents."""
-        return [{"id": one} for one in ids]
+        return [{"id": id} for id in ids]
 
     def allowed(self, ids: Collection[str], where: Where) -> Mask:
         """Return which ids satisfy a condition."""
-        return Documents.of({"id": one} for one in ids).mask(where)
+        return Documents.of([{"id": id} for id in ids]).mask(where)
 
 
 def _parsed(number: int, stored: bytes) -> Document:
@@ -174,15 +170,20 @@ def _parsed(number: int, stored: bytes) -> Document:
 
 def _matches(values: list[Any], wanted: Any) -> Mask:
     """Return which values are one of those wanted, or have one of them in a list."""
-    several = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | Mapping) else [wanted]
+    options = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | Mapping) else [wanted]
 
     def is_wanted(value: Any) -> bool:
-        held = value if isinstance(value, list) else [value]
-        return any(_equal(one, two) for one in held for two in several)
+        elements = value if isinstance(value, list) else [value]
+        return any(_equal(element, option) for element in elements for option in options)
 
     return np.fromiter(map(is_wanted, values), np.bool_, len(values))
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(a: Any, b: Any) -> bool:
     """Return True for equal values; True is not 1."""
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+    return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
+
+
+def _offsets(lengths: Iterable[int]) -> NDArray[np.int64]:
+    """Return where each of some pieces starts, and where the last one ends."""
+    return np.cumsum([0, *lengths], dtype=np.int64)

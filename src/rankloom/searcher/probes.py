@@ -59,11 +59,11 @@ class Probes:
 
     def arrays(self) -> Arrays:
         """Return the arrays that are stored: the bytes of all contents, where each ends, and the shapes of images."""
-        raw = [one.encode("utf-8", "surrogatepass") if isinstance(one, str) else one.tobytes() for one in self.contents]
-        shapes = [(0, 0, 0) if isinstance(one, str) else (*one.shape, 0)[:3] for one in self.contents]
+        raw = [_raw(content) for content in self.contents]
+        shapes = [(0, 0, 0) if isinstance(content, str) else (*content.shape, 0)[:3] for content in self.contents]
         return {
             "bytes": np.frombuffer(b"".join(raw), np.uint8),
-            "ends": np.cumsum([len(one) for one in raw], dtype=np.int64),
+            "ends": np.cumsum([len(content) for content in raw], dtype=np.int64),
             "shapes": np.array(shapes, np.int64),
             "vectors": self.vectors,
         }
@@ -77,6 +77,10 @@ class Probes:
             for piece, shape in zip(pieces, arrays["shapes"].tolist(), strict=True)
         ]
         return cls(contents, arrays["vectors"])
+
+
+def _raw(content: Any) -> bytes:
+    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content.tobytes()
 
 
 def _short(part: str, item: Any) -> Any:

@@ -88,9 +88,9 @@ def external_queries(
 def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
     """Return items of the collection as queries, by id."""
     given: list[Any] = list(item) if isinstance(item, list | tuple) else [item]
-    for one in given:
-        if not isinstance(one, str):
-            raise InputError(f"item must be the id of a document, a string; got {brief(one)}.")
+    for id in given:
+        if not isinstance(id, str):
+            raise InputError(f"item must be the id of a document, a string; got {brief(id)}.")
     numbers = ids.numbers(given, "item").astype(np.intp)
     return QueryBatch(tuple(given), items=numbers, single=isinstance(item, str))
 
@@ -98,9 +98,9 @@ def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
 def _listed(part: str, given: Any) -> list[Any]:
     """Return one or several contents as a list; texts and ids must be strings."""
     contents: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
-    for one in contents:
-        if part != "images" and not isinstance(one, str):
-            raise InputError(f"A query must be a text or a list of texts; got {brief(one)}.")
+    for content in contents:
+        if part != "images" and not isinstance(content, str):
+            raise InputError(f"A query must be a text or a list of texts; got {brief(content)}.")
     return contents
 
 
@@ -118,5 +118,5 @@ def _labels(parts: Mapping[str, Sequence[Any]], n: int) -> tuple[str, ...]:
     if "ids" in parts or "texts" in parts:
         return tuple(parts.get("texts", parts.get("ids", ())))
     if "images" in parts:
-        return tuple(str(one) if isinstance(one, str | Path) else "image" for one in parts["images"])
+        return tuple(str(image) if isinstance(image, str | Path) else "image" for image in parts["images"])
     return ("vector",) * n

@@ -16,7 +16,6 @@ from rankloom.searcher.answering import answer, encoded, query_lists
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.queries import QueryBatch, batch_of_queries, external_queries
 from rankloom.searcher.request import AUTO, LIST_DEPTH, Weights, accepting, make_request, method_names
-from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State, embedded
 from rankloom.searcher.store import Document, Filter, Where, read_document
 
@@ -128,16 +127,7 @@ class ReadOnlySearcher:
         )
         found = answer(state, queries, request)
         answers = [
-            Answer(
-                label,
-                str(request.method),
-                cut(found.fused, request.n, slice(row, row + 1)),
-                {name: cut(ranks, request.depth, slice(row, row + 1)) for name, ranks in found.lists.items()},
-                state,
-                lambda item, row=row: found.explain(row, item),  # type: ignore[misc]
-                offset,
-            )
-            for row, label in enumerate(queries.labels)
+            Answer(label, str(request.method), found, row, state, offset) for row, label in enumerate(queries.labels)
         ]
         return answers[0] if queries.single else answers
 

@@ -100,7 +100,7 @@ class Searcher(ReadOnlySearcher):
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
         made = made_rankers(rankers, batch)
-        parts = {one.ranker.part for one in made.values()}
+        parts = {ranker.part for ranker, _ in made.values()}
         with running(progress=progress):
             ranking = rank_collection(
                 batch.collection(parts), made, depth=depth, cache=cache, strict=strict, progress=progress

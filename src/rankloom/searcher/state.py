@@ -137,7 +137,7 @@ class State:
 
 def embedded(state: State) -> tuple[Documents, dict[str, Model]]:
     """Return documents and models, all in this process; raise InputError if they cannot be updated or saved here."""
-    models = {name: one for name, one in state.retrievers.items() if isinstance(one, Model)}
+    models = {name: model for name, model in state.retrievers.items() if isinstance(model, Model)}
     if not isinstance(state.store, Documents) or len(models) < len(state.retrievers):
         raise InputError("This searcher has no documents to add, delete or save; build a searcher of documents.")
     return state.store, models

@@ -12,7 +12,6 @@ from rankloom.errors import InputError
 from rankloom.rankers import FittedVectors, UnreadableItemsError, Updatable
 from rankloom.ranks import PAD, Ranks
 from rankloom.searcher.batch import Batch, text_of
-from rankloom.searcher.documents import Documents
 from rankloom.searcher.retriever import Model
 from rankloom.searcher.state import State, embedded
 from rankloom.threads import Progress, run_blocks
@@ -37,7 +36,7 @@ def added(state: State, batch: Batch) -> State:
         models[name] = replace(model, fitted=fitted)
         lists[name] = _lists_with_new(state.lists[name], fitted, state.settings.depth)
     settings = replace(state.settings, next_number=state.settings.next_number + len(batch.documents))
-    return State.of_documents(documents.appended(Documents.of(batch.stored(parts))), models, lists, settings)
+    return State.of_documents(documents.appended(batch.stored(parts)), models, lists, settings)
 
 
 def removed(state: State, numbers: Numbers) -> State:
