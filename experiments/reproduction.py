@@ -22,7 +22,7 @@ from rankloom.experiment import Results
 from rankloom.experiment import results as rec
 from rankloom.experiment.spec import SWEPT_NEIGHBORS
 from rankloom.registry import Call
-from rankloom.report.findings import mean, outcomes
+from rankloom.report.findings import outcomes
 
 ROOT = Path(__file__).parents[1]
 PAPER = tomllib.loads((ROOT / "src" / "rankloom" / "report" / "dourado2019.toml").read_text("utf-8"))
@@ -52,7 +52,7 @@ class Reproduction:
         self.fused = PAPER["fused"][name]
         self.measure = PAPER["rankers"][name]["measure"]
         self.title, self.highest, self.digits, self.paper_digits = MEASURES[self.measure]
-        self.alone = {one.ranker: mean(one.values, self.measure) for one in results.of(rec.RankerRecord)}
+        self.alone = {one.ranker: one.mean(self.measure) for one in results.of(rec.RankerRecord)}
         self.selections = self._selections()
 
     def _selections(self):
@@ -224,7 +224,7 @@ class Reproduction:
     def _cutoffs(self):
         curve = {}
         for one in self.results.of(rec.CutoffRecord):
-            curve.setdefault(one.cutoff, {})[one.method] = mean(one.values, self.measure)
+            curve.setdefault(one.cutoff, {})[one.method] = one.mean(self.measure)
         methods = list(next(iter(curve.values())))
         yield "Effect of the cutoff with all rankers (in the paper only a plot, rising up to L = 10, then flat):"
         yield ""

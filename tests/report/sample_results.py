@@ -11,6 +11,8 @@ METHODS = {"fg": 0.66, "rrf": 0.60, "combsum": 0.60, "borda": 0.55}
 SELECTIONS = {"all": ("bic", "acc", "gch"), "best(2)": ("bic", "acc")}
 SECTIONS = ["rankers", "correlations", "methods", "wins", "examples", "cutoffs", "comparators", "winning", "gains"]
 SECTIONS += ["times", "provenance"]
+#: With those of the numbers that the paper has for the collection.
+ALL_SECTIONS = [*SECTIONS[:-1], "published", "published-methods", SECTIONS[-1]]
 DOT = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 )

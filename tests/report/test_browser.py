@@ -1,17 +1,18 @@
 """The report page in a browser: offline, wide and narrow, light and dark."""
 
 import pytest
-from sample_results import SECTIONS, example_records, method_records, other_records, ranker_records, results
+from sample_results import ALL_SECTIONS, example_records, method_records, other_records, ranker_records, results
 
 from browser import DESKTOP, PHONE, WINDOWS, visit
-from rankloom.report import render
+from rankloom.report import PAGE, Report, render
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     methods = method_records({"fg": 0.66, "rrf": 0.6, "combsum": 0.72, "borda": 0.661})  # worse, better, a tie
     found = results([*ranker_records(), *methods, *other_records(), *example_records()])
-    return render(found, tmp_path_factory.mktemp("report")).as_uri()
+    folder = tmp_path_factory.mktemp("report")
+    return render(Report.of(found), folder / PAGE, files=folder).as_uri()
 
 
 def test_page_opens_from_a_file_and_fetches_nothing_else(browser, address):
@@ -24,8 +25,11 @@ def test_page_opens_from_a_file_and_fetches_nothing_else(browser, address):
 def test_every_link_of_the_contents_has_a_visible_section(browser, address):
     with visit(browser, address) as seen:
         links = seen.page.locator("nav a")
-        assert [link.get_attribute("href") for link in links.all()] == ["#summary", *(f"#{name}" for name in SECTIONS)]
-        for name in SECTIONS:
+        assert [link.get_attribute("href") for link in links.all()] == [
+            "#summary",
+            *(f"#{name}" for name in ALL_SECTIONS),
+        ]
+        for name in ALL_SECTIONS:
             assert seen.page.locator(f"#{name}").is_visible()
 
 

@@ -1,14 +1,13 @@
 """Published numbers: the paper's, those of a file, and their tables beside ours."""
 
 import pytest
-from sample_joint import METHODS, SOCCER, experiment, soccer, ukbench, with_measure
+from sample_experiments import METHODS, SOCCER, experiment, soccer, ukbench, with_measure
 
 from paper import COLLECTIONS, PAPER, configurations
 from rankloom.aggregate import METHODS as FUSIONS
 from rankloom.errors import InputError
 from rankloom.evaluation import winning_numbers
-from rankloom.report import Published, published_tables
-from rankloom.report.joint import Joint
+from rankloom.report import Published, Report, published
 
 OURS = """
 publication = "We (2026)"
@@ -26,12 +25,12 @@ RRF = [["▲", 0.55]]
 """
 
 
-def joint(*found):
-    return Joint({one.experiment.name: one for one in found})
+def report(*found):
+    return Report({one.experiment.name: one for one in found})
 
 
 def matched(*found):
-    return published_tables.matches(joint(*found), Published.read())
+    return published.matches(report(*found), Published.read())
 
 
 def test_the_paper_has_every_collection_and_every_number():
@@ -84,7 +83,7 @@ def test_a_file_without_collections_or_that_is_missing_is_an_error(tmp_path):
 
 
 def test_fused_values_and_gains_stand_beside_the_papers():
-    rows = published_tables.fused(joint(soccer()), matched(soccer())).rows
+    rows = published.fused(report(soccer()), matched(soccer())).rows
     assert [row.cells[1] for row in rows] == ["all 3", "BIC + ACC", "BIC + GCH"]
     first, second, third = (row.cells[2:] for row in rows)
     assert first == pytest.approx((0.61 * 1.06, 0.651828, 0.61 * 1.06 - 0.651828, 6, 100 * (0.651828 / 0.614818 - 1)))
@@ -94,13 +93,13 @@ def test_fused_values_and_gains_stand_beside_the_papers():
 
 def test_rankers_are_matched_by_name_regardless_of_case():
     names = {"bic": 0.6, "acc": 0.5, "other": 0.4}
-    rows = published_tables.rankers(matched(experiment("Soccer", "soccer", "ndcg@10", names))).rows
+    rows = published.rankers(matched(experiment("Soccer", "soccer", "ndcg@10", names))).rows
     assert [row.cells[1:3] for row in rows] == [("BIC", pytest.approx(0.6)), ("ACC", pytest.approx(0.5)), ("GCH", None)]
 
 
 def test_winning_numbers_use_what_both_have():
-    found = joint(soccer(), ukbench())
-    table = published_tables.winning(found, matched(soccer(), ukbench()))
+    found = report(soccer(), ukbench())
+    table = published.winning(found, matched(soccer(), ukbench()))
     # sets of rankers that both have: all and BIC + ACC of Soccer; VOC + ACC and VOC + ACC + CNN-Caffe of UKBench
     shared = [("soccer", 0), ("soccer", 1), ("ukbench", 1), ("ukbench", 2)]
     names = {"fg": "FG", "rrf": "RRF", "combsum": "CombSUM"}
@@ -111,7 +110,7 @@ def test_winning_numbers_use_what_both_have():
 
 
 def test_every_published_method_has_a_row():
-    (table,) = published_tables.methods(joint(soccer()), matched(soccer()))
+    (table,) = published.methods(report(soccer()), matched(soccer()))
     assert len(table.rows) == 17
     cells = {row.cells[0]: row.cells[1:3] for row in table.rows}
     assert cells["rrf"] == (pytest.approx(0.61 * METHODS["rrf"]), 0.604119)

@@ -5,7 +5,7 @@ import pytest
 from sample_results import method_records, other_records, ranker_records, results
 
 from rankloom.experiment import results as rec
-from rankloom.report import tables
+from rankloom.report import Report, overviews, tables
 from rankloom.report.formats import to_markdown, to_tex
 
 HIGH = np.array([0.9, 0.8, 0.7, 0.9, 0.8])  # mean 0.82
@@ -93,7 +93,7 @@ def test_there_is_no_test_for_a_single_query():
 
 
 def test_the_overview_has_a_value_and_a_mark_for_each_selection():
-    table = tables.overview(results())
+    table = overviews.methods(Report.of(results()))
     assert columns(table) == ["Method", "all", "all vs fg", "best(2)", "best(2) vs fg"]
     by_name = {texts[0]: texts[1:] for texts in table.texts}
     assert by_name["fg"] == ["0.6600", "–", "0.6700", "–"]
@@ -130,7 +130,7 @@ def test_agreement_needs_two_rankers():
 
 def test_winning_numbers_count_strict_wins_over_all_selections():
     # all: fg .66 > rrf .60 = combsum .60 > borda .55, so 3, 1, 1, 0; best(2) has the same order
-    table = tables.winning(results(method_records()))
+    table = overviews.winning(Report.of(results(method_records())))
     assert cells(table, "Method", "Winning number", "all", "best(2)") == [
         ("fg", 6, 3, 3),
         ("combsum", 2, 1, 1),
@@ -139,8 +139,15 @@ def test_winning_numbers_count_strict_wins_over_all_selections():
     ]
 
 
+def test_methods_that_failed_on_a_selection_do_not_count():
+    records = [one for one in method_records() if (getattr(one, "method", ""), one.selection) != ("borda", "all")]
+    table = overviews.winning(Report.of(results(records)))
+    assert cells(table, "Method", "Winning number") == [("fg", 4), ("combsum", 0), ("rrf", 0)]
+    assert table.legend == "2 selections, 3 methods: at most 4. Not run on every selection, so not counted: borda."
+
+
 def test_winning_numbers_need_two_methods():
-    assert tables.winning(small(BIC, *on_all(fg=HIGH))) is None
+    assert overviews.winning(Report.of(small(BIC, *on_all(fg=HIGH)))) is None
 
 
 def test_gains_are_in_percent_of_the_ranker():
@@ -167,7 +174,8 @@ def test_comparators_are_compared_with_the_first():
 
 def test_cutoffs_are_rows_and_methods_of_the_curve_columns():
     records = [rec.CutoffRecord("fg", 10, one(HIGH), 1.0), rec.CutoffRecord("fg", 2, one(LOW), 1.0)]
-    table = tables.cutoffs(small(*records, rec.CutoffRecord("rrf", 2, one(LOW), 1.0)))
+    found = small(*records, rec.CutoffRecord("rrf", 2, one(LOW), 1.0))
+    (table,) = map(overviews.cutoffs, overviews.curves(Report.of(found)))
     assert columns(table) == ["Cutoff", "fg", "rrf"]
     low, high = pytest.approx(0.52), pytest.approx(0.82)
     assert [row.cells for row in table.rows] == [(2, low, low), (10, high, None)]
@@ -210,10 +218,11 @@ def test_similar_names_get_distinct_files():
 
 def test_there_are_no_tables_without_records():
     empty = results([])
-    for make in (tables.rankers, tables.overview, tables.cutoffs, tables.comparators, tables.gains, tables.times):
+    for make in (tables.rankers, tables.comparators, tables.gains, tables.times):
         assert make(empty) is None
     assert tables.methods(empty) == tables.correlations(empty) == []
-    assert tables.winning(empty) is tables.seconds(empty) is None
+    assert overviews.methods(Report.of(empty)) is overviews.winning(Report.of(empty)) is tables.seconds(empty) is None
+    assert overviews.curves(Report.of(empty)) == []
 
 
 def test_tables_do_not_modify_the_records():

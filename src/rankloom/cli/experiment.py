@@ -51,7 +51,7 @@ def experiment(
     """
     from rankloom.experiment import EXAMPLE, SPECIFICATION, Experiment, run
     from rankloom.experiment.step_cache import FOLDER
-    from rankloom.report import render
+    from rankloom.report import PAGE, Report, render
 
     if (spec is None) != example:
         raise InputError("Give a SPEC file, or --example for the built-in one.")
@@ -75,7 +75,7 @@ def experiment(
             progress=progress,
         )
         progress("Rendering", 0, 1)
-        page = render(found, output)
+        page = render(Report.of(found), output / PAGE, files=output)
     failed = found.about["failed"]
     for note in found.about["notes"]:
         echo(f"{'Error' if note in failed else 'Note'}: {note}", err=True)

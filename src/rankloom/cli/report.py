@@ -61,20 +61,21 @@ def report(
     rankloom report results/* -o all.html
     """
     from rankloom.experiment import Results
-    from rankloom.report import render
+    from rankloom.report import PAGE, Report, render
 
     if output is not None:
         _report_all(results, output, measure, published)
     elif len(results) > 1 or measure is not None or published is not None:
         raise InputError("A report over several experiments needs a file to write to, such as -o all.html.")
     else:
-        writes(results[0], INCOMPLETE)
-        echo(f"The report is {render(Results.read(results[0]), results[0])}.")
+        folder = results[0]
+        writes(folder, INCOMPLETE)
+        echo(f"The report is {render(Report.of(Results.read(folder)), folder / PAGE, files=folder)}.")
 
 
 def _report_all(folders: list[Path], output: Path, measure: str | None, published: Path | None) -> None:
     from rankloom.io.atomic_file import resolved
-    from rankloom.report import PAGE, Published, files_folder, join, render_joint
+    from rankloom.report import PAGE, Published, Report, files_folder, render
 
     own = {resolved(output), resolved(files_folder(output))}  # an earlier report among results/*
     given = [folder for folder in folders if resolved(folder) not in own]
@@ -83,11 +84,11 @@ def _report_all(folders: list[Path], output: Path, measure: str | None, publishe
     check_output(output, published)
     for path in (output, files_folder(output)):
         writes(path, INCOMPLETE)
-    joint = join(given, measure)
-    page = render_joint(joint, output, Published.read(published) if published else None)
-    for kind, notes in (("Error", joint.failed), ("Note", joint.notes)):
+    report = Report.read(given, measure)
+    page = render(report, output, Published.read(published) if published else None)
+    for kind, notes in (("Error", report.failed), ("Note", report.notes)):
         for note in notes:
             echo(f"{kind}: {note}", err=True)
     echo(f"The report is {page}; its tables and plots are in {files_folder(page)}.")
-    if joint.failed:
+    if report.failed:
         raise typer.Exit(1)

@@ -1,11 +1,14 @@
 """Winning numbers, which summarize many tables, and gains in percent."""
 
 from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 from rankloom.errors import InputError, brief
 
+Key = TypeVar("Key", bound=Hashable)
 
-def winning_numbers(table: Mapping[Hashable, Mapping[str, float]]) -> dict[str, int]:
+
+def winning_numbers(table: Mapping[Key, Mapping[str, float]]) -> dict[str, int]:
     r"""Count how many other methods each method beats, over all configurations.
 
     .. math:: W_m = \sum_{d} \sum_{c} \sum_{i} [P_m(d, c) > P_i(d, c)]

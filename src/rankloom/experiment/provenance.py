@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from rankloom.experiment.inputs import Inputs
+from rankloom.experiment.results import About
 from rankloom.io.version import __version__
 from rankloom.threads import n_threads
 
@@ -28,9 +28,7 @@ PACKAGES = (
 )
 
 
-def about(
-    inputs: Inputs, *, command: str, started: str, made: str, notes: list[str], failed: list[str]
-) -> dict[str, Any]:
+def about(inputs: Inputs, *, command: str, started: str, made: str, notes: list[str], failed: list[str]) -> About:
     """Return what a reader needs to judge and repeat the results."""
     queries = inputs.collection.queries
     return {

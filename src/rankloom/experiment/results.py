@@ -7,34 +7,46 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from types import NoneType
+from typing import Annotated, Any, TypedDict, TypeVar, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
-from rankloom.errors import InputError, whole_number
+from rankloom.errors import InputError, brief, whole_number
 from rankloom.experiment.spec import Experiment
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.text_file import json_lines
 from rankloom.ranks.arrays import Floats
 
+Seconds = Annotated[float, "not negative"]
+Vector = Annotated[Floats, "of one dimension"]
+Matrix = Annotated[Floats, "of two dimensions"]
 #: Measure -> its value for each query.
-Values = dict[str, Floats]
+Values = dict[str, Vector]
 
 FILE = "results.jsonl"
 DATA_URI = re.compile(r"data:image/(png|jpeg);base64,[A-Za-z0-9+/]+=*")
 FORMAT = 1
 MAX_NUMBER = 1e15  # sums of larger ones overflow
-#: The types of what is known about a run; all of it may be missing in older results.
-ABOUT: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("collection", "machine", "command", "started", "made"), (str,)),
-    **dict.fromkeys(("n_items", "n_queries"), (int,)),
-    **dict.fromkeys(("notes", "failed"), (list, str)),
-    "versions": (dict,),
-    "cut": (bool,),
-}
+
+
+class About(TypedDict, total=False):
+    """The provenance of results; any of it may be missing in older results."""
+
+    collection: str  #: its description
+    n_items: int
+    n_queries: int
+    versions: dict[str, str]
+    machine: str
+    command: str
+    started: str
+    made: str  #: environment of the last run
+    notes: list[str]  #: what was left out, and why
+    failed: list[str]  #: the notes on steps that failed
+    cut: bool  #: whether any list is longer than the cutoff
 
 
 class Measured:
@@ -59,7 +71,7 @@ class RankerRecord(Measured):
     ranker: str
     values: Values
     estimates: dict[str, float]  # estimate -> its mean over the collection
-    seconds: float
+    seconds: Seconds
     recall: float | None = None
 
 
@@ -70,7 +82,7 @@ class CorrelationRecord:
     correlation: str
     depth: int
     rankers: tuple[str, ...]
-    matrix: Floats
+    matrix: Matrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +105,7 @@ class MethodRecord(Measured):
     rankers: tuple[str, ...]
     method: str
     values: Values
-    seconds: float
+    seconds: Seconds
     made: str = ""
     chosen: str = ""
 
@@ -118,12 +130,8 @@ class Shown:
     relevant: bool = False
 
     def __post_init__(self) -> None:
-        if not all(isinstance(one, str) for one in (self.id, self.text, self.image)):
-            raise ValueError("expected strings to show")
         if self.image and not DATA_URI.fullmatch(self.image):
             raise ValueError("expected an image as a data URI")
-        if not isinstance(self.relevant, bool):
-            raise ValueError(f"relevant must be true or false, got {self.relevant!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +148,6 @@ class Example:
     def gain(self) -> float:
         """What the method gains; negative for a loss."""
         return self.score - self.ranker_score
-
-    @classmethod
-    def read(cls, plain: dict[str, Any]) -> Example:
-        """Return an example from plain data. Raise ValueError, TypeError or KeyError for anything else."""
-        fused, ranked = (tuple(Shown(**one) for one in plain[name]) for name in ("fused", "ranked"))
-        return cls(Shown(**plain["query"]), _number(plain["score"]), _number(plain["ranker_score"]), fused, ranked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +167,7 @@ class CutoffRecord(Measured):
     method: str
     cutoff: int
     values: Values
-    seconds: float
+    seconds: Seconds
     made: str = ""
 
 
@@ -182,8 +184,8 @@ class TimeRecord:
     """Seconds of repeated runs of fusion graphs on a selection: in total offline, and per query."""
 
     selection: str
-    offline: tuple[float, ...]
-    query: tuple[float, ...]
+    offline: tuple[Seconds, ...]
+    query: tuple[Seconds, ...]
     made: str = ""
 
 
@@ -207,15 +209,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
-    """The records of an experiment and their provenance.
-
-    `about` has ``collection`` (its description), ``n_items``, ``n_queries``, ``versions``, ``machine``, ``command``,
-    ``started``, ``made`` (environment of the last run), ``notes`` (what was left out, and why), ``failed`` (the
-    notes on steps that failed) and ``cut`` (whether any list is longer than the cutoff).
-    """
+    """The records of an experiment and their provenance."""
 
     experiment: Experiment
-    about: dict[str, Any]
+    about: About
     records: tuple[Record, ...]  #: in the order of the specification
 
     def of(self, kind: type[R]) -> list[R]:
@@ -258,73 +255,61 @@ class Results:
         (_, head), *rest = [*_lines(path)] or [(1, {})]
         if head.get("format") != FORMAT:
             raise InputError(f"{path} does not have format {FORMAT}; run the experiment again.")
-        experiment = _header(path, head)
+        experiment, about = _header(path, head)
         records = [_record(path, number, plain) for number, plain in rest]
         _check_values(path, experiment, records)
-        return cls(experiment, head["about"], tuple(records))
+        return cls(experiment, about, tuple(records))
 
 
-def to_json(record: Record) -> dict[str, Any]:
+def to_json(record: Record) -> dict[str, object]:
     """Return a record as plain data."""
     kind = next(name for name, kind in KINDS.items() if isinstance(record, kind))
     return {"kind": kind, **{field.name: _plain(getattr(record, field.name)) for field in fields(record)}}
 
 
-def from_json(plain: Any) -> Record:
+def from_json(plain: object) -> Record:
     """Return the record that `to_json` wrote. Raise ValueError for anything else."""
     try:
-        given = dict(plain)
-        kind = KINDS[given.pop("kind")]
-        return kind(**{name: _read(name, value) for name, value in given.items()})
-    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        given = dict(_parsed(dict[str, object], plain))
+        record: Record = _parsed(KINDS[given.pop("kind")], given)
+        return record
+    except (KeyError, TypeError, OverflowError) as error:
         raise ValueError(f"not a record: {error}") from None
 
 
-def _read(name: str, value: Any) -> Any:
-    """Return the parsed value of a field. Raise ValueError or TypeError if it is invalid."""
-    if name == "values":
-        return {str(measure): _numbers(one, 1) for measure, one in value.items()}
-    if name == "matrix":
-        return _numbers(value, 2)
-    if name == "estimates":
-        return {str(kind): _number(one) for kind, one in value.items()}
-    if name == "rankers":
-        return tuple(_text(one) for one in value)
-    if name == "examples":
-        return tuple(map(Example.read, value))
-    if name in ("offline", "query"):
-        return tuple(map(_seconds, value))
-    if name == "recall":
-        return None if value is None else _number(value)
-    if name == "seconds":
-        return _seconds(value)
-    return whole_number(name, value) if name in ("depth", "cutoff") else _text(value)
+def _parsed(kind: Any, value: object) -> Any:
+    """Return a JSON value as the type of a field. Raise ValueError, TypeError or KeyError if it has another."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is object or (kind in (str, bool) and isinstance(value, kind)):
+        return value
+    if kind is int:
+        return whole_number("a count", value)
+    if kind in (float, Seconds, Vector, Matrix):
+        return _numbers(kind, value)
+    if origin is dict and isinstance(value, dict):
+        return {name: _parsed(inner[1], one) for name, one in value.items()}
+    if origin in (tuple, list) and isinstance(value, list):
+        return origin(_parsed(inner[0], one) for one in value)
+    if NoneType in inner:
+        return None if value is None else _parsed(inner[0], value)
+    if isinstance(value, dict) and (is_dataclass(kind) or is_typeddict(kind)):
+        kinds = get_type_hints(kind, include_extras=True)
+        return kind(**{name: _parsed(kinds[name], one) for name, one in value.items()})
+    raise ValueError(f"expected {getattr(kind, '__name__', kind)}, got {brief(value)}")
 
 
-def _numbers(value: Any, dimensions: int) -> Floats:
+def _numbers(kind: object, value: object) -> Floats | float:
+    n_dimensions = 1 if kind == Vector else 2 if kind == Matrix else 0
     found = np.array(value, np.float64)
-    if found.ndim != dimensions or not (np.abs(found) <= MAX_NUMBER).all():
-        raise ValueError(f"expected numbers in {dimensions} dimensions, none above {MAX_NUMBER:g}")
-    return found
+    if found.ndim != n_dimensions or not (np.abs(found) <= MAX_NUMBER).all():
+        raise ValueError(f"expected numbers in {n_dimensions} dimensions, none above {MAX_NUMBER:g}")
+    if kind == Seconds and found < 0:
+        raise ValueError(f"expected seconds, got {brief(value)}")
+    return found if n_dimensions else float(found)
 
 
-def _number(value: Any) -> float:
-    return float(_numbers(value, 0))
-
-
-def _seconds(value: Any) -> float:
-    if _number(value) < 0:
-        raise ValueError(f"expected seconds, got {value!r}")
-    return _number(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"expected a string, got {value!r}")
-    return value
-
-
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
+    """Return the value of a field as JSON can hold it."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, tuple):
@@ -332,7 +317,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     for number, _, plain in json_lines(path):
         if not isinstance(plain, dict):
             raise InputError(f"{path}:{number}: not a JSON object; run the experiment again.")
@@ -343,21 +328,23 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, plain
 
 
-def _header(path: Path, head: dict[str, Any]) -> Experiment:
-    """Return the specification in the first line; raise InputError if it or the provenance is not valid."""
-    spec, about = head.get("experiment"), head.get("about")
-    if not isinstance(spec, dict) or not isinstance(about, dict):
+def _header(path: Path, head: Mapping[str, object]) -> tuple[Experiment, About]:
+    """Return the specification and the provenance in the first line; raise InputError if they are not valid."""
+    spec, given = head.get("experiment"), head.get("about")
+    if not isinstance(spec, dict) or not isinstance(given, dict):
         raise InputError(f"{path}:1: not a header of results; run the experiment again.")
-    for name, kind in ABOUT.items():
-        if about.get(name) is not None and type(about[name]) not in kind:
-            raise InputError(f"{path}:1: {name} is not valid: {about[name]!r}. Run the experiment again.")
+    known = {name: one for name, one in given.items() if name in About.__annotations__ and one is not None}
     try:
-        return Experiment.from_dict(spec)
+        about: About = _parsed(About, known)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{path}:1: about: {error}. Run the experiment again.") from None
+    try:
+        return Experiment.from_dict(spec), about
     except InputError as error:
         raise InputError(f"{path}:1: {error}") from None
 
 
-def _record(path: Path, number: int, plain: dict[str, Any]) -> Record:
+def _record(path: Path, number: int, plain: Mapping[str, object]) -> Record:
     try:
         return from_json(plain)
     except ValueError as error:
@@ -379,6 +366,6 @@ def _check_values(path: Path, experiment: Experiment, records: Iterable[Record])
         raise InputError(f"{path} is damaged: its records {wrong}. Run the experiment again.")
 
 
-def distinct(records: Iterable[Any], attribute: str) -> list[str]:
+def distinct(records: Iterable[Record], attribute: str) -> list[str]:
     """Return the distinct values of an attribute, in order of first appearance."""
     return list(dict.fromkeys(getattr(record, attribute) for record in records))

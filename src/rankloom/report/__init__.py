@@ -8,33 +8,38 @@ from collections.abc import Collection
 from pathlib import Path
 
 from rankloom.errors import InputError
-from rankloom.experiment.results import Results
 from rankloom.io.atomic_file import atomic_write, make_folder
 from rankloom.report.formats import FORMATS
-from rankloom.report.joint import Joint, join
-from rankloom.report.joint_sections import joint_sections
-from rankloom.report.page import Section, joint_to_html, to_html
+from rankloom.report.page import Section, to_html
 from rankloom.report.published import Published
+from rankloom.report.report import Report
 from rankloom.report.sections import sections
 
 PAGE = "report.html"
 FILES = "report-files.json"
 OWN_FILE = re.compile(r"(tables|plots)/[a-z0-9-]+\.(md|tex|csv|svg)")
 
-__all__ = ["PAGE", "Joint", "Published", "files_folder", "join", "render", "render_joint"]
+__all__ = ["PAGE", "Published", "Report", "files_folder", "render"]
 
 
-def render(results: Results, folder: str | Path) -> Path:
-    """Write the report of an experiment: ``report.html``, ``tables/*.md``, ``*.tex``, ``*.csv`` and ``plots/*.svg``.
+def render(
+    report: Report, page: str | Path, published: Published | None = None, *, files: str | Path | None = None
+) -> Path:
+    """Write the report of one experiment or of several: a page, and its tables and plots in a folder.
 
     The same results give the same bytes. Files are written atomically. Files of an earlier report that are no longer
     needed, listed in ``report-files.json``, are removed; all others are left alone.
 
     Parameters
     ----------
-    results : Results
-    folder : path
-        The folder of the results; created if missing.
+    report : Report
+        ``Report.of(results)`` for one experiment, ``Report.read(folders)`` for several.
+    page : path
+        An .html file.
+    published : Published, optional
+        Published numbers to set beside ours; by default those of the paper.
+    files : path, optional
+        The folder of the tables and plots; by default that of `files_folder`.
 
     Returns
     -------
@@ -46,44 +51,21 @@ def render(results: Results, folder: str | Path) -> Path:
     MissingExtraError
         If jinja2 is not installed.
     InputError
-        If the folder is not writable.
-    """
-    parts, folder = sections(results), Path(folder)
-    page = to_html(results, parts)  # first, because it fails without jinja2
-    _write_files(folder, parts)
-    return _write(folder / PAGE, page)
-
-
-def render_joint(joint: Joint, page: str | Path, published: Published | None = None) -> Path:
-    """Write the report over several experiments, and its tables and plots in a folder beside it.
-
-    ``all.html`` has its tables and plots in ``all-files``. The same results give the same bytes.
-
-    Parameters
-    ----------
-    joint : Joint
-        See `join`.
-    page : path
-        An .html file.
-    published : Published, optional
-        Published numbers to set beside ours; by default those of the paper.
-
-    Raises
-    ------
-    InputError
         If the page is not an .html file, or cannot be written.
     """
     page = Path(page)
     if page.suffix.lower() != ".html":
-        raise InputError(f"The report over several experiments is an .html file; got {page}.")
-    parts = joint_sections(joint, published or Published.read())
-    text = joint_to_html(joint, parts, files_folder(page).name)
-    _write_files(files_folder(page), parts)
+        raise InputError(f"A report is an .html file; got {page}.")
+    parts, folder = sections(report, published or Published.read()), Path(files or files_folder(page))
+    text = to_html(
+        report, parts, "" if folder == page.parent else folder.name
+    )  # first, because it fails without jinja2
+    _write_files(folder, parts)
     return _write(page, text)
 
 
 def files_folder(page: Path) -> Path:
-    """Return the folder of the tables and plots of a report over several experiments."""
+    """Return the folder for the tables and plots of a page: of ``all.html``, ``all-files`` beside it."""
     return page.with_name(f"{page.stem}-files")
 
 

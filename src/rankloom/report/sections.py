@@ -4,48 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankloom.experiment.results import (
-    ComparatorRecord,
-    CorrelationRecord,
-    CutoffRecord,
-    ExamplesRecord,
-    Results,
-    SelectionRecord,
-    distinct,
-)
-from rankloom.report import tables
-from rankloom.report.findings import (
-    best_contender,
-    contests,
-    environments,
-    first_contender,
-    first_method,
-    mean,
-    ranked_rankers,
-)
+from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, ExamplesRecord, Results, SelectionRecord
+from rankloom.report import overviews, published, tables
+from rankloom.report.findings import caveat, contests, environments, ranked_rankers
 from rankloom.report.formats import Table
 from rankloom.report.names import selection_label
+from rankloom.report.overviews import Curves
 from rankloom.report.page import Section
 from rankloom.report.plots import Plot, Series, bar_chart, difference_plot, heat_map, line_plot
+from rankloom.report.report import Report
 
 MAX_ZOOM = 0.7  # of the range of values: a plot that would be cut less is shown whole
 NO_EXAMPLES = "No query was won or lost, or the results are from before examples were kept: run the experiment again."
 
 
-def sections(results: Results) -> list[Section]:
+def sections(report: Report, numbers: published.Published) -> list[Section]:
     """Return all sections between the summary and the provenance."""
+    results = report.alone
+    if results is None:
+        overview = [_experiments(report), _winning(report), _gains(report), _methods(report), _cutoffs(report)]
+        return [*overview, _pairs(report), *_published(report, numbers)]
     return [
         _rankers(results),
         _correlations(results),
-        _methods(results),
+        _methods(report),
         _wins(results),
         _examples(results),
-        _cutoffs(results),
+        _cutoffs(report),
         _comparators(results),
-        _winning(results),
-        _gains(results),
+        _winning(report),
+        _gains(report),
         _times(results),
+        *_published(report, numbers),
     ]
+
+
+def _experiments(report: Report) -> Section:
+    intro = "The best single ranker and the best method on any selection, each by the main measure of the experiment."
+    return make_section("experiments", "Experiments", intro, present(overviews.experiments(report)))
 
 
 def _rankers(results: Results) -> Section:
@@ -81,22 +77,25 @@ def _correlations(results: Results) -> Section:
     return make_section("correlations", "Correlation of rankers", intro, [], plots, missing, folded=shown)
 
 
-def _methods(results: Results) -> Section:
-    intro = (
-        f"Every method on every selection of rankers, sorted by {results.main}. Shaded rows are the rankers of the "
-        f"selection and the best ranker overall. Each row is compared with {first_method(results)} (bold)."
-    )
-    requested = str(results.experiment.methods[0])
-    if requested != first_method(results):
-        intro += f" {requested}, the first method of the specification, was not run; see the notes at the end."
-    overview, each = present(tables.overview(results)), tables.methods(results)
-    shown, folded = (overview, each) if overview else (each, [])
+def _methods(report: Report) -> Section:
+    shown, folded = present(overviews.methods(report)), list[Table]()
+    intro = "Every method on the first selection of each experiment, sorted by wins and compared with the bold one."
+    if results := report.alone:
+        intro = (
+            f"Every method on every selection of rankers, sorted by {results.main}. Shaded rows are the rankers of the "
+            f"selection and the best ranker overall. Each row is compared with {report.first} (bold)."
+        )
+        requested = str(results.experiment.methods[0])
+        if requested != report.first:
+            intro += f" {requested}, the first method of the specification, was not run; see the notes at the end."
+        each = tables.methods(results)
+        shown, folded = (shown, each) if shown else (each, [])
     return make_section("methods", "Methods", intro, shown, missing="No method was run.", folded=folded)
 
 
 def _wins(results: Results) -> Section:
     found = contests(results)[:1]
-    own, best = (first_contender(found[0]), best_contender(found[0])) if found else (None, None)
+    own, best = (found[0].first, found[0].best_ranker) if found else (None, None)
     missing = "Wins and losses need a method and the rankers it fuses."
     if own is None or best is None:
         return make_section("wins", "Wins and losses", "", [], missing=missing)
@@ -120,43 +119,45 @@ def _examples(results: Results) -> Section:
     return make_section("examples", "Examples", intro, [], examples=found[0])
 
 
-def _cutoffs(results: Results) -> Section:
-    first = results.of(SelectionRecord)[:1]
-    selection = "".join(f" on the selection {selection_label(one.selection)}" for one in first)
-    intro = (
-        f"{results.main} by cutoff, the number of items of each list that are fused (L in the paper){selection}. "
-        "The axis is logarithmic."
-    )
-    records, best = results.of(CutoffRecord), ranked_rankers(results)[:1]
-    series = []
-    for method in distinct(records, "method"):
-        points = {one.cutoff: mean(one.values, results.main) for one in records if one.method == method}
-        series.append(Series(method, tuple((x, y) for x, y in sorted(points.items()) if y is not None)))
-    level = [(f"{one.ranker} (best ranker)", mean(one.values, results.main) or 0.0) for one in best]
-    drawn = [one for one in series if one.points]
-    title, floor = f"{results.main} by cutoff", _floor(drawn)
-    if floor is not None:
-        intro += " It is zoomed to where the lines part: lower values are in the table."
-    plots = []
-    if drawn:
-        plots = [line_plot("cutoffs", title, "cutoff", results.main, drawn, level[0] if level else None, floor)]
+def _cutoffs(report: Report) -> Section:
+    found, results = overviews.curves(report), report.alone
+    intro = "Effectiveness by cutoff, the number of items of each list that are fused (L in the paper), on the first "
+    intro += "selection of each experiment. Measures are divided by their best value; the axis is logarithmic."
+    level: tuple[str, float] | None = None
+    floors: list[float | None] = [None] * len(found)
+    if results:
+        selection = "".join(f" on the selection {selection_label(one.selection)}" for one in _first_selection(results))
+        intro = (
+            f"{results.main} by cutoff, the number of items of each list that are fused (L in the paper){selection}. "
+        )
+        intro += "The axis is logarithmic."
+        best = ranked_rankers(results)[:1]
+        level = (f"{best[0].ranker} (best ranker)", results.score(best[0])) if best else None
+        floors = [_floor(one.lines) for one in found]
+        if any(floor is not None for floor in floors):
+            intro += " It is zoomed to where the lines part: lower values are in the table."
+    plots = [_curve_plot(one, level, floor) for one, floor in zip(found, floors, strict=True)]
+    explained = caveat(results) if results else ""
+    shown = present(*(overviews.cutoffs(one, explained) for one in found))
     missing = "The effect of the cutoff was not measured."
-    shown = present(tables.cutoffs(results))
     return make_section("cutoffs", "Effect of the cutoff", intro, [], plots, missing, folded=shown)
 
 
-def _floor(series: list[Series]) -> float | None:
+def _curve_plot(shown: Curves, level: tuple[str, float] | None, floor: float | None) -> Plot:
+    lines = [Series(name, tuple(line.items())) for name, line in shown.lines.items()]
+    return line_plot(shown.name, shown.title, "cutoff", shown.scale, lines, level, floor)
+
+
+def _floor(lines: dict[str, dict[int, float]]) -> float | None:
     """Return where to cut the axis off: below all lines from the middle cutoff on; None if that shows little more."""
-    cutoffs = sorted({x for one in series for x, _ in one.points})
-    ys = [y for one in series for _, y in one.points]
-    kept = [y for one in series for x, y in one.points if x >= cutoffs[len(cutoffs) // 3]]
-    if not kept or max(ys) - min(kept) > MAX_ZOOM * (max(ys) - min(ys)):
-        return None
-    return min(kept)
+    cutoffs = sorted({cutoff for line in lines.values() for cutoff in line})
+    ys = [y for line in lines.values() for y in line.values()]
+    kept = [y for line in lines.values() for x, y in line.items() if x >= cutoffs[len(cutoffs) // 3]]
+    return None if max(ys) - min(kept) > MAX_ZOOM * (max(ys) - min(ys)) else min(kept)
 
 
 def _comparators(results: Results) -> Section:
-    inside = [" + ".join(one.rankers) for one in results.of(SelectionRecord)[:1]]
+    inside = [" + ".join(one.rankers) for one in _first_selection(results)]
     intro = f"Fusion graphs of {''.join(inside) or 'the first selection'} with each comparator."
     n = len(results.of(ComparatorRecord))
     missing = (
@@ -167,21 +168,67 @@ def _comparators(results: Results) -> Section:
     return make_section("comparators", "Comparators", intro, present(tables.comparators(results)), missing=missing)
 
 
-def _winning(results: Results) -> Section:
-    intro = f"How often a method beats another by {results.main}, over all selections; ties do not count."
-    table = tables.winning(results)
-    plots: list[Plot] = []
+def _winning(report: Report) -> Section:
+    intro = (
+        f"How often a method beats another by {report.alone.main}, over all selections; ties do not count."
+        if report.alone
+        else "How often a method beats another by the main measure, over all experiments and selections of rankers "
+        "(Eq. 10 and 11 of the paper); ties do not count."
+    )
+    table = overviews.winning(report)
+    plots = []
     if table:
         bars = [(str(row.cells[0]), float(row.cells[1] or 0)) for row in table.rows]
-        plots = [bar_chart("winning", table.caption, bars, first_method(results) or "")]
-    missing = "Winning numbers need at least two methods on the same selection."
+        plots = [bar_chart("winning", table.caption, bars, report.first or "")]
+    missing = "Winning numbers need at least two methods that were run on every selection."
     return make_section("winning", "Winning numbers", intro, present(table), plots, missing)
 
 
-def _gains(results: Results) -> Section:
-    intro = f"Gain of {first_method(results)} over each single ranker in percent; negative where the ranker is better."
-    missing = "Gains need a method and the rankers it fuses."
-    return make_section("gains", "Gains over the rankers", intro, present(tables.gains(results)), missing=missing)
+def _gains(report: Report) -> Section:
+    title, shown = "Gains over the best ranker", overviews.gains(report)
+    intro = "The first method of each experiment against its best single ranker, on every selection; "
+    if report.alone:
+        title, shown = "Gains over the rankers", tables.gains(report.alone)
+        intro = f"Gain of {report.first} over each single ranker in percent; "
+    intro += "negative where the ranker is better."
+    return make_section("gains", title, intro, present(shown), missing="Gains need a method and the rankers it fuses.")
+
+
+def _pairs(report: Report) -> Section:
+    intro = (
+        "Eq. 6 chooses the pair of rankers with the best balance of high effectiveness and low correlation. The paper "
+        "found that the Jaccard correlation chooses the best pairs; here are the pairs by each correlation measure, "
+        "fused by the first method of the experiment."
+    )
+    found = overviews.pairs(report)
+    without = [label for label in report.experiments if all(one.label != label for one in found)]
+    if without:
+        intro += f" Not measured: {', '.join(without)}; if the results are older, run the experiment again."
+    shown = present(overviews.correlations(found), overviews.chosen_pairs(found))
+    missing = (
+        "The pairs by each correlation measure were not measured: this needs two rankers and two correlation "
+        "measures. For older results, run the experiments again; finished steps are kept."
+    )
+    return make_section("correlations", "Correlation measures", intro, shown, missing=missing)
+
+
+def _published(report: Report, numbers: published.Published) -> list[Section]:
+    """Return the sections of published numbers; none for a single experiment on another collection."""
+    found = published.matches(report, numbers)
+    if report.alone and not found:
+        return []
+    matched = [one for one in found if one.measured]
+    intro = f"{numbers.publication} beside ours; rankers and sets of rankers are matched by name."
+    intro += "".join(f" {one.label} was not measured by {one.published.measure}." for one in found if not one.measured)
+    sizes = dict.fromkeys(str(one.results.about.get("collection")) for one in matched)
+    missing = intro if found else f"{numbers.publication} has none of these collections."
+    intro += f" Ours: {'; '.join(sizes)}."
+    shown = present(published.fused(report, matched), published.rankers(matched), published.winning(report, matched))
+    beside = make_section("published", "Published numbers", intro, shown, missing=missing)
+    if not (every := published.methods(report, matched)):
+        return [beside]
+    intro = "Every method on every published set of rankers."
+    return [beside, make_section("published-methods", "Published methods", intro, [], folded=every)]
 
 
 def _times(results: Results) -> Section:
@@ -193,6 +240,11 @@ def _times(results: Results) -> Section:
         intro += " Fusion graphs were not timed separately."
     shown = present(timed, tables.seconds(results))
     return make_section("times", "Times", intro, shown, missing="Nothing was timed.")
+
+
+def _first_selection(results: Results) -> list[SelectionRecord]:
+    """Return the first selection, on which the effects of cutoff and comparator are measured; empty without one."""
+    return results.of(SelectionRecord)[:1]
 
 
 def make_section(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from statistics import median, quantiles
 
 import numpy as np
 
-from rankloom.evaluation import Comparison, Mark, winning_numbers
+from rankloom.evaluation import Comparison, Mark
 from rankloom.evaluation import legend as marks_legend
 from rankloom.evaluation.interval import mean_intervals
 from rankloom.evaluation.selection import agreement
 from rankloom.experiment.results import (
     ComparatorRecord,
     CorrelationRecord,
-    CutoffRecord,
     MethodRecord,
     RankerRecord,
     Results,
@@ -29,14 +28,12 @@ from rankloom.report.findings import (
     Contest,
     caveat,
     contests,
-    first_contender,
     first_method,
     gain_over,
-    mean,
     outcomes,
     ranked_rankers,
 )
-from rankloom.report.formats import Cell, Column, Row, Table
+from rankloom.report.formats import Cell, Column, Role, Row, Table
 from rankloom.report.names import measure_meaning, method_name, selection_label, selection_name
 
 SECONDS_DIGITS = 3
@@ -65,17 +62,17 @@ def estimates(results: Results) -> Table | None:
     found = ranked_rankers(results)
     known = list(dict.fromkeys(name for one in found for name in one.estimates))
     columns = [Column("Ranker", "text"), Column(results.main), *map(Column, known)]
-    rows = [Row((one.ranker, mean(one.values, results.main), *map(one.estimates.get, known))) for one in found]
+    rows = [Row((one.ranker, results.score(one), *map(one.estimates.get, known))) for one in found]
     legend = "Estimates use only the lists. They tell which ranker is better, not how good it is."
     return make_table("estimates", "Label-free estimates of the rankers", columns, rows, legend) if known else None
 
 
 def agreements(results: Results) -> Table | None:
     """Return the rank correlation of each estimate with the main measure."""
-    found = [one for one in results.of(RankerRecord) if results.main in one.values]
+    found = results.of(RankerRecord)
     if len(found) < 2:
         return None
-    true = {one.ranker: float(one.values[results.main].mean()) for one in found}
+    true = {one.ranker: results.score(one) for one in found}
     rows = []
     for name in dict.fromkeys(name for one in found for name in one.estimates):
         known = {one.ranker: one.estimates[name] for one in found if name in one.estimates}
@@ -98,40 +95,9 @@ def correlations(results: Results) -> list[Table]:
     return unique_names(tables)
 
 
-def overview(results: Results) -> Table | None:
-    """Return the main measure of each method on each selection, as in the paper's tables."""
-    found = contests(results)
-    if len(found) < 2:
-        return None
-    columns = [Column("Method", "text")]
-    for contest in found:
-        columns.append(Column(contest.selection, note=_note(contest.selection)))
-        columns.append(mark_column(first_method(results), contest.selection))
-    rows = []
-    for label, role in {(c.label, c.role): None for contest in found for c in contest.contenders}:
-        cells: list[Cell] = [label]
-        for contest in found:
-            one = next((c for c in contest.contenders if c.label == label), None)
-            cells += [mean(one.values, results.main), mark(one.outcome)] if one else [None, None]
-        rows.append(Row(tuple(cells), role, method_name(label)))
-    rows.sort(key=lambda row: -row.cells[1] if isinstance(row.cells[1], float) else 0.0)  # missing ones go last
-    caption = f"{results.main} on every selection, sorted by the first one"
-    return make_table("methods", caption, columns, rows, f"{legend(results)} {caveat(results)}".rstrip())
-
-
 def methods(results: Results) -> list[Table]:
     """Return a table of methods and rankers for each selection, best first, compared with the first method."""
     return unique_names([_methods(results, contest) for contest in contests(results)])
-
-
-def cutoffs(results: Results) -> Table | None:
-    """Return the main measure of the methods of the curve at each cutoff."""
-    found = results.of(CutoffRecord)
-    value = {(one.cutoff, one.method): mean(one.values, results.main) for one in found}
-    known = distinct(found, "method")
-    rows = [Row((cutoff, *(value.get((cutoff, m)) for m in known))) for cutoff in sorted({one.cutoff for one in found})]
-    columns = [Column("Cutoff"), *map(Column, known)]
-    return make_table("cutoffs", f"{results.main} by cutoff", columns, rows, caveat(results))
 
 
 def comparators(results: Results) -> Table | None:
@@ -146,7 +112,7 @@ def comparators(results: Results) -> Table | None:
     effects = _effects([against.get(one.comparator) for one in found])
     rows = [
         Row(
-            (one.comparator, mean(one.values, results.main), mark(against.get(one.comparator)), *effect),
+            (one.comparator, results.score(one), mark(against.get(one.comparator)), *effect),
             "first" if one is first else "",
         )
         for one, effect in zip(found, effects, strict=True)
@@ -156,49 +122,21 @@ def comparators(results: Results) -> Table | None:
     return make_table("comparators", "Comparators of fusion graphs", columns, rows, explained, _details(results))
 
 
-def winning(results: Results) -> Table | None:
-    """Return how often each method beats another, on each selection and in total."""
-    scores: dict[Hashable, dict[str, float]] = {
-        contest.selection: {
-            c.name: mean(c.values, results.main) or 0.0 for c in contest.contenders if c.role != "ranker"
-        }
-        for contest in contests(results)
-    }
-    if not scores or max(map(len, scores.values())) < 2:
-        return None
-    total = winning_numbers(scores)
-    parts = [winning_numbers({selection: one}) for selection, one in scores.items()]
-    first = first_method(results)
-    columns = [Column("Method", "text"), Column("Winning number"), *(_selection_column(str(one)) for one in scores)]
-    rows = [
-        Row((name, wins, *(part.get(name) for part in parts)), "first" if name == first else "", method_name(name))
-        for name, wins in total.items()
-    ]
-    return make_table("winning", f"Winning numbers by {results.main}", columns, rows, caveat(results))
-
-
 def gains(results: Results) -> Table | None:
     """Return the gain of the first method over each ranker in percent, on each selection."""
     first, found, main = first_method(results), ranked_rankers(results), results.main
     ours = [one for one in results.of(MethodRecord) if one.method == first]
     if not ours or not found:
         return None
-    columns = [Column("Ranker", "text"), Column(results.main)]
+    columns = [Column("Ranker", "text"), Column(main)]
     columns += [Column(f"{first} on {one.selection} (%)", "signed", 2, _note(one.selection)) for one in ours]
-    rows = [
-        Row(
-            (
-                one.ranker,
-                mean(one.values, results.main),
-                *(gain_over(own.values[main], one.values[main]) for own in ours),
-            )
-        )
-        for one in found
-    ]
-    own = Row((str(first), mean(ours[0].values, results.main), *(None for _ in ours)), "first")
-    caption = f"Gains of {first} over each ranker, in percent of the ranker's {results.main}"
-    explained = f"{results.main} of {first} is its value on {ours[0].selection}. {caveat(results)}".rstrip()
-    return make_table("gains", caption, columns, [own, *rows], explained)
+    rows = [Row((str(first), results.score(ours[0]), *(None for _ in ours)), "first")]
+    for one in found:
+        ahead = (gain_over(own.values[main], one.values[main]) for own in ours)
+        rows.append(Row((one.ranker, results.score(one), *ahead)))
+    caption = f"Gains of {first} over each ranker, in percent of the ranker's {main}"
+    explained = f"{main} of {first} is its value on {ours[0].selection}. {caveat(results)}".rstrip()
+    return make_table("gains", caption, columns, rows, explained)
 
 
 def times(results: Results) -> Table | None:
@@ -232,11 +170,11 @@ def seconds(results: Results) -> Table | None:
     found = results.of(MethodRecord)
     value = {(one.method, one.selection): one.seconds for one in found}
     selections, first = distinct(found, "selection"), first_method(results)
-    columns = [Column("Method", "text"), *(_selection_column(selection, SECONDS_DIGITS) for selection in selections)]
+    columns = [Column("Method", "text"), *(selection_column(selection, SECONDS_DIGITS) for selection in selections)]
     rows = [
         Row(
             (name, *(value.get((name, selection)) for selection in selections)),
-            "first" if name == first else "",
+            role_of(name, first),
             method_name(name),
         )
         for name in distinct(found, "method")
@@ -250,6 +188,16 @@ def legend(results: Results, reference: str | None = None) -> str:
     return marks_legend(name, test=spec.test, alpha=spec.alpha, correction=spec.correction)
 
 
+def selection_column(selection: str, digits: int = 4) -> Column:
+    """Return the column of a selection, with its name in words."""
+    return Column(selection, digits=digits, note=_note(selection))
+
+
+def role_of(method: str, first: str | None) -> Role:
+    """Return the role of a method's row."""
+    return "first" if method == first else ""
+
+
 def mark_column(reference: str | None, of: str = "") -> Column:
     """Return the column of differences from a reference, of the values in a column of that title."""
     return Column(f"{of} vs {reference}".strip(), "mark")
@@ -261,8 +209,7 @@ def mark(outcome: Comparison | None) -> Mark | None:
 
 
 def _methods(results: Results, contest: Contest) -> Table:
-    first = first_method(results)
-    own = first_contender(contest)
+    first, own = first_method(results), contest.first
     columns = [Column("Method", "text"), mark_column(first), *map(Column, _measures(results))]
     columns += [Column(f"Gain over {first} (%)", "signed", 2), *EFFECT]
     columns.append(Column("Seconds", digits=SECONDS_DIGITS, detail=True))
@@ -280,7 +227,7 @@ def _methods(results: Results, contest: Contest) -> Table:
 def wins(results: Results) -> Table | None:
     """Return on how many queries of the first selection the first method is better and worse than each other row."""
     found = contests(results)[:1]
-    own = first_contender(found[0]) if found else None
+    own = found[0].first if found else None
     if own is None:
         return None
     columns = [Column("Against", "text"), Column("Wins"), Column("Ties"), Column("Losses")]
@@ -312,10 +259,6 @@ def _note(selection: str) -> str:
     return "" if name == selection else name
 
 
-def _selection_column(selection: str, digits: int = 4) -> Column:
-    return Column(selection, digits=digits, note=_note(selection))
-
-
 def make_table(
     name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = "", details: str = ""
 ) -> Table | None:
@@ -328,8 +271,8 @@ def _measures(results: Results) -> list[str]:
     return [str(measure) for measure in results.experiment.measures]
 
 
-def _means(results: Results, one: RankerRecord | Contender) -> list[float | None]:
-    return [mean(one.values, measure) for measure in _measures(results)]
+def _means(results: Results, one: RankerRecord | Contender) -> list[float]:
+    return [one.mean(measure) for measure in _measures(results)]
 
 
 def _effects(outcomes: list[Comparison | None]) -> list[tuple[float | None, ...]]:

@@ -1,22 +1,26 @@
-"""Several experiments as one: which of them can be joined, and their effectiveness on every selection."""
+"""What a report is about: one experiment or several, and their effectiveness on every selection."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 
 from rankloom.errors import InputError
 from rankloom.evaluation import Measure
 from rankloom.experiment.results import FILE, MethodRecord, Results
 from rankloom.experiment.step_cache import FOLDER
-from rankloom.report.findings import first_method, mean
+from rankloom.report.findings import first_method
+
+#: The value of each method on a selection of an experiment.
+Effectiveness = dict[tuple[str, str], dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
-    """Experiments to report together.
+class Report:
+    """One experiment, or several to report together.
 
     Attributes
     ----------
@@ -32,22 +36,65 @@ class Joint:
     failed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, results: Results) -> Report:
+        """Return the report of one experiment."""
+        return cls({results.experiment.name: results})
+
+    @classmethod
+    def read(cls, folders: Iterable[str | Path], measure: str | None = None) -> Report:
+        """Read experiments to report together.
+
+        Folders without usable results, repeated experiments and, given a measure, experiments that lack it are left
+        out.
+
+        Parameters
+        ----------
+        folders : iterable of path
+            Written by `rankloom.experiment.run`.
+        measure : str, optional
+            Compare by this measure; by default each experiment by its first.
+
+        Raises
+        ------
+        InputError
+            If nothing is left, with the reasons.
+        """
+        found: dict[Path, Results] = {}
+        failed = []
+        for folder in dict.fromkeys(map(Path, folders)):
+            try:
+                found[folder] = _read(folder)
+            except InputError as error:
+                failed.append(f"{folder} is left out: {error}")
+        found, notes = _distinct(found)
+        if measure is not None:
+            found, more = _by_measure(found, Measure.parse(measure))
+            notes += more
+        if not found:
+            raise InputError(" ".join(["There is nothing to report.", *failed, *notes]))
+        experiments = dict(zip(numbered([one.experiment.name for one in found.values()]), found.values(), strict=True))
+        return cls(experiments, tuple(failed), (*notes, *_repeated_collections(experiments)))
+
+    @property
+    def alone(self) -> Results | None:
+        """The experiment, if it is the only one."""
+        return next(iter(self.experiments.values())) if len(self.experiments) == 1 else None
+
     @property
     def first(self) -> str | None:
         """The method that most experiments compare the others with."""
-        found = Counter(first for first in map(first_method, self.experiments.values()) if first is not None)
-        return found.most_common(1)[0][0] if found else None
+        methods = Counter(filter(None, map(first_method, self.experiments.values())))
+        return methods.most_common(1)[0][0] if methods else None
 
     @property
-    def effectiveness(self) -> dict[tuple[str, str], dict[str, float]]:
+    def effectiveness(self) -> Effectiveness:
         """The main measure of each method, by experiment and selection."""
-        found: dict[tuple[str, str], dict[str, float]] = {}
+        scores: Effectiveness = {}
         for label, results in self.experiments.items():
-            for one in results.of(MethodRecord):
-                value = mean(one.values, results.main)
-                if value is not None:
-                    found.setdefault((label, one.selection), {})[one.method] = value
-        return found
+            for record in results.of(MethodRecord):
+                scores.setdefault((label, record.selection), {})[record.method] = results.score(record)
+        return scores
 
     @property
     def scale(self) -> str:
@@ -56,42 +103,7 @@ class Joint:
         return ", ".join(str(one) if one.best == 1 else f"{one}/{one.best:g}" for one in measures)
 
 
-def join(folders: Iterable[str | Path], measure: str | None = None) -> Joint:
-    """Read experiments to report together.
-
-    Folders without usable results, repeated experiments and, given a measure, experiments that lack it are left out.
-
-    Parameters
-    ----------
-    folders : iterable of path
-        Written by `rankloom.experiment.run`.
-    measure : str, optional
-        Compare by this measure; by default each experiment by its first.
-
-    Raises
-    ------
-    InputError
-        If nothing is left, with the reasons.
-    """
-    found: dict[Path, Results] = {}
-    failed, notes = [], []
-    for folder in dict.fromkeys(map(Path, folders)):
-        try:
-            found[folder] = _read(folder)
-        except InputError as error:
-            failed.append(f"{folder} is left out: {error}")
-    found, more = _distinct(found)
-    notes += more
-    if measure is not None:
-        found, more = _by_measure(found, Measure.parse(measure))
-        notes += more
-    if not found:
-        raise InputError(" ".join(["There is nothing to report.", *failed, *notes]))
-    experiments = _labeled(list(found.values()))
-    return Joint(experiments, tuple(failed), (*notes, *_repeated_collections(experiments)))
-
-
-def common_methods(effectiveness: dict[tuple[str, str], dict[str, float]]) -> list[str]:
+def common_methods(effectiveness: Effectiveness) -> list[str]:
     """Return the methods that were run on every selection of every experiment.
 
     Examples
@@ -103,11 +115,24 @@ def common_methods(effectiveness: dict[tuple[str, str], dict[str, float]]) -> li
     return [method for method in every[0] if all(method in one for one in every)] if every else []
 
 
-def restricted(
-    effectiveness: dict[tuple[str, str], dict[str, float]], methods: Sequence[str]
-) -> dict[Hashable, dict[str, float]]:
+def restricted(effectiveness: Effectiveness, methods: Sequence[str]) -> Effectiveness:
     """Return the effectiveness of some methods."""
     return {key: {method: values[method] for method in methods} for key, values in effectiveness.items()}
+
+
+def numbered(names: Iterable[str], separator: str = " ({})") -> list[str]:
+    """Return the names, with numbers appended to repeated ones.
+
+    Examples
+    --------
+    >>> numbered(["Soccer", "Emoji", "Soccer"])
+    ['Soccer', 'Emoji', 'Soccer (2)']
+    """
+    distinct: list[str] = []
+    for name in names:
+        suffixes = chain([""], map(separator.format, count(2)))
+        distinct.append(next(name + one for one in suffixes if name + one not in distinct))
+    return distinct
 
 
 def _read(folder: Path) -> Results:
@@ -145,16 +170,6 @@ def _by_measure(found: dict[Path, Results], measure: Measure) -> tuple[dict[Path
             names = ", ".join(map(str, measures))
             notes.append(f"{folder} is left out: it was not measured by {measure}, only by {names}.")
     return kept, notes
-
-
-def _labeled(found: list[Results]) -> dict[str, Results]:
-    labeled: dict[str, Results] = {}
-    for results in found:
-        name, number = results.experiment.name, 2
-        while name in labeled:
-            name, number = f"{results.experiment.name} ({number})", number + 1
-        labeled[name] = results
-    return labeled
 
 
 def _repeated_collections(experiments: dict[str, Results]) -> list[str]:
