@@ -313,7 +313,9 @@ def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, tuple):
-        return [asdict(one) if isinstance(one, Example) else one for one in value]
+        return [_plain(one) for one in value]
+    if isinstance(value, Example):
+        return _plain(asdict(value))
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
