@@ -24,13 +24,13 @@ from rankloom.aggregate.methods import (
     fuse,
     register_method,
 )
-from rankloom.aggregate.per_query.adaptive import qalf
-from rankloom.aggregate.per_query.kemeny import kemeny, kemeny_cost
-from rankloom.aggregate.per_query.majorities import condorcet
-from rankloom.aggregate.per_query.markov import mc4
-from rankloom.aggregate.per_query.positions import RRF, borda, isr, log_isr, logn_isr, mra, rbc
-from rankloom.aggregate.per_query.scores import combanz, combmax, combmed, combmin, combmnz, combsum, rlsim
-from rankloom.aggregate.per_query.weighted import dbsf, gmnz, mixed, wmnz, wsum
+from rankloom.aggregate.per_query.adaptive import QALF
+from rankloom.aggregate.per_query.kemeny import Kemeny, kemeny_cost
+from rankloom.aggregate.per_query.majorities import Condorcet
+from rankloom.aggregate.per_query.markov import MC4
+from rankloom.aggregate.per_query.positions import ISR, MRA, RBC, RRF, Borda, LogISR, LogNISR
+from rankloom.aggregate.per_query.scores import CombANZ, CombMAX, CombMED, CombMIN, CombMNZ, CombSUM, RLSim
+from rankloom.aggregate.per_query.weighted import DBSF, GMNZ, WMNZ, Mixed, WSum
 from rankloom.aggregate.reranking.bfstree import bfstree
 from rankloom.aggregate.reranking.contextrr import contextrr
 from rankloom.aggregate.reranking.cprr import cprr
@@ -42,61 +42,64 @@ from rankloom.aggregate.reranking.rlsim_udl import rlsim_udl
 from rankloom.weft import WeftIndex
 
 __all__ = [
+    "DBSF",
     "FG",
+    "GMNZ",
+    "ISR",
+    "MC4",
     "METHODS",
+    "MRA",
+    "QALF",
+    "RBC",
     "RRF",
     "SUPERVISED",
+    "WMNZ",
     "BayesFuse",
+    "Borda",
     "CollectionMethod",
+    "CombANZ",
+    "CombMAX",
+    "CombMED",
+    "CombMIN",
+    "CombMNZ",
+    "CombSUM",
+    "Condorcet",
     "CrossValidation",
     "IndexMethod",
+    "Kemeny",
+    "LogISR",
+    "LogNISR",
     "MapFuse",
     "Method",
+    "Mixed",
     "NeighborMethod",
     "PoolMethod",
     "PosFuse",
     "ProbFuse",
     "QueryMethod",
+    "RLSim",
     "SegFuse",
     "SlideFuse",
     "Supervised",
     "Trained",
     "Tuned",
     "Vote",
+    "WSum",
     "Weft",
     "WeftIndex",
     "bfstree",
-    "borda",
     "check_method",
-    "combanz",
-    "combmax",
-    "combmed",
-    "combmin",
-    "combmnz",
-    "combsum",
-    "condorcet",
     "contextrr",
     "corgraph",
     "cprr",
     "cross_validate",
     "crossdiffusion",
-    "dbsf",
     "fuse",
-    "gmnz",
     "helloneighbor",
-    "isr",
-    "kemeny",
     "kemeny_cost",
     "lhrr",
-    "log_isr",
-    "logn_isr",
-    "mc4",
-    "mixed",
-    "mra",
     "optimize",
-    "qalf",
     "queryrankfusion",
-    "rbc",
     "rdpac",
     "recknngraph",
     "recknngraphccs",
@@ -104,10 +107,7 @@ __all__ = [
     "rfe",
     "rkgraph",
     "rlrecom",
-    "rlsim",
     "rlsim_udl",
     "sca",
     "train",
-    "wmnz",
-    "wsum",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rankloom.aggregate.per_query.pool import checked_weights
-from rankloom.aggregate.per_query.scores import combsum
+from rankloom.aggregate.per_query.scores import CombSUM
 from rankloom.errors import InputError, check_range
 from rankloom.ranks import Ranks
 
@@ -52,4 +52,5 @@ def count_votes(voters: Sequence[Ranks], weights: Sequence[float], k: int, *, de
     """Return CombSUM of lists with these weights, by positions if a list has no scores."""
     scored = all(r.scores is not None for r in voters)
     normalization = "min_max" if scored else "rank_norm"
-    return combsum(voters, min(k, voters[-1].n_items), normalization=normalization, depth=depth, weights=list(weights))
+    method = CombSUM(normalization=normalization, depth=depth, weights=weights)
+    return method.fuse(voters, min(k, voters[-1].n_items))

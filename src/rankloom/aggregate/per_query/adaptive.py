@@ -1,27 +1,21 @@
 """Rankers weighted query by query, by the shape of their score curves."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.methods import QueryMethod, register_method
 from rankloom.aggregate.per_query.pool import Pool, checked_weights, fuse_pools
-from rankloom.errors import InputError, check_between, check_range, check_whole
+from rankloom.errors import InputError
 from rankloom.ranks import Ranks
+from rankloom.registry import Count, Fraction, Share
 
 
 @register_method("qalf")
-def qalf(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    depth: int = 1000,
-    references: Sequence[ArrayLike] | None = None,
-    tail: float = 0.5,
-    floor: float = 0.01,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@dataclass(frozen=True, kw_only=True)
+class QALF(QueryMethod):
     r"""Query-adaptive late fusion: a product of scores in which rankers with steeply falling scores count more.
 
     The scores of a list, best first, form a curve: L-shaped for a good ranker, falling gradually for a bad one. The
@@ -66,45 +60,40 @@ def qalf(
 
     >>> steep = Ranks([[0, 1, 2, 3]], [[1.0, 0.1, 0.1, 0.0]])
     >>> flat = Ranks([[1, 0, 2, 3]], [[1.0, 0.9, 0.8, 0.0]])
-    >>> qalf([steep, flat], k=2).items
+    >>> QALF().fuse([steep, flat], k=2).items
     array([[0, 1]], dtype=int32)
     """
-    check_whole(depth=depth)
-    check_range(0, 1, tail=tail)
-    check_between(0, 1, floor=floor)
-    share = np.array(checked_weights(weights, len(ranks)))
-    if references is not None and (not isinstance(references, Sequence) or len(references) != len(ranks)):
-        raise InputError(f"references must be a list with one array for each of the {len(ranks)} rankers.")
-    heads = [_head(r, depth) for r in ranks]
-    known = None
-    if references is not None:
-        widths = [r.depth for r in heads]
-        known = [_checked_references(references[r], width, r) for r, width in enumerate(widths)]
-    return fuse_pools(heads, k, lambda pool: _products(pool, known, tail, floor, share))
 
+    depth: Count = 1000
+    references: Sequence[ArrayLike] | None = None
+    tail: Share = 0.5
+    floor: Fraction = 0.01
+    weights: Sequence[float] | None = None
 
-def _products(
-    pool: Pool,
-    references: Sequence[NDArray[np.float64]] | None,
-    tail: float,
-    floor: float,
-    share: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    curves = [_curves(r) for r in pool.ranks]
-    steepness = np.zeros((len(curves), len(pool.items)))
-    for r, (scores, lengths) in enumerate(curves):
-        if references is None:
-            rest = _without_tail(scores, lengths, tail)
-        else:
-            rest = _without_nearest(scores, lengths, references[r], tail)
-        steepness[r] = share[r] / _areas(rest, lengths) * (lengths > 0)
-    total = steepness.sum(axis=0)
-    power = np.divide(steepness, total, out=np.zeros_like(steepness), where=total > 0)
-    logs = [
-        power[r][:, None] * np.log((floor + (1 - floor) * _min_max(scores, lengths)) / floor)
-        for r, (scores, lengths) in enumerate(curves)
-    ]
-    return np.asarray(floor * np.exp(pool.fold(np.add, logs, 0.0)), np.float64)
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        weights = checked_weights(self.weights, len(ranks))
+        heads = [_head(r, self.depth) for r in ranks]
+        known = None if self.references is None else _checked_references(self.references, heads)
+        return fuse_pools(heads, k, lambda pool: self._products(pool, known, weights))
+
+    def _products(
+        self, pool: Pool, references: list[NDArray[np.float64]] | None, weights: list[float]
+    ) -> NDArray[np.float64]:
+        floor, curves = self.floor, [_curves(r) for r in pool.ranks]
+        steepness = np.zeros((len(curves), len(pool.items)))
+        for r, (scores, lengths) in enumerate(curves):
+            if references is None:
+                rest = _without_tail(scores, lengths, self.tail)
+            else:
+                rest = _without_nearest(scores, lengths, references[r], self.tail)
+            steepness[r] = weights[r] / _areas(rest, lengths) * (lengths > 0)
+        total = steepness.sum(axis=0)
+        power = np.divide(steepness, total, out=np.zeros_like(steepness), where=total > 0)
+        logs = [
+            power[r][:, None] * np.log((floor + (1 - floor) * _min_max(scores, lengths)) / floor)
+            for r, (scores, lengths) in enumerate(curves)
+        ]
+        return np.asarray(floor * np.exp(pool.fold(np.add, logs, 0.0)), np.float64)
 
 
 def _head(ranks: Ranks, depth: int) -> Ranks:
@@ -163,14 +152,22 @@ def _without_nearest(
     return rest
 
 
-def _checked_references(given: ArrayLike, width: int, ranker: int) -> NDArray[np.float64]:
+def _checked_references(references: Sequence[ArrayLike], ranks: Sequence[Ranks]) -> list[NDArray[np.float64]]:
+    """Return the curves of each ranker, as long as its lists."""
+    if not isinstance(references, Sequence) or len(references) != len(ranks):
+        raise InputError(f"references must be a list with one array for each of the {len(ranks)} rankers.")
+    pairs = enumerate(zip(references, ranks, strict=True), 1)
+    return [_checked_curves(given, r.depth, number) for number, (given, r) in pairs]
+
+
+def _checked_curves(given: ArrayLike, width: int, ranker: int) -> NDArray[np.float64]:
     try:
         known = np.asarray(given, np.float64)
     except (TypeError, ValueError):
         known = np.empty(0)
     if known.ndim != 2 or not len(known) or known.shape[1] < width or not np.isfinite(known).all():
         raise InputError(
-            f"references of ranker {ranker + 1} must be finite, one or more rows of at least {width} scores; "
+            f"references of ranker {ranker} must be finite, one or more rows of at least {width} scores; "
             f"got the shape {known.shape}."
         )
     return known[:, :width]

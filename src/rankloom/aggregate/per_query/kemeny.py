@@ -1,43 +1,25 @@
 """Kemeny aggregation: the order with the fewest disagreements with the lists."""
 
 from collections.abc import Sequence
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
-from rankloom.aggregate.per_query.majorities import (
-    PAIRS,
-    SLACK,
-    Absent,
-    by_majority,
-    checked_votes,
-    ends,
-    moved,
-    pair_blocks,
-)
-from rankloom.aggregate.per_query.pool import falling, fuse_pools, lay_out
-from rankloom.errors import InputError, whole_number
+from rankloom.aggregate.per_query.majorities import PAIRS, SLACK, Absent, MajorityMethod, ends, moved, pair_blocks
+from rankloom.aggregate.per_query.pool import checked_weights, lay_out, scores_by_order
+from rankloom.errors import InputError, check_choice
 from rankloom.ranks import Ranks
-
-MAX_EXACT = 16  # 2^16 subsets: half a second per query
 
 
 @register_method("kemeny")
-def kemeny(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    exact: int = 12,
-    restarts: int = 0,
-    seed: int | None = None,
-    absent: Absent = "left_out",
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@dataclass(frozen=True, kw_only=True)
+class Kemeny(MajorityMethod):
     r"""Kemeny: the order of all listed items with the fewest disagreements with the lists.
 
     .. math:: \min_\pi \sum_{d \text{ before } e \text{ in } \pi}\ \sum_{r:\, e \text{ before } d} w_r
@@ -73,21 +55,34 @@ def kemeny(
     Examples
     --------
     >>> lists = [Ranks([[0, 1, 2]]), Ranks([[1, 0, 2]]), Ranks([[1, 2, 0]])]
-    >>> fused = kemeny(lists, k=3)
+    >>> fused = Kemeny().fuse(lists, k=3)
     >>> fused.items, kemeny_cost(lists, fused)
     (array([[1, 0, 2]], dtype=int32), array([2.]))
     """
-    if whole_number("exact", exact, 0) > MAX_EXACT:
-        raise InputError(f"exact must be at most {MAX_EXACT}; got {exact}.")
-    restarts = whole_number("restarts", restarts, 0)
-    if seed is not None and not restarts:
-        raise InputError("seed needs restarts; leave it out, or set restarts.")
-    first = 0 if seed is None else whole_number("seed", seed, 0)
-    given = checked_votes(absent, weights, len(ranks))
-    if given is not None and max(given) > 0:
-        given = [weight / max(given) for weight in given]  # so that SLACK means the same at any scale
-    score = partial(_kemeny, exact=exact, seeds=[(first, n) for n in range(restarts)])
-    return fuse_pools(ranks, k, lambda pool: by_majority(pool, absent, given, score), depth=depth)
+
+    exact: Annotated[int, Ge(0), Le(16)] = 12  # 2^16 subsets: half a second per query
+    restarts: Annotated[int, Ge(0)] = 0
+    seed: Annotated[int, Ge(0)] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.seed is not None and not self.restarts:
+            raise InputError("seed needs restarts; leave it out, or set restarts.")
+
+    def shares(self, weights: list[float]) -> list[float]:
+        return [weight / (max(weights) or 1.0) for weight in weights]  # so that SLACK means the same at any scale
+
+    def order(self, margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+        sizes = real.sum(axis=1)
+        order = np.empty(real.shape, np.intp)
+        for size in np.unique(sizes[sizes <= self.exact]):
+            rows = np.flatnonzero(sizes == size)
+            order[rows] = np.arange(real.shape[1])
+            order[rows, :size] = _exact_orders(margin[rows, :size, :size])
+        long = np.flatnonzero(sizes > self.exact)
+        seeds = [(self.seed or 0, n) for n in range(self.restarts)]
+        order[long] = _searched_orders(margin[long], real[long], seeds)
+        return scores_by_order(order)
 
 
 def kemeny_cost(
@@ -118,7 +113,8 @@ def kemeny_cost(
     >>> kemeny_cost([Ranks([[0, 1, 2]]), Ranks([[1, 0, 2]])], Ranks([[2, 1, 0]]))
     array([5.])
     """
-    given = checked_votes(absent, weights, len(ranks)) or [1.0] * len(ranks)
+    check_choice("value of absent", absent, get_args(Absent))
+    given = checked_weights(weights, len(ranks))
     pool = lay_out([fused, *(ranks if depth is None else [r.head(depth) for r in ranks])])
     positions, cost = pool.positions(), np.zeros(len(pool.items))
     for rows in pair_blocks(pool):
@@ -129,21 +125,6 @@ def kemeny_cost(
             early, late = ends(row, ordered, absent)
             cost[rows] += weight * np.count_nonzero((early[:, :, None] < late[:, None, :]) & after, axis=(1, 2))
     return cost
-
-
-def _kemeny(
-    margin: NDArray[Any], real: NDArray[np.bool_], *, exact: int, seeds: list[tuple[int, int]]
-) -> NDArray[np.float64]:
-    """Return the scores -1, -2, ... of each order."""
-    sizes = real.sum(axis=1)
-    order = np.empty(real.shape, np.intp)
-    for size in np.unique(sizes[sizes <= exact]):
-        rows = np.flatnonzero(sizes == size)
-        order[rows] = np.arange(real.shape[1])
-        order[rows, :size] = _exact_orders(margin[rows, :size, :size])
-    long = np.flatnonzero(sizes > exact)
-    order[long] = _searched_orders(margin[long], real[long], seeds)
-    return falling(order)
 
 
 def _exact_orders(margin: NDArray[Any]) -> NDArray[np.intp]:

@@ -1,34 +1,56 @@
 """Majorities of rankers on pairs of items, and the Condorcet methods."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, get_args
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register_method
-from rankloom.aggregate.per_query.pool import Pool, checked_weights, falling, fuse_pools
-from rankloom.errors import check_choice
+from rankloom.aggregate.methods import QueryMethod, register_method
+from rankloom.aggregate.per_query.pool import Pool, checked_weights, fuse_pools, scores_by_order
 from rankloom.ranks import PAD, Ranks
+from rankloom.registry import Count
 
 PAIRS = 1 << 20  # pairs of items in a block
 SLACK = 1e-9  # smaller margins, as a share of the total weight, are rounding errors
 
 #: What a list says about an item missing from it: nothing, or that the item comes after all listed ones.
 Absent = Literal["left_out", "last"]
-Variant = Literal["wins", "copeland", "fuse"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MajorityMethod(QueryMethod):
+    """A method that sees, of each pair of items, how many rankers put one before the other."""
+
+    absent: Absent = "left_out"
+    depth: Count | None = None
+    weights: Sequence[float] | None = None
+
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        weights = None if self.weights is None else self.shares(checked_weights(self.weights, len(ranks)))
+        return fuse_pools(ranks, k, lambda pool: self._scores(pool, weights), depth=self.depth)
+
+    def shares(self, weights: list[float]) -> list[float]:
+        """Return the weights of the votes from those of the rankers."""
+        return weights
+
+    @abstractmethod
+    def order(self, margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the scores of items from the margins between them; `real` is False at padding."""
+
+    def _scores(self, pool: Pool, weights: list[float] | None) -> NDArray[np.float64]:
+        positions, scores = pool.positions(), np.empty(pool.items.shape)
+        for rows in pair_blocks(pool):
+            real = pool.items[rows] != PAD
+            scores[rows] = self.order(margins(positions[:, rows], real, self.absent, weights), real)
+        return scores
 
 
 @register_method("condorcet")
-def condorcet(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    variant: Variant = "wins",
-    absent: Absent = "left_out",
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@dataclass(frozen=True, kw_only=True)
+class Condorcet(MajorityMethod):
     r"""Condorcet: ranks items by how many others they beat in pairwise comparisons.
 
     .. math:: \mathrm{wins}(d) = |\{e : \sum_{r:\, d \text{ before } e} w_r > \sum_{r:\, e \text{ before } d} w_r\}|
@@ -54,32 +76,14 @@ def condorcet(
 
     Examples
     --------
-    >>> condorcet([Ranks([[0, 1, 2]]), Ranks([[1, 0, 2]]), Ranks([[1, 2, 0]])]).to_dict()
+    >>> Condorcet().fuse([Ranks([[0, 1, 2]]), Ranks([[1, 0, 2]]), Ranks([[1, 2, 0]])]).to_dict()
     {'0': {'1': 2.0, '0': 1.0, '2': 0.0}}
     """
-    check_choice("variant", variant, get_args(Variant))
-    given = checked_votes(absent, weights, len(ranks))
-    return fuse_pools(ranks, k, lambda pool: by_majority(pool, absent, given, SCORED[variant]), depth=depth)
 
+    variant: Literal["wins", "copeland", "fuse"] = "wins"
 
-def checked_votes(absent: str, weights: Sequence[float] | None, n_rankers: int) -> list[float] | None:
-    """Return the weights of the votes, or None if each ranker has one vote."""
-    check_choice("rule for absent items", absent, get_args(Absent))
-    return None if weights is None else checked_weights(weights, n_rankers)
-
-
-def by_majority(
-    pool: Pool,
-    absent: Absent,
-    weights: list[float] | None,
-    score: Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.float64]],
-) -> NDArray[np.float64]:
-    """Return ``score(margins, real)`` for each pool; `real` is False at padding."""
-    positions, scores = pool.positions(), np.empty(pool.items.shape)
-    for rows in pair_blocks(pool):
-        real = pool.items[rows] != PAD
-        scores[rows] = score(margins(positions[:, rows], real, absent, weights), real)
-    return scores
+    def order(self, margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return SCORED[self.variant](margin, real)
 
 
 def pair_blocks(pool: Pool) -> Iterator[slice]:
@@ -145,7 +149,7 @@ def _fuse(margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
         stays = np.take_along_axis(margin[:, item], above, axis=1) <= 0
         target = np.where(stays.any(axis=1), item - stays[:, ::-1].argmax(axis=1), 0)
         order[:, : item + 1] = moved(order[:, : item + 1], item, target[:, None])
-    return falling(order)
+    return scores_by_order(order)
 
 
 def moved(order: NDArray[np.intp], position: int, to: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -1,28 +1,19 @@
 """Markov chains over the items of a query: a walk towards items that most rankers prefer."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
-from rankloom.aggregate.per_query.majorities import Absent, by_majority, checked_votes
-from rankloom.aggregate.per_query.pool import fuse_pools
-from rankloom.errors import check_between
-from rankloom.ranks import Ranks
+from rankloom.aggregate.per_query.majorities import MajorityMethod
+from rankloom.registry import Fraction
 
 
 @register_method("mc4")
-def mc4(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    teleport: float = 0.05,
-    absent: Absent = "left_out",
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@dataclass(frozen=True, kw_only=True)
+class MC4(MajorityMethod):
     r"""Markov chain 4: how often a walk is at an item if it moves only to items that a majority prefers.
 
     From item d the walk picks an item e evenly among all listed for the query, and moves there if more of the rankers
@@ -50,16 +41,15 @@ def mc4(
 
     Examples
     --------
-    >>> mc4([Ranks([[0, 1, 2]]), Ranks([[1, 0, 2]]), Ranks([[1, 2, 0]])], k=3).items
+    >>> from rankloom import Ranks
+    >>> MC4().fuse([Ranks([[0, 1, 2]]), Ranks([[1, 0, 2]]), Ranks([[1, 2, 0]])], k=3).items
     array([[1, 0, 2]], dtype=int32)
     """
-    check_between(0, 1, teleport=teleport)
-    given = checked_votes(absent, weights, len(ranks))
 
-    def stationary(margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return _stationary(margin > 0, real, teleport)
+    teleport: Fraction = 0.05
 
-    return fuse_pools(ranks, k, lambda pool: by_majority(pool, absent, given, stationary), depth=depth)
+    def order(self, margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return _stationary(margin > 0, real, self.teleport)
 
 
 def _stationary(beats: NDArray[np.bool_], real: NDArray[np.bool_], teleport: float) -> NDArray[np.float64]:

@@ -168,7 +168,7 @@ def _descending(numbers: NDArray[np.float32]) -> NDArray[np.int32]:
     return ~(bits ^ ((bits >> 31) & 0x7FFFFFFF))
 
 
-def falling(order: NDArray[np.intp]) -> NDArray[np.float64]:
+def scores_by_order(order: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the scores -1, -2, ... in the order of the columns given for each row."""
     scores = np.empty(order.shape)
     np.put_along_axis(scores, order, -np.arange(1.0, order.shape[1] + 1)[None], axis=1)
@@ -189,6 +189,6 @@ def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[flo
     return given
 
 
-def counting(weights: Sequence[float]) -> list[float]:
+def positive_flags(weights: Sequence[float]) -> list[float]:
     """Return 1 for each ranker of positive weight, 0 for the others."""
     return [float(weight > 0) for weight in weights]

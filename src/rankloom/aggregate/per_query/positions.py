@@ -1,20 +1,16 @@
 """Methods that score each item by its positions alone."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import PoolMethod, register_method
-from rankloom.aggregate.per_query.pool import Pool, counting, falling
-from rankloom.aggregate.per_query.query_methods import PoolScore, register_pool_method
-from rankloom.errors import check_between, check_choice, check_range
+from rankloom.aggregate.per_query.pool import Pool, positive_flags, scores_by_order
 from rankloom.ranks import PAD
-
-Points = Literal["positions", "below", "pool"]
+from rankloom.registry import Fraction, Share
 
 
 @register_method("rrf")
@@ -50,13 +46,12 @@ class RRF(PoolMethod):
     constant: Annotated[float, Gt(-1)] = 60.0
 
     def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
-        """Return the scores of the items of each pool."""
         parts = [w / (self.constant + np.arange(1, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]
         return pool.fold(np.add, parts, 0.0)
 
 
-@register_pool_method("isr")
-def isr(weights: list[float]) -> PoolScore:
+@register_method("isr")
+class ISR(PoolMethod):
     r"""Inverse square rank: squares of inverse positions, times the number of rankers that list the item.
 
     .. math:: \mathrm{ISR}(d) = N(d) \sum_r w_r \,/\, \rho_r(d)^2
@@ -74,14 +69,22 @@ def isr(weights: list[float]) -> PoolScore:
 
     Examples
     --------
-    >>> isr([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2).scores  # 2 (1 + 1/4) each
+    >>> from rankloom import Ranks
+    >>> ISR().fuse([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2).scores  # 2 (1 + 1/4) each
     array([[2.5, 2.5]], dtype=float32)
     """
-    return _inverse_squares(weights, lambda count: count)
+
+    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+        parts = [w / np.arange(1, r.depth + 1) ** 2 for w, r in zip(weights, pool.ranks, strict=True)]
+        return self.factor(pool.counted(positive_flags(weights))) * pool.fold(np.add, parts, 0.0)
+
+    def factor(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the sum is multiplied by, from the number of rankers that list an item."""
+        return count
 
 
-@register_pool_method("log_isr")
-def log_isr(weights: list[float]) -> PoolScore:
+@register_method("log_isr")
+class LogISR(ISR):
     r"""Logarithmic inverse square rank: `isr` with the logarithm of the number of rankers.
 
     .. math:: \mathrm{LogISR}(d) = \ln N(d) \sum_r w_r \,/\, \rho_r(d)^2
@@ -90,14 +93,18 @@ def log_isr(weights: list[float]) -> PoolScore:
 
     Examples
     --------
-    >>> log_isr([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)]).to_dict()
+    >>> from rankloom import Ranks
+    >>> LogISR().fuse([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)]).to_dict()
     {'0': {'1': 0.8664339780807495, '0': 0.0, '2': 0.0}}
     """
-    return _inverse_squares(weights, lambda count: np.log(np.maximum(count, 1.0)))
+
+    def factor(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.log(np.maximum(count, 1.0))
 
 
-@register_pool_method("logn_isr")
-def logn_isr(weights: list[float], *, sigma: float = 0.01) -> PoolScore:
+@register_method("logn_isr")
+@dataclass(frozen=True, kw_only=True)
+class LogNISR(ISR):
     r"""Logarithmic inverse square rank with a constant, so that items of one list do not all get 0.
 
     .. math:: \mathrm{LogNISR}(d) = \ln(N(d) + \sigma) \sum_r w_r \,/\, \rho_r(d)^2
@@ -113,25 +120,20 @@ def logn_isr(weights: list[float], *, sigma: float = 0.01) -> PoolScore:
 
     Examples
     --------
-    >>> logn_isr([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)], sigma=1, k=1).to_dict()
+    >>> from rankloom import Ranks
+    >>> LogNISR(sigma=1).fuse([Ranks([[0, 1]], n_items=3), Ranks([[1, 2]], n_items=3)], k=1).to_dict()
     {'0': {'1': 1.3732653856277466}}
     """
-    check_range(0, 1, sigma=sigma)
-    return _inverse_squares(weights, lambda count: np.log(np.maximum(count, 1.0) + sigma))
+
+    sigma: Share = 0.01
+
+    def factor(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.log(np.maximum(count, 1.0) + self.sigma)
 
 
-def _inverse_squares(weights: list[float], factor: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> PoolScore:
-    """Score by inverse squares of positions, times a factor that depends on the number of rankers."""
-
-    def score(pool: Pool) -> NDArray[np.float64]:
-        parts = [w / np.arange(1, r.depth + 1) ** 2 for w, r in zip(weights, pool.ranks, strict=True)]
-        return factor(pool.counted(counting(weights))) * pool.fold(np.add, parts, 0.0)
-
-    return score
-
-
-@register_pool_method("rbc")
-def rbc(weights: list[float], *, persistence: float = 0.9) -> PoolScore:
+@register_method("rbc")
+@dataclass(frozen=True, kw_only=True)
+class RBC(PoolMethod):
     r"""Rank-biased centroid: every position counts a fixed share of the one before it.
 
     .. math:: \mathrm{RBC}(d) = \sum_r w_r\, (1 - \phi)\, \phi^{\rho_r(d) - 1}
@@ -151,23 +153,24 @@ def rbc(weights: list[float], *, persistence: float = 0.9) -> PoolScore:
 
     Examples
     --------
-    >>> rbc([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2, persistence=0.5).scores  # 0.5 + 0.25 each
+    >>> from rankloom import Ranks
+    >>> RBC(persistence=0.5).fuse([Ranks([[0, 1]]), Ranks([[1, 0]])], k=2).scores  # 0.5 + 0.25 each
     array([[0.75, 0.75]], dtype=float32)
     """
-    check_between(0, 1, persistence=persistence)
 
-    def score(pool: Pool) -> NDArray[np.float64]:
+    persistence: Fraction = 0.9
+
+    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+        p = self.persistence
         parts = [
-            w * (1 - persistence) * persistence ** np.arange(r.depth, dtype=np.float64)
-            for w, r in zip(weights, pool.ranks, strict=True)
+            w * (1 - p) * p ** np.arange(r.depth, dtype=np.float64) for w, r in zip(weights, pool.ranks, strict=True)
         ]
         return pool.fold(np.add, parts, 0.0)
 
-    return score
 
-
-@register_pool_method("borda")
-def borda(weights: list[float], *, points: Points = "positions") -> PoolScore:
+@register_method("borda")
+@dataclass(frozen=True, kw_only=True)
+class Borda(PoolMethod):
     r"""Borda count: points for the position in each list.
 
     .. math:: \mathrm{Borda}(d) = \sum_r w_r\, (L_r - \rho_r(d) + 1)
@@ -191,29 +194,29 @@ def borda(weights: list[float], *, points: Points = "positions") -> PoolScore:
 
     Examples
     --------
-    >>> borda([Ranks([[0, 1, 2]], n_items=4), Ranks([[1, 3]])]).to_dict()
+    >>> from rankloom import Ranks
+    >>> Borda().fuse([Ranks([[0, 1, 2]], n_items=4), Ranks([[1, 3]])]).to_dict()
     {'0': {'1': 4.0, '0': 3.0, '2': 1.0, '3': 1.0}}
     """
-    check_choice("points", points, get_args(Points))
-    return lambda pool: _borda(pool, points, weights)
+
+    points: Literal["positions", "below", "pool"] = "positions"
+
+    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+        lengths, sizes = pool.lengths(), pool.sizes()
+        shared = np.zeros(lengths.shape)
+        top = lengths - 1 if self.points == "below" else lengths
+        if self.points == "pool":
+            top = np.broadcast_to(sizes, lengths.shape)
+            shared = np.where(lengths > 0, (sizes - lengths + 1) / 2, 0.0)
+        parts = [
+            weight * ((first - share)[:, None] - np.arange(r.depth))
+            for weight, first, share, r in zip(weights, top, shared, pool.ranks, strict=True)
+        ]
+        return np.asarray(pool.fold(np.add, parts, 0.0) + (np.array(weights) @ shared)[:, None])
 
 
-def _borda(pool: Pool, points: Points, weights: list[float]) -> NDArray[np.float64]:
-    lengths, sizes = pool.lengths(), pool.sizes()
-    shared = np.zeros(lengths.shape)
-    top = lengths - 1 if points == "below" else lengths
-    if points == "pool":
-        top = np.broadcast_to(sizes, lengths.shape)
-        shared = np.where(lengths > 0, (sizes - lengths + 1) / 2, 0.0)
-    parts = [
-        weight * ((first - share)[:, None] - np.arange(r.depth))
-        for weight, first, share, r in zip(weights, top, shared, pool.ranks, strict=True)
-    ]
-    return np.asarray(pool.fold(np.add, parts, 0.0) + (np.array(weights) @ shared)[:, None])
-
-
-@register_pool_method("mra")
-def mra(weights: list[float]) -> PoolScore:
+@register_method("mra")
+class MRA(PoolMethod):
     r"""Median rank aggregation (MEDRANK): the first item seen in most of the lists comes first.
 
     The lists are read in parallel: the first item of each, in the order of the rankers, then the second of each, and
@@ -234,10 +237,13 @@ def mra(weights: list[float]) -> PoolScore:
 
     Examples
     --------
-    >>> mra([Ranks([[0, 1, 2]], n_items=4), Ranks([[3, 1, 0]]), Ranks([[1, 0, 2]])], k=3).items
+    >>> from rankloom import Ranks
+    >>> MRA().fuse([Ranks([[0, 1, 2]], n_items=4), Ranks([[3, 1, 0]]), Ranks([[1, 0, 2]])], k=3).items
     array([[1, 0, 2]], dtype=int32)
     """
-    return lambda pool: _mra(pool, np.array(weights))
+
+    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+        return _mra(pool, np.array(weights))
 
 
 def _mra(pool: Pool, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -258,4 +264,4 @@ def _mra(pool: Pool, weights: NDArray[np.float64]) -> NDArray[np.float64]:
                 done = (before <= half) & (support[here] > half)
                 out[here[done]] = now
     when = np.minimum(seen, out).reshape(rows, width + 1)[:, :-1]
-    return falling(np.argsort(np.where(pool.items == PAD, np.inf, when), axis=1))
+    return scores_by_order(np.argsort(np.where(pool.items == PAD, np.inf, when), axis=1))

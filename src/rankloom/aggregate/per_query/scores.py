@@ -1,41 +1,62 @@
 """Methods that combine normalized scores: the Comb family and the product."""
 
-import inspect
-from collections.abc import Callable, Sequence
-from numbers import Real
-from typing import Literal, get_args
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.aggregate.methods import register_method
+from rankloom.aggregate.methods import PoolMethod, QueryMethod, register_method
 from rankloom.aggregate.normalizations import NORMALIZATIONS
-from rankloom.aggregate.per_query.pool import Pool, checked_weights, counting, fuse_pools
-from rankloom.aggregate.per_query.query_methods import PoolScore, register_pool_method
-from rankloom.errors import InputError, brief, check_choice
+from rankloom.aggregate.per_query.pool import Pool, fuse_pools, positive_flags
+from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 from rankloom.ranks.checks import returned_numbers
+from rankloom.registry import Count, Options
 
-Mode = Literal["mean", "median"]
 #: The normalized scores of each ranker's lists.
 Normalized = list[NDArray[np.float64]]
-#: (pool, normalized scores, weight of each ranker) -> scores of the items of the pool
-Score = Callable[[Pool, Normalized, list[float]], NDArray[np.float64]]
 
 
-def comb_method(score: Score) -> Callable[..., Ranks]:
-    """Register a method of this family under the name and the docstring of the function that scores the pools."""
+@dataclass(frozen=True, kw_only=True)
+class Normalizing(Options):
+    """The options of methods that normalize the scores of each list."""
 
-    def scoring(weights: list[float], *, normalization: str = "min_max", constant: float | None = None) -> PoolScore:
-        normalize = normalizer(normalization, constant)
-        return lambda pool: score(pool, normalize(pool), weights)
+    normalization: str = "min_max"
+    constant: float | None = None
 
-    scoring.__name__, scoring.__doc__ = score.__name__, score.__doc__
-    return register_pool_method(score.__name__)(scoring)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        options = NORMALIZATIONS.options(self.normalization)
+        if self.constant is not None and "constant" not in options:
+            raise InputError(f"The normalization {self.normalization!r} has no option 'constant'; leave it out.")
+
+    def normalized(self, pool: Pool) -> Normalized:
+        """Return the normalized scores of each ranker's lists."""
+        normalize, options = NORMALIZATIONS[self.normalization], NORMALIZATIONS.options(self.normalization)
+        settings: dict[str, Any] = {} if self.constant is None else {"constant": self.constant}
+        if "pool" in options:
+            settings["pool"] = pool.sizes()
+        what = f"normalization {self.normalization!r}"
+        return [returned_numbers(what, normalize(r, **settings), r.items.shape) for r in pool.ranks]
 
 
-@comb_method
-def combsum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+@dataclass(frozen=True, kw_only=True)
+class CombMethod(Normalizing, PoolMethod):
+    """A method that combines the normalized scores of each item."""
+
+    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+        return self.combine(pool, self.normalized(pool), weights)
+
+    @abstractmethod
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        """Return the scores of the items of each pool, from the normalized scores of each ranker's lists."""
+
+
+@register_method("combsum")
+class CombSUM(CombMethod):
     r"""CombSUM: the sum of the normalized scores.
 
     .. math:: \mathrm{CombSUM}(d) = \sum_r w_r\, s_r(d)
@@ -62,21 +83,17 @@ def combsum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
     --------
     >>> a = Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]], n_items=4)  # 1, 0.75, 0
     >>> b = Ranks([[1, 3]], [[0.9, 0.1]], n_items=4)  # 1, 0
-    >>> combsum([a, b]).to_dict()
+    >>> CombSUM().fuse([a, b]).to_dict()
     {'0': {'1': 1.75, '0': 1.0, '2': 0.0, '3': 0.0}}
     """
-    return weighted_sum(pool, values, weights)
+
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        return weighted_sum(pool, values, weights)
 
 
 @register_method("combmin")
-def combmin(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    normalization: str = "min_max",
-    constant: float | None = None,
-    depth: int | None = None,
-) -> Ranks:
+@dataclass(frozen=True, kw_only=True)
+class CombMIN(Normalizing, QueryMethod):
     r"""CombMIN: the smallest of the normalized scores.
 
     .. math:: \mathrm{CombMIN}(d) = \min_r s_r(d)
@@ -86,15 +103,18 @@ def combmin(
 
     Examples
     --------
-    >>> combmin([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
+    >>> CombMIN().fuse([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
     {'0': {'0': 1.0, '1': 0.75, '2': 0.0}}
     """
-    normalize = normalizer(normalization, constant)
-    return fuse_pools(ranks, k, lambda pool: pool.fold(np.minimum, normalize(pool), np.inf), depth=depth)
+
+    depth: Count | None = None
+
+    def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
+        return fuse_pools(ranks, k, lambda pool: pool.fold(np.minimum, self.normalized(pool), np.inf), depth=self.depth)
 
 
-@comb_method
-def combmax(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+@register_method("combmax")
+class CombMAX(CombMethod):
     r"""CombMAX: the largest of the normalized scores.
 
     .. math:: \mathrm{CombMAX}(d) = \max_r w_r\, s_r(d)
@@ -103,23 +123,17 @@ def combmax(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
 
     Examples
     --------
-    >>> combmax([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
+    >>> CombMAX().fuse([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
     {'0': {'0': 1.0, '1': 1.0, '2': 0.0}}
     """
-    return pool.fold(np.maximum, _weighted(values, weights), -np.inf)
+
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        return pool.fold(np.maximum, _weighted(values, weights), -np.inf)
 
 
 @register_method("combmed")
-def combmed(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    mode: Mode = "mean",
-    normalization: str = "min_max",
-    constant: float | None = None,
-    depth: int | None = None,
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@dataclass(frozen=True, kw_only=True)
+class CombMED(CombMethod):
     r"""CombMED: the mean or the median of the normalized scores.
 
     .. math:: \mathrm{CombMED}(d) = \sum_r w_r\, s_r(d) \,/ \sum_r w_r
@@ -139,20 +153,23 @@ def combmed(
     Examples
     --------
     >>> lists = [Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]
-    >>> combmed(lists, mode="median").to_dict()
+    >>> CombMED(mode="median").fuse(lists).to_dict()
     {'0': {'0': 1.0, '1': 0.875, '2': 0.0}}
     """
-    check_choice("mode", mode, get_args(Mode))
-    if mode == "median" and weights is not None:
-        raise InputError("The median takes no weights; use mode='mean', or leave them out.")
-    normalize = normalizer(normalization, constant)
-    given = checked_weights(weights, len(ranks))
-    score = _median if mode == "median" else _mean_of_all
-    return fuse_pools(ranks, k, lambda pool: score(pool, normalize(pool), given), depth=depth)
+
+    mode: Literal["mean", "median"] = "mean"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mode == "median" and self.weights is not None:
+            raise InputError("The median takes no weights; use mode='mean', or leave them out.")
+
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        return (_median if self.mode == "median" else _mean_of_all)(pool, values, weights)
 
 
-@comb_method
-def combanz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+@register_method("combanz")
+class CombANZ(CombMethod):
     r"""CombANZ: the mean of the normalized scores over the rankers that list the item.
 
     .. math:: \mathrm{CombANZ}(d) = \sum_r w_r\, s_r(d) \,/ \sum_r w_r
@@ -162,15 +179,17 @@ def combanz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
 
     Examples
     --------
-    >>> combanz([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
+    >>> CombANZ().fuse([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
     {'0': {'0': 1.0, '1': 0.875, '2': 0.0}}
     """
-    share = pool.counted(weights)
-    return weighted_sum(pool, values, weights) / np.where(share > 0, share, 1.0)
+
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        share = pool.counted(weights)
+        return weighted_sum(pool, values, weights) / np.where(share > 0, share, 1.0)
 
 
-@comb_method
-def combmnz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+@register_method("combmnz")
+class CombMNZ(CombMethod):
     r"""CombMNZ: the sum of the normalized scores times the number of rankers that list the item.
 
     .. math:: \mathrm{CombMNZ}(d) = c(d) \sum_r w_r\, s_r(d)
@@ -181,14 +200,16 @@ def combmnz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.
 
     Examples
     --------
-    >>> combmnz([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
+    >>> CombMNZ().fuse([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
     {'0': {'1': 3.5, '0': 1.0, '2': 0.0}}
     """
-    return pool.counted(counting(weights)) * weighted_sum(pool, values, weights)
+
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        return pool.counted(positive_flags(weights)) * weighted_sum(pool, values, weights)
 
 
-@comb_method
-def rlsim(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+@register_method("rlsim")
+class RLSim(CombMethod):
     r"""RLSim as defined in the paper: the product of the normalized scores, as in a naive Bayes classifier.
 
     .. math:: \mathrm{RLSim}(d) = \prod_r s_r(d)^{w_r}
@@ -203,35 +224,19 @@ def rlsim(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.fl
 
     Examples
     --------
-    >>> rlsim([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
+    >>> RLSim().fuse([Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]])]).to_dict()
     {'0': {'0': 1.0, '1': 0.75, '2': 0.0}}
     """
-    if min((v.min(initial=0) for v in values), default=0) < 0:
-        raise InputError("rlsim multiplies values of at least 0; this normalization gives negative ones. Use min_max.")
-    powers = [v if w == 1 else v**w for v, w in zip(values, weights, strict=True)]
-    with np.errstate(over="ignore"):  # raw scores; the result is clipped to the range of float32
-        product = pool.fold(np.multiply, powers, 1.0)
-    return np.where(pool.counted(counting(weights)) > 0, product, 0.0)  # the empty product counts as 0
 
-
-def normalizer(name: str, constant: float | None) -> Callable[[Pool], Normalized]:
-    """Return the function that normalizes the lists of a pool; raise InputError for an option it does not have."""
-    function = NORMALIZATIONS[name]
-    known = inspect.signature(function).parameters
-    settings = {} if constant is None else {"constant": constant}
-    if settings and "constant" not in known:
-        raise InputError(f"The normalization {name!r} has no option 'constant'; leave it out.")
-    if constant is not None and not (isinstance(constant, Real) and np.isfinite(constant)):
-        raise InputError(f"constant must be a finite number; got {brief(constant)}.")
-
-    what = f"normalization {name!r}"
-
-    def normalize(pool: Pool) -> Normalized:
-        sizes = {"pool": pool.sizes()} if "pool" in known else {}
-        found = [function(r, **settings, **sizes) for r in pool.ranks]
-        return [returned_numbers(what, values, r.items.shape) for r, values in zip(pool.ranks, found, strict=True)]
-
-    return normalize
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        if min((v.min(initial=0) for v in values), default=0) < 0:
+            raise InputError(
+                "rlsim multiplies values of at least 0; this normalization gives negative ones. Use min_max."
+            )
+        powers = [v if w == 1 else v**w for v, w in zip(values, weights, strict=True)]
+        with np.errstate(over="ignore"):  # raw scores; the result is clipped to the range of float32
+            product = pool.fold(np.multiply, powers, 1.0)
+        return np.where(pool.counted(positive_flags(weights)) > 0, product, 0.0)  # the empty product counts as 0
 
 
 def _weighted(values: Normalized, weights: list[float]) -> Normalized:

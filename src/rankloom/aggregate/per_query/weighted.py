@@ -1,23 +1,20 @@
 """Methods that combine normalized scores with weights or powers: extensions of the Comb family."""
 
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from rankloom.aggregate.methods import PoolMethod, register_method
 from rankloom.aggregate.normalizations import three_sigma, z_score
-from rankloom.aggregate.per_query.pool import Pool, counting
-from rankloom.aggregate.per_query.query_methods import PoolScore, register_pool_method
-from rankloom.aggregate.per_query.scores import Normalized, comb_method, normalizer, weighted_sum
-from rankloom.errors import check_choice, check_range
-
-Rule = Literal["qdrant", "haystack"]
-
-MAX_GAMMA = 10.0
+from rankloom.aggregate.per_query.pool import Pool, positive_flags
+from rankloom.aggregate.per_query.scores import CombMethod, CombSUM, Normalized, weighted_sum
 
 
-@comb_method
-def wsum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+@register_method("wsum")
+class WSum(CombSUM):
     r"""Weighted sum of the normalized scores: `combsum` by the name that ranx and others give it.
 
     .. math:: \mathrm{WSUM}(d) = \sum_r w_r\, s_r(d)
@@ -31,15 +28,15 @@ def wsum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.flo
 
     Examples
     --------
+    >>> from rankloom import Ranks
     >>> a, b = Ranks([[0, 1]], [[5.0, 4.0]]), Ranks([[1, 0]], [[0.9, 0.1]])
-    >>> wsum([a, b], weights=[0.75, 0.25]).to_dict()
+    >>> WSum(weights=[0.75, 0.25]).fuse([a, b]).to_dict()
     {'0': {'0': 0.75, '1': 0.25}}
     """
-    return weighted_sum(pool, values, weights)
 
 
-@comb_method
-def wmnz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+@register_method("wmnz")
+class WMNZ(CombMethod):
     r"""Weighted MNZ: the sum of the normalized scores times the weights of the rankers that list the item.
 
     .. math:: \mathrm{WMNZ}(d) = \sum_r w_r \cdot \sum_r s_r(d)
@@ -53,15 +50,18 @@ def wmnz(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.flo
 
     Examples
     --------
+    >>> from rankloom import Ranks
     >>> a, b = Ranks([[0, 1, 2]], [[5.0, 4.0, 1.0]]), Ranks([[1, 2]], [[0.9, 0.1]], n_items=3)
-    >>> wmnz([a, b], weights=[2, 1]).to_dict()
+    >>> WMNZ(weights=[2, 1]).fuse([a, b]).to_dict()
     {'0': {'1': 5.25, '0': 2.0, '2': 0.0}}
     """
-    return pool.counted(weights) * weighted_sum(pool, values, [1.0] * len(weights))
+
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        return pool.counted(weights) * weighted_sum(pool, values, [1.0] * len(weights))
 
 
-@comb_method
-def mixed(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+@register_method("mixed")
+class Mixed(CombMethod):
     r"""Mixed: the weighted sum of the normalized scores times the root of the number of rankers that list the item.
 
     .. math:: \mathrm{Mixed}(d) = \sqrt{c(d)} \sum_r w_r\, s_r(d)
@@ -75,17 +75,19 @@ def mixed(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.fl
 
     Examples
     --------
+    >>> from rankloom import Ranks
     >>> a, b = Ranks([[0, 1]], [[5.0, 4.0]], n_items=3), Ranks([[0, 2]], [[0.9, 0.1]], n_items=3)
-    >>> mixed([a, b], k=1).scores[0, 0] == np.float32(2 * 2**0.5)
+    >>> Mixed().fuse([a, b], k=1).scores[0, 0] == np.float32(2 * 2**0.5)
     np.True_
     """
-    return np.sqrt(pool.counted(counting(weights))) * weighted_sum(pool, values, weights)
+
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        return np.sqrt(pool.counted(positive_flags(weights))) * weighted_sum(pool, values, weights)
 
 
-@register_pool_method("gmnz")
-def gmnz(
-    weights: list[float], *, gamma: float = 0.5, normalization: str = "min_max", constant: float | None = None
-) -> PoolScore:
+@register_method("gmnz")
+@dataclass(frozen=True, kw_only=True)
+class GMNZ(CombMethod):
     r"""CombGMNZ: the sum of the normalized scores times a power of the number of rankers that list the item.
 
     .. math:: \mathrm{CombGMNZ}(d) = c(d)^\gamma \sum_r w_r\, s_r(d)
@@ -105,22 +107,22 @@ def gmnz(
 
     Examples
     --------
+    >>> from rankloom import Ranks
     >>> lists = [Ranks([[0, 1]], [[5.0, 4.0]]), Ranks([[0, 1]], [[0.9, 0.1]])]
-    >>> gmnz(lists, gamma=2).to_dict()
+    >>> GMNZ(gamma=2).fuse(lists).to_dict()
     {'0': {'0': 8.0, '1': 0.0}}
     """
-    check_range(0, MAX_GAMMA, gamma=gamma)
-    normalize = normalizer(normalization, constant)
 
-    def score(pool: Pool) -> NDArray[np.float64]:
-        power: NDArray[np.float64] = pool.counted(counting(weights)) ** gamma
-        return power * weighted_sum(pool, normalize(pool), weights)
+    gamma: Annotated[float, Ge(0), Le(10)] = 0.5
 
-    return score
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+        power: NDArray[np.float64] = pool.counted(positive_flags(weights)) ** self.gamma
+        return power * weighted_sum(pool, values, weights)
 
 
-@register_pool_method("dbsf")
-def dbsf(weights: list[float], *, rule: Rule = "qdrant") -> PoolScore:
+@register_method("dbsf")
+@dataclass(frozen=True, kw_only=True)
+class DBSF(PoolMethod):
     r"""Distribution-based score fusion: scores scaled by the mean and the deviation of their list, then added up.
 
     .. math:: \mathrm{DBSF}(d) = \sum_r w_r\, \frac{s_r(d) - (\mu_r - 3 \sigma_r)}{6 \sigma_r}
@@ -144,21 +146,16 @@ def dbsf(weights: list[float], *, rule: Rule = "qdrant") -> PoolScore:
 
     Examples
     --------
+    >>> from rankloom import Ranks
     >>> a, b = Ranks([[0, 1, 2]], [[3.0, 2.0, 1.0]]), Ranks([[1]], [[0.9]], n_items=3)
-    >>> {item: round(score, 4) for item, score in dbsf([a, b]).to_dict()["0"].items()}
+    >>> {item: round(score, 4) for item, score in DBSF().fuse([a, b]).to_dict()["0"].items()}
     {'1': 1.0, '0': 0.6667, '2': 0.3333}
     """
-    check_choice("rule", rule, get_args(Rule))
-    return lambda pool: RULES[rule](pool, weights)
 
+    rule: Literal["qdrant", "haystack"] = "qdrant"
 
-def _qdrant(pool: Pool, weights: list[float]) -> NDArray[np.float64]:
-    return weighted_sum(pool, [three_sigma(r) for r in pool.ranks], weights)
-
-
-def _haystack(pool: Pool, weights: list[float]) -> NDArray[np.float64]:
-    scaled = [w * (0.5 + z_score(r, constant=-3.0) / 6) for w, r in zip(weights, pool.ranks, strict=True)]
-    return pool.fold(np.maximum, scaled, -np.inf)
-
-
-RULES = {"qdrant": _qdrant, "haystack": _haystack}
+    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+        if self.rule == "qdrant":
+            return weighted_sum(pool, [three_sigma(r) for r in pool.ranks], weights)
+        scaled = [w * (0.5 + z_score(r, constant=-3.0) / 6) for w, r in zip(weights, pool.ranks, strict=True)]
+        return pool.fold(np.maximum, scaled, -np.inf)
