@@ -22,7 +22,7 @@ def helpers():
         (module_of(path), node.name)
         for path in KERNELS.rglob("*.py")
         for node in ast.parse(path.read_text("utf-8")).body
-        if "helper" in decorators(node)
+        if decorators(node) & {"helper", "inner"}
     }
 
 
@@ -30,7 +30,7 @@ def names_in_python(path):
     """Return the kernels that the code of a module could call in Python, as pairs of module and name."""
     body, inside = ast.parse(path.read_text("utf-8")).body, path.is_relative_to(KERNELS)
     if inside:
-        body = [node for node in body if not decorators(node) & {"kernel", "helper", "njit"}]
+        body = [node for node in body if not decorators(node) & {"kernel", "helper", "inner", "njit"}]
     nodes = [node for part in body for node in ast.walk(part)]
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
     imports = [

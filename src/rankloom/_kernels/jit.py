@@ -7,3 +7,6 @@ kernel = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 
 #: For what only kernels call. Without a Python wrapper, a call from Python would crash; a test looks for such calls.
 helper = njit(cache=True, nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+#: For inner loops, which neither allocate nor count references to the arrays that they take out of named tuples.
+inner = njit(cache=True, nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=False)

@@ -133,7 +133,8 @@ class GraphRows:
 
         chosen = COMPARATORS[comparator]
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
-        how = Comparator(self.minmax, kind, compiled(chosen.similarity), compiled(chosen.bound))
+        functions = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (0, 0)
+        how = Comparator(self.minmax, kind, *functions)
 
         def kernel(
             start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: ScoredLists

@@ -36,9 +36,9 @@ class LinkedGraphs(NamedTuple):
 
 
 class Comparator(NamedTuple):
-    """How two graphs compare: whether weights are normalized by `minmax`, the kind of comparator, and its functions.
+    """How two graphs compare: whether weights are normalized by `minmax`, and the kind of comparator.
 
-    `similarity` and `bound` are called only if `kind` is OTHER.
+    `similarity` and `bound` are the addresses of functions if the kind is OTHER (the functions, with the JIT off).
     """
 
     minmax: bool

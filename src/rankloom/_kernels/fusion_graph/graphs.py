@@ -12,7 +12,7 @@ import numpy as np
 from rankloom._kernels import ROUNDING, ZERO
 from rankloom._kernels.fusion_graph.arguments import E_LOW, E_SCALE, SIZE, V_LOW, V_SCALE
 from rankloom._kernels.index.search import clear, widest
-from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.jit import helper, inner, kernel
 
 ONE, TWO, THREE, FOUR = (np.uint64(i) for i in range(1, 5))
 LANES = 16
@@ -76,13 +76,13 @@ def weave(start, stop, lists, weights, nearness, slot, woven):
             woven.P[first + a] = near[a]
 
 
-@helper
+@inner
 def padded(n):
     """Return the length of rows for n vertices and slot 0: a multiple of what one step of a vector loop takes."""
     return np.uint64((n + LANES) // LANES * LANES)
 
 
-@helper
+@inner
 def lay_out(members, sources, links, slot, M):
     """Number the vertices in `slot` and set M[b * side + a] to W[A, B] for each pair of them; 0 if no edge.
 
@@ -102,7 +102,7 @@ def lay_out(members, sources, links, slot, M):
         M[a * side + a] = 0.0  # no edge from a vertex to itself
 
 
-@helper
+@inner
 def add_edges(targets, n, side, M, totals):
     """Set totals[a], for all a, to the sum of W[A, B] over the first n of `targets`, added up in their order.
 
@@ -123,7 +123,7 @@ def add_edges(targets, n, side, M, totals):
             totals[a] += M[b + a]
 
 
-@helper
+@inner
 def add_smaller_edges(targets, n, side, M, one, other, totals):
     """Set totals[a], for all a, to the sum of the smaller weight of edge A -> B in two graphs over `targets`."""
     near, other_near = one.near, other.near
@@ -168,7 +168,7 @@ def extremes(first, n, side, graphs, M, low, high):
     return v_low, v_high, e_low, e_high
 
 
-@helper
+@inner
 def edge_sums(q, graphs, minmax, M, every, near, totals):
     """Set near[a] to P of each vertex, and totals[a] to the sum of its outgoing edges, not yet times P for max."""
     first = graphs.ptr[q]

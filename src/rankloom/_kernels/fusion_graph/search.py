@@ -11,8 +11,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cfunc, config, njit
+from llvmlite import ir
+from numba import cfunc, config, njit, types
 from numba.core.errors import NumbaError
+from numba.extending import intrinsic
 
 from rankloom._kernels import ZERO
 from rankloom._kernels.fusion_graph.arguments import E_LOW, E_SCALE, OTHER, SIZE, V_LOW, V_SCALE, WGU
@@ -29,7 +31,7 @@ from rankloom._kernels.fusion_graph.graphs import (
     padded,
 )
 from rankloom._kernels.index.search import SLACK, any_postings, clear, filled, keep, new_mark, widest
-from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.jit import helper, inner, kernel
 from rankloom._kernels.sorting import sort_ascending
 from rankloom.errors import InputError
 
@@ -38,21 +40,47 @@ BOUND_ERROR = 1e-9  # of the size of the query: more than rounding can take away
 WIDE = 64  # slots from which comparing a pair of graphs takes much longer than bounding their similarity
 BATCH = 256  # candidates that are bounded before the most promising of them are compared
 
+#: (common, size_a, size_b) -> a number
+Compare = Callable[[float, float, float], float]
+
 
 @cache
-def compiled(function: Callable[[float, float, float], float]) -> Any:
-    """Compile a comparator to a function pointer, so that one compiled `search` serves all comparators."""
-    if config.DISABLE_JIT:  # kernels then call it directly
-        return function
+def _cfunc(function: Compare) -> Any:
     # The compiled code of a plug-in refers to its module, which may move: do not cache it.
     own = function.__module__.startswith("rankloom.")
+    return cfunc("float64(float64, float64, float64)", cache=own)(function)
+
+
+def compiled(function: Compare) -> Any:
+    """Compile a comparator and return its address, so that one compiled `search` serves all comparators."""
+    if config.DISABLE_JIT:
+        return function
     try:
-        return cfunc("float64(float64, float64, float64)", cache=own)(function)
+        return _cfunc(function).address
     except NumbaError as error:
         reason = str(error).strip().splitlines()[-1]
         raise InputError(
             f"The comparator {function.__name__!r} must be plain arithmetic that numba compiles: {reason}"
         ) from None
+
+
+@intrinsic
+def _call_address(_context, _address, _common, _size, _other):
+    """Call a compiled comparator by its address."""
+
+    def generate(_context, builder, _signature, arguments):
+        double = ir.DoubleType()
+        function = builder.inttoptr(arguments[0], ir.FunctionType(double, [double] * 3).as_pointer())
+        return builder.call(function, arguments[1:])
+
+    return types.float64(types.int64, types.float64, types.float64, types.float64), generate
+
+
+def _call_function(function, common, size, other):
+    return function(common, size, other)
+
+
+call = _call_function if config.DISABLE_JIT else _call_address
 
 
 class Query(NamedTuple):
@@ -66,28 +94,28 @@ class Query(NamedTuple):
     sims: np.ndarray
 
 
-@helper
+@inner
 def similarity(comparator, common, size, other):
     """Return the similarity of two graphs."""
     if comparator.kind == OTHER:
-        return comparator.similarity(common, size, other)
+        return call(comparator.similarity, common, size, other)
     whole = size + other - common if comparator.kind == WGU else max(size, other)
     return common / whole if whole > 0.0 else 0.0  # sizes come from a file
 
 
-@helper
+@inner
 def is_below(comparator, common, size, other, floor):
     """Return True if graphs of these sizes that share at most `common` are less similar than `floor`."""
     if comparator.kind == OTHER:
-        return comparator.similarity(common, size, other) < floor
+        return call(comparator.similarity, common, size, other) < floor
     return common < floor * (size + other - common if comparator.kind == WGU else max(size, other))
 
 
-@helper
+@inner
 def all_below(comparator, common, size, min_size, floor):
     """Return True if any graph of at least this size that shares at most `common` is less similar than `floor`."""
     if comparator.kind == OTHER:
-        return comparator.bound(common, size, min_size) < floor
+        return call(comparator.bound, common, size, min_size) < floor
     return is_below(comparator, common, size, min_size, floor)
 
 
@@ -132,7 +160,7 @@ def make_room(width, max_entries):
     )
 
 
-@helper
+@inner
 def weigh(q, graphs, minmax, room):
     """Compute the weight of each vertex of the query, and of its outgoing edges."""
     norms = graphs.norms
@@ -146,7 +174,7 @@ def weigh(q, graphs, minmax, room):
         room.vertex[a, OUT] = room.totals[a]
 
 
-@helper
+@inner
 def plan(sources, postings, minmax, room):
     """Order the vertices for the scan, and return the size of the query's graph.
 
@@ -167,7 +195,7 @@ def plan(sources, postings, minmax, room):
     return whole
 
 
-@helper
+@inner
 def removed(a, query, minmax, room):
     """Return the weight of vertex a and of its edges to and from vertices not yet scanned; update `room.left`."""
     M, mine, left, edges = room.M, room.mine, room.left, room.totals
@@ -229,7 +257,7 @@ def common_edges(s, n, query, norms, minmax, room):
     return edges
 
 
-@helper
+@inner
 def pop_largest(waiting, bounds, n):
     """Move the candidate with the largest bound, of n, to the end."""
     at = 0
@@ -248,7 +276,7 @@ def record(item, sim, found, floor, query):
     return found, query.sims[found - 1] * SLACK if found == query.items.size else floor
 
 
-@helper
+@inner
 def compare_waiting(n_waiting, found, floor, query, target, comparator, slot, room):
     """Compare candidates in descending order of their bounds, as long as these can beat the last of the best."""
     minmax, norms = comparator.minmax, target.content.norms
@@ -265,7 +293,7 @@ def compare_waiting(n_waiting, found, floor, query, target, comparator, slot, ro
     return found, floor
 
 
-@helper
+@inner
 def scan(query, target, comparator, scratch, room):
     """Search with one graph that has been laid out."""
     minmax, graphs, norms, postings = comparator.minmax, target.content, target.content.norms, target.postings

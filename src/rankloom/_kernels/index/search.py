@@ -1,12 +1,12 @@
 """What the kernels of all indexes share: posting lists, and the best rows of a query so far."""
 
-from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.jit import inner, kernel
 
 LAST_MARK = 2**31 - 1
 SLACK = 1.0 - 1e-6  # a bound must be below this share of the k-th best, so that rounding does not lose a result
 
 
-@helper
+@inner
 def widest(rows, ptr):
     """Return the largest number of entries in any of the rows."""
     width = 0
@@ -15,7 +15,7 @@ def widest(rows, ptr):
     return width
 
 
-@helper
+@inner
 def new_mark(seen):
     """Return a mark that no row in `seen` has, so that nothing has to be cleared; its last element is the latest."""
     if seen[-1] == LAST_MARK:
@@ -24,7 +24,7 @@ def new_mark(seen):
     return seen[-1]
 
 
-@helper
+@inner
 def keep(item, sim, found, own, best, sims):
     """Insert an item into the best so far, sorted by similarity; ties: the query itself, then by number."""
     k = best.size
@@ -45,7 +45,7 @@ def keep(item, sim, found, own, best, sims):
     return min(found + 1, k)
 
 
-@helper
+@inner
 def filled(best):
     """Return the number of items in a padded row."""
     n = best.size
@@ -54,7 +54,7 @@ def filled(best):
     return n
 
 
-@helper
+@inner
 def any_postings(sources, postings):
     """Return True if any member of a query has postings here."""
     for source in sources:  # noqa: SIM110 (numba)
@@ -63,7 +63,7 @@ def any_postings(sources, postings):
     return False
 
 
-@helper
+@inner
 def clear(members, slot):
     """Reset `slot` to 0."""
     for item in members:

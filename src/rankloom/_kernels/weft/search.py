@@ -11,7 +11,7 @@ import numpy as np
 
 from rankloom._kernels import ZERO
 from rankloom._kernels.index.search import SLACK, any_postings, clear, filled, keep, new_mark, widest
-from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.jit import helper, inner, kernel
 from rankloom._kernels.sorting import sort_ascending
 from rankloom._kernels.weft.expand import LOW
 
@@ -64,7 +64,7 @@ def make_room(width, target, n_fields, n_rows):
     )
 
 
-@helper
+@inner
 def lay_out(members, weights, slot, query):
     """Number the items of a query in `slot`, and copy their weights to the flat array `query`, indexed by slot."""
     fields = weights.shape[1]
@@ -105,7 +105,7 @@ def plan(query, parts, postings, room):
         room.bound[step] = total
 
 
-@helper
+@inner
 def common_four(first, last, field, rows, slot, room):
     """Return the common weight of a row and the query in four fields."""
     items, weights, query, fields = rows.items, room.target_weights, room.query, np.uint64(room.common.size)
@@ -121,7 +121,7 @@ def common_four(first, last, field, rows, slot, room):
     return c0, c1, c2, c3
 
 
-@helper
+@inner
 def common_one(first, last, field, rows, slot, room):
     """Return the common weight of a row and the query in one field."""
     items, weights, query, fields = rows.items, room.target_weights, room.query, np.uint64(room.common.size)
@@ -132,7 +132,7 @@ def common_one(first, last, field, rows, slot, room):
     return common
 
 
-@helper
+@inner
 def intersect(s, rows, slot, room):
     """Compute the common weight of row s and the query in each field."""
     first, last = np.uint64(rows.ptr[s]), np.uint64(rows.ptr[s + 1])
@@ -147,7 +147,7 @@ def intersect(s, rows, slot, room):
         field += np.uint64(1)
 
 
-@helper
+@inner
 def jaccards(common, size, other, parts, similar):
     """Compute the Jaccard similarity of each field; return their mean, weighted as in the score."""
     mean = ZERO
@@ -169,13 +169,13 @@ def score(similar, parts):
     return np.float32(total / log(1.0 + SHARPNESS))
 
 
-@helper
+@inner
 def floor_of(sim):
     """Return the smallest mean Jaccard similarity that can have this score (Jensen: the logarithm is concave)."""
     return (exp(sim * SLACK * log(1.0 + SHARPNESS)) - 1.0) / SHARPNESS * SLACK
 
 
-@helper
+@inner
 def compare(s, floor, query, rows, parts, slot, room):
     """Return the score of the query and row s; 0 if the mean Jaccard similarity is below `floor`."""
     intersect(s, rows, slot, room)
@@ -184,7 +184,7 @@ def compare(s, floor, query, rows, parts, slot, room):
     return score(room.similar, parts)
 
 
-@helper
+@inner
 def record(item, sim, found, floor, query):
     """Keep an item that is similar; return the number of the best and the mean Jaccard similarity to beat."""
     if sim > 0.0:
@@ -194,7 +194,7 @@ def record(item, sim, found, floor, query):
     return found, floor
 
 
-@helper
+@inner
 def scan_first(mark, query, target, parts, scratch, room):
     """Compare the rows of the first posting lists, until there are enough results.
 
@@ -219,7 +219,7 @@ def scan_first(mark, query, target, parts, scratch, room):
     return step, found, floor
 
 
-@helper
+@inner
 def collect(step, floor, mark, query, target, scratch, room):
     """Add up, for each row that was not compared yet, a bound on what it shares with the query.
 
