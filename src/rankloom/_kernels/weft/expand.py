@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom._kernels import ZERO
-from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.jit import inner, kernel
 from rankloom._kernels.sorting import copy_first
 from rankloom._kernels.text.postings import largest_first
 from rankloom._kernels.weft.arguments import UNIT
@@ -47,7 +47,7 @@ def own_first(start, stop, first, lists):
                 break
 
 
-@helper
+@inner
 def add_list(ranked, factor, near, n, slot, members, total):
     """Add `factor * near[p]` to the total of the item in each column p of a list; return the number of slots."""
     for p in range(np.uint64(ranked.size)):
@@ -64,7 +64,7 @@ def add_list(ranked, factor, near, n, slot, members, total):
     return n
 
 
-@helper
+@inner
 def expand_ranker(own, ranker, skip, neighbors, n, room):
     """Add up the weighted lists of a row and of its first items; return the number of slots and the divisor."""
     near, slot, members, total = neighbors.near, room.slot, room.members, room.total[ranker + 1]
@@ -79,14 +79,14 @@ def expand_ranker(own, ranker, skip, neighbors, n, room):
     return n, divisor
 
 
-@helper
+@inner
 def tie_key(weight, item, own, numbers):
     """Return an integer that sorts by weight; ties: the item itself, then the smaller number."""
     tie = LOW if item == own else LOW - 1 - np.int64(numbers[item])
     return np.int64(np.rint(weight * TIE_UNIT)) << 32 | tie
 
 
-@helper
+@inner
 def largest_entries(n, own, numbers, room):
     """Fill `picked` with the slots of the largest fused weights, except the item's own; return their number."""
     weights, members, keys, picked = room.fused, room.members, room.keys, room.picked
@@ -108,7 +108,7 @@ def largest_entries(n, own, numbers, room):
     return found
 
 
-@helper
+@inner
 def expand_fused(lists, own, neighbors, n, room):
     """Expand the weighted sum of a row's lists by its largest entries, as `expand_ranker` does for one ranker."""
     near, shares, slot, members, total = neighbors.near, neighbors.shares, room.slot, room.members, room.total[0]
@@ -128,7 +128,7 @@ def expand_fused(lists, own, neighbors, n, room):
     return n, divisor
 
 
-@helper
+@inner
 def settle(n, divisor, own, neighbors, total, room):
     """Divide a field by its divisor and keep its `width` largest entries; set the others to 0."""
     members, keys, width = room.members, room.keys, neighbors.width
@@ -150,7 +150,7 @@ def settle(n, divisor, own, neighbors, total, room):
             total[a] = 0.0
 
 
-@helper
+@inner
 def write_row(n, at, row, out, room):
     """Write the entries with a nonzero weight, as integers, and their sums; return where the next row starts."""
     size, total = out.sizes[row], room.total
