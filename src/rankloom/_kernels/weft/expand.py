@@ -144,9 +144,8 @@ def settle(n, divisor, own, neighbors, total, room):
         return
     copy_first(keys, n, keys[n:])
     largest_first(keys[:n], n, width)
-    smallest = keys[:width].min()
     for a in range(1, n + 1):
-        if keys[n + a - 1] < smallest:
+        if keys[n + a - 1] < keys[width - 1]:
             total[a] = 0.0
 
 
