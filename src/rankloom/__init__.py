@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from rankloom.aggregate import WeftIndex, fuse, train
+from rankloom.aggregate import fuse, train
 from rankloom.errors import RankloomError, RankloomWarning
 from rankloom.evaluation import compare, correlation, evaluate, select
 from rankloom.fusion_graph import FusionIndex
 from rankloom.io import read_qrels, read_run, read_runs, write_run
 from rankloom.io.version import __version__
 from rankloom.ranks import Ids, Ranks
+from rankloom.weft import WeftIndex
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection, open_collection

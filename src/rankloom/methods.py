@@ -1,9 +1,11 @@
 """The fusion methods, the registries of `fuse`, and the search for a method's options and weights."""
 
-from rankloom.aggregate import (
-    FG,
+from rankloom.aggregate.contract import check_method
+from rankloom.aggregate.index_methods import FG, Vote, Weft
+from rankloom.aggregate.learned.supervised import BayesFuse, MapFuse, PosFuse, ProbFuse, SegFuse, SlideFuse
+from rankloom.aggregate.learned.tuning import cross_validate, optimize
+from rankloom.aggregate.methods import (
     METHODS,
-    RRF,
     SUPERVISED,
     CollectionMethod,
     IndexMethod,
@@ -12,32 +14,65 @@ from rankloom.aggregate import (
     PoolMethod,
     QueryMethod,
     Supervised,
-    Vote,
-    Weft,
-    check_method,
-    cross_validate,
-    optimize,
     register_method,
 )
 from rankloom.aggregate.normalizations import NORMALIZATIONS
+from rankloom.aggregate.per_query.adaptive import QALF
+from rankloom.aggregate.per_query.kemeny import Kemeny, kemeny_cost
+from rankloom.aggregate.per_query.majorities import Condorcet, MajorityMethod
+from rankloom.aggregate.per_query.markov import MC4
+from rankloom.aggregate.per_query.positions import ISR, MRA, RBC, RRF, Borda, LogISR, LogNISR
+from rankloom.aggregate.per_query.scores import CombANZ, CombMAX, CombMED, CombMethod, CombMIN, CombMNZ, CombSUM, RLSim
+from rankloom.aggregate.per_query.weighted import DBSF, GMNZ, WMNZ, Mixed, WSum
 
 __all__ = [
+    "DBSF",
     "FG",
+    "GMNZ",
+    "ISR",
+    "MC4",
     "METHODS",
+    "MRA",
     "NORMALIZATIONS",
+    "QALF",
+    "RBC",
     "RRF",
     "SUPERVISED",
+    "WMNZ",
+    "BayesFuse",
+    "Borda",
     "CollectionMethod",
+    "CombANZ",
+    "CombMAX",
+    "CombMED",
+    "CombMIN",
+    "CombMNZ",
+    "CombMethod",
+    "CombSUM",
+    "Condorcet",
     "IndexMethod",
+    "Kemeny",
+    "LogISR",
+    "LogNISR",
+    "MajorityMethod",
+    "MapFuse",
     "Method",
+    "Mixed",
     "NeighborMethod",
     "PoolMethod",
+    "PosFuse",
+    "ProbFuse",
     "QueryMethod",
+    "RLSim",
+    "SegFuse",
+    "SlideFuse",
     "Supervised",
     "Vote",
+    "WSum",
     "Weft",
     "check_method",
     "cross_validate",
+    "kemeny_cost",
     "optimize",
     "register_method",
 ]

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import rankloom as rl
-from rankloom.aggregate import RRF, check_method
 from rankloom.aggregate.methods import as_method
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.methods import METHODS, register_method
+from rankloom.methods import METHODS, RRF, check_method, register_method
 
 
 def valid(ranks, k=10):

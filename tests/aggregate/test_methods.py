@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
-from rankloom.aggregate import RRF
 from rankloom.errors import InputError
-from rankloom.methods import METHODS, register_method
+from rankloom.methods import METHODS, RRF, register_method
 from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
-from rankloom.aggregate import QueryMethod, check_method
 from rankloom.errors import InputError
-from rankloom.methods import METHODS, SUPERVISED
+from rankloom.methods import METHODS, SUPERVISED, QueryMethod, check_method
 from rankloom.ranks import PAD
 from strategies import examples
 from strategies import ranks as some_ranks

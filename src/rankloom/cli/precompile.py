@@ -25,7 +25,7 @@ def _tiny() -> list[Ranks]:
 
 
 def _build_weft() -> None:
-    from rankloom.aggregate import WeftIndex
+    from rankloom.weft import WeftIndex
 
     WeftIndex.build(_tiny(), comparable=[True, True])
 
@@ -33,7 +33,7 @@ def _build_weft() -> None:
 def _search_weft() -> None:
     """Compile the search alone, on an index written down by hand: building one would compile the rest first."""
     from rankloom._kernels import frozen
-    from rankloom.aggregate import WeftIndex
+    from rankloom.weft import WeftIndex
     from rankloom.weft.row_kind import WeftSettings
 
     pointers, rows, fields = np.arange(3), np.arange(2, dtype=np.uint32), np.full((2, 2), 9)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
-from rankloom.aggregate import kemeny_cost
 from rankloom.aggregate.per_query.majorities import moved
 from rankloom.errors import InputError
+from rankloom.methods import kemeny_cost
 from rankloom.ranks import PAD
 from rankloom.ranks.align import align
 from strategies import ranks as some_ranks

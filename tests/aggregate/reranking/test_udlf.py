@@ -12,10 +12,11 @@ import rankloom as rl
 import udlf_oracle as oracle
 from brute import JIT, plain
 from rankloom._kernels import sorting
-from rankloom.aggregate import bfstree, check_method, contextrr, cprr, lhrr, rdpac, recknngraph, rfe, rlrecom, rlsim_udl
+from rankloom.aggregate import bfstree, contextrr, cprr, lhrr, rdpac, recknngraph, rfe, rlrecom, rlsim_udl
 from rankloom.aggregate.reranking.rlsim_udl import MEASURES
 from rankloom.aggregate.reranking.sorted_lists import reranked
 from rankloom.errors import InputError
+from rankloom.methods import check_method
 from rankloom.ranks import PAD
 from strategies import collections, examples
 
