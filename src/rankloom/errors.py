@@ -162,13 +162,13 @@ def text_list(name: str, given: object) -> list[str]:
     >>> text_list("text", "title"), text_list("text", ("title", "body"))
     (['title'], ['title', 'body'])
     """
-    texts = [given] if isinstance(given, str) else given
-    found: list[Any] = (
-        list(texts) if isinstance(texts, Iterable) and not isinstance(texts, Mapping | bytes) else [given]
-    )
-    for one in found:
-        if not isinstance(one, str):
-            raise InputError(f"{name} must be a text or a list of texts; got {brief(one)}.")
+    if isinstance(given, str):
+        return [given]
+    found: list[str] = []
+    for text in given if isinstance(given, Iterable) and not isinstance(given, Mapping | bytes) else [given]:
+        if not isinstance(text, str):
+            raise InputError(f"{name} must be a text or a list of texts; got {brief(text)}.")
+        found.append(text)
     return found
 
 

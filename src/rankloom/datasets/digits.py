@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, MissingExtraError, whole_number
 from rankloom.ranks import Ids
+from rankloom.ranks.arrays import Array
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +28,7 @@ def digits(first: int | None = None) -> Collection:
         raise InputError(f"There are {len(images)} digits; got first={first}.")
     images, labels = images[:first], labels[:first]
     n = len(images)
-    parts: dict[str, NDArray[Any]] = {
+    parts: dict[str, Array] = {
         "images": pictures(images),
         "pixels": images.reshape(n, -1),
         "directions": directions(images),
@@ -61,7 +60,7 @@ def directions(images: Floats) -> Floats:
     return np.asarray(cells.reshape(len(images), -1), np.float64)
 
 
-def _load() -> tuple[Floats, NDArray[Any]]:
+def _load() -> tuple[Floats, Array]:
     try:
         from sklearn.datasets import load_digits
     except ImportError:

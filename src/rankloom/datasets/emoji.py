@@ -6,7 +6,7 @@ import gzip
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import Box, ImageFile
@@ -15,6 +15,25 @@ from rankloom.ranks import Ids
 
 #: The bundle that ``experiments/make_emoji.py`` writes; its NOTICE.txt has the credits.
 BUNDLE = Path(__file__).parent / "bundled" / "emoji"
+
+
+class Emoji(TypedDict):
+    """An emoji of the bundle."""
+
+    id: str
+    name: str
+    keywords: list[str]
+    character: str
+    group: str
+    subgroup: str
+
+
+class Bundle(TypedDict):
+    """The emoji, and the sheet of their images: the side of an image, and how many are in a row."""
+
+    items: list[Emoji]
+    side: int
+    columns: int
 
 
 @register_collection("emoji")
@@ -75,7 +94,7 @@ def box(number: int, side: int, columns: int) -> Box:
 
 
 @cache
-def _bundle() -> dict[str, Any]:
+def _bundle() -> Bundle:
     """Return the content of the bundle, shared between calls: do not modify it."""
-    content: dict[str, Any] = json.loads(gzip.decompress((BUNDLE / "items.json.gz").read_bytes()))
+    content: Bundle = json.loads(gzip.decompress((BUNDLE / "items.json.gz").read_bytes()))
     return content

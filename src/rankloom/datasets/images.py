@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,7 +225,7 @@ def _upright(name: str, content: bytes, max_pixels: int, formats: Sequence[str])
     raise ImageError(f"{name} is too large: {width} x {height} pixels; the limit is {max_pixels}. Shrink it first.")
 
 
-def _opened(pillow: Any, content: bytes, formats: Sequence[str]) -> Pillow.Image:
+def _opened(pillow: ModuleType, content: bytes, formats: Sequence[str]) -> Pillow.Image:
     """Return the image with only its header read: its size is known."""
     pillow.init()
     known = [name for name in formats if name in pillow.OPEN]
@@ -270,7 +271,7 @@ def _orientation(image: Pillow.Image) -> int:
             return 1
 
 
-def _rgb(pillow: Any, image: Pillow.Image) -> Pixels:
+def _rgb(pillow: ModuleType, image: Pillow.Image) -> Pixels:
     if image.mode == "F":
         raise ValueError("it has floating-point pixels of unknown range; save it with 8 or 16 bits")
     if image.mode.startswith("I"):
@@ -335,7 +336,7 @@ def _file_digest(path: Path, stamp: tuple[int, ...]) -> str:
         raise ImageError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def _pillow() -> Any:
+def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError:

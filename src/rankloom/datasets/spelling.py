@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from rankloom.datasets.collection import COLLECTIONS, Collection
 from rankloom.datasets.table import READERS, is_table
@@ -13,7 +12,7 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.registry import Call
 
 
-def open_collection(spelling: str | Call, **options: Any) -> Collection:
+def open_collection(spelling: str | Call, **options: object) -> Collection:
     """Open a collection: ``soccer``, ``ukbench(path=images)``, a folder of files, or a table of texts.
 
     A registered name wins over a folder of the same name; write ``./soccer`` for the folder.

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, UnknownNameError
@@ -25,7 +24,7 @@ from rankloom.io.text_file import (
 from rankloom.ranks import Ids
 
 #: (line number, {column: value}) of each row
-Rows = Iterator[tuple[int, Mapping[str, Any]]]
+Rows = Iterator[tuple[int, Mapping[str, object]]]
 _QUOTED = re.compile(r'"[^"]*"')
 
 
@@ -54,7 +53,7 @@ def table(
     rows = read_table(path, encoding)
     if not rows:
         raise InputError(f"{path} has no rows; expected the column names and then a row for each text.")
-    columns = dict.fromkeys(column for _, row in rows for column in row)
+    columns: dict[str, None] = dict.fromkeys(column for _, row in rows for column in row)
     label, id = (_optional(path, columns, name, given) for name, given in (("label", label), ("id", id)))
     texts = [cell(path, line, row, text) for line, row in rows]
     labels = None if label is None else tuple(_class(path, line, row, label) for line, row in rows)
@@ -123,14 +122,14 @@ def is_table(path: str) -> bool:
     return Path(path.removesuffix(".gz")).suffix.lower() in READERS
 
 
-def read_table(path: str, encoding: str = "utf-8") -> list[tuple[int, Mapping[str, Any]]]:
+def read_table(path: str, encoding: str = "utf-8") -> list[tuple[int, Mapping[str, object]]]:
     """Return the line number and the values of each row of a table."""
     if not is_table(path):
         raise InputError(f"{path} must end in {', '.join(READERS)}, optionally followed by .gz.")
     return list(READERS[Path(path.removesuffix(".gz")).suffix.lower()](path, encoding))
 
 
-def _optional(path: str, columns: Any, name: str, given: str | None) -> str | None:
+def _optional(path: str, columns: Mapping[str, None], name: str, given: str | None) -> str | None:
     if given is None:
         return name if name in columns else None
     if given not in columns:
@@ -138,7 +137,7 @@ def _optional(path: str, columns: Any, name: str, given: str | None) -> str | No
     return given
 
 
-def cell(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
+def cell(path: str, line: int, row: Mapping[str, object], column: str) -> str:
     """Return a value of a row as text."""
     if column not in row:
         raise InputError(f"{path}:{line}: {UnknownNameError('column', column, row)}")
@@ -148,7 +147,7 @@ def cell(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
     return str(value)
 
 
-def _class(path: str, line: int, row: Mapping[str, Any], column: str) -> str:
+def _class(path: str, line: int, row: Mapping[str, object], column: str) -> str:
     label = cell(path, line, row, column)
     if not label.strip():
         raise InputError(

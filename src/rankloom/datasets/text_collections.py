@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, TypeGuard
 
 from rankloom.datasets.collection import Collection, Part, Queries, register_collection
 from rankloom.datasets.layout import check_classes, check_count, find_folder
@@ -23,6 +23,14 @@ from rankloom.ranks import Ids
 
 OHSUMED = "ohsumed_single_label_18302.jsonl"
 VECTORS = "minilm.npz"  # of sentence embeddings
+
+
+class Abstract(TypedDict):
+    """A line of Ohsumed."""
+
+    id: str | int
+    labels: list[str]
+    text: str
 
 
 @register_collection("ohsumed")
@@ -162,7 +170,7 @@ def _one_of(folder: Path, names: list[str], needs: str) -> Path:
     return found[0]
 
 
-def _documents(file: Path) -> Iterator[dict[str, Any]]:
+def _documents(file: Path) -> Iterator[Abstract]:
     seen: dict[str, int] = {}
     for number, line, document in json_lines(file):
         if not _is_document(document):
@@ -174,7 +182,7 @@ def _documents(file: Path) -> Iterator[dict[str, Any]]:
         yield document
 
 
-def _is_document(value: Any) -> bool:
+def _is_document(value: object) -> TypeGuard[Abstract]:
     """Return True for an object with an id (string or integer), a list of string labels and a string text."""
     if not isinstance(value, dict) or not value.keys() >= {"id", "labels", "text"}:
         return False

@@ -2,20 +2,19 @@
 
 import math
 import os
-from typing import Any
 from zipfile import ZipFile, ZipInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError
 from rankloom.io.text_file import FilePath, opened
+from rankloom.ranks.arrays import Array
 
 MAX_UNPACKED_BYTES = 1 << 30  # a larger archive may unpack to MAX_RATIO times its size
 MAX_RATIO = 100  # zeros reach 1032
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 def load_arrays(path: FilePath) -> Arrays:
@@ -71,7 +70,7 @@ def _check_ratio(path: FilePath, members: dict[str, ZipInfo]) -> None:
         )
 
 
-def _read(path: FilePath, name: str, archive: ZipFile, member: ZipInfo) -> NDArray[Any]:
+def _read(path: FilePath, name: str, archive: ZipFile, member: ZipInfo) -> Array:
     with archive.open(member) as file:
         shape, _, dtype = HEADERS[np.lib.format.read_magic(file)](file)
         if dtype.hasobject:
@@ -82,5 +81,5 @@ def _read(path: FilePath, name: str, archive: ZipFile, member: ZipInfo) -> NDArr
         if file.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
             raise ValueError
     with archive.open(member) as file:
-        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
         return array

@@ -18,19 +18,19 @@ import re
 import shutil
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError, InputError, check_flag
 from rankloom.io.atomic_file import resolved
 from rankloom.io.file_lock import claimed, locked
+from rankloom.ranks.arrays import Array
 
 META = "meta.json"
 OLD, NEW = ".old", ".aside"  # suffixes of the temporary folders
@@ -39,15 +39,22 @@ NAME = re.compile(r"\w[\w.-]*")  # of an array: nothing that leads out of the fo
 SMALL = 4096  # bytes; smaller files are read, not mapped
 MAX_MAPPED = 1 << 30  # bytes of files in memory from which a search of shards releases them
 
-Array = NDArray[Any]
+
+class ArrayFile(TypedDict):
+    """What `meta.json` says of the file of an array."""
+
+    dtype: str
+    shape: Sequence[int]
+    bytes: int
+    sha256: str
 
 
-def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+def save_folder(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, object]) -> None:
     """Write arrays and their metadata to the folder `path`, replacing a folder of the same kind.
 
     Anything else at `path` is an error. A symbolic link is followed, and remains a link.
     """
-    check_folder(path, meta["kind"])
+    check_folder(path, str(meta["kind"]))
     target = resolved(path)
     try:
         _remove_leftovers(target)
@@ -151,8 +158,8 @@ def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> t
 def release_pages(arrays: Iterable[Array]) -> None:
     """Let the system take back the memory of mapped files that were read; they are read again when they are used."""
     for array in arrays:
-        mapped: Any = getattr(array.base, "_mmap", None)
-        if hasattr(mapped, "madvise"):  # not on Windows
+        mapped = getattr(array.base, "_mmap", None)
+        if mapped is not None and hasattr(mapped, "madvise"):  # not on Windows
             mapped.madvise(mmap.MADV_DONTNEED)
 
 
@@ -169,7 +176,7 @@ def limit_pages(arrays: Iterable[Array]) -> None:
         release_pages(arrays)
 
 
-def _is_described(name: str, about: Any) -> bool:
+def _is_described(name: str, about: Any) -> TypeGuard[ArrayFile]:
     """Return True if metadata has all that is needed to map a file in the folder; a checksum can be recomputed."""
     try:
         dtype, shape, size = np.dtype(about["dtype"]), about["shape"], about["bytes"]
@@ -180,7 +187,7 @@ def _is_described(name: str, about: Any) -> bool:
         return False
 
 
-def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, object]) -> None:
     files = {}
     for name, array in arrays.items():
         file = folder / f"{name}.npy"
@@ -200,13 +207,13 @@ def write_array(file: Path, array: Array, *, sync: bool = True) -> None:
             os.fsync(stream.fileno())
 
 
-def described(file: Path, array: Array) -> dict[str, Any]:
+def described(file: Path, array: Array) -> ArrayFile:
     """Return what `meta.json` says of the file of an array."""
-    about = {"dtype": array.dtype.str, "shape": array.shape, "bytes": file.stat().st_size}
-    return {**about, "sha256": _checksum(file)}
+    size = file.stat().st_size
+    return {"dtype": array.dtype.str, "shape": array.shape, "bytes": size, "sha256": _checksum(file)}
 
 
-def install_folder(new: Path, path: Path, files: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+def install_folder(new: Path, path: Path, files: Mapping[str, ArrayFile], meta: Mapping[str, object]) -> None:
     """Let a folder of files written elsewhere, on the same disk, replace the one at `path`, as `save_folder` does.
 
     Parameters
@@ -214,7 +221,7 @@ def install_folder(new: Path, path: Path, files: Mapping[str, Any], meta: Mappin
     files : mapping
         The description of each file (`described`); files that are not described are removed.
     """
-    check_folder(path, meta["kind"])
+    check_folder(path, str(meta["kind"]))
     target = resolved(path)
     try:
         for file in new.iterdir():
@@ -234,7 +241,7 @@ def _sync_file(file: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def _write_meta(folder: Path, files: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+def _write_meta(folder: Path, files: Mapping[str, ArrayFile], meta: Mapping[str, object]) -> None:
     complete = {**meta, "files": files}
     complete["checksum"] = _meta_checksum(complete)
     with (folder / META).open("w", encoding="utf-8") as text:
@@ -341,7 +348,7 @@ def _parsed(path: Path, text: bytes) -> dict[str, Any]:
     return meta
 
 
-def _meta_checksum(meta: Mapping[str, Any]) -> str:
+def _meta_checksum(meta: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
 
 
@@ -350,7 +357,7 @@ def _checksum(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _open_array(file: Path, about: Mapping[str, Any], verify: bool) -> Array:
+def _open_array(file: Path, about: ArrayFile, verify: bool) -> Array:
     with _reading(file), file.open("rb") as stream:
         if os.fstat(stream.fileno()).st_size != about["bytes"]:
             raise ValueError
@@ -360,7 +367,7 @@ def _open_array(file: Path, about: Mapping[str, Any], verify: bool) -> Array:
         return _array(stream, np.dtype(about["dtype"]), tuple(about["shape"]), about["bytes"])
 
 
-def _array(stream: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...], size: int) -> Array:
+def _array(stream: BinaryIO, dtype: np.dtype, shape: tuple[int, ...], size: int) -> Array:
     """Map the data at the end of a file; read a small file, as an empty array cannot be mapped."""
     start = size - dtype.itemsize * math.prod(shape)
     if size > SMALL:

@@ -8,14 +8,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, RankloomWarning
 from rankloom.io.archive import Arrays, load_arrays
 from rankloom.io.atomic_file import atomic_write, make_folder
+from rankloom.ranks.arrays import Array
 
 
 def _warn(message: str) -> None:
@@ -65,7 +64,7 @@ class Cache:
         except InputError:
             return None
 
-    def save(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def save(self, key: str, arrays: Mapping[str, Array]) -> None:
         """Cache arrays under a key; if they cannot be written, warn once and continue without."""
         path = self._path(key)
         if path is None:

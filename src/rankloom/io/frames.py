@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, MissingExtraError, UnknownNameError
 from rankloom.io.rows import Duplicates, Rows, ranks_of
 from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.ranks.arrays import Array
 
 if TYPE_CHECKING:
     import pandas
@@ -120,7 +122,7 @@ def _check_frame(frame: object) -> None:
         raise InputError(f"Expected a pandas or polars DataFrame; got {type(frame).__name__}.")
 
 
-def _column(frame: Any, name: str) -> list[Any]:
+def _column(frame: pandas.DataFrame | polars.DataFrame, name: str) -> list[Any]:
     columns = list(frame.columns)
     if name not in columns:
         raise UnknownNameError("column", name, map(str, columns))
@@ -130,12 +132,12 @@ def _column(frame: Any, name: str) -> list[Any]:
     return values
 
 
-def _id_column(values: list[Any], column: str) -> list[str]:
+def _id_column(values: list[object], column: str) -> list[str]:
     _check_kinds(values, column, (str, Integral), "an id must be a string or a whole number")
     return list(map(str, values))
 
 
-def _scores(values: list[Any], column: str) -> NDArray[np.float64]:
+def _scores(values: list[object], column: str) -> NDArray[np.float64]:
     _check_kinds(values, column, (Real,), "a score must be a number")
     return np.array(values, np.float64)
 
@@ -149,7 +151,7 @@ def _grades(values: list[Any], column: str) -> list[int]:
     return list(map(int, values))
 
 
-def _check_kinds(values: list[Any], column: str, right: tuple[type, ...], rule: str) -> None:
+def _check_kinds(values: Sequence[object], column: str, right: tuple[type, ...], rule: str) -> None:
     kinds = set(map(type, values))  # checks each type once, not each of a million values
     wrong = {kind for kind in kinds if not issubclass(kind, right) or issubclass(kind, (bool, np.bool_))}
     if wrong:
@@ -206,10 +208,10 @@ def to_polars(ranks: Ranks) -> polars.DataFrame:
     return polars.DataFrame(_columns(ranks), schema_overrides=schema)
 
 
-def _columns(ranks: Ranks) -> dict[str, Any]:
+def _columns(ranks: Ranks) -> dict[str, Sequence[str] | Array]:
     listed = ranks.items != PAD
     rows, indexes = np.nonzero(listed)
-    columns: dict[str, Any] = {
+    columns: dict[str, Sequence[str] | Array] = {
         "query": list(map(ranks.query_id, rows.tolist())),
         "item": list(map(ranks.item_id, ranks.items[listed].tolist())),
         "rank": indexes + 1,

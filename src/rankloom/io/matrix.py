@@ -4,7 +4,6 @@ import os
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +13,12 @@ from rankloom.io.archive import load_arrays
 from rankloom.io.labels import read_ids
 from rankloom.io.text_file import FLOAT32_MAX, FilePath, is_float32, numbered_lines, opened, shown
 from rankloom.ranks import Ids
-
-Matrix = NDArray[Any]
+from rankloom.ranks.arrays import Array
 
 
 def read_matrix(
     path: FilePath, *, list_file: FilePath | None = None, key: str | None = None
-) -> tuple[Matrix, Ids | None]:
+) -> tuple[Array, Ids | None]:
     """Read a matrix, and the ids of its rows if they are known.
 
     Parameters
@@ -68,7 +66,7 @@ def read_matrix(
     return matrix, ids
 
 
-def _read_npy(path: FilePath) -> Matrix:
+def _read_npy(path: FilePath) -> Array:
     with opened(path) as file:  # for its errors
         file.read(1)
     try:
@@ -78,7 +76,7 @@ def _read_npy(path: FilePath) -> Matrix:
         raise InputError(f"Cannot read the matrix {path}: {reason}. Write it with numpy.save.") from None
 
 
-def _read_npz(path: FilePath, key: str | None) -> tuple[Matrix, Ids | None]:
+def _read_npz(path: FilePath, key: str | None) -> tuple[Array, Ids | None]:
     arrays = load_arrays(path)
     if key is not None:
         if key not in arrays:
@@ -95,7 +93,7 @@ def _read_npz(path: FilePath, key: str | None) -> tuple[Matrix, Ids | None]:
     return matrix, None if ids is None else _ids(path, ids)
 
 
-def _ids(path: FilePath, ids: NDArray[Any]) -> Ids:
+def _ids(path: FilePath, ids: Array) -> Ids:
     if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
         raise InputError(f"The ids in {path} must be a list of strings; got {ids.dtype} of shape {ids.shape}.")
     try:
@@ -104,7 +102,7 @@ def _ids(path: FilePath, ids: NDArray[Any]) -> Ids:
         raise InputError(f"{path}: {error}") from None
 
 
-def _read_text(path: FilePath) -> Matrix:
+def _read_text(path: FilePath) -> Array:
     values, count, width = array("d"), 0, 0
     for number, line in nonblank_lines(path):
         width, count = width or n_fields(line), count + 1

@@ -11,6 +11,7 @@ from rankloom.io.archive import Arrays, load_arrays
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.text_file import FilePath
 from rankloom.ranks import Ids, Ranks
+from rankloom.ranks.arrays import Array
 
 FORMAT = 1
 
@@ -48,7 +49,7 @@ def _utf8(text: str) -> bytes:
         raise InputError(f"The id {text!r} cannot be written as UTF-8.") from None
 
 
-def unpack_ids(blob: NDArray[np.uint8], ptr: NDArray[np.int64]) -> Ids:
+def unpack_ids(blob: Array, ptr: Array) -> Ids:
     """Return the ids that `pack_ids` packed.
 
     Raises

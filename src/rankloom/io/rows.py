@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,10 @@ class Rows:
         Location of a row in its source, for error messages.
     """
 
-    queries: NDArray[np.integer[Any]]
-    items: NDArray[np.integer[Any]]
+    queries: NDArray[np.integer]
+    items: NDArray[np.integer]
     scores: NDArray[np.float64]
-    positions: NDArray[np.integer[Any]] | None
+    positions: NDArray[np.integer] | None
     location: Callable[[int], str]
 
 

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any, AnyStr, BinaryIO
+from typing import IO, AnyStr, BinaryIO
 
 from rankloom.errors import InputError, UnknownNameError, brief, check_type
 
@@ -186,7 +186,7 @@ def encoded_lines(path: FilePath, encoding: str) -> Iterator[tuple[int, bytes]]:
             raise wrong_encoding(path, encoding) from None
 
 
-def json_lines(path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, bytes, Any]]:
+def json_lines(path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, bytes, object]]:
     """Yield the number, text and JSON value of each line that is not blank; the value is None if it is not JSON."""
     for number, line in encoded_lines(path, encoding):
         if not line.strip():
@@ -199,7 +199,7 @@ def json_lines(path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, b
             yield number, line, None
 
 
-def parse_json(text: str | bytes, parse_constant: Callable[[str], Any] | None = None) -> Any:
+def parse_json(text: str | bytes, parse_constant: Callable[[str], object] | None = None) -> object:
     """Return the value of a JSON text, in which no key is given twice and every whole number is also a float.
 
     Readers of JSON differ in which of two equal keys counts, and in whether they read larger numbers.
@@ -210,10 +210,11 @@ def parse_json(text: str | bytes, parse_constant: Callable[[str], Any] | None = 
     Traceback (most recent call last):
     rankloom.errors.InputError: The key 'id' is given twice; give it once.
     """
-    return json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_constant=parse_constant)
+    value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_constant=parse_constant)
+    return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -1,7 +1,8 @@
 """The core data structures: ranked lists as arrays (`Ranks`) and the numbering of ids (`Ids`)."""
 
-from rankloom.ranks.checks import MAX_ITEMS, PAD
+from rankloom.ranks.checks import MAX_ITEMS, PAD, Kind
 from rankloom.ranks.ids import Ids, NumberIds
-from rankloom.ranks.ranks import Kind, Ranks, stack_lists
+from rankloom.ranks.lists import stack_lists
+from rankloom.ranks.ranks import Ranks
 
 __all__ = ["MAX_ITEMS", "PAD", "Ids", "Kind", "NumberIds", "Ranks", "stack_lists"]

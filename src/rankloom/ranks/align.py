@@ -1,12 +1,13 @@
 """Alignment of several rankers to a common numbering of items and queries."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
 from rankloom.errors import InputError, brief, check_choice
 from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.ranks.lists import Lists
 
 #: The ranks of several rankers, in order or by name.
 RankerLists = Sequence[Ranks] | Mapping[str, Ranks]
@@ -66,7 +67,7 @@ def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
     return CollectionRanks(r.replaced(kind="collection") for r in aligned)
 
 
-def checked_ranks(ranks: Sequence[Ranks | Mapping[str, Any]]) -> list[Ranks]:
+def checked_ranks(ranks: Sequence[Ranks | Lists]) -> list[Ranks]:
     """Return the ranks of several rankers; lists in dicts become Ranks.
 
     Raises

@@ -1,11 +1,9 @@
 """The types of arrays, by the type of their elements."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+Array = NDArray[np.generic]
 Bools = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 Int32s = NDArray[np.int32]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import ContractError, InputError, RankloomWarning, brief
+from rankloom.errors import ContractError, InputError, RankloomWarning, brief, check_choice
+from rankloom.ranks.arrays import Array
 from rankloom.ranks.ids import Ids
 from rankloom.ranks.nearest import table
 
+#: What the rows are: the items of the collection, row i the list of item i; or queries.
+Kind = Literal["collection", "queries"]
 PAD = -1  # fills a row after its last item
 MAX_ITEMS = int(np.iinfo(np.int32).max)
 MIN_OWN_SHARE = 0.5  # of rows that begin with their own item; with fewer, they are probably not the lists of items
@@ -23,7 +26,33 @@ NEEDS_COLLECTION = (
 )
 
 
-def check_no_own_ties(rows: NDArray[Any]) -> None:
+def check_kind(kind: Kind | None, items: NDArray[np.int32], n_items: int, query_ids: Ids | None) -> None:
+    """Raise InputError if lists cannot be of a kind: collection ranks have a row for each item."""
+    if kind is not None:
+        check_choice("kind of ranks", kind, get_args(Kind))
+    if kind == "collection" and len(items) != n_items and query_ids is None:
+        raise InputError(f"Collection ranks have a row for each item; got {len(items)} rows and {n_items} items.")
+
+
+def matrix_kind(rows: Array, item_ids: Ids | None, query_ids: Ids | None, kind: Kind | None) -> Kind | None:
+    """Return the kind of the lists of a matrix, as the ids tell; raise InputError if it matters and is not known."""
+    if kind is not None:
+        check_choice("kind of ranks", kind, get_args(Kind))
+    elif item_ids is not None and query_ids is not None:
+        return "collection" if query_ids == item_ids else "queries"
+    elif rows.shape[0] == rows.shape[1]:
+        _check_no_own_ties(rows)
+    return kind
+
+
+def own_items(n_queries: int, query_ids: Ids | None, item_ids: Ids | None) -> NDArray[np.int32]:
+    """Return the item that each row is the list of, by id or else by number; PAD if it is none."""
+    if query_ids is None or item_ids is None or query_ids == item_ids:
+        return np.arange(n_queries, dtype=np.int32)
+    return np.array([item_ids.number(query) if query in item_ids else PAD for query in query_ids], np.int32)
+
+
+def _check_no_own_ties(rows: Array) -> None:
     """Raise InputError if ties depend on whether row i of a square matrix is item i: the caller must say."""
     for i, row in enumerate(rows):
         with np.errstate(over="ignore"):
@@ -59,7 +88,7 @@ def check_rows_are_items(first: NDArray[np.int32], own: NDArray[np.int32], n_ite
     )
 
 
-def check_lists(lists: Mapping[str, Any]) -> bool:
+def check_lists(lists: object) -> bool:
     """Return True if lists have scores; raise if they are not lists or mappings, or only some have scores."""
     if not isinstance(lists, Mapping):
         raise InputError(f"Lists must be a dict of queries; got {type(lists).__name__}.")
@@ -151,7 +180,7 @@ def checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.flo
     return scores
 
 
-def returned_numbers(what: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def returned_numbers(what: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return what a possible plug-in returned; raise ContractError unless it is finite numbers of a shape.
 
     Examples

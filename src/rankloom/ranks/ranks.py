@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, brief, check_choice, check_range, whole_number
+from rankloom.errors import InputError, check_range, whole_number
 from rankloom.ranks.approximate import check_algorithm, neighbors_by
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     PAD,
+    Kind,
+    check_kind,
     check_lists,
-    check_no_own_ties,
     check_rows,
     check_rows_are_items,
     checked_ids,
     checked_items,
     checked_n_items,
     checked_scores,
-    checked_values,
+    matrix_kind,
+    own_items,
 )
 from rankloom.ranks.html_table import html_table
 from rankloom.ranks.ids import Ids
+from rankloom.ranks.lists import Lists, kept_items, padded_lists, renumbered_items, selected_rows
 from rankloom.ranks.nearest import matrix_neighbors, table
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 
 MAX_ROWS, MAX_POSITIONS = 5, 8  # of a table in a notebook
-
-#: What the rows are: the items of the collection, row i the list of item i; or queries.
-Kind = Literal["collection", "queries"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -80,6 +80,20 @@ class Ranks:
     kind: Kind | None = field(default=None, kw_only=True)
     recall: float | None = field(default=None, kw_only=True)
 
+    if TYPE_CHECKING:  # what may be given; the fields are what it becomes
+
+        def __init__(
+            self,
+            items: ArrayLike,
+            scores: ArrayLike | None = None,
+            n_items: int | None = None,
+            *,
+            item_ids: Iterable[str] | None = None,
+            query_ids: Iterable[str] | None = None,
+            kind: Kind | None = None,
+            recall: float | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         item_ids, query_ids = checked_ids(self.item_ids), checked_ids(self.query_ids)
         items = checked_items(self.items)
@@ -89,7 +103,7 @@ class Ranks:
         if query_ids is not None and len(query_ids) != len(items):
             raise InputError(f"There must be a query id for each row; got {len(query_ids)} for {len(items)} rows.")
         _fill(self, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
-        _check_kind(self)
+        check_kind(self.kind, items, n_items, query_ids)
         if self.recall is not None:
             check_range(0, 1, recall=self.recall)
 
@@ -111,7 +125,7 @@ class Ranks:
         _fill(ranks, items=items, scores=scores, n_items=n_items, kind=kind, recall=recall, **ids)
         return ranks
 
-    def replaced(self, **fields: Any) -> Ranks:
+    def replaced(self, **fields: object) -> Ranks:
         """Return these ranks with some fields replaced by values known to be valid, without checks or copies."""
         ranks = object.__new__(Ranks)
         _fill(ranks, **({name: getattr(self, name) for name in Ranks.__slots__} | fields))
@@ -125,9 +139,8 @@ class Ranks:
         InputError
             If they cannot be of that kind: collection ranks have a row for each item, in the order of the items.
         """
-        ranks = self.replaced(kind=kind)
-        _check_kind(ranks)
-        return ranks
+        check_kind(kind, self.items, self.n_items, self.query_ids)
+        return self.replaced(kind=kind)
 
     @classmethod
     def from_distances(
@@ -135,8 +148,8 @@ class Ranks:
         distances: ArrayLike,
         depth: int = 1000,
         *,
-        item_ids: Ids | None = None,
-        query_ids: Ids | None = None,
+        item_ids: Iterable[str] | None = None,
+        query_ids: Iterable[str] | None = None,
         kind: Kind | None = None,
     ) -> Ranks:
         """Rank the columns of a distance matrix, one row for each query, smallest first.
@@ -167,8 +180,8 @@ class Ranks:
         similarities: ArrayLike,
         depth: int = 1000,
         *,
-        item_ids: Ids | None = None,
-        query_ids: Ids | None = None,
+        item_ids: Iterable[str] | None = None,
+        query_ids: Iterable[str] | None = None,
         kind: Kind | None = None,
     ) -> Ranks:
         """Rank the columns of a similarity matrix, largest first; otherwise as `from_distances`."""
@@ -180,19 +193,15 @@ class Ranks:
         matrix: ArrayLike,
         depth: int,
         sign: float,
-        item_ids: Ids | None,
-        query_ids: Ids | None,
+        item_ids: Iterable[str] | None,
+        query_ids: Iterable[str] | None,
         kind: Kind | None,
     ) -> Ranks:
-        item_ids, query_ids = checked_ids(item_ids), checked_ids(query_ids)
+        items_by, queries_by = checked_ids(item_ids), checked_ids(query_ids)
         rows = table(matrix, "The matrix")
-        _check_kind_name(kind)
-        if kind is None and item_ids is not None and query_ids is not None:
-            kind = "collection" if query_ids == item_ids else "queries"
-        if kind is None and rows.shape[0] == rows.shape[1]:
-            check_no_own_ties(rows)
+        kind = matrix_kind(rows, items_by, queries_by, kind)
         items, cost = matrix_neighbors(rows, whole_number("depth", depth), sign, own=kind == "collection")
-        return cls(items, 0 - cost, rows.shape[1], item_ids=item_ids, query_ids=query_ids, kind=kind)
+        return cls(items, 0 - cost, rows.shape[1], item_ids=items_by, query_ids=queries_by, kind=kind)
 
     @classmethod
     def from_vectors(
@@ -242,7 +251,7 @@ class Ranks:
     @classmethod
     def from_dict(
         cls,
-        lists: Mapping[str, Mapping[str, float] | Sequence[str]],
+        lists: Lists,
         *,
         item_ids: Ids | None = None,
         kind: Kind | None = None,
@@ -261,17 +270,8 @@ class Ranks:
         scored = check_lists(lists)
         listed = dict.fromkeys(item for row in lists.values() for item in row)
         ids = Ids(listed) if item_ids is None else Ids(item_ids)
-        depth = max(map(len, lists.values()), default=0)
-        items = np.full((len(lists), depth), PAD, np.int32)
-        scores = np.zeros(items.shape) if scored else None
-        for number, row in enumerate(lists.values()):
-            items[number, : len(row)] = ids.numbers(row, "item")
-            if scores is not None and isinstance(row, Mapping):
-                values = checked_values(row)
-                order = np.argsort(-values, kind="stable")
-                items[number, : len(row)] = items[number, order]
-                scores[number, : len(row)] = values[order]
-        return cls(items, scores, len(ids), item_ids=ids, query_ids=Ids(lists), kind=kind)  # type: ignore[arg-type]
+        items, scores = padded_lists(lists, ids, scored=scored)
+        return cls(items, scores, len(ids), item_ids=ids, query_ids=Ids(lists), kind=kind)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return ``{query: {item: score}}``; without scores, 1 / position is used."""
@@ -308,23 +308,12 @@ class Ranks:
 
     def rows(self, numbers: Sequence[int] | NDArray[np.integer] | slice) -> Ranks:
         """Return the lists that row numbers (from 0), a mask or a slice select, in that order."""
-        try:
-            wrong = np.ndim(numbers) != 1 and not isinstance(numbers, slice)  # type: ignore[arg-type]
-        except ValueError:  # rows of different lengths
-            wrong = True
-        if wrong:
-            raise InputError(f"Give a list of row numbers, such as [3]; got {brief(numbers)}.")
-        try:
-            picked = np.arange(self.n_queries)[numbers]
-        except IndexError as error:
-            raise InputError(f"There are {self.n_queries} rows, from 0: {error}.") from None
-        if not isinstance(numbers, slice) and np.min(numbers, initial=0) < 0:
-            raise InputError(f"Rows are numbered from 0; got {np.min(numbers)}.")
+        picked = selected_rows(self.n_queries, numbers)
         scores = None if self.scores is None else self.scores[picked]
         ids = None if self.query_ids is None else Ids(self.query_ids[q] for q in picked.tolist())
         return self.replaced(items=self.items[picked], scores=scores, query_ids=ids, kind="queries")
 
-    def among(self, numbers: NDArray[np.integer[Any]]) -> Ranks:
+    def among(self, numbers: NDArray[np.integer]) -> Ranks:
         """Return the lists without the items that are not in `numbers`, no deeper than that.
 
         Examples
@@ -333,15 +322,7 @@ class Ranks:
         array([[0, 1],
                [1, 0]], dtype=int32)
         """
-        if not isinstance(numbers, np.ndarray) or numbers.ndim != 1:
-            raise InputError(f"Give an array of item numbers; got {brief(numbers)}.")
-        kept = np.isin(self.items, numbers)
-        order = np.argsort(~kept, axis=1, kind="stable")[:, : len(numbers)]
-        there = np.take_along_axis(kept, order, axis=1)
-        items = np.where(there, np.take_along_axis(self.items, order, axis=1), PAD).astype(np.int32)
-        scores = self.scores
-        if scores is not None:
-            scores = np.where(there, np.take_along_axis(scores, order, axis=1), np.float32(0))
+        items, scores = kept_items(self.items, self.scores, numbers)
         return self.replaced(items=items, scores=scores)
 
     def item_id(self, number: int) -> str:
@@ -359,11 +340,9 @@ class Ranks:
             raise InputError("These ranks have no item ids, only numbers; construct them with item_ids.")
         if item_ids == self.item_ids:
             return self
-        used = np.unique(self.items[self.items != PAD])
-        new = np.full(self.n_items + 1, PAD, np.int32)  # the last element maps PAD to itself
-        new[used] = item_ids.numbers((self.item_ids[i] for i in used.tolist()), "item")
+        items = renumbered_items(self.items, self.item_ids, item_ids)
         kind = None if self.kind == "collection" and self.query_ids != item_ids else self.kind
-        return self.replaced(items=new[self.items], n_items=len(item_ids), item_ids=item_ids, kind=kind)
+        return self.replaced(items=items, n_items=len(item_ids), item_ids=item_ids, kind=kind)
 
     def as_collection(self) -> Ranks:
         """Return collection ranks: row i is the list of item i.
@@ -401,14 +380,8 @@ class Ranks:
 
     def _check_rows_are_items(self) -> None:
         if self.kind is None and self.n_queries and self.depth:
-            check_rows_are_items(self.items[:, 0], self._own_items(), self.n_items, self.query_id(0))
-
-    def _own_items(self) -> NDArray[np.int32]:
-        """Return the item that each row is the list of, by id or else by number; PAD if it is none."""
-        if self.query_ids is None or self.item_ids is None or self.query_ids == self.item_ids:
-            return np.arange(self.n_queries, dtype=np.int32)
-        ids = self.item_ids
-        return np.array([ids.number(query) if query in ids else PAD for query in self.query_ids], np.int32)
+            own = own_items(self.n_queries, self.query_ids, self.item_ids)
+            check_rows_are_items(self.items[:, 0], own, self.n_items, self.query_id(0))
 
     def spread(self, numbers: NDArray[np.integer], query_ids: Ids | None) -> Ranks:
         """Return rows by number, with an empty list wherever the number is PAD."""
@@ -421,7 +394,7 @@ class Ranks:
     def __len__(self) -> int:
         return self.n_queries
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Go through `trusted`, so that copies and unpickled ranks are read-only too.
         names = ("item_ids", "query_ids", "kind", "recall")
         create = partial(Ranks.trusted, **{name: getattr(self, name) for name in names})
@@ -434,37 +407,11 @@ class Ranks:
 
     def _repr_html_(self) -> str:
         """Return the first items of the first lists as a table, for notebooks."""
-        positions = range(min(self.depth, MAX_POSITIONS))
         rows = [
-            [
-                self.query_id(i),
-                *("" if item == PAD else self.item_id(item) for item in self.items[i, positions].tolist()),
-            ]
-            for i in range(min(self.n_queries, MAX_ROWS))
+            [self.query_id(query), *("" if item == PAD else self.item_id(item) for item in items)]
+            for query, items in enumerate(self.items[:MAX_ROWS, :MAX_POSITIONS].tolist())
         ]
-        return html_table(["query", *(str(position + 1) for position in positions)], rows, repr(self))
-
-
-def stack_lists(lists: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Return the lists of several rankers as one padded array of shape (rankers, rows, max depth)."""
-    width = max(one.shape[1] for one in lists)
-    out = np.full((len(lists), len(lists[0]), width), PAD, np.int32)
-    for ranker, one in enumerate(lists):
-        out[ranker, :, : one.shape[1]] = one
-    return out
-
-
-def _check_kind_name(kind: Kind | None) -> None:
-    if kind is not None:
-        check_choice("kind of ranks", kind, get_args(Kind))
-
-
-def _check_kind(ranks: Ranks) -> None:
-    _check_kind_name(ranks.kind)
-    if ranks.kind == "collection" and ranks.n_queries != ranks.n_items and ranks.query_ids is None:
-        raise InputError(
-            f"Collection ranks have a row for each item; got {ranks.n_queries} rows and {ranks.n_items} items."
-        )
+        return html_table(["query", *map(str, range(1, min(self.depth, MAX_POSITIONS) + 1))], rows, repr(self))
 
 
 def _fill(ranks: Ranks, **fields: object) -> None:

@@ -1,0 +1,76 @@
+"""Padded arrays of lists: of dicts, of several rankers, with fewer rows or items."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.errors import InputError, brief
+from rankloom.ranks.arrays import Float32s, Floats, Indexes, Int32s
+from rankloom.ranks.checks import PAD, checked_values
+from rankloom.ranks.ids import Ids
+
+#: The lists of queries, with or without scores.
+Lists = Mapping[str, Mapping[str, float] | Sequence[str]]
+
+
+def padded_lists(lists: Lists, ids: Ids, *, scored: bool) -> tuple[Int32s, Floats | None]:
+    """Return the items of lists by number, and their scores if they are `scored`, highest first."""
+    items = np.full((len(lists), max(map(len, lists.values()), default=0)), PAD, np.int32)
+    scores = np.zeros(items.shape) if scored else None
+    for number, row in enumerate(lists.values()):
+        items[number, : len(row)] = ids.numbers(row, "item")
+        if scores is not None and isinstance(row, Mapping):
+            values = checked_values(row)
+            order = np.argsort(-values, kind="stable")
+            items[number, : len(row)] = items[number, order]
+            scores[number, : len(row)] = values[order]
+    return items, scores
+
+
+def stack_lists(lists: Sequence[Int32s]) -> Int32s:
+    """Return the lists of several rankers as one padded array of shape (rankers, rows, max depth)."""
+    out = np.full((len(lists), len(lists[0]), max(items.shape[1] for items in lists)), PAD, np.int32)
+    for ranker, items in enumerate(lists):
+        out[ranker, :, : items.shape[1]] = items
+    return out
+
+
+def kept_items(items: Int32s, scores: Float32s | None, numbers: NDArray[np.integer]) -> tuple[Int32s, Float32s | None]:
+    """Return lists without the items that are not in `numbers`, no deeper than that."""
+    if not isinstance(numbers, np.ndarray) or numbers.ndim != 1:
+        raise InputError(f"Give an array of item numbers; got {brief(numbers)}.")
+    kept = np.isin(items, numbers)
+    order = np.argsort(~kept, axis=1, kind="stable")[:, : len(numbers)]
+    there = np.take_along_axis(kept, order, axis=1)
+    found = np.where(there, np.take_along_axis(items, order, axis=1), PAD).astype(np.int32)
+    return found, None if scores is None else np.where(there, np.take_along_axis(scores, order, axis=1), np.float32(0))
+
+
+def renumbered_items(items: Int32s, old: Ids, new: Ids) -> Int32s:
+    """Return lists numbered by other ids, which must contain every listed item."""
+    used = np.unique(items[items != PAD])
+    numbers = np.full(len(old) + 1, PAD, np.int32)  # the last element maps PAD to itself
+    numbers[used] = new.numbers((old[item] for item in used.tolist()), "item")
+    return numbers[items]
+
+
+def selected_rows(n_queries: int, numbers: object) -> Indexes:
+    """Return the numbers of the rows that row numbers, a mask or a slice select; raise InputError for anything else."""
+    if not _is_selection(numbers):
+        raise InputError(f"Give a list of row numbers, such as [3]; got {brief(numbers)}.")
+    try:
+        picked = np.arange(n_queries)[numbers]
+    except IndexError as error:
+        raise InputError(f"There are {n_queries} rows, from 0: {error}.") from None
+    if not isinstance(numbers, slice) and np.min(numbers, initial=0) < 0:
+        raise InputError(f"Rows are numbered from 0; got {np.min(numbers)}.")
+    return picked
+
+
+def _is_selection(numbers: object) -> TypeGuard[Sequence[int] | slice]:
+    try:
+        return isinstance(numbers, slice) or np.ndim(numbers) == 1  # type: ignore[arg-type]
+    except ValueError:  # rows of different lengths
+        return False
