@@ -48,6 +48,13 @@ def kept_items(items: Int32s, scores: Float32s | None, numbers: NDArray[np.integ
     return found, None if scores is None else np.where(there, np.take_along_axis(scores, order, axis=1), np.float32(0))
 
 
+def spread_rows(items: Int32s, scores: Float32s | None, numbers: NDArray[np.integer]) -> tuple[Int32s, Float32s | None]:
+    """Return rows by number, with an empty list wherever the number is PAD."""
+    depth = items.shape[1]
+    spread = np.vstack([items, np.full((1, depth), PAD, np.int32)])[numbers]
+    return spread, None if scores is None else np.vstack([scores, np.zeros((1, depth), np.float32)])[numbers]
+
+
 def renumbered_items(items: Int32s, old: Ids, new: Ids) -> Int32s:
     """Return lists numbered by other ids, which must contain every listed item."""
     used = np.unique(items[items != PAD])

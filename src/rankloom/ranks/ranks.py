@@ -27,13 +27,11 @@ from rankloom.ranks.checks import (
     matrix_kind,
     own_items,
 )
-from rankloom.ranks.html_table import html_table
+from rankloom.ranks.html_table import ranks_table
 from rankloom.ranks.ids import Ids
-from rankloom.ranks.lists import Lists, kept_items, padded_lists, renumbered_items, selected_rows
+from rankloom.ranks.lists import Lists, kept_items, padded_lists, renumbered_items, selected_rows, spread_rows
 from rankloom.ranks.nearest import matrix_neighbors, table
 from rankloom.ranks.vector_space import METRICS, VectorSpace
-
-MAX_ROWS, MAX_POSITIONS = 5, 8  # of a table in a notebook
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -279,9 +277,7 @@ class Ranks:
         if scores is None:
             scores = np.broadcast_to(1.0 / np.arange(1, self.depth + 1, dtype=np.float32), self.items.shape)
         return {
-            self.query_id(q): {
-                self.item_id(item): float(score) for item, score in zip(row, values, strict=True) if item != PAD
-            }
+            self.query_id(q): {self.item_id(i): score for i, score in zip(row, values, strict=True) if i != PAD}
             for q, (row, values) in enumerate(zip(self.items.tolist(), scores.tolist(), strict=True))
         }
 
@@ -362,33 +358,26 @@ class Ranks:
             return self
         if self.kind == "queries":
             raise InputError(f"These are lists of queries. {NEEDS_COLLECTION}")
+        if (self.query_ids is None or self.item_ids is None) and self.n_queries != self.n_items:
+            raise InputError(
+                f"Collection ranks have a row for each item; got {self.n_queries} rows and {self.n_items} items. "
+                f"{NEEDS_COLLECTION}"
+            )
+        if self.kind is None and self.n_queries and self.depth:
+            own = own_items(self.n_queries, self.query_ids, self.item_ids)
+            check_rows_are_items(self.items[:, 0], own, self.n_items, self.query_id(0))
         if self.query_ids is None or self.item_ids is None:
-            if self.n_queries != self.n_items:
-                raise InputError(
-                    f"Collection ranks have a row for each item; got {self.n_queries} rows and {self.n_items} items. "
-                    f"{NEEDS_COLLECTION}"
-                )
-            self._check_rows_are_items()
             ids = self.query_ids if self.item_ids is None else self.item_ids
             return self.replaced(item_ids=ids, query_ids=ids, kind="collection")
-        self._check_rows_are_items()
         ids = self.query_ids.union(self.item_ids)  # rows keep their order
         rows = np.full(len(ids), PAD)
         rows[ids.numbers(self.query_ids)] = np.arange(self.n_queries)
         matched = self.renumbered(ids)
         return (matched if ids == self.query_ids else matched.spread(rows, ids)).replaced(kind="collection")
 
-    def _check_rows_are_items(self) -> None:
-        if self.kind is None and self.n_queries and self.depth:
-            own = own_items(self.n_queries, self.query_ids, self.item_ids)
-            check_rows_are_items(self.items[:, 0], own, self.n_items, self.query_id(0))
-
     def spread(self, numbers: NDArray[np.integer], query_ids: Ids | None) -> Ranks:
         """Return rows by number, with an empty list wherever the number is PAD."""
-        items = np.vstack([self.items, np.full((1, self.depth), PAD, np.int32)])[numbers]
-        scores = self.scores
-        if scores is not None:
-            scores = np.vstack([scores, np.zeros((1, self.depth), np.float32)])[numbers]
+        items, scores = spread_rows(self.items, self.scores, numbers)
         return self.replaced(items=items, scores=scores, query_ids=query_ids, kind=None)
 
     def __len__(self) -> int:
@@ -407,11 +396,7 @@ class Ranks:
 
     def _repr_html_(self) -> str:
         """Return the first items of the first lists as a table, for notebooks."""
-        rows = [
-            [self.query_id(query), *("" if item == PAD else self.item_id(item) for item in items)]
-            for query, items in enumerate(self.items[:MAX_ROWS, :MAX_POSITIONS].tolist())
-        ]
-        return html_table(["query", *map(str, range(1, min(self.depth, MAX_POSITIONS) + 1))], rows, repr(self))
+        return ranks_table(self)
 
 
 def _fill(ranks: Ranks, **fields: object) -> None:
