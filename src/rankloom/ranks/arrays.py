@@ -1,9 +1,11 @@
 """The types of arrays, by the type of their elements."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 Bools = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 Int32s = NDArray[np.int32]

@@ -16,6 +16,8 @@ from rankloom.ranks.nearest import table
 
 #: What the rows are: the items of the collection, row i the list of item i; or queries.
 Kind = Literal["collection", "queries"]
+#: Ids as they may be given: any sequence of strings.
+GivenIds = Iterable[str] | None
 PAD = -1  # fills a row after its last item
 MAX_ITEMS = int(np.iinfo(np.int32).max)
 MIN_OWN_SHARE = 0.5  # of rows that begin with their own item; with fewer, they are probably not the lists of items
@@ -113,7 +115,7 @@ def checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:
         raise InputError(f"The score of {wrong!r} must be a number; got {brief(row[wrong])}.") from None
 
 
-def checked_ids(given: Ids | Iterable[str] | None) -> Ids | None:
+def checked_ids(given: GivenIds) -> Ids | None:
     """Return ids as `Ids`, from any sequence of strings."""
     return given if given is None or isinstance(given, Ids) else Ids(given)
 

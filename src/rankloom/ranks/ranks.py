@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from rankloom.ranks.approximate import check_algorithm, neighbors_by
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     PAD,
+    GivenIds,
     Kind,
     check_kind,
     check_lists,
@@ -86,8 +87,8 @@ class Ranks:
             scores: ArrayLike | None = None,
             n_items: int | None = None,
             *,
-            item_ids: Iterable[str] | None = None,
-            query_ids: Iterable[str] | None = None,
+            item_ids: GivenIds = None,
+            query_ids: GivenIds = None,
             kind: Kind | None = None,
             recall: float | None = None,
         ) -> None: ...
@@ -100,7 +101,7 @@ class Ranks:
         scores = None if self.scores is None else checked_scores(self.scores, items)
         if query_ids is not None and len(query_ids) != len(items):
             raise InputError(f"There must be a query id for each row; got {len(query_ids)} for {len(items)} rows.")
-        _fill(self, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
+        _filled(self, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
         check_kind(self.kind, items, n_items, query_ids)
         if self.recall is not None:
             check_range(0, 1, recall=self.recall)
@@ -118,16 +119,12 @@ class Ranks:
         recall: float | None = None,
     ) -> Ranks:
         """Return ranks from arrays known to be valid, without checks or copies."""
-        ranks = object.__new__(cls)
         ids = {"item_ids": item_ids, "query_ids": query_ids}
-        _fill(ranks, items=items, scores=scores, n_items=n_items, kind=kind, recall=recall, **ids)
-        return ranks
+        return _filled(items=items, scores=scores, n_items=n_items, kind=kind, recall=recall, **ids)
 
     def replaced(self, **fields: object) -> Ranks:
         """Return these ranks with some fields replaced by values known to be valid, without checks or copies."""
-        ranks = object.__new__(Ranks)
-        _fill(ranks, **({name: getattr(self, name) for name in Ranks.__slots__} | fields))
-        return ranks
+        return _filled(**({name: getattr(self, name) for name in Ranks.__slots__} | fields))
 
     def of_kind(self, kind: Kind | None) -> Ranks:
         """Return these ranks with their kind set.
@@ -146,8 +143,8 @@ class Ranks:
         distances: ArrayLike,
         depth: int = 1000,
         *,
-        item_ids: Iterable[str] | None = None,
-        query_ids: Iterable[str] | None = None,
+        item_ids: GivenIds = None,
+        query_ids: GivenIds = None,
         kind: Kind | None = None,
     ) -> Ranks:
         """Rank the columns of a distance matrix, one row for each query, smallest first.
@@ -178,8 +175,8 @@ class Ranks:
         similarities: ArrayLike,
         depth: int = 1000,
         *,
-        item_ids: Iterable[str] | None = None,
-        query_ids: Iterable[str] | None = None,
+        item_ids: GivenIds = None,
+        query_ids: GivenIds = None,
         kind: Kind | None = None,
     ) -> Ranks:
         """Rank the columns of a similarity matrix, largest first; otherwise as `from_distances`."""
@@ -187,13 +184,7 @@ class Ranks:
 
     @classmethod
     def _from_matrix(
-        cls,
-        matrix: ArrayLike,
-        depth: int,
-        sign: float,
-        item_ids: Iterable[str] | None,
-        query_ids: Iterable[str] | None,
-        kind: Kind | None,
+        cls, matrix: ArrayLike, depth: int, sign: float, item_ids: GivenIds, query_ids: GivenIds, kind: Kind | None
     ) -> Ranks:
         items_by, queries_by = checked_ids(item_ids), checked_ids(query_ids)
         rows = table(matrix, "The matrix")
@@ -399,10 +390,12 @@ class Ranks:
         return ranks_table(self)
 
 
-def _fill(ranks: Ranks, **fields: object) -> None:
-    """Set the fields of a frozen Ranks; arrays as read-only views, so that the caller's stay writable."""
+def _filled(ranks: Ranks | None = None, /, **fields: object) -> Ranks:
+    """Set the fields of a frozen Ranks, by default a new one; arrays as read-only views: the caller's stay writable."""
+    ranks = object.__new__(Ranks) if ranks is None else ranks
     for name, value in fields.items():
         if isinstance(value, np.ndarray) and value.flags.writeable:
             value = value.view()
             value.flags.writeable = False
         object.__setattr__(ranks, name, value)
+    return ranks
