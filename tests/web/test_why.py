@@ -53,7 +53,7 @@ def test_weights_of_fusion_graphs_are_split_as_the_rankers_alone_would_weigh(vie
     hit = views.search(query, choice)["results"][1]
     why = Why(views, query, hit["number"], choice)
     names = list(views.answer(query, choice).lists)
-    ends = {"query_weight": query.asked, "item_weight": {"item": hit["id"]}}
+    ends = {"query_weight": query.arguments, "item_weight": {"item": hit["id"]}}
     alone = {
         end: {name: views.searcher.graph(**asks, rankers=[name], cutoff=4) for name in names}
         for end, asks in ends.items()

@@ -13,6 +13,8 @@ from rankloom.errors import InputError
 from rankloom.fusion_graph.compare import COMPARATORS
 
 if TYPE_CHECKING:
+    from rankloom.fusion_graph.index import FusionIndex
+    from rankloom.ranks import Ranks
     from rankloom.searcher import Answer, Searcher
 
 FOR_SEARCHERS = ("queries", "encoding", "image", "method", "ranker", "where", "offset", "field", "as_json")
@@ -112,42 +114,54 @@ def search(
         cli.check_run_output(output, path, query, image, queries)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
-        asked = _Asked(" ".join(query or []), item, image, queries, encoding)
+        wanted = Queries(" ".join(query or []), item, image, queries, encoding)
         options = {"k": k, "offset": offset, "method": method, "rankers": ranker, "where": parse_where(where or [])}
-        _search_documents(path, asked, options, explain, output, as_json, field or [], tag)
+        answers = _search_documents(path, wanted, options)
+        if explain is not None:
+            _print_explanation(answers, explain, alone=output is None and not as_json)
+        elif output is not None:
+            cli.write(_as_ranks(answers if queries or item else {"q1": next(iter(answers.values()))}), output, tag)
+        else:
+            for name, answer in answers.items():
+                _print_json(name, answer, field or []) if as_json else _print(name, answer)
         return
     cli.refuse_options(context, f"{path} is not a searcher made by 'rankloom build'", *FOR_SEARCHERS)
+    items = item or []
+    if explain is not None and (len(set(items)) != 1 or query or output is not None):
+        raise InputError("--explain needs exactly one --item, no runs and no -o.")
     with cli.progress_bars() as progress:
-        runs = [Path(one) for one in query or []]
+        progress("Opening", 0, 1)
+        index = _open_index(path)
+        if explain is not None:
+            cli.echo(str(index.explain(_item(index, items[0]), _item(index, explain), comparator=comparator)))
+            return
         options = {"comparator": comparator, "virtual": virtual, "missing": missing, "threads": threads}
-        found = _search_index(path, runs, item or [], explain, output, k, options, reading, progress)
-    if found is None:
-        return
+        found = _search_index(index, query or [], items, reading, progress, k=k, **options)
     if output is not None:
         cli.write(found, output, tag)
         return
-    for one, answers in found.to_dict().items():
-        for position, (item_id, score) in enumerate(answers.items(), 1):
-            cli.echo(f"{one}\t{position}\t{item_id}\t{score:.4f}")
+    for name, scores in found.to_dict().items():
+        for position, (item_id, score) in enumerate(scores.items(), 1):
+            cli.echo(f"{name}\t{position}\t{item_id}\t{score:.4f}")
 
 
-class _Asked:
+class Queries:
     """What to search a searcher for: exactly one of words, items, an image and a file of queries."""
 
     def __init__(
-        self, words: str, items: list[str] | None, image: Path | None, queries: str | None, encoding: str | None
+        self, words: str, items: list[str] | None, image: Path | None, file: str | None, encoding: str | None
     ) -> None:
-        given = [one for one in (words.strip(), items, image, queries) if one]
-        if len(given) != 1:
+        n_kinds = sum(bool(kind) for kind in (words.strip(), items, image, file))
+        if n_kinds != 1:
             raise InputError(
-                f"Give one of QUERY, --item, --image and --queries to search for; got {len(given) or 'none'}."
+                f"Give one of QUERY, --item, --image and --queries to search for; got {n_kinds or 'none'}."
             )
-        self.words, self.items, self.image, self.queries, self.encoding = words, items, image, queries, encoding
+        self.words, self.items, self.image, self.file, self.encoding = words, items, image, file, encoding
 
     def answers(self, searcher: "Searcher", options: Mapping[str, Any]) -> dict[str, "Answer"]:
         """Return the answers by id or text of the query."""
-        if self.queries is not None:
-            texts, _ = cli.read_queries(self.queries, self.encoding)
+        if self.file is not None:
+            texts, _ = cli.read_queries(self.file, self.encoding)
             found = searcher.search(list(texts.values()), ids=list(texts), **options)
             return dict(zip(texts, found, strict=True))
         if self.items:
@@ -158,36 +172,20 @@ class _Asked:
         return {self.words: searcher.search(self.words, **options)}
 
 
-def _search_documents(
-    path: Path,
-    asked: _Asked,
-    options: Mapping[str, Any],
-    explain: str | None,
-    output: Path | None,
-    as_json: bool,
-    fields: Sequence[str],
-    tag: str,
-) -> None:
+def _search_documents(path: Path, queries: Queries, options: Mapping[str, Any]) -> dict[str, "Answer"]:
     from rankloom.searcher import Searcher
 
     with cli.progress_bars() as progress:
         progress("Opening", 0, 1)
         searcher = Searcher.open(path)
         progress("Opening", 1, 1)
-        answers = asked.answers(searcher, options)
-    if explain is not None:
-        if len(answers) != 1 or output is not None or as_json:
-            raise InputError(f"--explain needs exactly one query, no -o and no --json; got {len(answers)} queries.")
-        cli.echo(str(next(iter(answers.values())).explain(explain)))
-    elif output is not None:
-        named = answers if asked.queries or asked.items else {"q1": next(iter(answers.values()))}
-        cli.write(_as_ranks(named), output, tag)
-    elif as_json:
-        for name, answer in answers.items():
-            cli.echo(json.dumps(_plain(name, answer, fields), ensure_ascii=False))
-    else:
-        for name, answer in answers.items():
-            _print(name, answer)
+        return queries.answers(searcher, options)
+
+
+def _print_explanation(answers: Mapping[str, "Answer"], item: str, *, alone: bool) -> None:
+    if len(answers) != 1 or not alone:
+        raise InputError(f"--explain needs exactly one query, no -o and no --json; got {len(answers)} queries.")
+    cli.echo(str(next(iter(answers.values())).explain(item)))
 
 
 def _as_ranks(answers: Mapping[str, "Answer"]) -> Any:
@@ -196,12 +194,12 @@ def _as_ranks(answers: Mapping[str, "Answer"]) -> Any:
     return Ranks.from_dict({name: {hit.id: hit.score for hit in answer} for name, answer in answers.items()})
 
 
-def _plain(name: str, answer: "Answer", fields: Sequence[str]) -> dict[str, Any]:
+def _print_json(name: str, answer: "Answer", fields: Sequence[str]) -> None:
     hits = []
     for hit in answer:
         row: dict[str, Any] = {"position": hit.position, "id": hit.id, "score": hit.score, "ranks": dict(hit.ranks)}
         hits.append({**{field: hit.document.get(field) for field in fields}, **row})
-    return {"query": name, "method": answer.method, "hits": hits}
+    cli.echo(json.dumps({"query": name, "method": answer.method, "hits": hits}, ensure_ascii=False))
 
 
 def _print(name: str, answer: "Answer") -> None:
@@ -211,7 +209,7 @@ def _print(name: str, answer: "Answer") -> None:
             str(hit.position),
             hit.id,
             f"{hit.score:.4f}",
-            *("" if hit.ranks[one] is None else str(hit.ranks[one]) for one in names),
+            *("" if position is None else str(position) for position in hit.ranks.values()),
             answer.snippet(hit, 70),
         ]
         for hit in answer
@@ -223,7 +221,7 @@ def _print(name: str, answer: "Answer") -> None:
         cli.echo("Nothing found.")
 
 
-def parse_where(given: Sequence[str]) -> dict[str, list[Any]] | None:
+def parse_where(conditions: Sequence[str]) -> dict[str, list[Any]] | None:
     """Return a filter from FIELD=VALUE: numbers and yes or no are typed, and also match the same text.
 
     Examples
@@ -234,47 +232,36 @@ def parse_where(given: Sequence[str]) -> dict[str, list[Any]] | None:
     from rankloom.registry import parse_value
 
     filters: dict[str, list[Any]] = {}
-    for one in given:
-        field, equals, text = one.partition("=")
+    for condition in conditions:
+        field, equals, text = condition.partition("=")
         if not equals or not field:
-            raise InputError(f"--where takes FIELD=VALUE, as in lang=en; got {one!r}.")
+            raise InputError(f"--where takes FIELD=VALUE, as in lang=en; got {condition!r}.")
         value = parse_value(text)
         filters.setdefault(field, []).extend([value] if value == text else [value, text])
     return filters or None
 
 
-def _search_index(
-    path: Path,
-    runs: Sequence[Path],
-    items: Sequence[str],
-    explain: str | None,
-    output: Path | None,
-    k: int,
-    options: Mapping[str, Any],
-    reading: RunOptions,
-    progress: Any,
-) -> Any:
-    """Return the answers of an index; None if an explanation was printed instead."""
+def _open_index(path: Path) -> "FusionIndex":
     from rankloom.fusion_graph.index import FusionIndex
+
+    return FusionIndex.open(path)
+
+
+def _search_index(
+    index: "FusionIndex", runs: Sequence[str], items: Sequence[str], reading: RunOptions, progress: Any, **options: Any
+) -> "Ranks":
     from rankloom.ranks import Ids
 
-    progress("Opening", 0, 1)
-    opened = FusionIndex.open(path)
-    wanted = list(dict.fromkeys(_item(opened, one) for one in items))
-    if explain is not None:
-        if len(wanted) != 1 or runs or output is not None:
-            raise InputError("--explain needs exactly one --item, no runs and no -o.")
-        cli.echo(str(opened.explain(wanted[0], _item(opened, explain), comparator=options["comparator"])))
-        return None
-    names, paths = cli.split_names(runs)
+    wanted = list(dict.fromkeys(_item(index, item) for item in items))
+    names, paths = cli.split_names([Path(run) for run in runs])
     ranks = reading.read(paths, progress)
     lists = (dict(zip(names, ranks, strict=True)) if names else ranks) or None
-    found = opened.search(lists, k, items=wanted or None, progress=progress, **options)
+    found = index.search(lists, items=wanted or None, progress=progress, **options)
     # Without ids the rows are numbered from 0, whatever the numbers of the items are.
     return found.replaced(query_ids=Ids(map(str, wanted))) if wanted and found.query_ids is None else found
 
 
-def _item(index: Any, text: str) -> int | str:
+def _item(index: "FusionIndex", text: str) -> int | str:
     """Return an item as `search` takes it: its id if the index has ids, else its number."""
     if index.item_ids is not None:
         return text

@@ -121,10 +121,10 @@ def serve_folder(
     allowed_hosts: Collection[str] = (),
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serve a folder written by `Searcher.save` until SIGTERM or SIGINT, and take up new versions of it.
+    """Serve a folder written by `Searcher.save` until SIGTERM or SIGINT, and each new version of it.
 
-    A new version is opened on SIGHUP; pending requests finish on the old one. If it cannot be opened, the old one is
-    served on.
+    A new version is opened on SIGHUP; pending requests finish on the old one, which stays if the new one cannot be
+    opened.
 
     Parameters
     ----------

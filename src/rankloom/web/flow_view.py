@@ -66,8 +66,9 @@ def _rows(flow: Values, query: Values, item: Values) -> Iterator[Row]:
     if flow["direct"]:
         yield Row("on the rankers' own lists", flow["direct"], kind="direct")
     ends = {query.get("number"): "the query itself", item.get("number"): "the result itself"}
-    for one in flow["neighbors"][:MAX_NEIGHBORS]:
-        yield Row(one["title"], one["shares"], ends.get(one["number"], ""), one["url"], one["image"])
+    for neighbor in flow["neighbors"][:MAX_NEIGHBORS]:
+        note = ends.get(neighbor["number"], "")
+        yield Row(neighbor["title"], neighbor["shares"], note, neighbor["url"], neighbor["image"])
     if flow["n_neighbors"] > MAX_NEIGHBORS:
         yield Row(f"{flow['n_neighbors'] - MAX_NEIGHBORS} more neighbors", flow["rest"], kind="rest")
 

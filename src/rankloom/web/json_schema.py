@@ -10,7 +10,7 @@ from rankloom.web.limits import RefusedError
 
 Schema = dict[str, Any]
 
-#: Whether a value is of a type; True and False are no numbers.
+#: Whether a value is of a type; booleans are not numbers.
 TYPES: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
@@ -51,16 +51,16 @@ def check(value: Any, schema: Schema, name: str) -> None:
     else:
         _check_limits(value, schema, name)
     if kind == "array":
-        for one in value:
-            check(one, schema["items"], name)
+        for element in value:
+            check(element, schema["items"], name)
     if kind == "object":
         _check_members(value, schema, name)
 
 
 def _check_one_of(value: Any, options: list[Schema], name: str) -> None:
-    fitting = next((one for one in options if TYPES[one["type"]](value)), None)
+    fitting = next((option for option in options if TYPES[option["type"]](value)), None)
     if fitting is None:
-        raise _invalid(name, " or ".join(NAMES[one["type"]] for one in options), value)
+        raise _invalid(name, " or ".join(NAMES[option["type"]] for option in options), value)
     check(value, fitting, name)
 
 
@@ -80,13 +80,13 @@ def _check_limits(value: Any, schema: Schema, name: str) -> None:
 def _check_members(value: dict[str, Any], schema: Schema, name: str) -> None:
     known: dict[str, Schema] = schema.get("properties", {})
     other: Schema | Literal[False] = schema.get("additionalProperties", False)
-    for member, one in value.items():
-        if member in known:
-            check(one, known[member], member)
+    for key, member in value.items():
+        if key in known:
+            check(member, known[key], key)
         elif other:
-            check(one, other, name)
+            check(member, other, name)
         else:
-            raise RefusedError(422, str(UnknownNameError("key", member[:100], known)))
+            raise RefusedError(422, str(UnknownNameError("key", key[:100], known)))
 
 
 def _invalid(name: str, expected: str, value: Any) -> RefusedError:

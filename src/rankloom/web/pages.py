@@ -53,7 +53,7 @@ class Pages:
 
 
 def _files() -> Iterator[tuple[str, tuple[bytes, str]]]:
-    for file in sorted((resources.files("rankloom.web") / "static").iterdir(), key=lambda one: one.name):
+    for file in sorted((resources.files("rankloom.web") / "static").iterdir(), key=lambda file: file.name):
         stem, _, kind = file.name.rpartition(".")
         if kind in TYPES:
             content = file.read_bytes()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from rankloom.errors import InputError, UnknownNameError
 from rankloom.fusion_graph.index import CUTOFF
 from rankloom.registry import Call
+from rankloom.searcher import Searcher
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,7 +21,7 @@ class Query:
     kind : {"item", "text", "image"}
     path : str
         The path of its results.
-    asked : mapping
+    arguments : mapping
         The query as `Searcher.search` takes it.
     shown : mapping
         The query as a page shows it: at least title and image.
@@ -33,7 +35,7 @@ class Query:
 
     kind: str
     path: str
-    asked: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     shown: Mapping[str, Any]
     parameters: Mapping[str, str] = field(default_factory=dict)
     words: str = ""
@@ -63,6 +65,31 @@ class Choice:
     cutoff: int = CUTOFF
     comparator: str = "wgu"
     k: int = 20
+
+    @classmethod
+    def default(cls, searcher: Searcher) -> Choice:
+        """Return the default choice: all rankers, or the settings of an index alone."""
+        index = searcher.state.graphs
+        if index is None:
+            return cls(searcher.rankers)
+        return cls((), method="fg", cutoff=index.settings.cutoff, comparator=index.settings.comparator)
+
+    def changed(self, changes: Mapping[str, Any], searcher: Searcher) -> Choice:
+        """Return the choice with some changes; raise `InputError` if they are invalid."""
+        choice = replace(self, **changes)
+        methods, rankers = searcher.methods(external=False), searcher.rankers
+        if choice.method not in methods:
+            raise UnknownNameError("method", choice.method, methods)
+        for name in choice.rankers:
+            if name not in rankers:
+                raise UnknownNameError("ranker", name, rankers)
+        if rankers and not choice.rankers:
+            raise InputError(f"Choose at least one ranker of {', '.join(rankers)}.")
+        return replace(choice, rankers=tuple(name for name in rankers if name in choice.rankers))
+
+    def values(self) -> dict[str, Any]:
+        """Return the choice as plain values."""
+        return {**asdict(self), "rankers": list(self.rankers)}
 
     def call(self) -> str | Call:
         """Return the method with its options, as `Searcher.search` takes it.

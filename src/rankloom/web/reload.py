@@ -1,4 +1,4 @@
-"""Taking up a new version of a served folder without dropping a request."""
+"""Serving a new version of a folder without dropping a request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _meta(path: Path) -> bytes:
 def _check_encoders(path: Path, meta: bytes) -> None:
     """Raise InputError if a ranker was given as a function, which a server cannot know."""
     try:
-        functions = [one["name"] for one in json.loads(meta)["rankers"] if one["spelling"] is None]
+        functions = [about["name"] for about in json.loads(meta)["rankers"] if about["spelling"] is None]
     except (ValueError, KeyError, TypeError):  # opening it says what is wrong
         return
     if functions:

@@ -20,6 +20,7 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.version import __version__
 from rankloom.registry import split
 from rankloom.web.limits import RefusedError
+from rankloom.web.openapi import ERRORS, IMAGES, UPLOAD_BODY, UPLOAD_ERRORS
 from rankloom.web.queries import Choice
 from rankloom.web.queries import Query as PageQuery
 from rankloom.web.site import Site, as_json, as_page
@@ -39,50 +40,6 @@ Number = Annotated[int, Path(ge=0, le=MAX_INT, description="Number of an item.")
 Result = Annotated[int, Path(ge=0, le=MAX_INT, description="Number of the item that was found.")]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{24}$", description="As returned by POST /upload.json.")]
 Text = Annotated[str, Query(max_length=1000, description="Text to search for; not blank.")]
-
-
-def _error(description: str) -> dict[str, Any]:
-    return {
-        "description": description,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-    }
-
-
-ERRORS: dict[int | str, dict[str, Any]] = {
-    400: _error("Invalid request, or an unknown or repeated query parameter."),
-    404: _error("Not found."),
-    422: _error("Invalid value of a parameter."),
-    503: _error("Too many requests at the moment, or the search takes too long; try again."),
-}
-IMAGES: dict[int | str, dict[str, Any]] = {**ERRORS, 200: {"content": {"image/jpeg": {}, "image/png": {}}}}
-UPLOAD_ERRORS: dict[int | str, dict[str, Any]] = {
-    **ERRORS,
-    403: _error("Sent from a page of another site."),
-    408: _error("Received too slowly."),
-    413: _error("Too many bytes or pixels."),
-    415: _error("Neither an image nor a form."),
-}
-SEARCH_ERRORS: dict[int | str, dict[str, Any]] = {
-    **ERRORS,
-    403: UPLOAD_ERRORS[403],
-    408: UPLOAD_ERRORS[408],
-    413: _error("Too many bytes."),
-}
-UPLOAD_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["image"],
-                    "properties": {"image": {"type": "string", "format": "binary"}},
-                }
-            },
-            "image/*": {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
 
 
 async def _check_parameters(request: Request) -> None:
@@ -128,8 +85,8 @@ async def _choice(
     ] = None,
     k: Annotated[int | None, Query(ge=1, le=MAX_RESULTS, description="Number of results.")] = None,
 ) -> Choice:
-    given: dict[str, Any] = {"method": method, "cutoff": cutoff, "comparator": comparator, "k": k}
-    changes = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {"method": method, "cutoff": cutoff, "comparator": comparator, "k": k}
+    changes = {name: value for name, value in options.items() if value is not None}
     max_cutoff = max(MAX_CUTOFF, views.defaults.cutoff)
     if cutoff is not None and cutoff > max_cutoff:
         raise RefusedError(422, f"cutoff: Must be at most {max_cutoff}; got {cutoff}.")
@@ -140,7 +97,7 @@ async def _choice(
 
 def _names(given: list[str], known: set[str]) -> tuple[str, ...]:
     """Return names that are repeated or separated by commas; a ranker's own name may contain commas."""
-    return tuple(name for one in given for name in ([one] if one in known else split(one)) if name)
+    return tuple(name for text in given for name in ([text] if text in known else split(text)) if name)
 
 
 class Detail(NamedTuple):

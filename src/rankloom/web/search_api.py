@@ -19,12 +19,10 @@ from rankloom.searcher import Answer, Hit
 from rankloom.searcher.request import AUTO
 from rankloom.web.json_schema import Schema, check
 from rankloom.web.limits import Limits, RefusedError
+from rankloom.web.openapi import DEFAULT_K, body_schema
 from rankloom.web.site import Site, as_json
 from rankloom.web.views import Values, Views
 
-DEFAULT_K = 10
-MAX_TEXT = 10_000  # characters of a query
-MAX_NAME = 1000  # characters of an id, a field or a method
 MAX_PARTS = 20  # of the explanation of a hit
 MAX_EXPLAINED = 100  # hits of a request
 MAX_BATCH_RESULTS = 10_000  # hits of a request, counting those that an offset skips
@@ -33,77 +31,6 @@ MAX_CUTOFF = 100  # of a method: indexes grow with it
 SMALL_BODY = 16_384  # bytes; larger ones are parsed on a thread
 #: How a query can be given; vectors may also come with a text or texts.
 QUERIES = ("query", "queries", "item", "items")
-
-
-def body_schema(limits: Limits) -> Schema:
-    """Return the JSON Schema of the body."""
-    text: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
-    name: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
-    number: Schema = {"type": "number"}
-    vector: Schema = {"type": "array", "minItems": 1, "items": number}
-    scalars = [{"type": one} for one in ("string", "number", "boolean", "null")]
-    properties: dict[str, Schema] = {
-        "query": text | {"description": "A text to search for."},
-        "queries": _list(text, limits.batch, 1) | {"description": "Several texts, answered in one batch."},
-        "item": name | {"description": "The id of a document to search by."},
-        "items": _list(name, limits.batch, 1) | {"description": "Several ids, answered in one batch."},
-        "vectors": {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": {"anyOf": [vector, _list(vector, limits.batch, 1)]},
-            "description": "For rankers that compare vectors, by name: a vector for each query. "
-            "With query or queries, the other rankers use the text.",
-        },
-        "k": {"type": "integer", "minimum": 1, "maximum": limits.results}
-        | {"default": DEFAULT_K, "description": "Number of hits."},
-        "offset": {"type": "integer", "minimum": 0, "maximum": limits.results}
-        | {"default": 0, "description": "How many of the best hits to skip."},
-        "method": name | {"default": AUTO, "description": "A method, with options as in vote(share=0.3)."},
-        "rankers": _list(name, 100, 1) | {"description": "Fuse only these rankers."},
-        "weights": {"type": "object", "minProperties": 1, "additionalProperties": number}
-        | {"description": "How much each ranker counts, by name, where the method can honor it."},
-        "where": {
-            "type": "object",
-            "maxProperties": 20,
-            "additionalProperties": {"anyOf": [*scalars, _list({"anyOf": scalars}, 1000)]},
-            "description": "Only documents that have this value, or one of these, in each of these fields.",
-        },
-        "fields": _list(name, 100) | {"description": "Fields of the documents to return; none by default."},
-        "explain": {"type": "boolean", "default": False}
-        | {"description": "Whether to return the position by each ranker and the parts of the score of each hit."},
-    }
-    return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-def _list(one: Schema, most: int, least: int = 0) -> Schema:
-    return {"type": "array", "minItems": least, "maxItems": most, "items": one}
-
-
-HIT: Schema = {
-    "type": "object",
-    "required": ["id", "score", "position"],
-    "properties": {
-        "id": {"type": "string"},
-        "score": {"type": "number"},
-        "position": {"type": "integer", "minimum": 1},
-        "document": {"type": "object"},
-        "ranks": {"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
-        "parts": {"type": "array", "items": {"type": "object"}},
-    },
-    "additionalProperties": False,
-}
-ANSWER: Schema = {
-    "type": "object",
-    "required": ["method", "hits"],
-    "properties": {"ok": {"const": True}, "method": {"type": "string"}, "hits": {"type": "array", "items": HIT}},
-    "additionalProperties": False,
-}
-ANSWERS: Schema = {
-    "type": "object",
-    "required": ["ok", "answers"],
-    "properties": {"ok": {"const": True}, "answers": {"type": "array", "items": ANSWER}},
-    "additionalProperties": False,
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,11 +52,11 @@ class Search:
 
     def key(self, views: Views) -> Hashable:
         """Return what decides which index, and which fields of all documents, the search needs."""
-        asked = self.arguments
-        kind = "item" if "item" in asked else "vectors" if "query" not in asked else "text"
-        rankers = asked.get("rankers") or views.searcher.rankers
-        more = (tuple(sorted(asked.get("weights", {}).items())), *sorted(asked.get("where", ())))
-        return views.key(kind, asked["method"], rankers, *(more if any(more) else ()))
+        arguments = self.arguments
+        kind = "item" if "item" in arguments else "text" if "query" in arguments else "vectors"
+        rankers = arguments.get("rankers") or views.searcher.rankers
+        more = (tuple(sorted(arguments.get("weights", {}).items())), *sorted(arguments.get("where", ())))
+        return views.key(kind, arguments["method"], rankers, *(more if any(more) else ()))
 
 
 def search_route(site: Site) -> Route:
@@ -144,11 +71,11 @@ def search_route(site: Site) -> Route:
         except ClientDisconnect:
             return Response(status_code=400)  # which the client does not receive
         if len(content) <= SMALL_BODY:
-            asked = parse(content, schema, site.limits)
+            parsed = parse(content, schema, site.limits)
         else:
-            asked = await site.run(lambda: parse(content, schema, site.limits))
+            parsed = await site.run(lambda: parse(content, schema, site.limits))
         views = site.views
-        return await site.search(lambda: as_json(respond(views, asked)), views, asked.key(views))
+        return await site.search(lambda: as_json(respond(views, parsed)), views, parsed.key(views))
 
     return Route("/search", search, methods=["POST"])
 
@@ -175,12 +102,12 @@ def parse(content: bytes, schema: Schema, limits: Limits) -> Search:
     body = _json(content)
     vectors = body.pop("vectors", None)
     check(body, schema, "body")
-    asked: Values = {**_query(body, vectors), "k": body.get("k", DEFAULT_K), "offset": body.get("offset", 0)}
-    asked["method"] = _method(body.get("method", AUTO))
-    asked |= {name: body[name] for name in ("rankers", "weights", "where") if name in body}
+    arguments: Values = {**_query(body, vectors), "k": body.get("k", DEFAULT_K), "offset": body.get("offset", 0)}
+    arguments["method"] = _method(body.get("method", AUTO))
+    arguments |= {name: body[name] for name in ("rankers", "weights", "where") if name in body}
     fields, explain = body.get("fields", ()), body.get("explain", False)
-    _check_size(asked, explain, limits)
-    return Search(asked, fields, explain)
+    _check_size(arguments, explain, limits)
+    return Search(arguments, fields, explain)
 
 
 def _json(content: bytes) -> dict[str, Any]:
@@ -201,19 +128,19 @@ def _refuse_constant(name: str) -> None:
 
 def _query(body: dict[str, Any], vectors: Any) -> Values:
     """Return the query as `Searcher.search` takes it."""
-    given = [name for name in QUERIES if name in body]
-    if len(given) > 1 or (vectors is not None and given and given[0].startswith("item")):
+    names = [name for name in QUERIES if name in body]
+    if len(names) > 1 or (vectors is not None and names and names[0].startswith("item")):
         raise RefusedError(422, "Give one of query, queries, item and items; vectors alone, or with query or queries.")
-    if not given and vectors is None:
+    if not names and vectors is None:
         raise RefusedError(422, f"Give something to search for: {', '.join(QUERIES)} or vectors.")
-    asked: Values = {}
-    if given:
-        asked["item" if given[0].startswith("item") else "query"] = _encodable(given[0], body[given[0]])
-    return asked if vectors is None else {**asked, "vectors": _vectors(vectors)}
+    query: Values = {}
+    for name in names:
+        query["item" if name.startswith("item") else "query"] = _encodable(name, body[name])
+    return query if vectors is None else {**query, "vectors": _vectors(vectors)}
 
 
 def _encodable(name: str, value: Any) -> Any:
-    """Return texts; raise for a lone surrogate, which is no character."""
+    """Return texts; raise for a lone surrogate."""
     try:
         "".join(value).encode()
     except UnicodeEncodeError:
@@ -221,10 +148,10 @@ def _encodable(name: str, value: Any) -> Any:
     return value
 
 
-def _vectors(given: Any) -> dict[str, Any]:
-    if not isinstance(given, dict) or not given:
-        raise RefusedError(422, f"vectors: must be an object of vectors by ranker; got {brief(given)[:100]}.")
-    return {name: _array(name, value) for name, value in given.items()}
+def _vectors(vectors: Any) -> dict[str, Any]:
+    if not isinstance(vectors, dict) or not vectors:
+        raise RefusedError(422, f"vectors: must be an object of vectors by ranker; got {brief(vectors)[:100]}.")
+    return {name: _array(name, value) for name, value in vectors.items()}
 
 
 def _array(name: str, value: Any) -> Any:
@@ -244,42 +171,42 @@ def _method(spelled: str) -> str | Call:
     call: Call = METHODS.checked(spelled)
     files = file_options(METHODS[call.name])
     for name, value in call.options:
-        most = MAX_CUTOFF if name == "cutoff" else MAX_OPTION
-        if name in files or (isinstance(value, int) and abs(value) > most):
-            raise RefusedError(422, f"method: {name} must be a number up to {most}; got {brief(value)[:100]}.")
+        limit = MAX_CUTOFF if name == "cutoff" else MAX_OPTION
+        if name in files or (isinstance(value, int) and abs(value) > limit):
+            raise RefusedError(422, f"method: {name} must be a number up to {limit}; got {brief(value)[:100]}.")
     return call
 
 
-def _check_size(asked: Values, explain: bool, limits: Limits) -> None:
-    k, deepest = asked["k"], asked["k"] + asked["offset"]
+def _check_size(arguments: Values, explain: bool, limits: Limits) -> None:
+    k, deepest = arguments["k"], arguments["k"] + arguments["offset"]
     if deepest > limits.results:
         raise RefusedError(422, f"k + offset: must be at most {limits.results}; got {deepest}.")
-    n = _n_queries(asked)
+    n = _n_queries(arguments)
     if n > limits.batch:
         raise RefusedError(422, f"vectors: must be of at most {limits.batch} queries; got {n}.")
     if n * deepest > MAX_BATCH_RESULTS or (explain and n * k > MAX_EXPLAINED):
-        most = MAX_EXPLAINED if explain else MAX_BATCH_RESULTS
-        raise RefusedError(422, f"A request may ask for {most} hits in all{' to explain' if explain else ''}.")
+        limit = MAX_EXPLAINED if explain else MAX_BATCH_RESULTS
+        raise RefusedError(422, f"A request may ask for {limit} hits in all{' to explain' if explain else ''}.")
 
 
-def _n_queries(asked: Values) -> int:
-    given = asked.get("item", asked.get("query"))
-    if given is None:
-        given = next(iter(asked["vectors"].values()))
-        return len(given) if given.ndim == 2 else 1
-    return len(given) if isinstance(given, list) else 1
+def _n_queries(arguments: Values) -> int:
+    query = arguments.get("item", arguments.get("query"))
+    if query is None:
+        vectors = next(iter(arguments["vectors"].values()))
+        return len(vectors) if vectors.ndim == 2 else 1
+    return len(query) if isinstance(query, list) else 1
 
 
 def respond(views: Views, search: Search) -> Values:
     """Return the answer to a search, or the answers to a batch."""
     item = search.arguments.get("item", ())
-    for one in [item] if isinstance(item, str) else item:
-        if one not in views.searcher:
-            raise RefusedError(404, f"There is no document with the id {one[:200]!r}.")
-    found = views.searcher.search(**search.arguments)
+    for id in [item] if isinstance(item, str) else item:
+        if id not in views.searcher:
+            raise RefusedError(404, f"There is no document with the id {id[:200]!r}.")
+    found: Answer | list[Answer] = views.searcher.search(**search.arguments)
     if isinstance(found, Answer):
         return {"ok": True, **_answer(views, search, found)}
-    return {"ok": True, "answers": [_answer(views, search, one) for one in found]}
+    return {"ok": True, "answers": [_answer(views, search, answer) for answer in found]}
 
 
 def _answer(views: Views, search: Search, answer: Answer) -> Values:
@@ -293,5 +220,5 @@ def _hit(views: Views, search: Search, answer: Answer, hit: Hit) -> Values:
     if search.explain:
         values["ranks"] = dict(hit.ranks)
         parts = answer.explain(hit.number).parts[:MAX_PARTS]
-        values["parts"] = [{name: getattr(one, name) for name in ("kind", "label", "contribution")} for one in parts]
+        values["parts"] = [{name: getattr(part, name) for name in ("kind", "label", "contribution")} for part in parts]
     return values

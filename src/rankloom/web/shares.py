@@ -60,17 +60,17 @@ def flow(why: Explanation, shares: Iterable[Shares]) -> Flow:
     """Group shares by the vertex they come from: an edge counts for its source, a vote for the item itself."""
     direct: list[Shares] = []
     through: dict[int, list[Shares]] = defaultdict(list)
-    for part, one in zip(why.parts, shares, strict=True):
-        (direct if part.kind == "vote" else through[part.source]).append(one)
+    for part, share in zip(why.parts, shares, strict=True):
+        (direct if part.kind == "vote" else through[part.source]).append(share)
     neighbors = [(number, summed(some)) for number, some in through.items()]
-    return Flow(summed(direct), sorted(neighbors, key=lambda one: (-sum(one[1].values()), one[0])))
+    return Flow(summed(direct), sorted(neighbors, key=lambda neighbor: (-sum(neighbor[1].values()), neighbor[0])))
 
 
 def summed(shares: Iterable[Shares]) -> Shares:
     """Return the sum of some shares, ranker by ranker."""
     total: Shares = defaultdict(float)
-    for one in shares:
-        for name, share in one.items():
+    for by_ranker in shares:
+        for name, share in by_ranker.items():
             total[name] += share
     return dict(total)
 

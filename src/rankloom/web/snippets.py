@@ -50,7 +50,7 @@ def rare_stems(words: str, fitted: Sequence[object], share: float) -> frozenset[
 
     All of them count if some ranker does not look at words; none if there are no rankers.
     """
-    found, models = stems(words), [one for one in fitted if isinstance(one, TermModel)]
+    found, models = stems(words), [model for model in fitted if isinstance(model, TermModel)]
     if not fitted or len(models) < len(fitted):
         return found if fitted else frozenset()
     return frozenset().union(*(_rare(model, found, share) for model in models))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, replace
 from functools import cached_property, lru_cache, partial
 from itertools import count, islice
 from typing import Any
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 
 from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels
-from rankloom.errors import InputError, UnknownNameError
 from rankloom.fusion_graph import FusionIndex
 from rankloom.ranks import Ranks
 from rankloom.registry import Call
@@ -74,7 +72,7 @@ class Views:
         self.searcher = copy(searcher)  # keeps its state when the original is updated
         self.state = self.searcher.state
         self.ids = self.state.ids
-        self.defaults = _defaults(self.searcher)
+        self.defaults = Choice.default(self.searcher)
         self.version, self.digest = next(VERSIONS), digest
         self._document = lru_cache(maxsize=MAX_PARSED)(partial(_document, self.state))
         self.gallery = Gallery(self.ids, self._document, collection)
@@ -120,15 +118,18 @@ class Views:
         """The class of each item; None if the first one has none."""
         if not len(self) or LABEL_FIELD not in self._document(0):
             return None
-        return [None if one.get(LABEL_FIELD) is None else str(one[LABEL_FIELD]) for one in self._documents()]
+        return [
+            None if label is None else str(label)
+            for label in (document.get(LABEL_FIELD) for document in self._documents())
+        ]
 
     @cached_property
     def classes(self) -> NDArray[np.intp] | None:
         """The class of each item as a number, -1 if it has none; None if the classes are unknown."""
         if self.labels is None:
             return None
-        numbers = np.unique(np.array([one or "" for one in self.labels], np.str_), return_inverse=True)[1]
-        return np.where([one is None for one in self.labels], -1, numbers)
+        numbers = np.unique(np.array([label or "" for label in self.labels], np.str_), return_inverse=True)[1]
+        return np.where([label is None for label in self.labels], -1, numbers)
 
     @cached_property
     def judgments(self) -> Judgments:
@@ -149,23 +150,13 @@ class Views:
 
     def choose(self, changes: Mapping[str, Any]) -> Choice:
         """Return the defaults with some changes; raise `InputError` if they are invalid."""
-        choice = replace(self.defaults, **changes)
-        known = self.searcher.methods(external=False)
-        if choice.method not in known:
-            raise UnknownNameError("method", choice.method, known)
-        rankers = self.searcher.rankers
-        for name in choice.rankers:
-            if name not in rankers:
-                raise UnknownNameError("ranker", name, rankers)
-        if rankers and not choice.rankers:
-            raise InputError(f"Choose at least one ranker of {', '.join(rankers)}.")
-        return replace(choice, rankers=tuple(name for name in rankers if name in choice.rankers))
+        return self.defaults.changed(changes, self.searcher)
 
     def item_query(self, number: int) -> Query:
         """Return a query by an item."""
         shown = {"kind": "item", **self.card(number)}
-        asked = {"item": self.ids[number]}
-        return Query("item", f"/item/{number}", asked, shown, words=self._text(number), number=number)
+        arguments = {"item": self.ids[number]}
+        return Query("item", f"/item/{number}", arguments, shown, words=self._text(number), number=number)
 
     @staticmethod
     def text_query(text: str) -> Query:
@@ -206,8 +197,9 @@ class Views:
 
         The text of an item is long, so only terms that few other items have are marked.
         """
-        chosen = [self.state.retrievers[name] for name in choice.rankers]
-        fitted = [one.fitted if isinstance(one, Model) else None for one in chosen if one.part == "texts"]
+        retrievers = [self.state.retrievers[name] for name in choice.rankers]
+        of_texts = [retriever for retriever in retrievers if retriever.part == "texts"]
+        fitted = [retriever.fitted if isinstance(retriever, Model) else None for retriever in of_texts]
         share = MAX_ITEM_FREQUENCY if query.kind == "item" else MAX_TEXT_FREQUENCY
         return rare_stems(query.words, fitted, share)
 
@@ -244,17 +236,17 @@ class Views:
         """Return a page of the items: all, those of a class, or those whose title contains a text."""
         numbers = self._filtered(label, find)
         filters = {"label": label, "find": find}
-        given = {name: value for name, value in filters.items() if value}
-        is_first = page == 1 and not given
+        chosen = {name: value for name, value in filters.items() if value}
+        is_first = page == 1 and not chosen
         return {
             **self.about(),
             "heading": self._tour.heading or self._name,
-            "labels": sorted({one for one in self.labels or () if one}),
+            "labels": sorted({label for label in self.labels or () if label}),
             **filters,
             "page": page,
             "n_pages": max(1, -(-len(numbers) // PAGE_SIZE)),
             "n_found": len(numbers),
-            "url": _url("/items", {**given, **({"page": page} if page > 1 else {})}),
+            "url": _url("/items", {**chosen, **({"page": page} if page > 1 else {})}),
             "queries": list(self.judgments.texts.values())[:MAX_QUERIES] if is_first else [],
             "stories": stories(self, self._tour) if is_first else [],
             "items": [
@@ -277,7 +269,7 @@ class Views:
             k=max(choice.k, k) + (query.number is not None),
             method=choice.call(),
             rankers=choice.rankers or None,
-            **query.asked,
+            **query.arguments,
         )
         return found
 
@@ -292,7 +284,7 @@ class Views:
         return {
             **self.about(),
             "query": dict(query.shown),
-            "choice": self.choice(choice),
+            "choice": choice.values(),
             "method": answer.method,
             "methods": self.searcher.methods(external=query.kind != "item"),
             "url": self.url_of(query, choice),
@@ -380,11 +372,6 @@ class Views:
             "fields": {name: value for name, value in document.items() if name not in hidden},
         }
 
-    @staticmethod
-    def choice(choice: Choice) -> Values:
-        """Return a choice as plain values."""
-        return {**asdict(choice), "rankers": list(choice.rankers)}
-
 
 def load_graph_kernels() -> None:
     """Compile or load the kernels of fusion graphs, on three items: the graphs of all are built when first used."""
@@ -396,13 +383,6 @@ def load_graph_kernels() -> None:
 
 def _document(state: State, number: int) -> Document:
     return read_document(state.store, state.ids[number])
-
-
-def _defaults(searcher: Searcher) -> Choice:
-    index = searcher.state.graphs
-    if index is None:
-        return Choice(searcher.rankers)
-    return Choice((), method="fg", cutoff=index.settings.cutoff, comparator=index.settings.comparator)
 
 
 def _title(document: Document) -> str:

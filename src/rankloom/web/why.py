@@ -49,7 +49,7 @@ class Why:
         """Return the fusion graphs of the query and of the item, and what they have in common."""
         views, choice = self._views, self._choice
         options: Values = {"rankers": tuple(self._answer.entries) or None, "cutoff": choice.cutoff}
-        graph = views.searcher.graph(**self._query.asked, **options)
+        graph = views.searcher.graph(**self._query.arguments, **options)
         item = views.searcher.graph(item=views.ids[self._number], **options)
         return Compared(graph, item, explain(graph, item, choice.comparator))
 
@@ -79,7 +79,7 @@ class Why:
                 **views.card(self._number, views.terms(query, choice)),
                 "url": views.url_of(views.item_query(self._number), choice),
             },
-            "choice": views.choice(choice),
+            "choice": choice.values(),
             "method": self._answer.method,
             "url": views.url_of(query, choice, why=self._number),
             "search": views.url_of(query, choice),
@@ -101,7 +101,7 @@ class Why:
         lists = [self._ranks(entries) for entries in self._answer.entries.values()]
         empty = self._ranks(())
         return {
-            name: index.graph([one if at == only else empty for at, one in enumerate(lists)]).items.tolist()
+            name: index.graph([ranks if at == only else empty for at, ranks in enumerate(lists)]).items.tolist()
             for only, name in enumerate(names)
         }
 

@@ -193,7 +193,7 @@ class _Supervisor:
             self._hangups = 0
             for worker in self._workers:
                 worker.send(signal.SIGHUP)
-        for worker in [one for one in self._workers if one.process.poll() is not None]:
+        for worker in [worker for worker in self._workers if worker.process.poll() is not None]:
             self._bury(worker)
         while len(self._workers) < self._n and time.monotonic() >= self._not_before and not self._stopping:
             self._workers.append(_Worker(self._job, self._sock))

@@ -1,0 +1,186 @@
+"""The OpenAPI schema: what FastAPI cannot know of the routes, and the body of `POST /search`."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from rankloom.searcher.request import AUTO
+from rankloom.web.json_schema import Schema
+from rankloom.web.limits import Limits
+
+if TYPE_CHECKING:
+    from rankloom.web.site import Site
+    from rankloom.web.views import Views
+
+DEFAULT_K = 10
+MAX_TEXT = 10_000  # characters of a query
+MAX_NAME = 1000  # characters of an id, a field or a method
+ERROR: Schema = {
+    "type": "object",
+    "required": ["ok", "error", "status"],
+    "properties": {"ok": {"const": False}, "error": {"type": "string"}, "status": {"type": "integer"}},
+}
+
+
+def _error(description: str) -> dict[str, Any]:
+    return {
+        "description": description,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    }
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: _error("Invalid request, or an unknown or repeated query parameter."),
+    404: _error("Not found."),
+    422: _error("Invalid value of a parameter."),
+    503: _error("Too many requests at the moment, or the search takes too long; try again."),
+}
+IMAGES: dict[int | str, dict[str, Any]] = {**ERRORS, 200: {"content": {"image/jpeg": {}, "image/png": {}}}}
+UPLOAD_ERRORS: dict[int | str, dict[str, Any]] = {
+    **ERRORS,
+    403: _error("Sent from a page of another site."),
+    408: _error("Received too slowly."),
+    413: _error("Too many bytes or pixels."),
+    415: _error("Neither an image nor a form."),
+}
+SEARCH_ERRORS: dict[int | str, dict[str, Any]] = {
+    **ERRORS,
+    403: UPLOAD_ERRORS[403],
+    408: UPLOAD_ERRORS[408],
+    413: _error("Too many bytes."),
+}
+UPLOAD_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["image"],
+                    "properties": {"image": {"type": "string", "format": "binary"}},
+                }
+            },
+            "image/*": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+def body_schema(limits: Limits) -> Schema:
+    """Return the JSON Schema of the body."""
+    text: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
+    name: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
+    number: Schema = {"type": "number"}
+    vector: Schema = {"type": "array", "minItems": 1, "items": number}
+    scalars = [{"type": kind} for kind in ("string", "number", "boolean", "null")]
+    properties: dict[str, Schema] = {
+        "query": text | {"description": "A text to search for."},
+        "queries": _list(text, limits.batch, 1) | {"description": "Several texts, answered in one batch."},
+        "item": name | {"description": "The id of a document to search by."},
+        "items": _list(name, limits.batch, 1) | {"description": "Several ids, answered in one batch."},
+        "vectors": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"anyOf": [vector, _list(vector, limits.batch, 1)]},
+            "description": "For rankers that compare vectors, by name: a vector for each query. "
+            "With query or queries, the other rankers use the text.",
+        },
+        "k": {"type": "integer", "minimum": 1, "maximum": limits.results}
+        | {"default": DEFAULT_K, "description": "Number of hits."},
+        "offset": {"type": "integer", "minimum": 0, "maximum": limits.results}
+        | {"default": 0, "description": "How many of the best hits to skip."},
+        "method": name | {"default": AUTO, "description": "A method, with options as in vote(share=0.3)."},
+        "rankers": _list(name, 100, 1) | {"description": "Fuse only these rankers."},
+        "weights": {"type": "object", "minProperties": 1, "additionalProperties": number}
+        | {"description": "How much each ranker counts, by name, where the method can honor it."},
+        "where": {
+            "type": "object",
+            "maxProperties": 20,
+            "additionalProperties": {"anyOf": [*scalars, _list({"anyOf": scalars}, 1000)]},
+            "description": "Only documents that have this value, or one of these, in each of these fields.",
+        },
+        "fields": _list(name, 100) | {"description": "Fields of the documents to return; none by default."},
+        "explain": {"type": "boolean", "default": False}
+        | {"description": "Whether to return the position by each ranker and the parts of the score of each hit."},
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _list(items: Schema, max_items: int, min_items: int = 0) -> Schema:
+    return {"type": "array", "minItems": min_items, "maxItems": max_items, "items": items}
+
+
+HIT: Schema = {
+    "type": "object",
+    "required": ["id", "score", "position"],
+    "properties": {
+        "id": {"type": "string"},
+        "score": {"type": "number"},
+        "position": {"type": "integer", "minimum": 1},
+        "document": {"type": "object"},
+        "ranks": {"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
+        "parts": {"type": "array", "items": {"type": "object"}},
+    },
+    "additionalProperties": False,
+}
+ANSWER: Schema = {
+    "type": "object",
+    "required": ["method", "hits"],
+    "properties": {"ok": {"const": True}, "method": {"type": "string"}, "hits": {"type": "array", "items": HIT}},
+    "additionalProperties": False,
+}
+ANSWERS: Schema = {
+    "type": "object",
+    "required": ["ok", "answers"],
+    "properties": {"ok": {"const": True}, "answers": {"type": "array", "items": ANSWER}},
+    "additionalProperties": False,
+}
+
+
+def complete_schema(generated: dict[str, Any], site: Site) -> dict[str, Any]:
+    """Return the OpenAPI schema with what FastAPI cannot know: errors, POST /search, names of methods and rankers."""
+    schema = deepcopy(generated)
+    schema.setdefault("components", {})["schemas"] = {"Error": ERROR, "Answer": ANSWER, "Answers": ANSWERS}
+    page = schema["paths"]["/search.json"]["get"]
+    schema["paths"]["/search"] = {"get": _as_page_operation(page), "post": _search_operation(site)}
+    for methods in schema["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", ()):
+                _set_choices(parameter, site.views)
+    return schema
+
+
+def _as_page_operation(operation: dict[str, Any]) -> dict[str, Any]:
+    """Return the operation of a page from that of its JSON: it shares its path with POST /search."""
+    found = {"description": "A page.", "content": {"text/html": {}}}
+    return {
+        **deepcopy(operation),
+        "summary": f"{operation['summary']} As a page.",
+        "operationId": f"{operation['operationId']}_page",
+        "responses": {**operation["responses"], "200": found},
+    }
+
+
+def _search_operation(site: Site) -> dict[str, Any]:
+    known = ("Answer", "Answers")
+    answer = {"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in known]}
+    found = {"description": "The answer; to queries or items, a list of answers in the same order."}
+    return {
+        "summary": "Search by text, document or vectors; one query or a batch.",
+        "operationId": "search",
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body_schema(site.limits)}}},
+        "responses": {
+            "200": {**found, "content": {"application/json": {"schema": answer}}},
+            **{str(status): error for status, error in SEARCH_ERRORS.items()},
+        },
+    }
+
+
+def _set_choices(parameter: dict[str, Any], views: Views) -> None:
+    known = {"method": views.searcher.methods(external=False), "rankers": list(views.searcher.rankers)}
+    names = known.get(parameter["name"])
+    if names:
+        choice = {"type": "string", "enum": names}
+        repeated = parameter["name"] == "rankers"
+        parameter["schema"] = {"type": "array", "items": choice, "minItems": 1} if repeated else choice
