@@ -57,7 +57,8 @@ def methods():
         "# Methods",
         "",
         wrapped(
-            "`rl.fuse(ranks, method=NAME, OPTION=VALUE)` in Python; "
+            "`rl.fuse(ranks, method=NAME, OPTION=VALUE)` in Python, or a value of the method's class, as in "
+            "`rl.fuse(ranks, RRF(constant=20))` with `from rankloom.methods import RRF`; "
             "`rankloom fuse --method NAME --set OPTION=VALUE` in a shell, with lists written as in `weights=1,2`."
         ),
         "",
@@ -141,7 +142,7 @@ def supervised(name):
     """Return the section of a supervised method."""
     one = SUPERVISED[name]
     lines = [
-        "Learns from judged queries (`rl.train`), then sees one query at a time.",
+        f"`{one.__name__}` learns from judged queries (`rl.train`), then sees one query at a time.",
         "",
         options(one),
     ]
@@ -157,10 +158,12 @@ def method(name):
     """Return the section of a method."""
     one = METHODS[name]
     needs = {
-        "queries": "Works on one query at a time.",
-        "collection": "Needs the lists of the whole collection, with each item as a query.",
+        "queries": "works on one query at a time.",
+        "collection": "needs the lists of the whole collection, with each item as a query.",
     }[needed(one)]
-    return "\n".join([f"## {name}", "", needs, "", options(one), "", as_markdown(inspect.getdoc(one) or "")])
+    return "\n".join(
+        [f"## {name}", "", f"`{one.__name__}` {needs}", "", options(one), "", as_markdown(inspect.getdoc(one) or "")]
+    )
 
 
 def needed(method):

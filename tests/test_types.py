@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rankloom as rl
+from rankloom.methods import RRF, CombSUM
 
 texts = ["a cat", "a dog", "a cat and a dog"]
 matrix = np.zeros((2, 3))
@@ -30,6 +31,12 @@ TYPES = {
     "index": "FusionIndex",
     "index.search(k=3)": "Ranks",
     "index.explain(0, 1)": "Explanation",
+    "RRF(constant=20, weights=[1, 2])": "RRF",
+    "RRF(depth=10).constant": "float",
+    "CombSUM(normalization='rank_norm').depth": "int | None",
+    "rl.fuse([out], RRF())": "Ranks",
+    "RRF().fuse([out])": "Ranks",
+    "rl.train([out], {'q': {'a': 1}}, 'posfuse')": "Trained",
     "rl.evaluate(out, labels=labels)": "dict[str, float]",
     "rl.evaluate(out, labels=labels, per_query=True)['map']": "ndarray[tuple[Any, ...], dtype[float64]]",
     "searcher": "Searcher",
@@ -68,6 +75,17 @@ def test_mypy_rejects_a_search_for_two_things(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM + "searcher.search('cat', item='1')\nsearcher.search(3)\n")
     assert mypy(program, errors=True).count('No overload variant of "search"') == 2
+
+
+@pytest.mark.long
+def test_mypy_knows_the_options_of_a_method(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM + "RRF(konstant=1)\nRRF(constant='x')\nCombSUM(depth=2.5)\nRRF().constant = 3\n")
+    said = mypy(program, errors=True)
+    assert 'Unexpected keyword argument "konstant" for "RRF"' in said
+    assert 'Argument "constant" to "RRF" has incompatible type "str"; expected "float"' in said
+    assert 'Argument "depth" to "CombSUM" has incompatible type "float"; expected "int | None"' in said
+    assert 'Property "constant" defined in "RRF" is read-only' in said
 
 
 def mypy(program, errors=False):
