@@ -16,7 +16,6 @@ from rankloom.aggregate.methods import (
     Supervised,
     register_method,
 )
-from rankloom.aggregate.normalizations import NORMALIZATIONS
 from rankloom.aggregate.per_query.adaptive import QALF
 from rankloom.aggregate.per_query.kemeny import Kemeny, kemeny_cost
 from rankloom.aggregate.per_query.majorities import Condorcet, MajorityMethod
@@ -24,6 +23,7 @@ from rankloom.aggregate.per_query.markov import MC4
 from rankloom.aggregate.per_query.positions import ISR, MRA, RBC, RRF, Borda, LogISR, LogNISR
 from rankloom.aggregate.per_query.scores import CombANZ, CombMAX, CombMED, CombMethod, CombMIN, CombMNZ, CombSUM, RLSim
 from rankloom.aggregate.per_query.weighted import DBSF, GMNZ, WMNZ, Mixed, WSum
+from rankloom.ranks.normalizations import NORMALIZATIONS
 
 __all__ = [
     "DBSF",

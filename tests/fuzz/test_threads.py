@@ -9,8 +9,8 @@ import rankloom as rl
 from rankloom.aggregate import IndexMethod
 from rankloom.aggregate.graphs import query_graph
 from rankloom.aggregate.per_query import majorities as pairwise
-from rankloom.aggregate.per_query import pool
 from rankloom.methods import METHODS, SUPERVISED
+from rankloom.ranks import pool
 from rankloom.threads import run_blocks, run_rows
 from rankloom.weft import rows
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankloom.aggregate.lists import with_lists
 from rankloom.aggregate.methods import IndexMethod, register_method
 from rankloom.fusion_graph import index as fusion_graph
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.index.settings import Absent
 from rankloom.ranks import Ranks
+from rankloom.ranks.align import with_lists
 from rankloom.weft import index as weft
 from rankloom.weft.index import WeftIndex
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.per_query.pool import MAX_SCORE
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks, stack_lists
+from rankloom.ranks.pool import MAX_SCORE
 
 Array = NDArray[Any]
 MAX_LEVELS = 1000  # nested graphs of a method; levels are stored in 16 bits
@@ -71,11 +71,6 @@ def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.f
 def stack_own_first(ranks: Sequence[Ranks], depth: int, n_items: int) -> NDArray[np.int32]:
     """Return the lists of `own_first` as one array of shape (rankers, n_items, longest); `ranks` may be empty."""
     return stack_lists([own_first(r, depth)[0] for r in ranks]) if ranks else np.empty((0, n_items, 0), np.int32)
-
-
-def with_lists(ranks: Sequence[Ranks]) -> list[Ranks]:
-    """Return the rankers that have any list, or the first one if none has: the others do not affect the result."""
-    return [r for r in ranks if (r.items != PAD).any()] or list(ranks[:1])
 
 
 def longest(ranks: Sequence[Ranks], depth: int) -> int:

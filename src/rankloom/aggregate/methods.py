@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.lists import check_collection, check_neighbors
-from rankloom.aggregate.per_query.pool import Pool, checked_weights, fuse_pools
 from rankloom.errors import ContractError, InputError, brief, check_choice, is_function, whole_number
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, align_collection, by_name, split_names
+from rankloom.ranks.pool import Pool, checked_weights, fuse_pools
 from rankloom.registry import Call, Count, Options, Registry, annotated_defaults
 from rankloom.threads import Progress, running
 

@@ -82,13 +82,13 @@ def reference() -> Collection:
 def _documents() -> Iterator[tuple[str, str]]:
     """Yield the id and the text of each document; names that share a docstring with another one come once each."""
     from rankloom.aggregate import METHODS, SUPERVISED
-    from rankloom.aggregate.normalizations import NORMALIZATIONS
     from rankloom.datasets import COLLECTIONS
     from rankloom.evaluation.corrections import CORRECTIONS
     from rankloom.evaluation.correlation import CORRELATIONS
     from rankloom.evaluation.estimates import ESTIMATES
     from rankloom.evaluation.significance import TESTS
     from rankloom.rankers import RANKERS
+    from rankloom.ranks.normalizations import NORMALIZATIONS
 
     methods = (METHODS, SUPERVISED, NORMALIZATIONS)
     for registry in (*methods, RANKERS, COLLECTIONS, CORRELATIONS, ESTIMATES, TESTS, CORRECTIONS):

@@ -36,6 +36,7 @@ class FusionIndex(CollectionIndex[Graphs]):
 
     Examples
     --------
+    >>> from rankloom.ranks import Ranks
     >>> color = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
     >>> shape = Ranks([[0, 1, 2], [1, 2, 0], [2, 1, 0]])
     >>> index = FusionIndex.build([color, shape], cutoff=2)
@@ -154,6 +155,7 @@ class FusionIndex(CollectionIndex[Graphs]):
 
         Examples
         --------
+        >>> from rankloom.ranks import Ranks
         >>> color = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
         >>> print(FusionIndex.build([color], cutoff=2).explain(0, 1))
         0 ~ 1: wgu similarity 0.3000
@@ -207,6 +209,7 @@ class FusionIndex(CollectionIndex[Graphs]):
 
         Examples
         --------
+        >>> from rankloom.ranks import Ranks
         >>> color = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
         >>> index = FusionIndex.build([color], cutoff=2)
         >>> index.vectors(edges=False).toarray()

@@ -127,6 +127,11 @@ def by_name(ranks: RankerLists, names: Sequence[str]) -> Sequence[Ranks]:
     return [lists[given.index(name)] for name in names]
 
 
+def with_lists(ranks: Sequence[Ranks]) -> list[Ranks]:
+    """Return the rankers that have any list, or the first one if none has: the others do not affect the result."""
+    return [r for r in ranks if (r.items != PAD).any()] or list(ranks[:1])
+
+
 def _aligned_items(ranks: Sequence[Ranks]) -> list[Ranks]:
     known = [r.item_ids for r in ranks if r.item_ids is not None]
     if len(known) < len(ranks):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankloom.aggregate import METHODS, CollectionMethod
-from rankloom.aggregate.per_query.pool import checked_weights
 from rankloom.errors import InputError, UnknownNameError, text_list
+from rankloom.ranks.pool import checked_weights
 from rankloom.registry import Call
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.state import State

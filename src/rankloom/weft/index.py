@@ -8,13 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from rankloom._kernels.weft.arguments import UNIT, Rows
-from rankloom.aggregate.lists import with_lists
 from rankloom.errors import check_range, whole_number
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation, Part
 from rankloom.index.settings import Absent
 from rankloom.ranks import Ranks
-from rankloom.ranks.align import Missing, RankerLists, align, by_name, split_names
+from rankloom.ranks.align import Missing, RankerLists, align, by_name, split_names, with_lists
 from rankloom.threads import Progress
 from rankloom.weft.row_kind import COMPARATOR, WeftRows, WeftSettings
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from rankloom.aggregate.per_query.pool import checked_weights
-from rankloom.aggregate.per_query.scores import CombSUM
 from rankloom.errors import InputError, check_range
 from rankloom.ranks import Ranks
+from rankloom.ranks.normalizations import min_max, rank_norm
+from rankloom.ranks.pool import checked_weights, fuse_pools, weighted_sum
 
 VOTE_DEPTH = 100  # items of each list that get votes
 SHARE = 0.2  # of weft in all votes
@@ -50,7 +50,8 @@ def vote_weights(n_rankers: int, share: float, weights: Sequence[float] | None =
 
 def count_votes(voters: Sequence[Ranks], weights: Sequence[float], k: int, *, depth: int = VOTE_DEPTH) -> Ranks:
     """Return CombSUM of lists with these weights, by positions if a list has no scores."""
-    scored = all(r.scores is not None for r in voters)
-    normalization = "min_max" if scored else "rank_norm"
-    method = CombSUM(normalization=normalization, depth=depth, weights=weights)
-    return method.fuse(voters, min(k, voters[-1].n_items))
+    normalize = min_max if all(r.scores is not None for r in voters) else rank_norm
+    k = min(k, voters[-1].n_items)
+    return fuse_pools(
+        voters, k, lambda pool: weighted_sum(pool, [normalize(r) for r in pool.ranks], weights), depth=depth
+    )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.per_query.pool import checked_weights
 from rankloom.errors import InputError, brief
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array, Floats, Int32s
+from rankloom.ranks.pool import checked_weights
 from rankloom.threads import Scratch, run_blocks
 
 #: Numbers, one for each ranker; "agreement"; or None, for equal weights.

@@ -13,9 +13,9 @@ from rankloom.aggregate.lists import (
     own_first,
     stack_own_first,
 )
-from rankloom.aggregate.per_query.pool import MAX_WEIGHT, checked_weights
 from rankloom.errors import InputError, check_choice, check_range, check_whole
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.pool import MAX_WEIGHT, checked_weights
 from rankloom.threads import Scratch, run_blocks
 
 

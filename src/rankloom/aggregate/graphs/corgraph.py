@@ -18,10 +18,10 @@ from rankloom.aggregate.lists import (
     longest,
     overlap_shares,
     padded,
-    with_lists,
 )
 from rankloom.errors import InputError, brief, check_between, check_choice
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.align import with_lists
 from rankloom.threads import run_rows
 
 if TYPE_CHECKING:

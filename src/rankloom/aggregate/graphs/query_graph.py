@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.lists import answers, check_collection, empty_answers, own_first, stack_own_first
 from rankloom.aggregate.methods import CollectionMethod, register_method
-from rankloom.aggregate.per_query.pool import checked_weights
 from rankloom.errors import InputError, brief, check_choice, check_range, check_whole
 from rankloom.ranks import Ranks
+from rankloom.ranks.pool import checked_weights
 from rankloom.threads import Scratch, run_blocks, run_rows
 
 TOLERANCE = 1e-8  # PageRank stops when the total change of the probabilities is smaller

@@ -6,9 +6,9 @@ import numpy as np
 
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import answers, empty_answers, stack_own_first
-from rankloom.aggregate.per_query.pool import checked_weights
 from rankloom.errors import check_range
 from rankloom.ranks import Ranks
+from rankloom.ranks.pool import checked_weights
 from rankloom.threads import Scratch, run_blocks
 
 

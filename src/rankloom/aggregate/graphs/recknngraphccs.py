@@ -12,10 +12,10 @@ from rankloom.aggregate.lists import (
     inverted,
     longest,
     padded,
-    with_lists,
 )
 from rankloom.errors import InputError, brief, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.align import with_lists
 from rankloom.threads import run_rows
 
 

@@ -13,10 +13,10 @@ from rankloom.aggregate.lists import (
     longest,
     overlap_shares,
     padded,
-    with_lists,
 )
 from rankloom.errors import check_between, check_choice
 from rankloom.ranks import Ranks
+from rankloom.ranks.align import with_lists
 from rankloom.threads import run_rows
 
 

@@ -14,11 +14,11 @@ from annotated_types import Ge, Gt, Lt
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import SUPERVISED, Supervised
-from rankloom.aggregate.normalizations import NORMALIZATIONS
-from rankloom.aggregate.per_query.pool import Pool
 from rankloom.evaluation.measures import NO_CUTOFF, average_precision
 from rankloom.evaluation.truth import Floats, Judged
 from rankloom.ranks import Ranks
+from rankloom.ranks.normalizations import NORMALIZATIONS
+from rankloom.ranks.pool import Pool
 from rankloom.registry import Count
 
 SegmentRule = Literal["sizes", "ends"]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from rankloom.aggregate.methods import METHODS, SUPERVISED, QueryMethod, Supervised
-from rankloom.aggregate.per_query.pool import fuse_pools
 from rankloom.errors import InputError
 from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_qrels
 from rankloom.ranks import Ids, Ranks
 from rankloom.ranks.align import AlignedRanks, Missing, RankerLists, align, split_names
+from rankloom.ranks.pool import fuse_pools
 from rankloom.registry import Call
 
 

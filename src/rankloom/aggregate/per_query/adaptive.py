@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.aggregate.methods import QueryMethod, register_method
-from rankloom.aggregate.per_query.pool import Pool, checked_weights, fuse_pools
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
+from rankloom.ranks.pool import Pool, checked_weights, fuse_pools
 from rankloom.registry import Count, Fraction, Share
 
 

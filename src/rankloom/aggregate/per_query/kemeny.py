@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.per_query.majorities import PAIRS, SLACK, Absent, MajorityMethod, ends, moved, pair_blocks
-from rankloom.aggregate.per_query.pool import checked_weights, lay_out, scores_by_order
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import Ranks
+from rankloom.ranks.pool import checked_weights, lay_out, scores_by_order
 
 
 @register_method("kemeny")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import QueryMethod, register_method
-from rankloom.aggregate.per_query.pool import Pool, checked_weights, fuse_pools, scores_by_order
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.pool import Pool, checked_weights, fuse_pools, scores_by_order
 from rankloom.registry import Count
 
 PAIRS = 1 << 20  # pairs of items in a block

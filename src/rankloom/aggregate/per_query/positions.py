@@ -8,8 +8,8 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import PoolMethod, register_method
-from rankloom.aggregate.per_query.pool import Pool, positive_flags, scores_by_order
 from rankloom.ranks import PAD
+from rankloom.ranks.pool import Pool, positive_flags, scores_by_order
 from rankloom.registry import Fraction, Share
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import PoolMethod, QueryMethod, register_method
-from rankloom.aggregate.normalizations import NORMALIZATIONS
-from rankloom.aggregate.per_query.pool import Pool, fuse_pools, positive_flags
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 from rankloom.ranks.checks import returned_numbers
+from rankloom.ranks.normalizations import NORMALIZATIONS
+from rankloom.ranks.pool import Pool, fuse_pools, positive_flags, weighted, weighted_sum
 from rankloom.registry import Count, Options
 
 #: The normalized scores of each ranker's lists.
@@ -128,7 +128,7 @@ class CombMAX(CombMethod):
     """
 
     def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
-        return pool.fold(np.maximum, _weighted(values, weights), -np.inf)
+        return pool.fold(np.maximum, weighted(values, weights), -np.inf)
 
 
 @register_method("combmed")
@@ -237,15 +237,6 @@ class RLSim(CombMethod):
         with np.errstate(over="ignore"):  # raw scores; the result is clipped to the range of float32
             product = pool.fold(np.multiply, powers, 1.0)
         return np.where(pool.counted(positive_flags(weights)) > 0, product, 0.0)  # the empty product counts as 0
-
-
-def _weighted(values: Normalized, weights: list[float]) -> Normalized:
-    return [v if w == 1 else w * v for v, w in zip(values, weights, strict=True)]
-
-
-def weighted_sum(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
-    """Return, for each item, the weighted sum of its values."""
-    return pool.fold(np.add, _weighted(values, weights), 0.0)
 
 
 def _mean_of_all(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:

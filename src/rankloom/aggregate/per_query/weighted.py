@@ -8,9 +8,9 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import PoolMethod, register_method
-from rankloom.aggregate.normalizations import three_sigma, z_score
-from rankloom.aggregate.per_query.pool import Pool, positive_flags
-from rankloom.aggregate.per_query.scores import CombMethod, CombSUM, Normalized, weighted_sum
+from rankloom.aggregate.per_query.scores import CombMethod, CombSUM, Normalized
+from rankloom.ranks.normalizations import three_sigma, z_score
+from rankloom.ranks.pool import Pool, positive_flags, weighted_sum
 
 
 @register_method("wsum")

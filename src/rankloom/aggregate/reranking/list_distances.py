@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, inverted, own_first, with_lists
+from rankloom.aggregate.lists import Array, inverted, own_first
 from rankloom.aggregate.reranking.sorted_lists import reranked
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks, stack_lists
+from rankloom.ranks.align import with_lists
 from rankloom.threads import run_rows
 
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, inverted, own_first, padded, with_lists
+from rankloom.aggregate.lists import Array, inverted, own_first, padded
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.align import with_lists
 from rankloom.threads import run_rows
 
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import rankloom as rl
 from rankloom.aggregate import QueryMethod
-from rankloom.aggregate.per_query import pool as pools
-from rankloom.aggregate.per_query.pool import fuse_pools, lay_out
 from rankloom.methods import METHODS
 from rankloom.ranks import PAD
+from rankloom.ranks import pool as pools
+from rankloom.ranks.pool import fuse_pools, lay_out
 from strategies import ranks as some_ranks
 
 

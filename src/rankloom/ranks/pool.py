@@ -175,6 +175,16 @@ def scores_by_order(order: NDArray[np.intp]) -> NDArray[np.float64]:
     return scores
 
 
+def weighted(values: Values, weights: Sequence[float]) -> Values:
+    """Return the values of each ranker times its weight."""
+    return [v if w == 1 else w * v for v, w in zip(values, weights, strict=True)]
+
+
+def weighted_sum(pool: Pool, values: Values, weights: Sequence[float]) -> NDArray[np.float64]:
+    """Return, for each item, the weighted sum of its values."""
+    return pool.fold(np.add, weighted(values, weights), 0.0)
+
+
 def checked_weights(weights: Sequence[float] | None, n_rankers: int) -> list[float]:
     """Return a weight for each ranker, all 1 by default."""
     try:

@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloom as rl
-from rankloom.aggregate.normalizations import (
+from rankloom.errors import InputError, UnknownNameError
+from rankloom.ranks import PAD
+from rankloom.ranks.normalizations import (
     NORMALIZATIONS,
     borda_norm,
     max_norm,
@@ -14,8 +16,6 @@ from rankloom.aggregate.normalizations import (
     sum_norm,
     z_score,
 )
-from rankloom.errors import InputError, UnknownNameError
-from rankloom.ranks import PAD
 from strategies import ranks as some_ranks
 
 LIST = rl.Ranks([[4, 2, 0]], [[7.0, 4.0, 1.0]], n_items=5)
