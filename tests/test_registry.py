@@ -81,6 +81,26 @@ def test_plug_ins_are_loaded_once(shapes, monkeypatch):
     assert calls == [GROUP]
 
 
+def test_a_registry_without_a_group_looks_for_no_entry_points(monkeypatch):
+    monkeypatch.delattr("importlib.metadata.entry_points")
+    boxes = Registry[int]("box")
+    boxes.register("cube")(6)
+    assert dict(boxes) == {"cube": 6}
+
+
+def test_entry_points_add_methods_rankers_measures_and_collections():
+    from rankloom.datasets import COLLECTIONS
+    from rankloom.evaluation import CORRELATIONS, MEASURES
+    from rankloom.fusion_graph import COMPARATORS, WEIGHTINGS
+    from rankloom.methods import METHODS, NORMALIZATIONS, SUPERVISED
+    from rankloom.rankers import RANKERS
+
+    groups = [registry.group for registry in (METHODS, RANKERS, MEASURES, COLLECTIONS)]
+    assert groups == ["rankloom.methods", "rankloom.rankers", "rankloom.measures", "rankloom.collections"]
+    others = (COMPARATORS, WEIGHTINGS, NORMALIZATIONS, SUPERVISED, CORRELATIONS)
+    assert [registry.group for registry in others] == [None] * 5
+
+
 def test_an_option_annotated_as_a_path_must_be_the_path_of_a_file():
     from rankloom.datasets import COLLECTIONS
     from rankloom.rankers import RANKERS

@@ -173,15 +173,16 @@ def as_method(entry: type[Method] | Callable[..., Ranks], kind: type[Any] = Quer
 
     options = [(name, hint, default) for name, default, hint in annotated_defaults(entry) if name not in ("ranks", "k")]
     space = {"fuse": fuse, "rerank": fuse, "__doc__": entry.__doc__}
-    return make_dataclass(entry.__name__, options, bases=(kind,), namespace=space, frozen=True, kw_only=True)
+    made = make_dataclass(entry.__name__, options, bases=(kind,), namespace=space, frozen=True, kw_only=True)
+    made.__module__ = entry.__module__
+    return made
 
 
 #: The methods by name; plug-ins register through the entry-point group ``rankloom.methods``.
 METHODS: Registry[type[Method]] = Registry("method", group="rankloom.methods", adapt=as_method)
 
-#: The supervised methods by name, for `train`; plug-ins register through the entry-point group
-#: ``rankloom.supervised``.
-SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", group="rankloom.supervised", entries=type)
+#: The supervised methods by name, for `train`.
+SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", entries=type)
 
 
 def register_method(name: str, *, kind: type[Any] = QueryMethod) -> Callable[[F], F]:

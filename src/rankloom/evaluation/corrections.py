@@ -13,7 +13,7 @@ from rankloom.registry import Registry
 #: (p-values, ascending) -> adjusted p-values in the same order, possibly above 1
 Adjust = Callable[[Floats], Floats]
 #: The corrections by name.
-CORRECTIONS: Registry[Adjust] = Registry("correction", group="rankloom.corrections", entries=Callable)
+CORRECTIONS: Registry[Adjust] = Registry("correction", entries=Callable)
 
 
 @CORRECTIONS.register("none")

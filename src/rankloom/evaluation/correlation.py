@@ -57,7 +57,7 @@ class Overlap:
 #: (overlap of pairs of lists) -> one number for each pair
 Correlate = Callable[[Overlap], Floats]
 #: The correlations by name.
-CORRELATIONS: Registry[Correlate] = Registry("correlation", group="rankloom.correlations", entries=Callable)
+CORRELATIONS: Registry[Correlate] = Registry("correlation", entries=Callable)
 
 
 @CORRELATIONS.register("jaccard")

@@ -28,7 +28,7 @@ BLOCK_CELLS = 1 << 18  # items looked up in a block; few enough for the cache
 #: (positions, from 1) -> the weight of each
 Weight = Callable[[Positions], Floats]
 #: The estimates by name.
-ESTIMATES: Registry[Weight] = Registry("estimate", group="rankloom.estimates", entries=Callable)
+ESTIMATES: Registry[Weight] = Registry("estimate", entries=Callable)
 
 
 @ESTIMATES.register("authority")

@@ -44,7 +44,7 @@ class Rule:
 
 
 #: The rules by name.
-SELECTIONS: Registry[Rule] = Registry("selection", group="rankloom.selections", entries=Rule)
+SELECTIONS: Registry[Rule] = Registry("selection", entries=Rule)
 
 
 def register(name: str, *needs: Need) -> Callable[[Choose], Choose]:

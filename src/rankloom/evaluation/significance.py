@@ -68,9 +68,9 @@ class JointTest(Protocol):
 
 
 #: The paired tests by name.
-TESTS: Registry[PairedTest] = Registry("test", group="rankloom.tests", entries=Callable)
+TESTS: Registry[PairedTest] = Registry("test", entries=Callable)
 #: The tests of all systems at once, by name.
-JOINT_TESTS: Registry[JointTest] = Registry("joint test", group="rankloom.joint_tests", entries=Callable)
+JOINT_TESTS: Registry[JointTest] = Registry("joint test", entries=Callable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,8 +41,8 @@ class Comparator:
     bound: Compare
 
 
-#: The comparators by name; a plug-in adds one through the entry-point group ``rankloom.comparators``.
-COMPARATORS: Registry[Comparator] = Registry("comparator", group="rankloom.comparators", entries=Comparator)
+#: The comparators by name.
+COMPARATORS: Registry[Comparator] = Registry("comparator", entries=Comparator)
 
 
 def register_comparator(name: str, *, bound: Compare | None = None) -> Callable[[Compare], Compare]:

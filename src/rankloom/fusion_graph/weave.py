@@ -31,8 +31,8 @@ ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness", "norms")  # the a
 #: (positions from 1, rescaled scores) of a list -> the terms of each item in W and in P: two arrays, all positive
 Weighting = Callable[[Int64s, Float32s], tuple[Array, Array]]
 
-#: The weightings by name; a plug-in adds one through the entry-point group ``rankloom.weightings``.
-WEIGHTINGS: Registry[Weighting] = Registry("weighting", group="rankloom.weightings", entries=Callable)
+#: The weightings by name.
+WEIGHTINGS: Registry[Weighting] = Registry("weighting", entries=Callable)
 
 #: Registers how lists become vertex and edge weights: ``@register_weighting("name")``.
 register_weighting = WEIGHTINGS.register

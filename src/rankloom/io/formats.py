@@ -32,8 +32,8 @@ class Format:
     duplicates: bool = False
 
 
-#: File formats by name; a plug-in adds one through the entry-point group ``rankloom.formats``.
-FORMATS = Registry[Format]("format", group="rankloom.formats")
+#: File formats by name.
+FORMATS = Registry[Format]("format")
 FORMATS.register("trec")(Format(read_run, write_run, (".trec", ".run"), duplicates=True))
 FORMATS.register("npz")(Format(read_npz, write_npz, (".npz",)))
 FORMATS.register("udlf")(Format(read_udlf_ranks, write_udlf_ranks, duplicates=True))

@@ -14,9 +14,9 @@ from rankloom.registry import Registry
 
 Normalization = Callable[..., NDArray[np.float64]]
 
-#: The normalizations by name; plug-ins register through the entry-point group ``rankloom.normalizations``.
+#: The normalizations by name.
 #: An option ``constant`` is the value of a list of equal scores; an option ``pool`` receives the sizes of the pools.
-NORMALIZATIONS: Registry[Normalization] = Registry("normalization", group="rankloom.normalizations", entries=Callable)
+NORMALIZATIONS: Registry[Normalization] = Registry("normalization", entries=Callable)
 
 
 @NORMALIZATIONS.register("min_max")

@@ -257,8 +257,7 @@ class Ranks:
         {'q1': {'b': 0.8999999761581421, 'a': 0.20000000298023224}}
         """
         scored = check_lists(lists)
-        listed = dict.fromkeys(item for row in lists.values() for item in row)
-        ids = Ids(listed) if item_ids is None else Ids(item_ids)
+        ids = Ids(dict.fromkeys(i for row in lists.values() for i in row) if item_ids is None else item_ids)
         items, scores = padded_lists(lists, ids, scored=scored)
         return cls(items, scores, len(ids), item_ids=ids, query_ids=Ids(lists), kind=kind)
 

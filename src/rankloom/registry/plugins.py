@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from traceback import walk_tb
 
 from rankloom.errors import InputError, RankloomError
 
-_loading: list[str] = []  # the plug-ins that are being loaded, the innermost last
+_LOADING: ContextVar[str | None] = ContextVar("loading", default=None)  # the plug-in that is being loaded
 _modules: dict[str, str] = {}  # module or package -> the plug-in it is from
 _used: dict[str, None] = {}  # entries of plug-ins that were looked up
 
@@ -19,20 +20,24 @@ _used: dict[str, None] = {}  # entries of plug-ins that were looked up
 def loading(name: str, module: str) -> Iterator[None]:
     """Note that the code of a module, and what is registered meanwhile, is from a plug-in."""
     _modules[module] = name
-    _loading.append(name)
+    token = _LOADING.set(name)
     try:
         yield
     finally:
-        _loading.pop()
+        _LOADING.reset(token)
 
 
-def source() -> str | None:
-    """Return the plug-in that is being loaded; None in a module of ours, which a plug-in may be the first to import."""
-    frame = sys._getframe() if _loading else None
-    while frame is not None and frame.f_code.co_name != "<module>":
-        frame = frame.f_back
-    ours = frame is not None and str(frame.f_globals.get("__name__", "")).startswith("rankloom.")
-    return _loading[-1] if _loading and not ours else None
+def source(entry: object) -> str | None:
+    """Return the plug-in that registers an entry; None for one of ours, which a plug-in may be the first to import."""
+    plugin = _LOADING.get()
+    return plugin if plugin is not None and _module(entry).partition(".")[0] != "rankloom" else None
+
+
+def _module(entry: object) -> str:
+    """Return the module of a function or a class, or of the function that a value of ours wraps."""
+    if is_dataclass(entry) and not isinstance(entry, type):
+        entry = next((part for part in (getattr(entry, one.name) for one in fields(entry)) if callable(part)), entry)
+    return str(getattr(entry, "__module__", ""))
 
 
 def note_use(entry: str) -> None:

@@ -20,7 +20,7 @@ U = TypeVar("U")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Named entries of one kind; plug-ins register through the entry-point group `group`.
+    """Named entries of one kind; plug-ins register theirs, through the entry-point group `group` if there is one.
 
     An entry that is a class of `Options`, or a function, is a factory: `make` calls it with the options of a spelling
     such as ``rrf(constant=20)``. `adapt` turns what is registered into an entry, or raises InputError.
@@ -42,7 +42,7 @@ class Registry(Mapping[str, T], Generic[T]):
     """
 
     def __init__(
-        self, kind: str, *, group: str, entries: Any = object, adapt: Callable[[Any], Any] | None = None
+        self, kind: str, *, group: str | None = None, entries: Any = object, adapt: Callable[[Any], Any] | None = None
     ) -> None:
         self.kind = kind
         self.group = group
@@ -65,7 +65,7 @@ class Registry(Mapping[str, T], Generic[T]):
                 raise InputError(f"The {self.kind} {name!r} must be a {wanted}; got {type(entry).__name__}.")
             if isinstance(entry, type) and issubclass(entry, Options):
                 entry.entry_name, entry.entry_kind = name, self.kind
-            plugin = source()
+            plugin = source(given)
             if plugin is not None:
                 self._sources[name] = plugin
             self._known[name] = entry
@@ -117,10 +117,11 @@ class Registry(Mapping[str, T], Generic[T]):
             if self._plugins_loaded:
                 return self._known
             self._plugins_loaded = True
-            from importlib.metadata import entry_points  # slow to import
+            if self.group is not None:
+                from importlib.metadata import entry_points  # slow to import
 
-            for point in entry_points(group=self.group):
-                self._load(point)
+                for point in entry_points(group=self.group):
+                    self._load(point)
         return self._known
 
     def _load(self, point: EntryPoint) -> None:
