@@ -60,6 +60,21 @@ def running(threads: int | None = None, progress: Progress | None = None) -> Ite
         _RUNNING.reset(token)
 
 
+def report(stage: str, done: int, total: int) -> None:
+    """Report the progress of a stage to the callback of the enclosing `running`."""
+    progress = _running().progress
+    if progress:
+        progress(stage, done, total)
+
+
+@contextmanager
+def part_of_stage(before: int, total: int) -> Iterator[None]:
+    """Report the progress of what runs inside as that of a part, which `before` rows precede."""
+    progress = _running().progress
+    with running(progress=progress and (lambda stage, done, _: progress(stage, before + done, total))):
+        yield
+
+
 def cut_blocks(n: int, block: int = BLOCK) -> list[tuple[int, int]]:
     """Return the blocks that cover rows 0 to n.
 

@@ -28,7 +28,7 @@ def test_every_ranker_keeps_the_contract(name):
 @pytest.mark.filterwarnings("ignore:.*has no ids")
 def test_matrix_ranks_the_items(tmp_path):
     np.save(tmp_path / "d.npy", [[0, 2, 1], [2, 0, 3], [1, 3, 0]])
-    fitted = Matrix(str(tmp_path / "d.npy")).fit(list("abc"))
+    fitted = Matrix(path=str(tmp_path / "d.npy")).fit(list("abc"))
     assert fitted.rank(depth=2).items.tolist() == [[0, 2], [1, 0], [2, 0]]
     with pytest.raises(InputError, match="cannot rank external queries"):
         fitted.rank(queries=["a"])
@@ -36,7 +36,7 @@ def test_matrix_ranks_the_items(tmp_path):
 
 def test_run_file_ranks_its_items(tmp_path):
     (tmp_path / "a.run").write_text("a Q0 a 1 2 x\na Q0 b 2 1 x\nb Q0 b 1 2 x\n")
-    ranks = RankFile(str(tmp_path / "a.run")).fit(["a", "b"]).rank()
+    ranks = RankFile(path=str(tmp_path / "a.run")).fit(["a", "b"]).rank()
     assert ranks.items.tolist() == [[0, 1], [1, -1]]
 
 

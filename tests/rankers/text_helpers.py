@@ -4,8 +4,14 @@ import sys
 
 import numpy as np
 
+from rankloom.rankers import RANKERS
 from rankloom.ranks import PAD
 from rankloom.threads import running
+
+
+def fit(name, texts, **options):
+    """Return a ranker with these options, fitted to texts."""
+    return RANKERS[name](**options).fit(texts)
 
 
 def lists(ranks):

@@ -24,7 +24,7 @@ from rankloom.io.matrix import n_fields, nonblank_lines, parse_floats
 from rankloom.io.rows import Duplicates, check_duplicates_policy
 from rankloom.io.text_file import FilePath, check_field, numbered_lines, shown, unknown_item
 from rankloom.ranks import MAX_ITEMS, PAD, Ids, Ranks
-from rankloom.ranks.nearest import nearest
+from rankloom.ranks.nearest import Search, nearest
 
 #: How a file of ranked lists identifies items.
 ListKind = Literal["numbers", "names"]
@@ -297,7 +297,7 @@ def read_udlf_matrix(
         for row in out:
             np.multiply(next(rows), sign, out=row)
 
-    items, best = nearest(n_items, n_items, depth, costs, own=np.arange(n_items))
+    items, best = nearest(n_items, n_items, depth, Search(costs), own=np.arange(n_items))
     next(rows, None)  # raises if anything follows the last row
     return Ranks.trusted(items, 0 - best, n_items, item_ids=ids, query_ids=ids, kind="collection")
 

@@ -15,23 +15,31 @@ from rankloom.rankers.ranker import (
     register_ranker,
 )
 from rankloom.rankers.ranking import Lists, Ranking, rank_collection
+from rankloom.rankers.text.bag_of_words import BM25, Okapi
 from rankloom.rankers.text.embeddings import embed_minilm, embed_static
-from rankloom.rankers.text.text_ranker import TextRanker
+from rankloom.rankers.text.term_model import TermRanker
+from rankloom.rankers.text.word_graph import GnfMCS, GnfWGU
+from rankloom.rankers.text.word_movers import WMD
 from rankloom.rankers.vectors.encoder import EncoderRanker
 from rankloom.rankers.vectors.vectors import FittedVectors, Vectors
 
 __all__ = [
+    "BM25",
     "RANKERS",
+    "WMD",
     "DescriptorRanker",
     "EncoderRanker",
     "Fitted",
     "FittedVectors",
+    "GnfMCS",
+    "GnfWGU",
     "Lists",
     "Matrix",
+    "Okapi",
     "RankFile",
     "Ranker",
     "Ranking",
-    "TextRanker",
+    "TermRanker",
     "UnreadableItemsError",
     "Updatable",
     "Vectors",

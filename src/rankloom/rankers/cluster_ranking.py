@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankloom.index.cluster import map_tasks
 from rankloom.rankers.ranker import Fitted
 from rankloom.ranks import Ranks
-from rankloom.threads import Progress, running
+from rankloom.threads import running
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -44,9 +44,7 @@ def is_ranked_by_parts(fitted: Fitted) -> TypeGuard[RankedByParts]:
     return hasattr(fitted, "for_workers")
 
 
-def rank_by_parts(
-    fitted: RankedByParts, client: Client, *, depth: int = 1000, part: int = PART, progress: Progress | None = None
-) -> Ranks:
+def rank_by_parts(fitted: RankedByParts, client: Client, *, depth: int = 1000, part: int = PART) -> Ranks:
     """Rank the items for each of them on the workers of a cluster, one task for each `part` of consecutive items.
 
     The fitted ranker goes to each worker once; a task returns the lists of its items. A task that is run again, because
@@ -56,7 +54,7 @@ def rank_by_parts(
     starts, stage = list(range(0, ranker.n_items, part)), "Ranking parts of items"
     if not starts:
         return fitted.rank(depth=depth)
-    tables = map_tasks(client, rank_one, starts, ranker, part, depth, stage=stage, progress=progress)
+    tables = map_tasks(client, rank_one, starts, ranker, part, depth, stage=stage)
     items, scores = (np.concatenate([one[which] for one in tables]) for which in (0, 1))
     return Ranks.trusted(items, scores, ranker.n_items, kind="collection", recall=tables[0][2])
 

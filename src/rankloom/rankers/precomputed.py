@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.io import read_ids, read_matrix, read_ranks
 from rankloom.io.cache import Cache
-from rankloom.io.rows import Duplicates, check_duplicates_policy
+from rankloom.io.rows import Duplicates
 from rankloom.io.text_file import FilePath
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import PAD, Ids, Ranks
-from rankloom.threads import Progress
+from rankloom.registry import Options
 
 #: Meaning of the values in a matrix.
 Meaning = Literal["distance", "similarity"]
@@ -28,8 +28,8 @@ WRONG_SHARE = 0.9  # of these rows with the worst value on the diagonal: the mat
 
 
 @register_ranker("file")
-@dataclass(frozen=True, slots=True)
-class RankFile:
+@dataclass(frozen=True, kw_only=True)
+class RankFile(Options):
     """Ranked lists from a file, matched to items and queries by id.
 
     Where a file has no ids, its rows are matched by their order, with a warning.
@@ -50,6 +50,8 @@ class RankFile:
         Whether the scores of external queries can be compared with those of items: if queries are like items.
     """
 
+    part: ClassVar[str] = "ids"
+
     path: FilePath
     items: FilePath | None = None
     format: str | None = None
@@ -57,20 +59,12 @@ class RankFile:
     duplicates: Duplicates = "error"
     comparable: bool = False
 
-    def __post_init__(self) -> None:
-        check_duplicates_policy(self.duplicates)
-
-    @property
-    def part(self) -> str:
-        """The part of the collection it ranks by: the ids alone."""
-        return "ids"
-
     @property
     def has_queries(self) -> bool:
         """Whether it knows external queries by id."""
         return self.items is not None
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> FittedFile:
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedFile:
         """Read the file."""
         own = None if self.items is None else self._read(self.items)
         return FittedFile(self._read(self.path), own, tuple(items), self.path, self.items)
@@ -90,9 +84,7 @@ class FittedFile:
     path: FilePath
     own_path: FilePath | None = None
 
-    def rank(
-        self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
-    ) -> Ranks:
+    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000) -> Ranks:
         """Return the lists of the items, or of queries by id; an id that is not in the file has an empty list."""
         if queries is not None:
             return _rows(_with_query_ids(self.lists, queries, self.path), queries, self.path).head(depth)
@@ -101,12 +93,12 @@ class FittedFile:
         lists = _of_items(self.lists, self.path)
         if lists.item_ids is None:
             return _numbered(lists, len(self.ids), self.path).head(depth)
-        return _rows(_over(lists, self.ids, self.path), self.ids, self.path).head(depth)
+        return _rows(_over_collection(lists, self.ids, self.path), self.ids, self.path).head(depth)
 
 
 @register_ranker("matrix")
-@dataclass(frozen=True, slots=True)
-class Matrix:
+@dataclass(frozen=True, kw_only=True)
+class Matrix(Options):
     """A square matrix of distances or similarities in a file that `read_matrix` accepts: .npy, .npz or text.
 
     Rows and columns are matched to the items by id; where the file has no ids, by their order, with a warning.
@@ -121,22 +113,13 @@ class Matrix:
         collection.
     """
 
+    part: ClassVar[str] = "ids"
+
     path: FilePath
     meaning: Meaning = "distance"
     list_file: FilePath | None = None
 
-    def __post_init__(self) -> None:
-        if self.meaning not in get_args(Meaning):
-            raise UnknownNameError("meaning of a matrix", self.meaning, get_args(Meaning))
-
-    @property
-    def part(self) -> str:
-        """The part of the collection it ranks by: the ids alone."""
-        return "ids"
-
-    def fit(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> FittedMatrix:
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedMatrix:
         """Open the file. A .npy file in the order of the items may be larger than memory."""
         matrix, rows = read_rows(self.path, self.list_file, items)
         if matrix.shape[0] != matrix.shape[1]:
@@ -152,9 +135,7 @@ class FittedMatrix:
     matrix: NDArray[Any]
     meaning: Meaning
 
-    def rank(
-        self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
-    ) -> Ranks:
+    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000) -> Ranks:
         """Rank the items for each of them. Raise InputError for external queries."""
         if queries is not None:
             raise InputError("A matrix of the items cannot rank external queries; give a file of their lists.")
@@ -249,7 +230,7 @@ def _of_items(ranks: Ranks, path: FilePath) -> Ranks:
     return ranks.replaced(item_ids=ids, query_ids=ids)
 
 
-def _over(ranks: Ranks, ids: tuple[str, ...], path: FilePath) -> Ranks:
+def _over_collection(ranks: Ranks, ids: tuple[str, ...], path: FilePath) -> Ranks:
     try:
         return ranks.renumbered(Ids(ids))
     except UnknownNameError as error:

@@ -12,7 +12,6 @@ from rankloom.errors import InputError
 from rankloom.io.cache import Cache
 from rankloom.ranks import Ranks
 from rankloom.registry import Registry
-from rankloom.threads import Progress
 
 
 class UnreadableItemsError(InputError):
@@ -33,9 +32,7 @@ class UnreadableItemsError(InputError):
 class Fitted(Protocol):
     """A ranker fitted to a collection."""
 
-    def rank(
-        self, *, queries: Sequence[Any] | None = None, depth: int = 1000, progress: Progress | None = None
-    ) -> Ranks:
+    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000) -> Ranks:
         """Rank the collection's items for each of its own items, or for external queries.
 
         Returns
@@ -64,7 +61,6 @@ class Updatable(Fitted, Protocol):
         *,
         queries: Sequence[Any] | None = None,
         depth: int = 1000,
-        progress: Progress | None = None,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Ranks:
         """Rank the items as `Fitted` does; for external queries, only the items that a mask allows."""
@@ -77,7 +73,6 @@ class Updatable(Fitted, Protocol):
         depth: int = 1000,
         among: NDArray[np.integer[Any]] | None = None,
         floors: NDArray[np.float32] | None = None,
-        progress: Progress | None = None,
     ) -> Ranks:
         """Return the lists of some items, by number, with the bits that `rank` gives.
 
@@ -96,7 +91,7 @@ class Updatable(Fitted, Protocol):
         """Return the ranker with only these items, in this order, and the same statistics."""
         ...
 
-    def appended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+    def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
         """Return the ranker with more items after its own, and the same statistics.
 
         Raises
@@ -136,7 +131,7 @@ class Ranker(Protocol):
         """The part of the collection it ranks by."""
         ...
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Fitted:
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> Fitted:
         """Fit the ranker to the items of a collection: their part, in the order of their numbers.
 
         Parameters

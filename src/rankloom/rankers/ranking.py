@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import file_digest
 from pathlib import Path
 from time import perf_counter
@@ -22,9 +22,10 @@ from rankloom.rankers.cluster_ranking import is_ranked_by_parts, rank_by_parts
 from rankloom.rankers.image.image_features import stamp
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranker import RANKERS, Fitted, Ranker, UnreadableItemsError, is_comparable
+from rankloom.rankers.text.terms import share_tokens
 from rankloom.ranks import Ids, Kind, Ranks
 from rankloom.registry import Call
-from rankloom.threads import Progress
+from rankloom.threads import Progress, running
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -137,31 +138,32 @@ def rank_collection(
     several = [rankers] if isinstance(rankers, str) else rankers
     if not isinstance(several, Mapping | Sequence):
         raise InputError(f"Give rankers by name, or a list of spellings; got {brief(rankers)}.")
-    by_name = several if isinstance(several, Mapping) else {_spelled(one): None for one in several}
+    by_name = several if isinstance(several, Mapping) else {_spelled(ranker): None for ranker in several}
     made = {name: made_ranker(ranker or name) for name, ranker in by_name.items()}
-    for name, (ranker, _) in made.items():
-        _check_part(collection, name, ranker.part)
-    work = _Work(whole_number("depth", depth), items, cache or Cache(None), progress)
-    if scheduler is not None:
+    for name, one in made.items():
+        _check_part(collection, name, one.ranker.part)
+    job = RankingJob(collection, whole_number("depth", depth), items, cache or Cache(None))
+    with running(progress=progress):
+        if scheduler is None:
+            return _ranked(job, made, strict)
         with connected(scheduler) as client:
-            return _ranked(collection, made, replace(work, client=client), strict)
-    return _ranked(collection, made, work, strict)
+            return _ranked(replace(job, client=client), made, strict)
 
 
-def _ranked(collection: Collection, made: Mapping[str, MadeRanker], work: _Work, strict: bool) -> Ranking:
+def _ranked(job: RankingJob, made: Mapping[str, MadeRanker], strict: bool) -> Ranking:
     """Return the lists of all rankers, of the items that all of them can read."""
-    order = sorted(made, key=lambda name: made[name][0].part != "ids")  # files first: a bad one is found at once
+    order = sorted(made, key=lambda name: made[name].ranker.part != "ids")  # files first: a bad one is found at once
     skipped: dict[str, str] = {}
     while True:  # each round drops at least one unreadable item
         try:
-            digests = {part: work.digest(collection, part) for part in {ranker.part for ranker, _ in made.values()}}
-            lists = {name: work.lists(collection, *made[name], digests[made[name][0].part]) for name in order}
-            return Ranking(collection, {name: lists[name] for name in made}, skipped)
+            digests = {part: job.digest(part) for part in {one.ranker.part for one in made.values()}}
+            lists = {name: job.lists(*made[name], digests[made[name].ranker.part]) for name in order}
+            return Ranking(job.collection, {name: lists[name] for name in made}, skipped)
         except UnreadableItemsError as error:
-            if strict or not error.reasons or len(error.reasons) == len(collection):
+            if strict or not error.reasons or len(error.reasons) == len(job.collection):
                 raise
-            skipped |= {collection.ids[number]: reason for number, reason in error.reasons.items()}
-            collection = collection.without(error.reasons)
+            skipped |= {job.collection.ids[number]: reason for number, reason in error.reasons.items()}
+            job = replace(job, collection=job.collection.without(error.reasons))
         except InputError as error:
             raise _after_skipping(error, skipped) from None
 
@@ -174,63 +176,70 @@ class _PartDigest:
     stamps: list[tuple[int, ...] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Settings of a ranking."""
+@dataclass(frozen=True, eq=False)
+class RankingJob:
+    """A collection to rank, and how."""
 
+    collection: Collection
     depth: int
     with_items: bool
     cache: Cache
-    progress: Progress | None
     client: Client | None = None
 
-    def digest(self, collection: Collection, part: str) -> _PartDigest | None:
+    @cached_property
+    def items(self) -> Callable[[str], Sequence[Any]]:
+        """Returns the items' part by name, the same object for all rankers, which share the tokens of texts."""
+        return lru_cache(lambda part: share_tokens(part, self.collection.part(part)))
+
+    @cached_property
+    def queries(self) -> Callable[[str], Sequence[Any]]:
+        """As `items`, for the external queries."""
+        queries = self.collection.queries
+        return lru_cache(lambda part: () if queries is None else share_tokens(part, queries.part(part)))
+
+    def digest(self, part: str) -> _PartDigest | None:
         """Return the digest of a part of items and queries; None if lists are not cached."""
         if self.cache.folder is None or part == "ids":  # ids say nothing about the content of a run file
             return None
         try:
-            stamps = _stamps(collection, part)  # before the content is read
-            queries = "" if collection.queries is None else content_digest(collection.queries.part(part))
-            return _PartDigest(content_digest(collection.part(part)) + queries, stamps)
+            stamps = self._stamps(part)  # before the content is read
+            queries = "" if self.collection.queries is None else content_digest(self.collection.queries.part(part))
+            return _PartDigest(content_digest(self.collection.part(part)) + queries, stamps)
         except InputError:  # unreadable items, which the ranker will report, or objects without a digest
             return None
 
-    def lists(self, collection: Collection, ranker: Ranker, call: Call | None, digest: _PartDigest | None) -> Lists:
+    def lists(self, ranker: Ranker, call: Call | None, digest: _PartDigest | None) -> Lists:
         """Return the lists of one ranker, which is fitted only if some are not in the cache."""
-        part = cast(Sequence[Any], collection.part(ranker.part))
-        fitted = lru_cache(lambda: ranker.fit(part, cache=self.cache, progress=self.progress))
+        ids, external = self.collection.ids, self.collection.queries
+        fitted = lru_cache(lambda: ranker.fit(self.items(ranker.part), cache=self.cache))
         key = _key(ranker, call, None if digest is None else digest.content, self.depth)
 
         def unchanged() -> bool:
-            return digest is not None and _stamps(collection, ranker.part) == digest.stamps
+            return digest is not None and self._stamps(ranker.part) == digest.stamps
 
         own, seconds = None, 0.0
-        if collection.queries is None or (self.with_items and not _lists_queries_only(ranker)):
-            own, seconds = self._cached(
-                key,
-                "items",
-                lambda: self._own_lists(fitted()),
-                unchanged,
-                (len(collection), len(collection)),
-            )
-            own = with_ids(own, collection.ids, own.query_ids or collection.ids, "collection")
-        if collection.queries is None:
+        if external is None or (self.with_items and not _lists_queries_only(ranker)):
+            shape = len(ids), len(ids)
+            own, seconds = self._cached(key, "items", lambda: self._own_lists(fitted()), unchanged, shape)
+            own = with_ids(own, ids, own.query_ids or ids, "collection")
+        if external is None:
             return Lists(cast(Ranks, own), own, seconds, ranker, fitted)
-        queries = cast(Sequence[Any], collection.queries.part(ranker.part))
-        ranks, more = self._cached(
-            key,
-            "queries",
-            lambda: fitted().rank(queries=queries, depth=self.depth, progress=self.progress),
-            unchanged,
-            (len(collection.queries.ids), len(collection)),
-        )
-        found = with_ids(ranks, collection.ids, collection.queries.ids, "queries")
-        return Lists(found, own, seconds + more, ranker, fitted)
+
+        def rank_queries() -> Ranks:
+            return fitted().rank(queries=self.queries(ranker.part), depth=self.depth)
+
+        shape = len(external.ids), len(ids)
+        ranks, more = self._cached(key, "queries", rank_queries, unchanged, shape)
+        return Lists(with_ids(ranks, ids, external.ids, "queries"), own, seconds + more, ranker, fitted)
 
     def _own_lists(self, fitted: Fitted) -> Ranks:
         if self.client is not None and is_ranked_by_parts(fitted):
-            return rank_by_parts(fitted, self.client, depth=self.depth, progress=self.progress)
-        return fitted.rank(depth=self.depth, progress=self.progress)
+            return rank_by_parts(fitted, self.client, depth=self.depth)
+        return fitted.rank(depth=self.depth)
+
+    def _stamps(self, part: str) -> list[tuple[int, ...] | None]:
+        """Return the stamps of the files of items and queries: only images are read on demand."""
+        return [stamp(item) for items in (self.items(part), self.queries(part)) for item in items if part == "images"]
 
     def _cached(
         self,
@@ -271,12 +280,6 @@ def _after_skipping(error: InputError, skipped: Mapping[str, str]) -> InputError
     item, reason = next(iter(skipped.items()))
     note = f"Skipped {len(skipped)} unreadable, such as {item}: {reason}"
     return InputError(f"{error} {note} Repair them, or remove them and their rows.")
-
-
-def _stamps(collection: Collection, part: str) -> list[tuple[int, ...] | None]:
-    """Return the stamps of the files of items and queries: only images are read on demand."""
-    queries = () if collection.queries is None else collection.queries.part(part)
-    return [stamp(item) for items in (collection.part(part), queries) for item in items] if part == "images" else []
 
 
 def _spelled(ranker: Any) -> Any:

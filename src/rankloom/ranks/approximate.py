@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, MissingExtraError, RankloomWarning, check_choice
-from rankloom.ranks.nearest import Numbers, Singles
+from rankloom.ranks.arrays import Float32s, Indexes, Int32s, Int64s
 from rankloom.ranks.vector_space import METRICS, Metric, VectorSpace
+from rankloom.threads import report
 
 BLOCK = 1024  # queries per call of faiss
 PART = 250_000  # vectors per index
@@ -27,9 +27,7 @@ MIN_RECALL = 0.95  # below it, a warning is issued
 #: Names of the implementations: exact; all pairs in float32; approximate.
 ALGORITHMS = ("exact", "faiss", "hnsw", "ivf")
 
-#: (rows done) -> None
-Report = Callable[[int], object]
-Found = tuple[NDArray[np.int32], Singles]
+Found = tuple[Int32s, Float32s]
 #: (queries, depth, options) -> items and costs, as `VectorSpace.neighbors`
 Neighbors = Callable[..., Found]
 
@@ -50,9 +48,7 @@ def neighbors_by(algorithm: str, space: VectorSpace) -> tuple[Neighbors, float |
     return space.neighbors if algorithm == "exact" else partial(flat_neighbors, space), None
 
 
-def flat_neighbors(
-    space: VectorSpace, queries: VectorSpace, depth: int, *, own: Numbers | None = None, report: Report | None = None
-) -> Found:
+def flat_neighbors(space: VectorSpace, queries: VectorSpace, depth: int, *, own: Indexes | None = None) -> Found:
     """Return the nearest vectors of each query and their costs, in float32; ties are ordered by number, own first."""
     faiss = _faiss()
     space.check_width(queries)
@@ -70,12 +66,11 @@ def flat_neighbors(
         others = numbers != (-1 if own is None else own[some, None])
         order = np.lexsort((numbers, others, values), axis=1)
         items[some], cost[some] = (np.take_along_axis(table, order, axis=1) for table in (numbers, values))
-        if report:
-            report(start + len(numbers))
+        report("Comparing vectors", start + len(numbers), len(rows))
     return items, cost
 
 
-def _put_own(cost: Singles, numbers: NDArray[np.int64], own: Numbers, rows: Singles, metric: Metric) -> None:
+def _put_own(cost: Float32s, numbers: Int64s, own: Indexes, rows: Float32s, metric: Metric) -> None:
     """Insert an item into its own list if others with the same cost, up to rounding, have filled it."""
     last = cost[:, -1]
     mine = np.zeros(len(own), np.float32) if metric.squared else -np.einsum("ij,ij->i", rows, rows)
@@ -136,9 +131,7 @@ class ApproximateIndex:
             )
         return cls(space, algorithm, parts, recall)
 
-    def neighbors(
-        self, queries: VectorSpace, depth: int, *, own: Numbers | None = None, report: Report | None = None
-    ) -> Found:
+    def neighbors(self, queries: VectorSpace, depth: int, *, own: Indexes | None = None) -> Found:
         """Return near vectors of each query and their costs; PAD and 0 where it finds fewer than `depth`."""
         self.space.check_width(queries)
         depth = min(depth, len(self.space))
@@ -147,11 +140,10 @@ class ApproximateIndex:
             some = np.arange(start, min(start + BLOCK, len(queries)))
             mine, rows = None if own is None else own[some], queries.subset(some)
             items[some], cost[some] = self.space.rescored(rows, self._candidates(_rows(rows), depth), depth, own=mine)
-            if report:
-                report(start + len(some))
+            report("Comparing vectors", start + len(some), len(queries))
         return items, cost
 
-    def _candidates(self, rows: Singles, depth: int) -> NDArray[np.int64]:
+    def _candidates(self, rows: Float32s, depth: int) -> Int64s:
         """Return the numbers of near vectors in every part; -1 where there are fewer."""
         faiss, found, first = _faiss(), [], 0
         for part in self.parts:
@@ -162,14 +154,14 @@ class ApproximateIndex:
         return np.concatenate(found, axis=1)
 
 
-def _hnsw(faiss: Any, rows: Singles, squared: bool) -> Any:
+def _hnsw(faiss: Any, rows: Float32s, squared: bool) -> Any:
     graph = faiss.IndexHNSWFlat(max(rows.shape[1], 1), LINKS, _metric(faiss, squared))
     graph.hnsw.efConstruction = BUILD_BEAM
     graph.add(rows)
     return graph
 
 
-def _ivf(faiss: Any, rows: Singles, squared: bool) -> Any:
+def _ivf(faiss: Any, rows: Float32s, squared: bool) -> Any:
     clusters = max(1, min(int(CLUSTERS * len(rows) ** 0.5), len(rows) // MIN_CLUSTER))
     lists = faiss.index_factory(max(rows.shape[1], 1), f"IVF{clusters},Flat", _metric(faiss, squared))
     lists.cp.seed, lists.cp.niter = 0, ITERATIONS
@@ -204,7 +196,7 @@ def _recall(space: VectorSpace, index: ApproximateIndex) -> float:
     return float(((items >= 0) & (cost <= exact[:, -1:])).mean())
 
 
-def _rows(space: VectorSpace) -> Singles:
+def _rows(space: VectorSpace) -> Float32s:
     """Return vectors as faiss needs them; for the cosine, scaled to length 1 unless they are zero."""
     return np.ascontiguousarray(space.prepared(), np.float32)
 

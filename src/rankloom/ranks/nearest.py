@@ -9,16 +9,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError
+from rankloom.ranks.arrays import Array, Float32s, Floats, Indexes, Int32s
+from rankloom.threads import report
 
 BLOCK_BYTES = 32 << 20  # of float64 costs in memory at a time
 PAD = -1  # fills a row after its last item
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Numbers = NDArray[np.intp]
 #: (start, stop, out): fills `out`, of shape (stop - start, n_items), with the costs of those queries.
 Costs = Callable[[int, int, Any], object]
 #: (values, queries) -> values, where `queries` is a number or a slice
@@ -29,7 +28,7 @@ def _same(values: Floats, _: int | slice) -> Floats:
     return values
 
 
-def _unknown(query: int, items: Numbers) -> Floats:
+def _unknown(query: int, items: Indexes) -> Floats:
     raise NotImplementedError  # with a tolerance of 0, no exact cost is needed
 
 
@@ -49,51 +48,61 @@ class Refinement(NamedTuple):
     tolerance: Floats
     to_cost: Convert = _same
     of_cost: Convert = _same
-    exact: Callable[[int, Numbers], Floats] = _unknown
+    exact: Callable[[int, Indexes], Floats] = _unknown
+
+
+class Search(NamedTuple):
+    """How the items of a query are compared.
+
+    Attributes
+    ----------
+    costs : (start, stop, out) -> None
+        Fills `out`, of shape (stop - start, n_items), with the finite costs of those queries; smaller is better.
+    refinement : Refinement, optional
+        Needed if `costs` are approximate.
+    dtype : float32 or float64
+        Of the approximate costs.
+    """
+
+    costs: Costs
+    refinement: Refinement | None = None
+    dtype: type = np.float64
 
 
 def nearest(
     n_queries: int,
     n_items: int,
     depth: int,
-    costs: Costs,
+    search: Search,
     *,
-    refinement: Refinement | None = None,
-    own: NDArray[Any] | None = None,
-    ceilings: Singles | None = None,
-    dtype: DTypeLike = np.float64,
-    report: Callable[[int], object] | None = None,
-) -> tuple[NDArray[np.int32], Singles]:
+    own: Array | None = None,
+    ceilings: Float32s | None = None,
+) -> tuple[Int32s, Float32s]:
     """Return the `depth` best items of each query and their costs; PAD and 0 where there are fewer.
 
     Parameters
     ----------
-    costs : (start, stop, out) -> None
-        Fills `out`, of shape (stop - start, n_items), with the finite costs of those queries; smaller is better.
-    refinement : Refinement, optional
-        Needed if `costs` are approximate.
     own : array of int, optional
         The item that each query is, or -1; it wins ties.
     ceilings : float32 array, optional
         For each query, a cost above which items are left out.
-    dtype : float32 or float64
-        Of the approximate costs.
-    report : (rows done) -> None
 
     Examples
     --------
     >>> rows = np.array([[3.0, 1.0, 2.0]])
-    >>> nearest(1, 3, 2, lambda start, stop, out: np.copyto(out, rows[start:stop]))[0]
+    >>> nearest(1, 3, 2, Search(lambda start, stop, out: np.copyto(out, rows[start:stop])))[0]
     array([[1, 2]], dtype=int32)
     """
     depth = min(depth, n_items)
-    refinement = refinement or Refinement(np.zeros(n_queries))
+    refinement = search.refinement or Refinement(np.zeros(n_queries))
     items, best = np.full((n_queries, depth), PAD, np.int32), np.zeros((n_queries, depth), np.float32)
     block = min(n_queries, max(1, BLOCK_BYTES // (8 * max(n_items, 1))))
-    buffer = np.empty((block, n_items), dtype)  # reused: allocating it again would cost more than the sums
+    buffer: Array = np.empty(
+        (block, n_items), search.dtype
+    )  # reused: allocating it again would cost more than the sums
     for start in range(0, n_queries if depth else 0, max(block, 1)):
         rows = buffer[: min(block, n_queries - start)]
-        costs(start, start + len(rows), rows)
+        search.costs(start, start + len(rows), rows)
         within = rows <= _limits(rows, start, depth, refinement, ceilings)[:, None]
         for row in np.flatnonzero(within.any(axis=1)).tolist():
             query = start + row
@@ -104,12 +113,11 @@ def nearest(
                 order = order[cost[order] <= ceilings[query]]
             items[query, : order.size] = candidates[order]
             best[query, : order.size] = cost[order]
-        if report:
-            report(start + len(rows))
+        report("Comparing vectors", start + len(rows), n_queries)
     return items, best
 
 
-def _limits(rows: NDArray[Any], start: int, depth: int, refinement: Refinement, ceilings: Singles | None) -> Floats:
+def _limits(rows: Array, start: int, depth: int, refinement: Refinement, ceilings: Float32s | None) -> Floats:
     """Return an approximate cost for each row that no item of its list is above.
 
     Costs that round to the same float32 tie, so the cost of the last one is rounded up to the next float32.
@@ -123,7 +131,7 @@ def _limits(rows: NDArray[Any], start: int, depth: int, refinement: Refinement, 
     return limits
 
 
-def _bounds(rows: NDArray[Any], depth: int) -> Floats:
+def _bounds(rows: Array, depth: int) -> Floats:
     """Return an upper bound of each row's `depth`-th smallest cost, usually a close one.
 
     The columns form `width` groups. The `depth` groups with the smallest minima have an item each within the bound, so
@@ -138,7 +146,7 @@ def _bounds(rows: NDArray[Any], depth: int) -> Floats:
     return np.partition(lows, depth - 1, axis=1)[:, depth - 1].astype(np.float64)
 
 
-def in_tie_order(items: Numbers, own: int) -> Numbers:
+def in_tie_order(items: Indexes, own: int) -> Indexes:
     """Return ascending items, with the query itself first if it is among them."""
     place = int(np.searchsorted(items, own))
     if place == items.size or items[place] != own:
@@ -148,7 +156,7 @@ def in_tie_order(items: Numbers, own: int) -> Numbers:
     return items
 
 
-def _settled(query: int, candidates: Numbers, rough: NDArray[Any], depth: int, refinement: Refinement) -> Singles:
+def _settled(query: int, candidates: Indexes, rough: Array, depth: int, refinement: Refinement) -> Float32s:
     """Return the costs of candidates, given in tie-breaking order; a lower bound for those that are not needed.
 
     Where the whole interval of the error rounds to one float32, that is the cost, and the exact one need not be known.
@@ -159,7 +167,7 @@ def _settled(query: int, candidates: Numbers, rough: NDArray[Any], depth: int, r
     if not unsure.any():
         return cost
 
-    def settle(some: Numbers) -> None:
+    def settle(some: Indexes) -> None:
         some = some[unsure[some]]
         cost[some] = rounded(refinement.exact(query, candidates[some]))
 
@@ -170,13 +178,13 @@ def _settled(query: int, candidates: Numbers, rough: NDArray[Any], depth: int, r
     return cost
 
 
-def rounded(values: Floats) -> Singles:
+def rounded(values: Floats) -> Float32s:
     """Round to float32; values beyond it become inf, which Ranks rejects."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 
 
-def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float, *, own: bool) -> tuple[NDArray[np.int32], Singles]:
+def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float, *, own: bool) -> tuple[Int32s, Float32s]:
     """Rank the columns of each row by ``sign * value``, smallest first; `own` says that row i is item i."""
     rows = table(matrix, "The matrix")
     n_queries, n_items = rows.shape
@@ -186,10 +194,10 @@ def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float, *, own: bool) -
         check_finite(out, "The matrix", start)
         out *= sign
 
-    return nearest(n_queries, n_items, depth, costs, own=np.arange(n_queries) if own else None)
+    return nearest(n_queries, n_items, depth, Search(costs), own=np.arange(n_queries) if own else None)
 
 
-def table(given: ArrayLike, name: str, *, whole: bool = False) -> NDArray[Any]:
+def table(given: ArrayLike, name: str, *, whole: bool = False) -> Array:
     """Return a 2-d array of real (or `whole`) numbers without copying: a memory map remains one.
 
     Booleans are accepted as real numbers 0 and 1; an empty array may have any dtype.
@@ -207,7 +215,7 @@ def table(given: ArrayLike, name: str, *, whole: bool = False) -> NDArray[Any]:
     return rows
 
 
-def check_finite(rows: NDArray[Any], name: str, start: int = 0) -> None:
+def check_finite(rows: Array, name: str, start: int = 0) -> None:
     """Raise InputError if a number is not finite; the first row is number `start`."""
     wrong = ~np.isfinite(rows)
     if wrong.any():

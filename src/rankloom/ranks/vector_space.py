@@ -13,19 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError
-from rankloom.ranks.nearest import (
-    BLOCK_BYTES,
-    PAD,
-    Costs,
-    Floats,
-    Numbers,
-    Refinement,
-    Singles,
-    check_finite,
-    nearest,
-    rounded,
-    table,
-)
+from rankloom.ranks.arrays import Array, Float32s, Floats, Indexes, Int32s
+from rankloom.ranks.nearest import BLOCK_BYTES, PAD, Refinement, Search, check_finite, nearest, rounded, table
 
 COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
@@ -46,7 +35,7 @@ class Metric(NamedTuple):
 
     exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> their costs
     distance: Distance | None = None  # of all pairs, exact, in place of a product; takes vectors as they are stored
-    within: Callable[[Any], Singles] | None = None  # distances of all pairs of a matrix, each computed once
+    within: Callable[[Any], Float32s] | None = None  # distances of all pairs of a matrix, each computed once
     factor: float = -1.0
     squared: bool = False  # costs are distances, approximate costs their squares less that of the query
     unit: bool = False  # vectors are scaled to length 1, and costs rounded to COSINE_DECIMALS
@@ -110,9 +99,9 @@ class VectorSpace:
     metric : Metric
     """
 
-    vectors: NDArray[Any]
+    vectors: Array
     lengths: Floats
-    counts: NDArray[np.int32]
+    counts: Int32s
     metric: Metric
 
     @classmethod
@@ -134,7 +123,7 @@ class VectorSpace:
         return cls(vectors, lengths, counts, metric)
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, NDArray[Any]], metric: Metric) -> Self:
+    def restored(cls, arrays: Mapping[str, Array], metric: Metric) -> Self:
         """Return the space that `arrays` describes."""
         vectors, lengths, counts = (arrays.get(name, np.empty(())) for name in ("vectors", "lengths", "counts"))
         if (
@@ -145,7 +134,7 @@ class VectorSpace:
             raise InputError("The arrays must be a matrix of vectors, with a length and a count for each row.")
         return cls(vectors, lengths, counts, metric)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return the vectors and their measures."""
         return {"vectors": self.vectors, "lengths": self.lengths, "counts": self.counts}
 
@@ -173,9 +162,8 @@ class VectorSpace:
         *,
         own: NDArray[np.integer[Any]] | None = None,
         among: NDArray[np.integer[Any]] | None = None,
-        ceilings: Singles | None = None,
-        report: Callable[[int], object] | None = None,
-    ) -> tuple[NDArray[np.int32], Singles]:
+        ceilings: Float32s | None = None,
+    ) -> tuple[Int32s, Float32s]:
         """Return the nearest vectors of each query and their costs, as `nearest`.
 
         Parameters
@@ -188,17 +176,8 @@ class VectorSpace:
         self.check_width(queries)
         numbers = np.arange(len(self)) if among is None else np.asarray(among, np.intp)
         search = self._search(queries, None if among is None else numbers)
-        items, cost = nearest(
-            len(queries),
-            len(numbers),
-            depth,
-            search.costs,
-            refinement=search.refinement,
-            own=None if own is None else _columns(own, numbers),
-            ceilings=ceilings,
-            dtype=search.dtype,
-            report=report,
-        )
+        places = None if own is None else _columns(own, numbers)
+        items, cost = nearest(len(queries), len(numbers), depth, search, own=places, ceilings=ceilings)
         return items if among is None else _numbered(items, numbers), cost
 
     def rescored(
@@ -208,7 +187,7 @@ class VectorSpace:
         depth: int,
         *,
         own: NDArray[np.integer[Any]] | None = None,
-    ) -> tuple[NDArray[np.int32], Singles]:
+    ) -> tuple[Int32s, Float32s]:
         """Return the best of each row's candidates, by number, and their exact costs; PAD and -1 mean none."""
         if own is not None:  # wins ties, and is a candidate of its own list
             others = np.where(candidates == own[:, None], PAD, candidates)
@@ -224,7 +203,7 @@ class VectorSpace:
             best[start : start + rows, :width] = np.where(found >= 0, cost[:, :width], 0)
         return items, best
 
-    def _sorted(self, queries: "VectorSpace", candidates: NDArray[Any], own: bool) -> tuple[Numbers, Singles]:
+    def _sorted(self, queries: "VectorSpace", candidates: Array, own: bool) -> tuple[Indexes, Float32s]:
         """Return the order of each row's candidates and their exact costs in it; the first one wins ties if `own`."""
         missing = candidates < 0
         repeated = np.repeat(queries.prepared(), candidates.shape[1], axis=0)
@@ -241,24 +220,24 @@ class VectorSpace:
         if width != mine and len(self) and len(other):
             raise InputError(f"{name} and vectors must have the same length; got {width} and {mine}.")
 
-    def _exact(self, queries: "VectorSpace", query: int, numbers: Numbers) -> Floats:
+    def _exact(self, queries: "VectorSpace", query: int, numbers: Indexes) -> Floats:
         return self.metric.exact(queries.prepared(slice(query, query + 1))[0], self.prepared(numbers))
 
-    def _search(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+    def _search(self, queries: "VectorSpace", among: Indexes | None) -> Search:
         if self.metric.distance is not None:
             return self._by_distance(self.metric.distance, queries, among)
         if len(queries) <= MAX_SINGLE and self._single is not None and queries._fits_single:
             return self._by_single(self._single, queries, among)
         return self._by_double(queries, among)
 
-    def _by_distance(self, distance: Distance, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+    def _by_distance(self, distance: Distance, queries: "VectorSpace", among: Indexes | None) -> Search:
         if queries is self and among is None and self.metric.within is not None:
             table = self.metric.within(self.vectors)
-            return _Search(lambda start, stop, out: np.copyto(out, table[start:stop]))
+            return Search(lambda start, stop, out: np.copyto(out, table[start:stop]))
         left, right = queries.vectors, self.vectors[_all(among)]
-        return _Search(lambda start, stop, out: np.copyto(out, distance(left[start:stop], right)))
+        return Search(lambda start, stop, out: np.copyto(out, distance(left[start:stop], right)))
 
-    def _by_double(self, queries: "VectorSpace", among: Numbers | None) -> "_Search":
+    def _by_double(self, queries: "VectorSpace", among: Indexes | None) -> Search:
         left, right = self.metric.factor * queries.prepared(), self.prepared(among).T
         squares = np.square(self.lengths[_all(among)])
 
@@ -267,14 +246,14 @@ class VectorSpace:
             if self.metric.squared:
                 out += squares
 
-        return _Search(costs, self._refinement(queries, among, np.float64), np.float64)
+        return Search(costs, self._refinement(queries, among, np.float64), np.float64)
 
-    def _by_single(self, single: "_Single", queries: "VectorSpace", among: Numbers | None) -> "_Search":
+    def _by_single(self, single: "_Single", queries: "VectorSpace", among: Indexes | None) -> Search:
         left = (self.metric.factor * queries.prepared()).astype(np.float32)
         few = among is not None and 4 * len(among) < len(self)  # then gathering them is faster than comparing all
         vectors = single.vectors[among] if few else single.vectors
 
-        def costs(start: int, stop: int, out: Singles) -> None:
+        def costs(start: int, stop: int, out: Float32s) -> None:
             for query, row in zip(left[start:stop], out, strict=True):
                 # Not by BLAS: its threads wait for each other where all cores are busy, which takes many times longer.
                 products = np.einsum("ij,j->i", vectors, query)
@@ -284,9 +263,9 @@ class VectorSpace:
             if single.squares is not None:
                 out += single.squares[_all(among)]
 
-        return _Search(costs, self._refinement(queries, among, np.float32), np.float32)
+        return Search(costs, self._refinement(queries, among, np.float32), np.float32)
 
-    def _refinement(self, queries: "VectorSpace", among: Numbers | None, dtype: type) -> Refinement:
+    def _refinement(self, queries: "VectorSpace", among: Indexes | None, dtype: type) -> Refinement:
         """Return the exact costs, and the error of a product.
 
         The error of a sum is less than eps times the number of its nonzero terms times the sum of their sizes; 4 is
@@ -298,7 +277,7 @@ class VectorSpace:
         terms = np.minimum(queries.counts + self.counts.max(initial=0), self.vectors.shape[1]) + 4.0
         tolerance = 4 * terms * float(np.finfo(dtype).eps) * size
 
-        def exact(query: int, columns: Numbers) -> Floats:
+        def exact(query: int, columns: Indexes) -> Floats:
             return self._exact(queries, query, columns if among is None else among[columns])
 
         if metric.squared:
@@ -351,29 +330,23 @@ class VectorSpace:
 class _Single(NamedTuple):
     """Vectors in float32, factors of their products, and the squares of their lengths."""
 
-    vectors: Singles
-    scales: Singles | None
-    squares: Singles | None
-
-
-class _Search(NamedTuple):
-    costs: Costs
-    refinement: Refinement | None = None
-    dtype: type = np.float64
+    vectors: Float32s
+    scales: Float32s | None
+    squares: Float32s | None
 
 
 def _all(numbers: Any) -> Any:
     return slice(None) if numbers is None else numbers
 
 
-def _columns(own: NDArray[np.integer[Any]], numbers: Numbers) -> Numbers:
+def _columns(own: NDArray[np.integer[Any]], numbers: Indexes) -> Indexes:
     """Return the index of each number in `numbers`, which ascend; -1 where it is missing."""
     indices = np.searchsorted(numbers, own)
     found = np.append(numbers, -1)[indices] == own
     return np.where(found, indices, -1)
 
 
-def _numbered(columns: NDArray[np.int32], numbers: Numbers) -> NDArray[np.int32]:
+def _numbered(columns: Int32s, numbers: Indexes) -> Int32s:
     """Return the numbers of columns; -1 remains."""
     return np.append(numbers, -1).astype(np.int32)[columns]
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError, brief
+from rankloom.rankers.text.terms import share_tokens
 from rankloom.ranks import Ids
 
 
@@ -71,7 +72,9 @@ def external_queries(
     if not isinstance(vectors, Mapping | None):
         raise InputError(f"vectors must be {{name of a ranker: vector}}; got {type(vectors).__name__}.")
     given = {"texts": text, "images": image, "ids": ids}
-    parts = {name: _listed(name, contents) for name, contents in given.items() if contents is not None}
+    parts = {
+        name: share_tokens(name, _listed(name, contents)) for name, contents in given.items() if contents is not None
+    }
     is_list = any(isinstance(contents, list | tuple) for contents in given.values())
     arrays = {name: _numbers(name, vector) for name, vector in (vectors or {}).items()}
     single = not is_list and all(array.ndim == 1 for array in arrays.values())

@@ -154,7 +154,7 @@ class Searcher(ReadOnlySearcher):
     def refit(self, progress: Progress | None = None) -> None:
         """Refit the text rankers to the current documents: a new vocabulary and new statistics."""
         with self._lock, running(progress=progress):
-            self._state = _indexed(refitted(self._state, progress))
+            self._state = _indexed(refitted(self._state))
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write everything to a folder, completely or not at all.

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError
 from rankloom.rankers import FittedVectors, UnreadableItemsError, Updatable
+from rankloom.rankers.text.terms import check_texts
 from rankloom.ranks import PAD, Ranks
 from rankloom.searcher.batch import Batch, text_of
 from rankloom.searcher.retriever import Model
 from rankloom.searcher.state import State, embedded
-from rankloom.threads import Progress, run_blocks
+from rankloom.threads import run_blocks
 
 Numbers = NDArray[np.intp]
 
@@ -51,13 +52,13 @@ def removed(state: State, numbers: Numbers) -> State:
     return State.of_documents(documents.subset(kept), models, lists, state.settings)
 
 
-def refitted(state: State, progress: Progress | None = None) -> State:
+def refitted(state: State) -> State:
     """Return the state with text rankers fitted to the current documents: new vocabulary, new statistics."""
     documents, models = embedded(state)
-    texts = [text_of(document, state.settings.fields) for document in documents]
+    texts = check_texts([text_of(document, state.settings.fields) for document in documents], "texts")
     for name, model in models.items():
         if model.part == "texts" and not isinstance(model.fitted, FittedVectors):
-            models[name] = replace(model, fitted=model.ranker.fit(texts, progress=progress))
+            models[name] = replace(model, fitted=model.ranker.fit(texts))
     return State.of_documents(documents, models, rebuilt_lists(models, state.settings.depth), state.settings)
 
 

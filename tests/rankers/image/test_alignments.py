@@ -143,7 +143,8 @@ def test_bits_do_not_depend_on_threads(name):
 
 def test_progress_counts_rows():
     steps = []
-    Alignment("l1", penalty=1)(features(9), progress=lambda *step: steps.append(step))
+    with running(progress=lambda *step: steps.append(step)):
+        Alignment("l1", penalty=1)(features(9))
     assert steps[-1] == ("Comparing images", 9, 9)
 
 

@@ -196,8 +196,8 @@ def test_an_unreadable_query_is_an_error(tmp_path):
 
 def test_progress_counts_extracted_vectors(tmp_path):
     steps = []
-    with running(threads=1):
-        ranker().fit(save(tmp_path, 9), progress=lambda *step: steps.append(step))
+    with running(threads=1), running(progress=lambda *step: steps.append(step)):
+        ranker().fit(save(tmp_path, 9))
     assert steps == [("Extracting mean", done, 9) for done in (4, 8, 9)]
 
 
@@ -206,7 +206,9 @@ def test_progress_counts_compared_images(distance, monkeypatch):
     monkeypatch.setattr("rankloom.ranks.nearest.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
     steps = []
     images = [np.full((3, 2, 3), gray, np.uint8) for gray in (0, 50, 100, 150, 200)]
-    ranker(distance=distance).fit(images).rank(progress=lambda *one: steps.append(one))
+    fitted = ranker(distance=distance).fit(images)
+    with running(progress=lambda *step: steps.append(step)):
+        fitted.rank()
     assert steps == [("Comparing vectors", done, 5) for done in (2, 4, 5)]
 
 

@@ -11,7 +11,7 @@ from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, UnreadableItemsError, VocabularyRanker, check_ranker
 from rankloom.rankers.contract import sample_items
 from rankloom.rankers.image import local
-from rankloom.rankers.image.local import SCHEME, root_sift, word_counts
+from rankloom.rankers.image.local import root_sift, word_counts
 from rankloom.rankers.image.vocabulary_tree import LENGTH, VocabularyTree
 from rankloom.rankers.text.term_model import Statistics, sums
 from rankloom.threads import running
@@ -43,7 +43,7 @@ def blobs(seed, height=60, width=80):
 def test_weights_are_shares_of_tf_idf():
     # Two images: words 0 and 1 in both, word 2 once and word 3 three times in the first: idf is 0, 0, ln 2, ln 2.
     counts = csr_matrix(np.array([[1.0, 2.0, 1.0, 3.0], [5.0, 1.0, 0.0, 0.0]]))
-    weights = SCHEME.weigh(counts, Statistics.of(counts, 4)).toarray()
+    weights = RANKER.weigh(counts, Statistics.of(counts, 4)).toarray()
     assert weights[0].tolist() == pytest.approx([0, 0, 1 / 4, 3 / 4])
     assert weights[1].tolist() == [0, 0, 0, 0]
 
@@ -119,7 +119,7 @@ def test_a_given_vocabulary_is_used(tmp_path):
     fitted.vocabulary.save(tmp_path / "voc.npz")
     again = VocabularyRanker(vocabulary=tmp_path / "voc.npz").fit(images)
     assert again.rank().items.tolist() == fitted.rank().items.tolist()
-    assert again.ranker.digest() != VocabularyRanker().digest()
+    assert again.scheme.digest() != VocabularyRanker().digest()
     other = VocabularyRanker(vocabulary=tmp_path / "voc.npz").fit(images[:2])
     assert other.vocabulary.n_words == fitted.vocabulary.n_words
 

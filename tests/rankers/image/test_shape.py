@@ -12,6 +12,7 @@ from rankloom.rankers import RANKERS, DescriptorRanker, UnreadableItemsError
 from rankloom.rankers.image.alignments import ALIGNMENTS
 from rankloom.rankers.image.contour import contour, silhouette
 from rankloom.rankers.image.shape import SHAPE, air_affine, asc, bas, cfd_like, idsc, shape_context, ss
+from rankloom.threads import running
 
 
 def image_of(mask):
@@ -227,7 +228,8 @@ def both(ranks, row):
 
 def test_progress_counts_compared_images():
     steps = []
-    RANKERS["bas"]().fit([blob(seed) for seed in range(6)]).rank(progress=lambda *step: steps.append(step))
+    with running(progress=lambda *step: steps.append(step)):
+        RANKERS["bas"]().fit([blob(seed) for seed in range(6)]).rank()
     assert ("Comparing images", 6, 6) in steps
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from rankloom.errors import InputError
 from rankloom.rankers.image.vocabulary_tree import LENGTH, VocabularyTree
+from rankloom.threads import running
 
 
 def rows(*levels):
@@ -97,7 +98,8 @@ def test_a_saved_tree_is_read_back(tmp_path):
 
 def test_progress_is_reported():
     seen = []
-    VocabularyTree.train(rows(1, 2, 8, 9), branch=2, levels=2, progress=lambda *step: seen.append(step))
+    with running(progress=lambda *step: seen.append(step)):
+        VocabularyTree.train(rows(1, 2, 8, 9), branch=2, levels=2)
     assert seen == [("Training the vocabulary", 1, 2), ("Training the vocabulary", 2, 2)]
 
 

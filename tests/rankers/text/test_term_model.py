@@ -24,8 +24,8 @@ def model(n, density, overlap, share, *, grades=4, n_terms=60):
     rng = np.random.default_rng(n)
     weights = rng.integers(1, grades, (n, n_terms)) * (rng.random((n, n_terms)) < density) / 8
     rows = csr_matrix(weights * (rng.random((n, 1)) < 0.9))  # some texts are empty
-    scheme = Scheme("words", lambda counts, _: counts, overlap, share)
-    return CountedModel(scheme=scheme, statistics=Statistics(n, 1.0, n_terms, np.ones(n_terms)), texts=rows, own=rows)
+    scheme = type("Plain", (Scheme,), {"overlap": overlap, "share": share, "weigh": lambda _, counts, __: counts})
+    return CountedModel(scheme=scheme(), statistics=Statistics(n, 1.0, n_terms, np.ones(n_terms)), texts=rows, own=rows)
 
 
 def brute(model, queries, allowed, own):
@@ -105,5 +105,5 @@ def test_terms_are_the_heaviest_of_an_item():
 
 @pytest.mark.parametrize("max_terms", [0, "many", 2.5])
 def test_max_terms_must_be_a_positive_number(max_terms):
-    with pytest.raises(InputError, match="max_terms must be"):
+    with pytest.raises(InputError, match=r"max_terms .*must be"):
         RANKERS["bow-jaccard"](max_terms=max_terms).fit(["heart", "skin"])

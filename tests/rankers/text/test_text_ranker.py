@@ -5,26 +5,44 @@ import pytest
 from rankloom.datasets import Collection, Queries, cranfield
 from rankloom.errors import InputError
 from rankloom.evaluation import evaluate
-from rankloom.rankers import RANKERS, TextRanker, rank_collection
-from rankloom.rankers.text.text_ranker import MODELS
+from rankloom.rankers import RANKERS, rank_collection
+from rankloom.rankers.text.bag_of_words import Okapi
+from rankloom.rankers.text.terms import Tokenizer
 from rankloom.ranks import Ids
+from rankloom.searcher import Searcher
 
 TEXTS = ["heart failure", "skin", "heart attack"]
 
 
-@pytest.mark.parametrize("name", sorted(set(MODELS) - {"wmd"}))
-def test_a_ranker_equals_its_model(name):
-    ranks = RANKERS[name]().fit(TEXTS).rank(depth=2)
-    assert ranks.items.tolist() == MODELS[name](TEXTS).rank(depth=2).items.tolist()
-    assert isinstance(RANKERS[name](), TextRanker)
+def test_a_ranker_is_a_value():
+    assert RANKERS.make("okapi", b=0.5) == RANKERS.make("okapi(b=0.5)") == Okapi(b=0.5)
+    assert str(Okapi(b=0.5, k1=1.2)) == "okapi(b=0.5)"
+    assert str(RANKERS.make("2grams-cosine(terms=pairs, max_terms=3)")) == "2grams-cosine(max_terms=3, terms=pairs)"
 
 
-def test_options_are_the_parameters_of_the_model_that_a_spelling_can_have():
-    assert RANKERS.make("okapi", b=0.5).options == (("b", 0.5),)
+def test_options_are_the_fields_of_a_ranker():
     with pytest.raises(InputError, match=r"The ranker 'okapi' has no option 'tokenizer'; it has k1, b, max_terms\."):
         RANKERS.make("okapi", tokenizer=1)
-    with pytest.raises(InputError, match="Unknown weights 'tfidf'"):
-        RANKERS.make("bow-cosine", weights="tfidf").fit(TEXTS)
+    with pytest.raises(InputError, match="Unknown value of weights 'tfidf'"):
+        RANKERS.make("bow-cosine", weights="tfidf")
+
+
+def test_rankers_of_the_same_texts_tokenize_them_once(monkeypatch):
+    split = []
+    sentences = Tokenizer.sentences
+    monkeypatch.setattr(Tokenizer, "sentences", lambda self, text: split.append(text) or sentences(self, text))
+    queries = Queries(Ids(["q"]), {"q": {"b": 1}}, {"texts": ["attacks"]})
+    collection = Collection("t", Ids(["a", "b", "c"]), {"texts": TEXTS}, queries=queries)
+    rank_collection(collection, ["okapi", "jaccard", "2grams-cosine", "gnf-wgu"])
+    assert sorted(split) == sorted([*TEXTS, "attacks"])
+    split.clear()
+    searcher = Searcher.build(TEXTS, rankers=["okapi", "jaccard"])
+    assert sorted(split) == sorted(TEXTS)
+    split.clear()
+    searcher.search("heart")
+    assert split == ["heart"]
+    searcher.add(["lungs"])
+    assert split == ["heart", "lungs"]
 
 
 def test_external_queries_are_ranked():

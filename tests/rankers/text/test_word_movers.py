@@ -8,17 +8,23 @@ from text_helpers import check_blocks_and_threads, hide_packages, lists, score_t
 import rankloom as rl
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.rankers.text.terms import Tokenizer
-from rankloom.rankers.text.word_movers import MoverModel, _row, wmd
+from rankloom.rankers.text.word_movers import UNSTEMMED, WMD, MoverModel, _row
+from rankloom.rankers.text.word_vectors import WordVectors
 
 WORDS = ["fever", "cough", "ache", "zebra", "heart", "skin", "lung", "naïve"]
-LINE = (["hot", "warm", "cold"], [[0.0], [1.0], [5.0]])
+LINE = WordVectors(["hot", "warm", "cold"], [[0.0], [1.0], [5.0]])
+
+
+def wmd(texts, vectors=LINE, tokenizer=UNSTEMMED, **options):
+    """Return the model of texts."""
+    return WMD(**options).fit(texts, vectors=vectors, tokenizer=tokenizer)
 
 
 def random_model(n=30, seed=0, **options):
     """Return a model of random texts with random vectors."""
     random = np.random.default_rng(seed)
     texts = [" ".join(random.choice(WORDS, size)) for size in random.integers(1, 9, n)]
-    return wmd(texts, vectors=(WORDS, random.normal(size=(len(WORDS), 4))), **options)
+    return wmd(texts, vectors=WordVectors(WORDS, random.normal(size=(len(WORDS), 4))), **options)
 
 
 def transport(model, a, b):
@@ -38,14 +44,14 @@ def costs_of(ranks):
 
 def test_words_on_a_line_example():
     # hot 0, warm 1, cold 5. Text 0 to 2: half of hot moves to warm (1/2), half to cold (5/2).
-    ranks = wmd(["hot", "warm", "warm cold"], vectors=LINE).rank()
+    ranks = wmd(["hot", "warm", "warm cold"]).rank()
     assert costs_of(ranks).tolist() == [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
     assert lists(ranks) == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
 
 
 def test_frequencies_are_relative():
     # hot hot warm: 2/3 and 1/3; moving all to warm costs 2/3.
-    assert costs_of(wmd(["hot hot warm", "warm"], vectors=LINE).rank())[0, 1] == pytest.approx(2 / 3)
+    assert costs_of(wmd(["hot hot warm", "warm"]).rank())[0, 1] == pytest.approx(2 / 3)
 
 
 def test_distances_equal_linear_programming():
@@ -112,29 +118,29 @@ def test_bits_do_not_depend_on_blocks_or_threads():
 
 
 def test_texts_without_vectors_are_only_in_their_own_lists():
-    model = wmd(["hot", "", "unknown", "warm"], vectors=LINE)
+    model = wmd(["hot", "", "unknown", "warm"])
     assert lists(model.rank()) == [[0, 3], [1], [2], [3, 0]]
     assert lists(model.rank(["", "unknown", "warm unknown"])) == [[], [], [3, 0]]
 
 
 def test_an_external_query_has_the_distances_of_an_equal_item():
-    model = wmd(["hot", "warm cold", "cold"], vectors=LINE)
+    model = wmd(["hot", "warm cold", "cold"])
     assert costs_of(model.rank(["warm COLD"]))[0].tolist() == costs_of(model.rank())[1].tolist()
     assert lists(model.rank(["cold"], depth=1)) == [[2]]
 
 
 def test_ties_are_ordered_by_number_after_the_text_itself():
-    assert lists(wmd(["hot", "hot", "cold", "hot"], vectors=LINE).rank())[3] == [3, 0, 1, 2]
+    assert lists(wmd(["hot", "hot", "cold", "hot"]).rank())[3] == [3, 0, 1, 2]
 
 
 def test_stemming_is_off_by_default():
-    assert lists(wmd(["hots", "hot"], vectors=LINE).rank()) == [[0], [1]]
-    assert lists(wmd(["hots", "hot"], vectors=LINE, tokenizer=Tokenizer()).rank()) == [[0, 1], [1, 0]]
+    assert lists(wmd(["hots", "hot"]).rank()) == [[0], [1]]
+    assert lists(wmd(["hots", "hot"], tokenizer=Tokenizer()).rank()) == [[0, 1], [1, 0]]
 
 
 def test_learned_vectors_group_words_of_the_same_context():
     texts = ["fever with cough", "fever with ache", "cough with ache"] * 3 + ["zebra eats grass", "zebra eats leaf"] * 3
-    model = wmd(texts, dimensions=3)
+    model = wmd(texts, vectors=None, dimensions=3)
     assert isinstance(model, MoverModel)
     assert set(lists(model.rank())[0][:9]) == set(range(9))
 
@@ -142,16 +148,16 @@ def test_learned_vectors_group_words_of_the_same_context():
 def test_a_missing_solver_is_named_with_its_extra(monkeypatch):
     hide_packages(monkeypatch, "ot")
     with pytest.raises(MissingExtraError, match=r"needs POT: pip install 'rankloom\[wmd\]'"):
-        wmd(["hot"], vectors=LINE).rank()
+        wmd(["hot"]).rank()
 
 
 def test_invalid_options_are_rejected():
-    with pytest.raises(InputError, match="a file or"):
-        wmd(["a"], vectors=3)
+    with pytest.raises(InputError, match=r"vectors .* must be the path of a file"):
+        WMD(vectors=3)
     with pytest.raises(InputError, match="exact must be"):
-        wmd(["hot"], vectors=LINE, exact=-1)
+        WMD(exact=-1)
 
 
 def test_vectors_may_be_a_file(tmp_path):
     (tmp_path / "a.txt").write_text("hot 0.5 1\nwarm 2 -3e-1\n", encoding="utf-8")
-    assert lists(wmd(["hot", "warm"], vectors=tmp_path / "a.txt").rank()) == [[0, 1], [1, 0]]
+    assert lists(WMD(vectors=tmp_path / "a.txt").fit(["hot", "warm"]).rank()) == [[0, 1], [1, 0]]

@@ -7,6 +7,7 @@ import rankloom as rl
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.cache import Cache
 from rankloom.rankers import EncoderRanker, UnreadableItemsError, check_ranker, is_comparable, is_updatable
+from rankloom.threads import running
 
 TEXTS = ["heat in slabs", "heart disease", "heat", "a flow of heat", "wings"]
 
@@ -51,7 +52,8 @@ def test_texts_are_not_comparable_with_queries_and_images_are():
 
 def test_items_are_encoded_in_batches_with_progress():
     encode, steps = Letters(), []
-    EncoderRanker("letters", encode, batch=2).fit(TEXTS, progress=lambda *step: steps.append(step))
+    with running(progress=lambda *step: steps.append(step)):
+        EncoderRanker("letters", encode, batch=2).fit(TEXTS)
     assert encode.batches == [2, 2, 1]
     assert steps == [("Encoding letters", done, 5) for done in (2, 4, 5)]
 

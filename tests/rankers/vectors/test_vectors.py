@@ -9,6 +9,7 @@ from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.io.cache import Cache
 from rankloom.rankers import RANKERS, Vectors, is_updatable, rank_collection
 from rankloom.ranks import approximate
+from rankloom.threads import running
 from strategies import examples
 
 METRICS = ["cosine", "dot", "l1", "l2"]
@@ -126,7 +127,8 @@ def test_invalid_masks_are_rejected():
 def test_progress_counts_compared_vectors(metric, monkeypatch):
     monkeypatch.setattr("rankloom.ranks.nearest.BLOCK_BYTES", 8 * 5 * 2)  # two of five rows at a time
     steps = []
-    Vectors(metric=metric).fit(np.eye(5)).rank(progress=lambda *one: steps.append(one))
+    with running(progress=lambda *step: steps.append(step)):
+        Vectors(metric=metric).fit(np.eye(5)).rank()
     assert steps == [("Comparing vectors", done, 5) for done in (2, 4, 5)]
 
 
@@ -285,7 +287,7 @@ def test_unsupported_options_are_rejected():
         Vectors(metric="l1", algorithm="faiss")
     with pytest.raises(UnknownNameError, match="Did you mean 'faiss'"):
         Vectors(algorithm="fais")
-    with pytest.raises(UnknownNameError, match="Unknown metric 'l3'"):
+    with pytest.raises(UnknownNameError, match="Unknown value of metric 'l3'"):
         Vectors(metric="l3")
     with pytest.raises(InputError, match="vectors must be finite; row 0 has nan"):
         Vectors().fit([[np.nan, 1.0]])

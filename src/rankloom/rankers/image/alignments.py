@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloom._kernels import frozen
 from rankloom.errors import InputError, brief, check_choice
 from rankloom.ranks.vector_space import Metric, by_distance
-from rankloom.threads import Progress, run_blocks
+from rankloom.threads import run_blocks
 
 Floats = NDArray[np.float32]
 Stack = NDArray[Any]
@@ -76,7 +76,7 @@ class Alignment:
         if not 0 < self.penalty < np.inf:
             raise InputError(f"penalty must be a positive number; got {brief(self.penalty)}.")
 
-    def __call__(self, x: ArrayLike, y: ArrayLike | None = None, *, progress: Progress | None = None) -> Floats:
+    def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> Floats:
         """Return the distances between two stacks, or within one: then each pair is aligned once."""
         stacks = [self._stack(x, "x")] if y is None else [self._stack(x, "x"), self._stack(y, "y")]
         if stacks[0].shape[1:] != stacks[-1].shape[1:]:
@@ -85,7 +85,7 @@ class Alignment:
         if not all(map(len, stacks)):
             return np.zeros((len(stacks[0]), len(stacks[-1])), np.float32)
         parts = zip(*(np.split(stack, self.n_parts, axis=2) for stack in stacks), strict=True)
-        combined: Floats = COMBINATIONS[self.combine].reduce([self._align(part, progress) for part in parts])
+        combined: Floats = COMBINATIONS[self.combine].reduce([self._align(part) for part in parts])
         return combined
 
     def metric(self, shape: tuple[int, ...]) -> Metric:
@@ -103,7 +103,7 @@ class Alignment:
             raise InputError(f"{name} must be finite; it contains inf or nan.")
         return stack.astype(np.float32) if self.cost == "l1" else stack
 
-    def _align(self, stacks: Sequence[Stack], progress: Progress | None) -> Floats:
+    def _align(self, stacks: Sequence[Stack]) -> Floats:
         """Return the distances between two stacks, or within one."""
         from rankloom._kernels.image import alignment as kernels
 
@@ -122,7 +122,7 @@ class Alignment:
         def work(start: int, stop: int) -> None:
             kernels.align(start, stop, pairs, histograms, features, settings, out)
 
-        run_blocks(work, len(out), stage="Comparing images", block=BLOCK, progress=progress)
+        run_blocks(work, len(out), stage="Comparing images", block=BLOCK)
         return out + out.T if own else out  # its lower half is 0
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from annotated_types import Gt
 
 from rankloom.datasets.images import Pixels, reduced
-from rankloom.errors import InputError, check_choice, whole_number
+from rankloom.errors import InputError, check_choice
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.version import __version__
 from rankloom.rankers.image.alignments import ALIGNMENTS, Alignment
@@ -20,19 +21,135 @@ from rankloom.rankers.image.deep import DEEP
 from rankloom.rankers.image.image_features import Describe, FeatureStore, all_readable, extract_images
 from rankloom.rankers.image.shape import SHAPE
 from rankloom.rankers.image.texture import TEXTURE
-from rankloom.rankers.ranker import RANKERS, Maker
-from rankloom.rankers.vectors.distances import COMPARISONS
+from rankloom.rankers.ranker import RANKERS
+from rankloom.rankers.vectors.distances import COMPARISONS, Comparison
 from rankloom.rankers.vectors.vectors import FittedVectors
+from rankloom.ranks.arrays import Array
 from rankloom.ranks.vector_space import Metric, VectorSpace
-from rankloom.threads import Progress
+from rankloom.registry import Count, Options
 
-Vectors = NDArray[Any]
 FORMAT = 2  # of cached vectors
 
 
-@dataclass(frozen=True, slots=True)
-class DescriptorRanker:
+class Descriptor(NamedTuple):
+    """A descriptor and its name."""
+
+    name: str
+    vector: Describe
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageRanker(Options, ABC):
     """The paper's ranker, (descriptor, distance), for images.
+
+    Attributes
+    ----------
+    longest_side : int, optional
+        Shrink larger images to this first: faster, with less detail. None leaves them unchanged.
+    """
+
+    part: ClassVar[str] = "images"
+    comparable: ClassVar[bool] = True  #: queries are images, too
+
+    longest_side: Count | None = None
+
+    @property
+    @abstractmethod
+    def described(self) -> Descriptor:
+        """The descriptor and its name."""
+
+    @property
+    @abstractmethod
+    def compared(self) -> str | Alignment:
+        """The distance."""
+
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVectors:
+        """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files. The cache stores each vector.
+
+        Raises
+        ------
+        UnreadableItemsError
+            If some cannot be read; the vectors of the others are still cached.
+        """
+        vectors = self.item_vectors(items, cache=cache)
+        return FittedVectors(self, VectorSpace.of(vectors, self._metric()), cache)
+
+    def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
+        """Return the fitted ranker that `FittedVectors.arrays` describes."""
+        return FittedVectors(self, VectorSpace.restored(arrays, self._metric()))
+
+    def digest(self) -> str:
+        """Return a digest of its settings, its values for three probe images and the version of rankloom."""
+        probes = self._probe_vectors()
+        space = VectorSpace.of(probes, self._metric())
+        distances = space.neighbors(space, len(probes))[1]
+        settings = (
+            FORMAT,
+            __version__,
+            self.described.name,
+            self.compared,
+            self.longest_side,
+            probes.dtype.str,
+            probes.shape,
+        )
+        return digest_bytes(repr(settings).encode(), probes.tobytes(), distances.tobytes())
+
+    def describe(self, image: Pixels) -> Array:
+        """Return the vector, or the sequence of features, of one image."""
+        small = image if self.longest_side is None else reduced(image, self.longest_side)
+        vector = np.asarray(self.described.vector(small))
+        name = self.described.name
+        if vector.ndim != (1 if self._alignment is None else 2):
+            wanted = "a vector" if self._alignment is None else "an array of shape (points, features)"
+            raise InputError(f"The descriptor {name} must return {wanted}; got an array of shape {vector.shape}.")
+        if not np.isfinite(vector).all():
+            raise InputError(
+                f"The descriptor {name} must return finite numbers; got {vector[~np.isfinite(vector)][0]}."
+            )
+        return vector
+
+    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
+        """Return the vectors of images, sequences end to end. Raise UnreadableItemsError if some cannot be read."""
+        probe = self.describe(probe_images()[0])
+        key = self.digest() if cache is not None and cache.folder is not None else ""
+        store = FeatureStore(cache or Cache(None), key, probe.size)
+
+        def describe(image: Pixels) -> Array:
+            return self._of_shape(self.describe(image), probe.shape).ravel()
+
+        vectors = extract_images(items, describe, self.described.name, store=store)
+        return np.stack(vectors) if vectors else probe.reshape(1, -1)[:0]
+
+    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
+        """Return the vectors of external queries, images too."""
+        with all_readable():
+            return self.item_vectors(queries, cache=cache)
+
+    def _probe_vectors(self) -> Array:
+        first, *others = (self.describe(image) for image in probe_images())
+        return np.stack([first.ravel(), *(self._of_shape(other, first.shape).ravel() for other in others)])
+
+    def _of_shape(self, vector: Array, shape: tuple[int, ...]) -> Array:
+        if vector.shape != shape:
+            sizes = " and ".join("x".join(map(str, one)) for one in (vector.shape, shape))
+            raise InputError(
+                f"The descriptor {self.described.name} must return vectors of the same length; got {sizes}."
+            )
+        return vector
+
+    @property
+    def _alignment(self) -> Alignment | None:
+        return self.compared if isinstance(self.compared, Alignment) else ALIGNMENTS.get(self.compared)
+
+    def _metric(self) -> Metric:
+        if self._alignment is not None:
+            return self._alignment.metric(self.describe(probe_images()[0]).shape)
+        return COMPARISONS[str(self.compared)]
+
+
+@dataclass(frozen=True)
+class DescriptorRanker(ImageRanker):
+    """A ranker of images by a descriptor of your own.
 
     Attributes
     ----------
@@ -61,99 +178,48 @@ class DescriptorRanker:
     name: str
     descriptor: Describe
     distance: str | Alignment
-    longest_side: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.distance, Alignment):
             check_choice("distance", self.distance, [*COMPARISONS, *ALIGNMENTS])
-        if self.longest_side is not None:
-            whole_number("longest_side", self.longest_side)
-
-    #: Whether scores of queries can be compared with scores of items: both are images.
-    comparable: ClassVar[bool] = True
 
     @property
-    def part(self) -> str:
-        """The part of the collection it ranks by."""
-        return "images"
-
-    def fit(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> FittedVectors:
-        """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files. The cache stores each vector.
-
-        Raises
-        ------
-        UnreadableItemsError
-            If some cannot be read; the vectors of the others are still cached.
-        """
-        vectors = self.item_vectors(items, cache=cache, progress=progress)
-        return FittedVectors(self, VectorSpace.of(vectors, self._metric()), cache)
-
-    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
-        """Return the fitted ranker that `FittedVectors.arrays` describes."""
-        return FittedVectors(self, VectorSpace.restored(arrays, self._metric()))
-
-    def digest(self) -> str:
-        """Return a digest of its settings, its values for three probe images and the version of rankloom."""
-        probes = self._probe_vectors()
-        space = VectorSpace.of(probes, self._metric())
-        distances = space.neighbors(space, len(probes))[1]
-        settings = (FORMAT, __version__, self.name, self.distance, self.longest_side, probes.dtype.str, probes.shape)
-        return digest_bytes(repr(settings).encode(), probes.tobytes(), distances.tobytes())
-
-    def describe(self, image: Pixels) -> Vectors:
-        """Return the vector, or the sequence of features, of one image."""
-        small = image if self.longest_side is None else reduced(image, self.longest_side)
-        vector = np.asarray(self.descriptor(small))
-        if vector.ndim != (1 if self._alignment is None else 2):
-            wanted = "a vector" if self._alignment is None else "an array of shape (points, features)"
-            raise InputError(f"The descriptor {self.name} must return {wanted}; got an array of shape {vector.shape}.")
-        if not np.isfinite(vector).all():
-            raise InputError(
-                f"The descriptor {self.name} must return finite numbers; got {vector[~np.isfinite(vector)][0]}."
-            )
-        return vector
-
-    def item_vectors(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> Vectors:
-        """Return the vectors of images, sequences end to end. Raise UnreadableItemsError if some cannot be read."""
-        probe = self.describe(probe_images()[0])
-        key = self.digest() if cache is not None and cache.folder is not None else ""
-        store = FeatureStore(cache or Cache(None), key, probe.size)
-
-        def describe(image: Pixels) -> Vectors:
-            return self._of_shape(self.describe(image), probe.shape).ravel()
-
-        vectors = extract_images(items, describe, self.name, store=store, progress=progress)
-        return np.stack(vectors) if vectors else probe.reshape(1, -1)[:0]
-
-    def query_vectors(
-        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> Vectors:
-        """Return the vectors of external queries, images too."""
-        with all_readable():
-            return self.item_vectors(queries, cache=cache, progress=progress)
-
-    def _probe_vectors(self) -> Vectors:
-        first, *others = (self.describe(image) for image in probe_images())
-        return np.stack([first.ravel(), *(self._of_shape(other, first.shape).ravel() for other in others)])
-
-    def _of_shape(self, vector: Vectors, shape: tuple[int, ...]) -> Vectors:
-        if vector.shape != shape:
-            sizes = " and ".join("x".join(map(str, one)) for one in (vector.shape, shape))
-            raise InputError(f"The descriptor {self.name} must return vectors of the same length; got {sizes}.")
-        return vector
+    def described(self) -> Descriptor:
+        """The descriptor and its name."""
+        return Descriptor(self.name, self.descriptor)
 
     @property
-    def _alignment(self) -> Alignment | None:
-        return self.distance if isinstance(self.distance, Alignment) else ALIGNMENTS.get(self.distance)
+    def compared(self) -> str | Alignment:
+        """The distance."""
+        return self.distance
 
-    def _metric(self) -> Metric:
-        if self._alignment is not None:
-            return self._alignment.metric(self.describe(probe_images()[0]).shape)
-        return COMPARISONS[str(self.distance)]
+
+@dataclass(frozen=True, kw_only=True)
+class VectorImageRanker(ImageRanker):
+    """A ranker by a descriptor of ours that is a vector; `distance` compares it."""
+
+    described: ClassVar[Descriptor]
+    distance: Comparison
+
+    @property
+    def compared(self) -> str:
+        """The distance."""
+        return self.distance
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeRanker(ImageRanker):
+    """A ranker by a descriptor of ours that is a sequence; `penalty` is the price of a skipped point."""
+
+    described: ClassVar[Descriptor]
+    alignment: ClassVar[str]
+    penalty: Annotated[float, Gt(0)]
+
+    @property
+    def compared(self) -> Alignment:
+        """The alignment."""
+        return replace(ALIGNMENTS[self.alignment], penalty=self.penalty)
 
 
 def probe_images() -> list[Pixels]:
@@ -175,33 +241,15 @@ def _waves(height: int, width: int) -> Pixels:
     return np.stack(waves, axis=2).astype(np.uint8)
 
 
-def _maker(name: str, descriptor: Describe, default: str) -> Maker:
-    """Return the factory of a descriptor's ranker, with the options of `DescriptorRanker`."""
-
-    def make(*, distance: str = default, longest_side: int | None = None) -> DescriptorRanker:
-        return DescriptorRanker(name, descriptor, distance, longest_side=longest_side)
-
-    return _documented(make, name, descriptor)
-
-
-def _shape_maker(name: str, descriptor: Describe, alignment: str, default: float) -> Maker:
-    """Return the factory of a shape ranker, whose option is the penalty of its alignment."""
-
-    def make(*, penalty: float = default, longest_side: int | None = None) -> DescriptorRanker:
-        aligned = replace(ALIGNMENTS[alignment], penalty=penalty)
-        return DescriptorRanker(name, descriptor, aligned, longest_side=longest_side)
-
-    return _documented(make, name, descriptor)
+def _register(name: str, base: type[ImageRanker], vector: Describe, **own: Any) -> None:
+    """Register the ranker of a descriptor, whose docstring it has; `own` are further members of the class."""
+    members = {"described": Descriptor(name, vector), "__doc__": vector.__doc__, "__module__": __name__, **own}
+    annotations = {key: base.__annotations__[key] for key in own.keys() & {"distance", "penalty"}}
+    made = type(name, (base,), {**members, "__annotations__": annotations})
+    RANKERS.register(name)(dataclass(frozen=True, kw_only=True)(made))
 
 
-def _documented(make: Maker, name: str, descriptor: Describe) -> Maker:
-    """Return a factory with the name and the docstring of its descriptor."""
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = descriptor.__doc__
-    return make
-
-
-for _name, (_descriptor, _distance) in {**COLOR, **TEXTURE, **COMPOSITE, **DEEP}.items():
-    RANKERS.register(_name)(_maker(_name, _descriptor, _distance))
-for _name, (_descriptor, _distance, _penalty) in SHAPE.items():
-    RANKERS.register(_name)(_shape_maker(_name, _descriptor, _distance, _penalty))
+for _name, (_vector, _distance) in {**COLOR, **TEXTURE, **COMPOSITE, **DEEP}.items():
+    _register(_name, VectorImageRanker, _vector, distance=_distance)
+for _name, (_vector, _alignment, _penalty) in SHAPE.items():
+    _register(_name, ShapeRanker, _vector, alignment=_alignment, penalty=_penalty)

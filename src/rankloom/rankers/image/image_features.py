@@ -17,7 +17,7 @@ from rankloom.errors import InputError, brief
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.ranker import UnreadableItemsError
-from rankloom.threads import Progress, run_blocks
+from rankloom.threads import part_of_stage, run_blocks
 
 Vector = NDArray[Any]
 #: Pixels -> a vector, of the same length for all images.
@@ -145,8 +145,8 @@ class ItemKind(NamedTuple):
 IMAGES = ItemKind(image_digest, stamp)
 TEXTS = ItemKind(lambda text: content_digest([text]), lambda _: None)
 
-#: (items, progress) -> the vector of each, or the reason why it cannot be read
-DescribeAll = Callable[[Sequence[Any], Progress | None], Sequence[Vector | str]]
+#: items -> the vector of each, or the reason why it cannot be read
+DescribeAll = Callable[[Sequence[Any]], Sequence[Vector | str]]
 
 
 @contextmanager
@@ -164,7 +164,6 @@ def extract(
     *,
     store: FeatureStore,
     kind: ItemKind = IMAGES,
-    progress: Progress | None = None,
 ) -> list[Vector]:
     """Return the vector of each item; only items that are not in the store are described.
 
@@ -180,7 +179,8 @@ def extract(
     new = [index for digest, index in _first_indices(digests).items() if digest not in found and digest not in failed]
     for start in range(0, len(new), store.segment):
         batch = new[start : start + store.segment]
-        vectors = describe_all([items[index] for index in batch], _shifted(progress, start, len(new)))
+        with part_of_stage(start, len(new)):
+            vectors = describe_all([items[index] for index in batch])
         results = {digests[index]: vector for index, vector in zip(batch, vectors, strict=True)}
         good = {digest: vector for digest, vector in results.items() if not isinstance(vector, str)}
         failed |= {digest: reason for digest, reason in results.items() if isinstance(reason, str)}
@@ -211,34 +211,20 @@ def _first_indices(digests: Sequence[str]) -> dict[str, int]:
     return indices
 
 
-def extract_images(
-    items: Sequence[Any], describe: Describe, name: str, *, store: FeatureStore, progress: Progress | None = None
-) -> list[Vector]:
+def extract_images(items: Sequence[Any], describe: Describe, name: str, *, store: FeatureStore) -> list[Vector]:
     """Return the features of each image, as `extract` does; `name` is that of the descriptor."""
 
-    def describe_all(some: Sequence[Any], report: Progress | None) -> list[Vector | str]:
-        return _described(some, describe, stage=f"Extracting {name}", progress=report)
+    def describe_all(some: Sequence[Any]) -> list[Vector | str]:
+        results: list[Vector | str] = [""] * len(some)
 
-    return extract(items, describe_all, store=store, progress=progress)
+        def work(start: int, stop: int) -> None:
+            for number in range(start, stop):
+                try:
+                    results[number] = np.asarray(describe(pixels(some[number])))
+                except ImageError as error:
+                    results[number] = str(error)
 
+        run_blocks(work, len(some), stage=f"Extracting {name}", block=BLOCK)
+        return results
 
-def _described(
-    items: Sequence[Any], describe: Describe, *, stage: str, progress: Progress | None
-) -> list[Vector | str]:
-    """Return the vector of each image, or the reason why it cannot be read or described."""
-    results: list[Vector | str] = [""] * len(items)
-
-    def work(start: int, stop: int) -> None:
-        for number in range(start, stop):
-            try:
-                results[number] = np.asarray(describe(pixels(items[number])))
-            except ImageError as error:
-                results[number] = str(error)
-
-    run_blocks(work, len(items), stage=stage, block=BLOCK, progress=progress)
-    return results
-
-
-def _shifted(progress: Progress | None, before: int, total: int) -> Progress | None:
-    """Return a callback that reports the progress of a batch as that of the whole."""
-    return progress and (lambda stage, done, _: progress(stage, before + done, total))
+    return extract(items, describe_all, store=store)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from annotated_types import Ge
 
 from rankloom.datasets.images import Pixels
-from rankloom.errors import InputError, MissingExtraError, check_between, check_whole, whole_number
+from rankloom.errors import InputError, MissingExtraError
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.text_file import FilePath
 from rankloom.io.version import __version__
@@ -18,9 +18,13 @@ from rankloom.rankers.image.image_features import FeatureStore, all_readable, ex
 from rankloom.rankers.image.pixels import Image, luma
 from rankloom.rankers.image.vocabulary_tree import LENGTH, Rows, VocabularyTree
 from rankloom.rankers.ranker import register_ranker
-from rankloom.rankers.text.bag_of_words import weighing
-from rankloom.rankers.text.term_model import Scheme, Statistics, WeightModel, restored_weights, scaled, sums, weighed
-from rankloom.threads import Progress, run_blocks
+from rankloom.rankers.text.bag_of_words import weighted
+from rankloom.rankers.text.sparse_rows import scaled, sums
+from rankloom.rankers.text.term_model import Scheme, Statistics, WeightModel, restored_weights, weighed
+from rankloom.ranks.arrays import Array, Bytes
+from rankloom.registry import Count
+from rankloom.registry.options import Fraction
+from rankloom.threads import run_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -34,8 +38,8 @@ BLOCK = 32  # images whose words a thread looks up at a time
 
 
 @register_ranker("voc")
-@dataclass(frozen=True, slots=True)
-class VocabularyRanker:
+@dataclass(frozen=True, kw_only=True)
+class VocabularyRanker(Scheme):
     r"""Vocabulary tree: SIFT descriptors as visual words, by tf-idf and l1.
 
     Descriptors are clustered by hierarchical k-means, up to `branch` children per node and `levels` levels; the leaves
@@ -78,24 +82,15 @@ class VocabularyRanker:
     [0, 8]
     """
 
-    branch: int = 10
-    levels: int = 6
-    contrast: float = CONTRAST
+    part: ClassVar[str] = "images"
+    comparable: ClassVar[bool] = True  #: queries are images, too
+    overlap: ClassVar[str] = "minimum"  # l1 of two rows that sum to 1 is 2 - 2 times the sum of the smaller weights
+
+    branch: Count = 10
+    levels: Count = 6
+    contrast: Fraction = CONTRAST
     vocabulary: FilePath | None = None
-    seed: int = 0
-
-    #: Whether scores of queries can be compared with scores of items: both are images.
-    comparable: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_whole(branch=self.branch, levels=self.levels)
-        check_between(0, 1, contrast=self.contrast)
-        whole_number("seed", self.seed, 0)
-
-    @property
-    def part(self) -> str:
-        """The part of the collection it ranks by."""
-        return "images"
+    seed: Annotated[int, Ge(0)] = 0
 
     def digest(self) -> str:
         """Return a digest of its settings, its descriptors of a probe image and the version of rankloom."""
@@ -104,9 +99,7 @@ class VocabularyRanker:
         arrays = () if tree is None else (tree.centers.tobytes(), tree.children.tobytes())
         return digest_bytes(settings, self._sift_digest().encode(), *arrays)
 
-    def fit(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> FittedVocabulary:
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVocabulary:
         """Find the words of images: `ImageFile`, arrays, paths or bytes of files. The cache stores their descriptors.
 
         Raises
@@ -114,33 +107,33 @@ class VocabularyRanker:
         UnreadableItemsError
             If some cannot be read; the descriptors of the others are cached all the same.
         """
-        descriptors = self.descriptors(items, cache=cache, progress=progress)
-        tree = self._tree(descriptors, cache or Cache(None), progress)
-        counts = word_counts(tree, descriptors, progress)
+        descriptors = self.descriptors(items, cache=cache)
+        tree = self._tree(descriptors, cache or Cache(None))
+        counts = word_counts(tree, descriptors)
         statistics = Statistics.of(counts, tree.n_words)
-        weights = weighed(SCHEME, statistics, counts)
-        return FittedVocabulary(
-            ranker=self, vocabulary=tree, cache=cache, scheme=SCHEME, statistics=statistics, **weights
-        )
+        weights = weighed(self, statistics, counts)
+        return FittedVocabulary(vocabulary=tree, cache=cache, scheme=self, statistics=statistics, **weights)
 
-    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVocabulary:
+    def restored(self, arrays: Mapping[str, Array]) -> FittedVocabulary:
         """Return the fitted ranker that `FittedVocabulary.arrays` describes."""
         tree = VocabularyTree.checked({name: arrays[name] for name in ("centers", "children")})
         weights = restored_weights(arrays, tree.n_words)
-        fitted = FittedVocabulary(ranker=self, vocabulary=tree, cache=None, scheme=SCHEME, **weights)
-        return fitted.with_postings(arrays)
+        return FittedVocabulary(vocabulary=tree, cache=None, scheme=self, **weights).with_postings(arrays)
 
-    def descriptors(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> list[Rows]:
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return tf-idf weights divided by their sum."""
+        weights = weighted(counts, statistics, "tf-idf")
+        return scaled(weights, sums(weights))
+
+    def descriptors(self, items: Sequence[Any], *, cache: Cache | None = None) -> list[Rows]:
         """Return the local descriptors of images. Raise UnreadableItemsError if some cannot be read."""
         key = self._sift_digest() if cache is not None and cache.folder is not None else ""
         store = FeatureStore(cache or Cache(None), key, None, segment=SEGMENT)
 
-        def describe(image: Pixels) -> NDArray[np.uint8]:
+        def describe(image: Pixels) -> Bytes:
             return root_sift(image, self.contrast).ravel()
 
-        found = extract_images(items, describe, "voc", store=store, progress=progress)
+        found = extract_images(items, describe, "voc", store=store)
         return [flat.reshape(-1, LENGTH) for flat in found]
 
     def _sift_digest(self) -> str:
@@ -148,7 +141,7 @@ class VocabularyRanker:
         settings = repr((FORMAT, __version__, LONGEST_SIDE, MAX_SCALE, self.contrast))
         return digest_bytes(settings.encode(), probe.tobytes())
 
-    def _tree(self, descriptors: Sequence[Rows], cache: Cache, progress: Progress | None) -> VocabularyTree:
+    def _tree(self, descriptors: Sequence[Rows], cache: Cache) -> VocabularyTree:
         """Return the vocabulary: given, cached, or trained."""
         if self.vocabulary is not None:
             return VocabularyTree.read(self.vocabulary)
@@ -164,7 +157,7 @@ class VocabularyRanker:
         rows = np.concatenate([np.empty((0, LENGTH), np.uint8), *(descriptors[i] for _, i in by_digest)])
         sample = rows[:: -(-len(rows) // MAX_TRAINING) or 1]
         options = {"branch": self.branch, "levels": self.levels, "seed": self.seed}
-        tree = VocabularyTree.train(sample, **options, progress=progress)
+        tree = VocabularyTree.train(sample, **options)
         cache.save(key, tree.arrays())
         return tree
 
@@ -175,42 +168,32 @@ class FittedVocabulary(WeightModel):
 
     Attributes
     ----------
-    ranker : VocabularyRanker
+    scheme : VocabularyRanker
     vocabulary : VocabularyTree
         Stays as it is when images are added or removed.
     cache : Cache, optional
         Where descriptors of queries are stored.
     """
 
-    ranker: VocabularyRanker
+    scheme: VocabularyRanker
     vocabulary: VocabularyTree
     cache: Cache | None
 
-    def query_counts(self, queries: Sequence[Any], progress: Progress | None = None) -> csr_matrix:
+    def query_counts(self, queries: Sequence[Any]) -> csr_matrix:
         """Return how often each word occurs in external queries, images too."""
         with all_readable():
-            return self._counts(queries, self.cache, progress)
+            return self._counts(queries, self.cache)
 
-    def appended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+    def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
         """Return the ranker with more images after its own, and the same words and statistics."""
-        return self.with_counts(self._counts(items, cache, progress))
+        return self.with_counts(self._counts(items, cache))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return the arrays that `VocabularyRanker.restored` makes it from."""
         return {**self.vocabulary.arrays(), **self.weight_arrays()}
 
-    def _counts(self, items: Sequence[Any], cache: Cache | None, progress: Progress | None) -> csr_matrix:
-        return word_counts(self.vocabulary, self.ranker.descriptors(items, cache=cache, progress=progress))
-
-
-def _shares(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-    """Return tf-idf weights divided by their sum."""
-    weights = weighing("tf-idf")(counts, statistics)
-    return scaled(weights, sums(weights))
-
-
-#: l1 of two rows that sum to 1 is 2 - 2 times the sum of the smaller weights.
-SCHEME = Scheme("words", _shares, "minimum", "total")
+    def _counts(self, items: Sequence[Any], cache: Cache | None) -> csr_matrix:
+        return word_counts(self.vocabulary, self.scheme.descriptors(items, cache=cache))
 
 
 def root_sift(image: Image, contrast: float = CONTRAST) -> Rows:
@@ -241,7 +224,7 @@ def root_sift(image: Image, contrast: float = CONTRAST) -> Rows:
     return np.sort(rows.view(f"V{LENGTH}").ravel()).view(np.uint8).reshape(-1, LENGTH)
 
 
-def word_counts(tree: VocabularyTree, descriptors: Sequence[Rows], progress: Progress | None = None) -> csr_matrix:
+def word_counts(tree: VocabularyTree, descriptors: Sequence[Rows]) -> csr_matrix:
     """Return how often each word occurs in each image, an array of shape (n_images, n_words)."""
     from scipy.sparse import csr_matrix
 
@@ -251,7 +234,7 @@ def word_counts(tree: VocabularyTree, descriptors: Sequence[Rows], progress: Pro
     def work(start: int, stop: int) -> None:
         words[ptr[start] : ptr[stop]] = tree.words(np.concatenate(descriptors[start:stop]))
 
-    run_blocks(work, len(descriptors), stage="Finding words", block=BLOCK, progress=progress)
+    run_blocks(work, len(descriptors), stage="Finding words", block=BLOCK)
     counts = csr_matrix((np.ones(len(words)), words, ptr), (len(descriptors), tree.n_words))
     counts.sum_duplicates()
     return counts

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, check_whole, whole_number
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.text_file import FilePath
-from rankloom.threads import Progress
+from rankloom.threads import report
 
 LENGTH = 128  # of a descriptor
 ITERATIONS = 10  # of k-means
@@ -54,9 +54,7 @@ class VocabularyTree:
     children: Numbers
 
     @classmethod
-    def train(
-        cls, descriptors: Rows, *, branch: int = 10, levels: int = 6, seed: int = 0, progress: Progress | None = None
-    ) -> VocabularyTree:
+    def train(cls, descriptors: Rows, *, branch: int = 10, levels: int = 6, seed: int = 0) -> VocabularyTree:
         """Return the tree of k-means with up to `branch` children per node and `levels` levels below the root.
 
         A node with fewer than twice as many descriptors has fewer children. The order of the descriptors matters.
@@ -75,8 +73,7 @@ class VocabularyTree:
                 below += _parts(members, _nearest(descriptors, members, found), len(found))
             children.append(np.full((len(below), 2), n_nodes, np.int64))
             level = below
-            if progress:
-                progress("Training the vocabulary", number + 1, levels)
+            report("Training the vocabulary", number + 1, levels)
         return cls(np.concatenate(centers), np.concatenate(children))
 
     @property

@@ -21,22 +21,26 @@ words rather than alone, no bare numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from annotated_types import Ge
 
-from rankloom.errors import InputError, UnknownNameError, brief
-from rankloom.rankers.text.term_model import Fit, Scheme, Statistics, Weigh, sums, term_model, unit, with_data
+from rankloom.rankers.ranker import register_ranker
+from rankloom.rankers.text.sparse_rows import sums, unit, with_data
+from rankloom.rankers.text.term_model import Statistics, TermRanker
+from rankloom.ranks.arrays import Floats
+from rankloom.registry import Share
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Floats = NDArray[np.float64]
-K1, B = 1.2, 0.75  # Okapi defaults
+#: Names of the weights above.
+Weights = Literal["binary", "tf", "log-tf", "tf-idf", "log-tf-idf"]
 
 #: Weight of a frequency, and whether to multiply it by the inverse document frequency.
-WEIGHTS: Mapping[str, tuple[Callable[[Floats], Floats], bool]] = {
+WEIGHTS: Mapping[Weights, tuple[Callable[[Floats], Floats], bool]] = {
     "binary": (np.ones_like, False),
     "tf": (np.asarray, False),
     "log-tf": (lambda f: 1.0 + np.log(f), False),
@@ -45,8 +49,18 @@ WEIGHTS: Mapping[str, tuple[Callable[[Floats], Floats], bool]] = {
 }
 
 
-@term_model
-def bow_cosine(*, weights: str = "log-tf-idf") -> Scheme:
+def weighted(counts: csr_matrix, statistics: Statistics, weights: Weights) -> csr_matrix:
+    """Return the weights of counts, given the statistics of the collection."""
+    local, with_idf = WEIGHTS[weights]
+    values = local(counts.data.astype(np.float64))
+    if with_idf:
+        values = values * np.log(max(statistics.n_texts, 1) / np.maximum(statistics.frequency, 1))[counts.indices]
+    return with_data(counts, values)
+
+
+@register_ranker("bow-cosine")
+@dataclass(frozen=True, kw_only=True)
+class BowCosine(TermRanker):
     r"""Cosine similarity of bags of words.
 
     .. math:: \cos(a, b) = \sum_t a_t b_t \,/\, (\lVert a \rVert_2 \lVert b \rVert_2)
@@ -57,17 +71,23 @@ def bow_cosine(*, weights: str = "log-tf-idf") -> Scheme:
 
     Examples
     --------
-    >>> model = bow_cosine(["heart failure", "heart attack", "skin"], weights="tf")
+    >>> model = BowCosine(weights="tf").fit(["heart failure", "heart attack", "skin"])
     >>> model.rank().items.tolist()
     [[0, 1, -1], [1, 0, -1], [2, -1, -1]]
     >>> model.rank(["failure of the heart"], depth=2).scores.round(4)
     array([[1. , 0.5]], dtype=float32)
     """
-    return _cosine("words", weights)
+
+    weights: Weights = "log-tf-idf"
+
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return the chosen weights, scaled to length 1."""
+        return unit(weighted(counts, statistics, self.weights))
 
 
-@term_model
-def bow_jaccard(*, weights: str = "log-tf-idf") -> Scheme:
+@register_ranker("bow-jaccard")
+@dataclass(frozen=True, kw_only=True)
+class BowJaccard(TermRanker):
     r"""Weighted Jaccard similarity of bags of words; with "binary" weights, of sets.
 
     .. math:: J(a, b) = \sum_t \min(a_t, b_t) \,/\, \sum_t \max(a_t, b_t)
@@ -83,31 +103,47 @@ def bow_jaccard(*, weights: str = "log-tf-idf") -> Scheme:
 
     Examples
     --------
-    >>> bow_jaccard(["heart failure", "heart attack"], weights="binary").rank().scores.round(4)
+    >>> BowJaccard(weights="binary").fit(["heart failure", "heart attack"]).rank().scores.round(4)
     array([[1.    , 0.3333],
            [1.    , 0.3333]], dtype=float32)
     """
-    return _jaccard("words", weights)
+
+    overlap = "minimum"
+    share = "union"
+
+    weights: Weights = "log-tf-idf"
+
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return the chosen weights."""
+        return weighted(counts, statistics, self.weights)
 
 
-@term_model
-def two_grams_cosine(*, weights: str = "log-tf-idf", terms: str = "words and pairs") -> Scheme:
+@register_ranker("2grams-cosine")
+@dataclass(frozen=True, kw_only=True)
+class TwoGramsCosine(BowCosine):
     """Cosine similarity of bags of word 2-grams: words, and pairs of consecutive words.
 
     ``terms="pairs"`` uses pairs alone. Stop words are removed first; pairs may span sentences.
 
     Examples
     --------
-    >>> two_grams_cosine(["heart failure", "failure, heart"], weights="tf").rank().scores.round(4)
+    >>> TwoGramsCosine(weights="tf").fit(["heart failure", "failure, heart"]).rank().scores.round(4)
     array([[1.    , 0.6667],
            [1.    , 0.6667]], dtype=float32)
     """
-    return _cosine(_grams(terms), weights)
+
+    terms: Literal["words and pairs", "pairs"] = "words and pairs"
+
+    @property
+    def kind(self) -> str:
+        """Words and pairs, or pairs alone."""
+        return self.terms
 
 
-@term_model
-def two_grams_jaccard(*, weights: str = "log-tf-idf", terms: str = "words and pairs") -> Scheme:
-    """Weighted Jaccard similarity (see `bow_jaccard`) of bags of word 2-grams (see `two_grams_cosine`).
+@register_ranker("2grams-jaccard")
+@dataclass(frozen=True, kw_only=True)
+class TwoGramsJaccard(BowJaccard):
+    """Weighted Jaccard similarity (see `bow-jaccard`) of bags of word 2-grams (see `2grams-cosine`).
 
     Notes
     -----
@@ -115,44 +151,66 @@ def two_grams_jaccard(*, weights: str = "log-tf-idf", terms: str = "words and pa
 
     Examples
     --------
-    >>> two_grams_jaccard(["heart failure", "failure, heart"], weights="binary").rank().scores
+    >>> TwoGramsJaccard(weights="binary").fit(["heart failure", "failure, heart"]).rank().scores
     array([[1. , 0.5],
            [1. , 0.5]], dtype=float32)
     """
-    return _jaccard(_grams(terms), weights)
+
+    terms: Literal["words and pairs", "pairs"] = "words and pairs"
+
+    @property
+    def kind(self) -> str:
+        """Words and pairs, or pairs alone."""
+        return self.terms
 
 
-@term_model
-def cosine() -> Scheme:
-    """The textbook vector space model: `bow_cosine` with "tf-idf" weights."""
-    return _cosine("words", "tf-idf")
+@register_ranker("cosine")
+@dataclass(frozen=True, kw_only=True)
+class Cosine(TermRanker):
+    """The textbook vector space model: `bow-cosine` with "tf-idf" weights."""
+
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return tf-idf, scaled to length 1."""
+        return unit(weighted(counts, statistics, "tf-idf"))
 
 
-@term_model
-def bow() -> Scheme:
-    """Plain bag of words: `bow_cosine` with frequencies as weights.
+@register_ranker("bow")
+@dataclass(frozen=True, kw_only=True)
+class Bow(TermRanker):
+    """Plain bag of words: `bow-cosine` with frequencies as weights.
 
     References
     ----------
     Carrillo, Villatoro-Tello, López-López, Eliasmith, Montes-y-Gómez, Villaseñor-Pineda (2009), Representing context
     information for document retrieval, Flexible Query Answering Systems.
     """
-    return _cosine("words", "tf")
+
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return frequencies, scaled to length 1."""
+        return unit(weighted(counts, statistics, "tf"))
 
 
-@term_model
-def jaccard() -> Scheme:
+@register_ranker("jaccard")
+@dataclass(frozen=True, kw_only=True)
+class Jaccard(TermRanker):
     r"""Jaccard similarity of the sets of words, :math:`|A \cap B| / |A \cup B|`.
 
     Notes
     -----
     Words of an external query that are not in the collection are ignored and do not count toward its size.
     """
-    return _jaccard("words", "binary")
+
+    overlap = "minimum"
+    share = "union"
+
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return 1 for each word."""
+        return weighted(counts, statistics, "binary")
 
 
-@term_model
-def dice() -> Scheme:
+@register_ranker("dice")
+@dataclass(frozen=True, kw_only=True)
+class Dice(Jaccard):
     r"""Dice similarity of the sets of words, :math:`2 |A \cap B| / (|A| + |B|)`; same order as Jaccard.
 
     Notes
@@ -161,25 +219,31 @@ def dice() -> Scheme:
 
     Examples
     --------
-    >>> dice(["heart failure", "heart attack"]).rank().scores[0]
+    >>> Dice().fit(["heart failure", "heart attack"]).rank().scores[0]
     array([1. , 0.5], dtype=float32)
     """
-    return Scheme("words", weighing("binary"), "minimum", "mean")
+
+    share = "mean"
 
 
-@term_model
-def tfidf() -> Scheme:
+@register_ranker("tfidf")
+@dataclass(frozen=True, kw_only=True)
+class TFIDF(TermRanker):
     r"""TF-IDF: the sum over shared words of the product of both weights, without length normalization.
 
     .. math:: s(q, d) = \sum_t f_q(t)\, f_d(t) \ln^2(n / n_t)
 
     A long text can score higher than the query itself.
     """
-    return Scheme("words", weighing("tf-idf"), "product", "total")
+
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return tf-idf."""
+        return weighted(counts, statistics, "tf-idf")
 
 
-@term_model
-def okapi(*, k1: float = K1, b: float = B) -> Scheme:
+@register_ranker("okapi")
+@dataclass(frozen=True, kw_only=True)
+class Okapi(TermRanker):
     r"""Okapi BM25 in Lucene's variant, whose weights are never negative.
 
     .. math:: s(q, d) = \sum_t f_q(t) \ln\left(1 + \frac{n - n_t + 1/2}{n_t + 1/2}\right)
@@ -193,62 +257,39 @@ def okapi(*, k1: float = K1, b: float = B) -> Scheme:
 
     Examples
     --------
-    >>> okapi(["heart heart", "heart skin", "skin"]).rank(["heart"]).items
+    >>> Okapi().fit(["heart heart", "heart skin", "skin"]).rank(["heart"]).items
     array([[ 0,  1, -1]], dtype=int32)
     """
-    if not (k1 >= 0 and 0 <= b <= 1):
-        raise InputError(f"k1 must be at least 0 and b from 0 to 1; got {brief(k1)} and {brief(b)}.")
 
-    def weigh(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+    weighs_queries = True
+
+    k1: Annotated[float, Ge(0)] = 1.2
+    b: Share = 0.75
+
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return the part of the score that does not depend on the query."""
         frequency = statistics.frequency
         idf = np.log(1.0 + (statistics.n_texts - frequency + 0.5) / (frequency + 0.5))
-        saturation = k1 * (1.0 - b + b * sums(counts) / statistics.mean_length)
+        saturation = self.k1 * (1.0 - self.b + self.b * sums(counts) / statistics.mean_length)
         spread = np.repeat(saturation, np.diff(counts.indptr))
         return with_data(counts, idf[counts.indices] * counts.data / (counts.data + spread))
 
-    return Scheme("words", weigh, "product", "total", weigh_query=weighing("tf"))
+    def weigh_query(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return the frequencies of a query."""
+        return weighted(counts, statistics, "tf")
 
 
-#: Rankers of this module by name: ``RANKERS[name](texts).rank()``.
-RANKERS: Mapping[str, Fit] = {
-    "bow-cosine": bow_cosine,
-    "bow-jaccard": bow_jaccard,
-    "2grams-cosine": two_grams_cosine,
-    "2grams-jaccard": two_grams_jaccard,
-    "cosine": cosine,
-    "jaccard": jaccard,
-    "tfidf": tfidf,
-    "dice": dice,
-    "okapi": okapi,
-    "bow": bow,
-}
+@register_ranker("bm25")
+@dataclass(frozen=True, kw_only=True)
+class BM25(Okapi):
+    r"""Okapi BM25 in Lucene's variant, whose weights are never negative.
 
+    .. math:: s(q, d) = \sum_t f_q(t) \ln\left(1 + \frac{n - n_t + 1/2}{n_t + 1/2}\right)
+        \frac{f_d(t)}{f_d(t) + k_1 (1 - b + b\, |d| / \overline{|d|})}
 
-def weighing(weights: str) -> Weigh:
-    """Return the weighting function of that name, from counts and the statistics of a collection to weights."""
-    if weights not in WEIGHTS:
-        raise UnknownNameError("weights", weights, WEIGHTS)
-    local, with_idf = WEIGHTS[weights]
+    Not symmetric; a text can score higher than the query itself.
 
-    def weigh(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        values = local(counts.data.astype(np.float64))
-        if with_idf:
-            values = values * np.log(max(statistics.n_texts, 1) / np.maximum(statistics.frequency, 1))[counts.indices]
-        return with_data(counts, values)
-
-    return weigh
-
-
-def _cosine(terms: str, weights: str) -> Scheme:
-    weigh = weighing(weights)
-    return Scheme(terms, lambda counts, statistics: unit(weigh(counts, statistics)), "product", "total")
-
-
-def _jaccard(terms: str, weights: str) -> Scheme:
-    return Scheme(terms, weighing(weights), "minimum", "union")
-
-
-def _grams(terms: str) -> str:
-    if terms not in ("pairs", "words and pairs"):
-        raise UnknownNameError("terms", terms, ("pairs", "words and pairs"))
-    return terms
+    References
+    ----------
+    Robertson, Walker, Jones, Hancock-Beaulieu, Gatford (1995), Okapi at TREC-3.
+    """

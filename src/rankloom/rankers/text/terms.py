@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,10 +51,11 @@ etc ie eg
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
+@dataclass(frozen=True, kw_only=True)
 class Tokenizer:
     """Splits texts into sentences and words: lower case, no stop words, each distinct word stemmed once.
 
-    Parameters
+    Attributes
     ----------
     stem : bool
         Whether to replace words by Porter stems.
@@ -68,15 +70,20 @@ class Tokenizer:
     [['patient', 'scans'], ['normal']]
     """
 
-    def __init__(self, *, stem: bool = True, stop_words: Collection[str] = STOP_WORDS, numbers: bool = False) -> None:
-        self._words = WORD_OR_NUMBER if numbers else WORD
-        self._stem = porter() if stem else str
-        self._stems: dict[str, str] = dict.fromkeys(stop_words, "")
+    stem: bool = True
+    stop_words: Collection[str] = STOP_WORDS
+    numbers: bool = False
+    _stems: dict[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop_words", frozenset(self.stop_words))
+        object.__setattr__(self, "_stems", dict.fromkeys(self.stop_words, ""))
 
     def sentences(self, text: str) -> list[list[str]]:
         """Return the words of each sentence in order, without empty sentences."""
         plain = CLITIC.sub("", unicodedata.normalize("NFKC", text).lower())
-        sentences = ([self._token(word) for word in self._words.findall(part)] for part in SENTENCE_END.split(plain))
+        pattern = WORD_OR_NUMBER if self.numbers else WORD
+        sentences = ([self._token(word) for word in pattern.findall(part)] for part in SENTENCE_END.split(plain))
         filtered = ([word for word in sentence if word] for sentence in sentences)
         return [sentence for sentence in filtered if sentence]
 
@@ -85,6 +92,10 @@ class Tokenizer:
         if token is None:
             token = self._stems[word] = self._stem(word)
         return token
+
+    @cached_property
+    def _stem(self) -> Callable[[str], str]:
+        return porter() if self.stem else str
 
 
 def tokenize(text: str) -> list[str]:
@@ -119,6 +130,28 @@ class Tokens(NamedTuple):
     n_texts: int
 
 
+class Texts(tuple[str, ...]):
+    """Texts that each tokenizer splits once, for all rankers that are given the same `Texts`.
+
+    Examples
+    --------
+    >>> texts = Texts(["cough, fever", "fever"])
+    >>> words, tokens = texts.tokens(Tokenizer())
+    >>> words, tokens.words.tolist(), texts.tokens(Tokenizer())[1] is tokens
+    (['cough', 'fever'], [0, 1, 1], True)
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._tokens: dict[Tokenizer, tuple[list[str], Tokens]] = {}
+
+    def tokens(self, tokenizer: Tokenizer) -> tuple[list[str], Tokens]:
+        """Return the distinct words in the order of their first occurrence, and the tokens by these numbers."""
+        found = self._tokens.get(tokenizer)
+        if found is None:
+            found = self._tokens[tokenizer] = _tokenized(self, tokenizer)
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """The words of a collection, numbered in alphabetical order.
@@ -136,16 +169,16 @@ class Vocabulary:
     @classmethod
     def fit(cls, texts: Sequence[str], tokenizer: Tokenizer | None = None) -> tuple[Vocabulary, Tokens]:
         """Return the vocabulary of these texts, and their tokens."""
-        tokenizer = Tokenizer() if tokenizer is None else tokenizer
-        seen: dict[str, int] = {}
-        tokens = _numbered(texts, tokenizer, lambda word: seen.setdefault(word, len(seen)))
-        numbers = {word: number for number, word in enumerate(sorted(seen))}
-        renumber = np.fromiter((numbers[word] for word in seen), np.int32, len(seen))
-        return cls(numbers, tokenizer), tokens._replace(words=renumber[tokens.words])
+        tokenizer, texts = tokenizer or Tokenizer(), check_texts(texts, "texts")
+        words, _ = texts.tokens(tokenizer)
+        vocabulary = cls({word: number for number, word in enumerate(sorted(words))}, tokenizer)
+        return vocabulary, vocabulary.tokens(texts)
 
     def tokens(self, texts: Sequence[str]) -> Tokens:
-        """Return the tokens of other texts; words that are not in the vocabulary are UNKNOWN."""
-        return _numbered(texts, self.tokenizer, lambda word: self.numbers.get(word, UNKNOWN))
+        """Return the tokens of texts; words that are not in the vocabulary are UNKNOWN."""
+        words, tokens = check_texts(texts, "texts").tokens(self.tokenizer)
+        numbers = np.fromiter((self.numbers.get(word, UNKNOWN) for word in words), np.int32, len(words))
+        return tokens._replace(words=numbers[tokens.words])
 
     def word_counts(self, tokens: Tokens) -> csr_matrix:
         """Return the frequency of each word in each text, of shape (n_texts, n_words)."""
@@ -218,18 +251,26 @@ class Pairs(NamedTuple):
         return _counts(self.texts[found], columns[found], (self.n_texts, len(known)))
 
 
-def check_texts(texts: Sequence[str], name: str) -> list[str]:
-    """Return texts as a list. Raise InputError if they are not a sequence of strings."""
+def check_texts(texts: Sequence[str], name: str) -> Texts:
+    """Return texts that are tokenized once. Raise InputError if they are not a sequence of strings."""
+    if isinstance(texts, Texts):
+        return texts
     if isinstance(texts, str):
         raise InputError(f"{name} must be a list of texts; got one string. Put it in a list.")
-    checked = list(texts)
+    checked = Texts(texts)
     odd = next((number for number, text in enumerate(checked) if not isinstance(text, str)), None)
     if odd is not None:
         raise InputError(f"{name} must be strings; number {odd} is of type {type(checked[odd]).__name__}.")
     return checked
 
 
-def _numbered(texts: Sequence[str], tokenizer: Tokenizer, number: Callable[[str], int]) -> Tokens:
+def share_tokens(part: str, items: Any) -> Any:
+    """Return the items of a part of a collection; texts as `Texts`, for several rankers."""
+    return check_texts(items, part) if part == "texts" else items
+
+
+def _tokenized(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[list[str], Tokens]:
+    numbers: dict[str, int] = {}
     words: list[int] = []
     lengths: list[int] = []  # words of each sentence
     per_text: list[int] = []  # sentences of each text
@@ -238,10 +279,10 @@ def _numbered(texts: Sequence[str], tokenizer: Tokenizer, number: Callable[[str]
         per_text.append(len(sentences))
         for sentence in sentences:
             lengths.append(len(sentence))
-            words.extend(map(number, sentence))
+            words.extend([numbers.setdefault(word, len(numbers)) for word in sentence])
     text_of = np.repeat(np.arange(len(per_text), dtype=np.int32), per_text)
     sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    return Tokens(np.array(words, np.int32), text_of[sentence_of], sentence_of, len(per_text))
+    return list(numbers), Tokens(np.array(words, np.int32), text_of[sentence_of], sentence_of, len(per_text))
 
 
 def _counts(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> csr_matrix:

@@ -17,20 +17,42 @@ Schenker, Bunke, Last, Kandel (2005), Graph-theoretic techniques for web content
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rankloom.rankers.text.bag_of_words import weighing
-from rankloom.rankers.text.term_model import Fit, Scheme, Statistics, term_model, with_data
+from rankloom.rankers.ranker import register_ranker
+from rankloom.rankers.text.bag_of_words import weighted
+from rankloom.rankers.text.sparse_rows import with_data
+from rankloom.rankers.text.term_model import Statistics, TermRanker
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
-@term_model
-def gnf_wgu(*, idf: bool = False) -> Scheme:
+@dataclass(frozen=True, kw_only=True)
+class WordGraphs(TermRanker):
+    """A ranker by word graphs."""
+
+    overlap: ClassVar[str] = "minimum"
+    within: ClassVar[str] = "sentence"
+
+    idf: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Vertices are words, edges pairs of words."""
+        return "words and pairs"
+
+    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
+        """Return the weights of vertices and edges."""
+        return weighted(normalized(counts, statistics.n_words), statistics, "tf-idf" if self.idf else "tf")
+
+
+@register_ranker("gnf-wgu")
+@dataclass(frozen=True, kw_only=True)
+class GnfWGU(WordGraphs):
     r"""Similarity of word graphs by weighted graph union.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, (|a| + |b| - |\mathrm{mcs}(a, b)|)
@@ -47,15 +69,17 @@ def gnf_wgu(*, idf: bool = False) -> Scheme:
     --------
     They share two words of weight 1; each has an edge that the other lacks.
 
-    >>> gnf_wgu(["Heart failure.", "Failure, heart."]).rank().scores
+    >>> GnfWGU().fit(["Heart failure.", "Failure, heart."]).rank().scores
     array([[1. , 0.5],
            [1. , 0.5]], dtype=float32)
     """
-    return _scheme(idf, "union")
+
+    share = "union"
 
 
-@term_model
-def gnf_mcs(*, idf: bool = False) -> Scheme:
+@register_ranker("gnf-mcs")
+@dataclass(frozen=True, kw_only=True)
+class GnfMCS(WordGraphs):
     r"""Similarity of word graphs by maximum common subgraph.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, \max(|a|, |b|)
@@ -71,23 +95,11 @@ def gnf_mcs(*, idf: bool = False) -> Scheme:
 
     Examples
     --------
-    >>> gnf_mcs(["Heart failure.", "Failure, heart."]).rank().scores[0].round(4)
+    >>> GnfMCS().fit(["Heart failure.", "Failure, heart."]).rank().scores[0].round(4)
     array([1.    , 0.6667], dtype=float32)
     """
-    return _scheme(idf, "larger")
 
-
-#: Rankers of this module by name: ``RANKERS[name](texts).rank()``.
-RANKERS: Mapping[str, Fit] = {"gnf-mcs": gnf_mcs, "gnf-wgu": gnf_wgu}
-
-
-def _scheme(idf: bool, share: str) -> Scheme:
-    scale = weighing("tf-idf" if idf else "tf")
-
-    def weigh(counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        return scale(normalized(counts, statistics.n_words), statistics)
-
-    return Scheme("words and pairs", weigh, "minimum", share, within="sentence")
+    share = "larger"
 
 
 def normalized(counts: csr_matrix, n_words: int) -> csr_matrix:

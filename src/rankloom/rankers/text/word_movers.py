@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from annotated_types import Ge
 
-from rankloom.errors import InputError, MissingExtraError, whole_number
-from rankloom.rankers.text.term_model import scaled, sums
+from rankloom.errors import MissingExtraError, whole_number
+from rankloom.io.cache import Cache
+from rankloom.io.text_file import FilePath
+from rankloom.rankers.ranker import register_ranker
+from rankloom.rankers.text.sparse_rows import scaled, sums
 from rankloom.rankers.text.terms import Tokenizer, Vocabulary, check_texts
-from rankloom.rankers.text.word_vectors import Floats, WordVectors, learn_vectors, read_vectors
+from rankloom.rankers.text.word_vectors import WordVectors, learn_vectors, read_vectors
 from rankloom.ranks import PAD, Ranks
-from rankloom.threads import Progress, run_blocks
+from rankloom.ranks.arrays import Array, Float32s, Floats, Indexes
+from rankloom.registry import Count, Options
+from rankloom.threads import run_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 BLOCK = 16  # queries per block
+UNSTEMMED = Tokenizer(stem=False)
 
 
-def wmd(
-    texts: Sequence[str],
-    *,
-    vectors: str | os.PathLike[str] | WordVectors | tuple[Sequence[str], Any] | None = None,
-    dimensions: int = 100,
-    relaxed: int = 100,
-    exact: int = 10,
-    tokenizer: Tokenizer | None = None,
-) -> MoverModel:
+@register_ranker("wmd")
+@dataclass(frozen=True, kw_only=True)
+class WMD(Options):
     r"""Word mover's distance: the minimum cost of moving one text's words to the other's.
 
     .. math:: \mathrm{WMD}(a, b) = \min_{T \ge 0} \sum_{ij} T_{ij} \lVert x_i - x_j \rVert_2 \quad
@@ -47,19 +46,15 @@ def wmd(
     re-sorted with the cost of the *query's* words too, and the first `exact` of these by the distance itself. The
     others follow in the order of their bounds, with a score no higher than that of the preceding text.
 
-    Parameters
+    Attributes
     ----------
-    texts : sequence of str
-        The collection.
-    vectors : path, WordVectors or (words, matrix), optional
-        A file of word vectors, see `read_vectors`, or the vectors themselves. By default they are learned from the
-        collection, see `learn_vectors`.
+    vectors : path, optional
+        A file of word vectors, see `read_vectors`. By default they are learned from the collection, see
+        `learn_vectors`.
     dimensions : int
         Length of learned vectors.
     relaxed, exact : int
         Number of texts per query for which the second bound and the distance are computed.
-    tokenizer : Tokenizer, optional
-        By default without stemming and stop words.
 
     References
     ----------
@@ -69,34 +64,37 @@ def wmd(
 
     Examples
     --------
-    >>> points = (["hot", "warm", "cold"], [[0.0], [1.0], [5.0]])
-    >>> model = wmd(["hot hot", "warm", "cold warm"], vectors=points)
+    >>> points = WordVectors(["hot", "warm", "cold"], [[0.0], [1.0], [5.0]])
+    >>> model = WMD().fit(["hot hot", "warm", "cold warm"], vectors=points)
     >>> model.rank().items[0], model.rank().scores[0]
     (array([0, 1, 2], dtype=int32), array([ 0., -1., -3.], dtype=float32))
     """
-    texts = check_texts(texts, "texts")
-    vocabulary, tokens = Vocabulary.fit(texts, tokenizer or Tokenizer(stem=False))
-    words = list(vocabulary.numbers)
-    learned = vectors is None
-    found = learn_vectors(vocabulary, tokens, dimensions=dimensions) if learned else _vectors_of(vectors, words)
-    return MoverModel.of(
-        vocabulary, vocabulary.word_counts(tokens), found.of(words), whole_number("relaxed", relaxed, 0),
-        whole_number("exact", exact, 0),
-    )  # fmt: skip
 
+    part: ClassVar[str] = "texts"
+    comparable: ClassVar[bool] = False  #: a few words are not a document
 
-#: Rankers of this module by name: ``RANKERS[name](texts).rank()``.
-RANKERS: Mapping[str, Callable[..., MoverModel]] = {"wmd": wmd}
+    vectors: FilePath | None = None
+    dimensions: Count = 100
+    relaxed: Annotated[int, Ge(0)] = 100
+    exact: Annotated[int, Ge(0)] = 10
 
-
-def _vectors_of(vectors: Any, words: list[str]) -> WordVectors:
-    if isinstance(vectors, WordVectors):
-        return vectors
-    if isinstance(vectors, str | os.PathLike):
-        return read_vectors(vectors, words)
-    if not isinstance(vectors, tuple) or len(vectors) != 2:
-        raise InputError(f"vectors must be a file or (words, matrix); got {type(vectors).__name__}.")
-    return WordVectors(*vectors)
+    def fit(
+        self,
+        items: Sequence[str],
+        *,
+        cache: Cache | None = None,
+        tokenizer: Tokenizer = UNSTEMMED,
+        vectors: WordVectors | None = None,
+    ) -> MoverModel:
+        """Return the model of a collection of texts; `vectors` may be given in place of a file."""
+        vocabulary, tokens = Vocabulary.fit(check_texts(items, "texts"), tokenizer)
+        words = list(vocabulary.numbers)
+        if vectors is None and self.vectors is not None:
+            vectors = read_vectors(self.vectors, words)
+        if vectors is None:
+            vectors = learn_vectors(vocabulary, tokens, dimensions=self.dimensions)
+        counts = vocabulary.word_counts(tokens)
+        return MoverModel.of(vocabulary, counts, vectors.of(words), self.relaxed, self.exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +102,7 @@ class MoverModel:
     """A collection as weighted word vectors, ranked by the word mover's distance; see `wmd`."""
 
     vocabulary: Vocabulary
-    words: NDArray[np.intp]  # the words of the vocabulary with a vector
+    words: Indexes  # the words of the vocabulary with a vector
     points: Floats  # their vectors
     texts: csr_matrix  # relative frequency of each of these words in each text
     centers: Floats
@@ -130,7 +128,6 @@ class MoverModel:
         *,
         depth: int = 1000,
         block: int = BLOCK,
-        progress: Progress | None = None,
     ) -> Ranks:
         """Rank the collection for each of its texts, or for external queries; as in `TermModel.rank`."""
         _transport()  # fail early if the package is missing
@@ -145,7 +142,7 @@ class MoverModel:
                 items[q, : len(found)] = found
                 scores[q, : len(found)] = 0 - costs
 
-        run_blocks(work, len(items), stage="Ranking texts", block=block, progress=progress)
+        run_blocks(work, len(items), stage="Ranking texts", block=block)
         return Ranks.trusted(items, scores, self.n_items)
 
     @cached_property
@@ -158,7 +155,7 @@ class MoverModel:
         tokens = self.vocabulary.tokens(check_texts(queries, "queries"))
         return _shares(self.vocabulary.word_counts(tokens), self.words)
 
-    def distance(self, query: tuple[NDArray[Any], Floats], text: int) -> float:
+    def distance(self, query: tuple[Array, Floats], text: int) -> float:
         """Return the word mover's distance between a query, as words and shares, and a text."""
         from scipy.spatial.distance import cdist
 
@@ -183,9 +180,7 @@ class _Search:
         self.centers = model.centers.astype(np.float32)
         self.empty = np.diff(model.texts.indptr) == 0
 
-    def nearest(
-        self, query: tuple[NDArray[Any], Floats], own: int | None, depth: int
-    ) -> tuple[NDArray[np.intp], Floats]:
+    def nearest(self, query: tuple[Array, Floats], own: int | None, depth: int) -> tuple[Indexes, Floats]:
         """Return the `depth` nearest texts and their costs, non-decreasing."""
         words, shares = query
         if not len(words):
@@ -198,13 +193,13 @@ class _Search:
         self.resort(items[: self.model.exact], costs, own, lambda some: self.distances(query, some, own))
         return items[:depth], np.maximum.accumulate(costs[items[:depth]])
 
-    def squares(self, words: NDArray[Any]) -> NDArray[np.float32]:
+    def squares(self, words: Array) -> Float32s:
         """Return the squared distances of the query's words to all words; rounding may make them negative."""
-        squares: NDArray[np.float32] = self.left[words] @ self.right
+        squares: Float32s = self.left[words] @ self.right
         squares[np.arange(len(words)), words] = 0.0
         return squares
 
-    def bound(self, squares: NDArray[np.float32], words: NDArray[Any], shares: Floats) -> Floats:
+    def bound(self, squares: Float32s, words: Array, shares: Floats) -> Floats:
         """Return for each text the larger of the centroid distance and the cost of its words; inf if it is empty."""
         nearest = np.sqrt(np.maximum(squares.min(axis=0), 0.0).astype(np.float64))
         offsets = self.centers - (shares @ self.model.points[words]).astype(np.float32)
@@ -212,9 +207,7 @@ class _Search:
         bounds: Floats = np.where(self.empty, np.inf, np.maximum(self.model.texts @ nearest, centroid))
         return bounds
 
-    def query_side(
-        self, squares: NDArray[np.float32], shares: Floats, items: NDArray[np.intp], costs: Floats
-    ) -> Floats:
+    def query_side(self, squares: Float32s, shares: Floats, items: Indexes, costs: Floats) -> Floats:
         """Return the larger of the current bound and the cost of the query's words."""
         from rankloom._kernels.text.word_mover import query_side
 
@@ -222,26 +215,26 @@ class _Search:
         query_side(squares, shares, texts.indptr, texts.indices, items, other)
         return np.maximum(costs[items], other)
 
-    def distances(self, query: tuple[NDArray[Any], Floats], items: NDArray[np.intp], own: int | None) -> Floats:
+    def distances(self, query: tuple[Array, Floats], items: Indexes, own: int | None) -> Floats:
         """Return the exact distances."""
         return np.array([0.0 if item == own else self.model.distance(query, item) for item in items.tolist()])
 
     @staticmethod
-    def resort(items: NDArray[np.intp], costs: Floats, own: int | None, cost: Callable[..., Floats]) -> None:
+    def resort(items: Indexes, costs: Floats, own: int | None, cost: Callable[..., Floats]) -> None:
         """Sort these items again, in place, by a better cost, rounded to float32 so that ties are exact."""
         items.sort()
         costs[items] = cost(items).astype(np.float32)
         items[:] = items[_sorted(costs[items], None if own is None else _index(items, own))]
 
 
-def _best(costs: Floats, own: int | None, wanted: int) -> NDArray[np.intp]:
+def _best(costs: Floats, own: int | None, wanted: int) -> Indexes:
     """Return the first `wanted` items of `_sorted` with a finite cost, without sorting all."""
     limit = np.partition(costs, wanted - 1)[wanted - 1] if wanted < len(costs) else np.inf
     items = np.flatnonzero((costs <= limit) & np.isfinite(costs))
     return items[_sorted(costs[items], None if own is None else _index(items, own))][:wanted]
 
 
-def _sorted(costs: Floats, own: int | None) -> NDArray[np.intp]:
+def _sorted(costs: Floats, own: int | None) -> Indexes:
     """Return indices by increasing cost; among ties `own` first, then by number."""
     later = np.ones(len(costs), bool)
     if own is not None:
@@ -249,18 +242,18 @@ def _sorted(costs: Floats, own: int | None) -> NDArray[np.intp]:
     return np.lexsort((later, costs))
 
 
-def _index(items: NDArray[np.intp], own: int) -> int | None:
+def _index(items: Indexes, own: int) -> int | None:
     found = np.flatnonzero(items == own)
     return int(found[0]) if len(found) else None
 
 
-def _shares(counts: csr_matrix, words: NDArray[np.intp]) -> csr_matrix:
+def _shares(counts: csr_matrix, words: Indexes) -> csr_matrix:
     counts = counts[:, words].tocsr()
     counts.sort_indices()
     return scaled(counts, sums(counts))
 
 
-def _row(rows: csr_matrix, q: int) -> tuple[NDArray[Any], Floats]:
+def _row(rows: csr_matrix, q: int) -> tuple[Array, Floats]:
     here = slice(rows.indptr[q], rows.indptr[q + 1])
     return rows.indices[here], rows.data[here]
 

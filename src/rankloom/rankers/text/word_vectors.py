@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError, whole_number
 from rankloom.io.archive import load_arrays
 from rankloom.io.text_file import FilePath, numbered_lines
 from rankloom.rankers.text.terms import Tokens, Vocabulary
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.nearest import table
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 WINDOW = 5  # context words on each side, in the same sentence
 MAX_DENSE = 500  # words up to which the SVD is dense
-
-Floats = NDArray[np.float64]
 
 
 class WordVectors:

@@ -5,15 +5,16 @@ rows have distance 0, exactly, and distances are symmetric. No temporary is larg
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.nearest import table
 from rankloom.ranks.vector_space import METRICS, Metric, by_distance
 
-Floats = NDArray[np.float64]
 Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 
@@ -121,3 +122,5 @@ def _rows(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 DISTANCES: dict[str, Distance] = {"d1": d1, "match": match, "tanimoto": tanimoto}
 #: All that vectors can be compared by: the metrics of `Ranks.from_vectors`, and these distances.
 COMPARISONS: dict[str, Metric] = {**METRICS, **{name: by_distance(one) for name, one in DISTANCES.items()}}
+#: Their names.
+Comparison = Literal["cosine", "dot", "l1", "l2", "d1", "match", "tanimoto"]

@@ -19,7 +19,7 @@ from rankloom.rankers.ranker import UnreadableItemsError
 from rankloom.rankers.text.terms import check_texts
 from rankloom.rankers.vectors.vectors import FittedVectors
 from rankloom.ranks.vector_space import METRICS, VectorSpace
-from rankloom.threads import Progress
+from rankloom.threads import report
 
 #: A list of contents (texts, or images as uint8 RGB arrays) -> a matrix of floats with a row for each
 Encode = Callable[[list[Any]], ArrayLike]
@@ -78,11 +78,9 @@ class EncoderRanker:
         if self.comparable is None:
             object.__setattr__(self, "comparable", self.part == "images")
 
-    def fit(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> FittedVectors:
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVectors:
         """Encode the items in batches. The cache stores each vector."""
-        vectors = self.item_vectors(items, cache=cache, progress=progress)
+        vectors = self.item_vectors(items, cache=cache)
         return FittedVectors(self, VectorSpace.of(vectors, METRICS[self.metric]))
 
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
@@ -95,27 +93,21 @@ class EncoderRanker:
         settings = (FORMAT, __version__, self.name, self.part, self.metric, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes())
 
-    def item_vectors(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> NDArray[Any]:
+    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
         """Return the vectors of items. Raise UnreadableItemsError if images cannot be read."""
         contents = check_texts(items, "items") if self.part == "texts" else items
-        vectors = extract(
-            contents, self._encode_all, store=self._store(cache), kind=KINDS[self.part], progress=progress
-        )
+        vectors = extract(contents, self._encode_all, store=self._store(cache), kind=KINDS[self.part])
         if len({vector.shape for vector in vectors}) > 1:
             lengths = sorted({vector.size for vector in vectors})
             raise InputError(f"The encoder of {self.name} must return vectors of one length; got {lengths}.")
         return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
 
-    def query_vectors(
-        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> NDArray[Any]:
+    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
         """Return the vectors of external queries, contents as the items are."""
         if self.part == "texts":
             queries = check_texts(queries, "queries")
         try:
-            return self.item_vectors(queries, progress=progress)
+            return self.item_vectors(queries)
         except UnreadableItemsError as error:  # unlike items, queries cannot be skipped
             raise InputError(f"Cannot read the queries: {' '.join(error.reasons.values())}") from None
 
@@ -127,7 +119,7 @@ class EncoderRanker:
     def _probe_vectors(self) -> NDArray[Any]:
         return self._matrix([*PROBES] if self.part == "texts" else list(probe_images()))
 
-    def _encode_all(self, items: Sequence[Any], progress: Progress | None) -> list[Vector | str]:
+    def _encode_all(self, items: Sequence[Any]) -> list[Vector | str]:
         """Return the vector of each item, or the reason why it cannot be read."""
         results: list[Vector | str] = []
         for start in range(0, len(items), self.batch):
@@ -135,8 +127,7 @@ class EncoderRanker:
             readable = [one for one in contents if not isinstance(one, ImageError)]
             rows = iter(self._matrix(readable) if readable else ())
             results += [str(one) if isinstance(one, ImageError) else next(rows) for one in contents]
-            if progress:
-                progress(f"Encoding {self.name}", len(results), len(items))
+            report(f"Encoding {self.name}", len(results), len(items))
         return results
 
     def _content(self, item: Any) -> Any:

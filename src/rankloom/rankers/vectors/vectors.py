@@ -18,7 +18,7 @@ from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Kind, Ranks
 from rankloom.ranks.approximate import BUILDERS, Neighbors, check_algorithm, neighbors_by
 from rankloom.ranks.vector_space import METRICS, VectorSpace
-from rankloom.threads import Progress, running
+from rankloom.registry import Options
 
 #: Implementation of the search: a name in `ALGORITHMS`.
 Algorithm = Literal["exact", "faiss", "hnsw", "ivf"]
@@ -27,15 +27,11 @@ Algorithm = Literal["exact", "faiss", "hnsw", "ivf"]
 class VectorSource(Protocol):
     """What turns items and queries into vectors: a ranker."""
 
-    def item_vectors(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> NDArray[Any]:
+    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
         """Return the vectors of items. Raise UnreadableItemsError if some cannot be read."""
         ...
 
-    def query_vectors(
-        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> NDArray[Any]:
+    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
         """Return the vectors of external queries."""
         ...
 
@@ -84,32 +80,30 @@ class FittedVectors:
         *,
         queries: Sequence[Any] | None = None,
         depth: int = 1000,
-        progress: Progress | None = None,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Ranks:
         """Rank the items for each of them, or for external queries, which the source turns into vectors."""
         if queries is not None:
-            vectors = self.source.query_vectors(queries, cache=self.cache, progress=progress)
-            return self.rank_vectors(vectors, depth=depth, progress=progress, allowed=allowed)
+            vectors = self.source.query_vectors(queries, cache=self.cache)
+            return self.rank_vectors(vectors, depth=depth, allowed=allowed)
         if allowed is not None:
             raise InputError("allowed is for external queries; leave it out to rank the items for each of them.")
         own = np.arange(self.n_items)
-        return self._ranks(self.space, depth, "collection", progress, own=own)
+        return self._ranks(self.space, depth, "collection", own=own)
 
     def rank_vectors(
         self,
         vectors: ArrayLike,
         *,
         depth: int = 1000,
-        progress: Progress | None = None,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Ranks:
         """Rank the items, or those that a mask allows, for the vectors of external queries."""
         among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
         queries = VectorSpace.of(vectors, self.space.metric, "queries")
         if among is None:
-            return self._ranks(queries, depth, "queries", progress)
-        return self._exact()._ranks(queries, depth, "queries", progress, among=among)
+            return self._ranks(queries, depth, "queries")
+        return self._exact()._ranks(queries, depth, "queries", among=among)
 
     def rank_items(
         self,
@@ -118,18 +112,17 @@ class FittedVectors:
         depth: int = 1000,
         among: NDArray[np.integer[Any]] | None = None,
         floors: NDArray[np.float32] | None = None,
-        progress: Progress | None = None,
     ) -> Ranks:
         """Return the lists of some items, as `Updatable`; `among` must ascend."""
         ceilings = None if floors is None else -np.asarray(floors, np.float32)
         numbers = np.asarray(rows, np.intp)
         queries = self.space.subset(numbers)
         options = {"own": numbers, "among": among, "ceilings": ceilings}
-        return self._exact()._ranks(queries, depth, "queries", progress, **options)
+        return self._exact()._ranks(queries, depth, "queries", **options)
 
     def rank_part(self, rows: NDArray[np.integer[Any]], *, depth: int = 1000) -> Ranks:
         """Return the lists of some items as `rank` does: by the algorithm, with the same bits."""
-        return self._ranks(self.space.subset(rows), depth, "queries", None, own=rows)
+        return self._ranks(self.space.subset(rows), depth, "queries", own=rows)
 
     def for_workers(self) -> FittedVectors:
         """Return the vectors and the index of an approximate algorithm, which is all that `rank_part` needs."""
@@ -147,21 +140,9 @@ class FittedVectors:
     def _neighbors(self) -> tuple[Neighbors, float | None]:
         return neighbors_by(self.algorithm, self.space)
 
-    def _ranks(
-        self,
-        queries: VectorSpace,
-        depth: int,
-        kind: Kind,
-        progress: Progress | None,
-        **options: Any,
-    ) -> Ranks:
-        def report(done: int) -> None:
-            if progress:
-                progress("Comparing vectors", done, len(queries))
-
+    def _ranks(self, queries: VectorSpace, depth: int, kind: Kind, **options: Any) -> Ranks:
         neighbors, recall = self._neighbors
-        with running(progress=progress):  # alignments, which are slow, report their own
-            items, cost = neighbors(queries, whole_number("depth", depth), report=report, **options)
+        items, cost = neighbors(queries, whole_number("depth", depth), **options)
         if not np.isfinite(cost).all():
             row = int((~np.isfinite(cost)).any(axis=1).argmax())
             raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
@@ -171,9 +152,9 @@ class FittedVectors:
         """Return the ranker with only these items, in this order."""
         return replace(self, space=self.space.subset(np.asarray(numbers, np.intp)))
 
-    def appended(self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None) -> Self:
+    def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
         """Return the ranker with more items after its own."""
-        vectors = self.source.item_vectors(items, cache=cache, progress=progress)
+        vectors = self.source.item_vectors(items, cache=cache)
         return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -189,8 +170,8 @@ def _checked_mask(allowed: ArrayLike, n_items: int) -> NDArray[np.bool_]:
 
 
 @register_ranker("vectors")
-@dataclass(frozen=True, slots=True)
-class Vectors:
+@dataclass(frozen=True, kw_only=True)
+class Vectors(Options):
     """Nearest neighbors by one part of the collection, a matrix.
 
     Attributes
@@ -224,7 +205,7 @@ class Vectors:
     """
 
     part: str = "vectors"
-    metric: str = "cosine"
+    metric: Literal["cosine", "dot", "l1", "l2"] = "cosine"
     algorithm: Algorithm = "exact"
     path: FilePath | None = None
     list_file: FilePath | None = None
@@ -235,6 +216,7 @@ class Vectors:
     queries_list_file: FilePath | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._check_files()
         if self.path is not None:
             object.__setattr__(self, "part", "ids")  # which its rows are matched by
@@ -247,9 +229,7 @@ class Vectors:
             if getattr(self, option) is not None and getattr(self, needed) is None:
                 raise InputError(f"{option} goes with a matrix in a file; give {needed}, too.")
 
-    def fit(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> FittedVectors:
+    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVectors:
         """Return the ranker with the vectors of the items."""
         space = VectorSpace.of(self.item_vectors(items), METRICS[self.metric])
         return FittedVectors(self, space, algorithm=self.algorithm)
@@ -263,18 +243,14 @@ class Vectors:
         """Whether it knows external queries by id."""
         return self.queries is not None
 
-    def item_vectors(
-        self, items: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> NDArray[Any]:
+    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
         """Return the vectors of items: the items themselves, or rows of the file by id."""
         if self.path is None:
             return np.asarray(items)
         matrix, rows = read_rows(self.path, self.list_file, items, key=self.key)
         return matrix if rows is None else matrix[rows]
 
-    def query_vectors(
-        self, queries: Sequence[Any], *, cache: Cache | None = None, progress: Progress | None = None
-    ) -> NDArray[Any]:
+    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
         """Return the vectors of external queries: the queries themselves, or rows of their file by id."""
         vectors = np.asarray(queries)
         if self.path is None or vectors.dtype.kind != "U":

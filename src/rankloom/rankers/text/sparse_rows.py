@@ -1,0 +1,76 @@
+"""Rows of weights, as sparse matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankloom.ranks.arrays import Array, Floats, Int32s, Int64s
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+def stored_rows(arrays: Mapping[str, Array], name: str, n_terms: int) -> csr_matrix:
+    """Return the rows whose arrays are stored under a name."""
+    from scipy.sparse import csr_matrix
+
+    ptr, terms, weights = (arrays[f"{name}_{part}"] for part in ("ptr", "terms", "weights"))
+    return csr_matrix((weights, terms, ptr), (len(ptr) - 1, n_terms), copy=False)
+
+
+def is_valid(rows: csr_matrix) -> bool:
+    """Return True if all numbers of a matrix are in range; scipy does not look at one whose last pointer is 0."""
+    ptr, terms = rows.indptr, rows.indices
+    ends = ptr[0] == 0 and ptr[-1] == len(terms) == len(rows.data)
+    return bool(
+        ends and (np.diff(ptr) >= 0).all() and terms.min(initial=0) >= 0 and terms.max(initial=-1) < rows.shape[1]
+    )
+
+
+def kernel_arrays(sparse: Any) -> tuple[Int64s, Int32s, Floats]:
+    """Return pointers, columns and values of a sparse matrix with the dtypes of the kernels."""
+    return (
+        sparse.indptr.astype(np.int64, copy=False),
+        sparse.indices.astype(np.int32, copy=False),
+        sparse.data.astype(np.float64, copy=False),
+    )
+
+
+def unit(rows: csr_matrix) -> csr_matrix:
+    """Return the rows scaled to Euclidean length 1; empty rows stay empty."""
+    return scaled(rows, np.sqrt(sums(rows.multiply(rows).tocsr())))
+
+
+def scaled(rows: csr_matrix, divisors: Array) -> csr_matrix:
+    """Return each row divided by its divisor, where 0 counts as 1."""
+    safe = np.where(divisors > 0, divisors, 1.0)
+    return with_data(rows, rows.data / np.repeat(safe, np.diff(rows.indptr)))
+
+
+def with_data(rows: csr_matrix, data: Array) -> csr_matrix:
+    """Return a matrix with the same sparsity pattern and these values."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((data, rows.indices, rows.indptr), rows.shape)
+
+
+def heaviest(rows: csr_matrix, weights: Floats, n: int) -> csr_matrix:
+    """Return the rows with only the n entries of largest weight in each; of equal ones, the first."""
+    from scipy.sparse import csr_matrix
+
+    lengths = np.diff(rows.indptr)
+    numbers = np.repeat(np.arange(len(lengths)), lengths)
+    order = np.lexsort((-weights, numbers))  # stable
+    places = np.arange(len(order)) - np.repeat(rows.indptr[:-1], lengths)
+    kept = np.sort(order[places < n])
+    ptr = np.append(0, np.cumsum(np.minimum(lengths, n)))
+    return csr_matrix((rows.data[kept], rows.indices[kept], ptr), rows.shape)
+
+
+def sums(rows: csr_matrix) -> Floats:
+    """Return the sum of each row."""
+    totals: Floats = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
+    return totals
