@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError, brief
-from rankloom.evaluation.truth import Floats
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.checks import returned_numbers
 from rankloom.registry import Registry
 

@@ -11,16 +11,13 @@ from itertools import combinations
 from typing import Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, check_flag, whole_number
-from rankloom.evaluation.truth import Floats
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import align
+from rankloom.ranks.arrays import Floats, Int32s, Int64s
 from rankloom.ranks.checks import returned_numbers
 from rankloom.registry import Registry
-
-Positions = NDArray[np.int64]
 
 BLOCK_CELLS = 1 << 16  # of each ranker in a block; few enough for the cache
 LOW = (1 << 31) - 1  # the bits of a column in a sorting key
@@ -41,15 +38,15 @@ class Overlap:
         Lengths of the first and of the second list.
     """
 
-    first: Positions
-    second: Positions
-    lengths: Positions
+    first: Int64s
+    second: Int64s
+    lengths: Int64s
 
-    def common(self) -> Positions:
+    def common(self) -> Int64s:
         """Return how many items the two lists share."""
         return np.asarray(np.count_nonzero(self.first, axis=1), np.int64)
 
-    def union(self) -> Positions:
+    def union(self) -> Int64s:
         """Return how many items are in either list."""
         return np.asarray(self.lengths.sum(0) - self.common(), np.int64)
 
@@ -247,13 +244,13 @@ def _correlated(first: Ranks, second: Ranks, kind: str, depth: int) -> Floats:
     return returned_numbers(f"correlation {kind!r}", found, (first.n_queries,))
 
 
-def _blocks(first: Ranks, second: Ranks) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+def _blocks(first: Ranks, second: Ranks) -> Iterator[tuple[Int32s, Int32s]]:
     size = max(1, BLOCK_CELLS // max(first.depth, second.depth, 1))
     for start in range(0, first.n_queries, size):
         yield first.items[start : start + size], second.items[start : start + size]
 
 
-def _of_block(first: NDArray[np.int32], second: NDArray[np.int32], correlate: Correlate) -> Floats:
+def _of_block(first: Int32s, second: Int32s, correlate: Correlate) -> Floats:
     lengths = np.array([np.count_nonzero(items != PAD, axis=1) for items in (first, second)], np.int64)
     values = np.where(lengths.any(0), 0.0, 1.0)  # empty lists: 1 if both are, else 0
     full = lengths.all(0)
@@ -263,7 +260,7 @@ def _of_block(first: NDArray[np.int32], second: NDArray[np.int32], correlate: Co
     return values
 
 
-def _mutual_positions(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[Positions, Positions]:
+def _mutual_positions(first: Int32s, second: Int32s) -> tuple[Int64s, Int64s]:
     """Return the position in the other list, from 1, of each item of the two; 0 where it is absent.
 
     Sorting both lists together makes the two cells of a shared item adjacent: a key holds item, list and column.
@@ -279,11 +276,11 @@ def _mutual_positions(first: NDArray[np.int32], second: NDArray[np.int32]) -> tu
     return of_first, of_second
 
 
-def _keys(items: NDArray[np.int32], side: int) -> Positions:
+def _keys(items: Int32s, side: int) -> Int64s:
     return np.asarray(items.astype(np.int64) << 32 | side | np.arange(items.shape[1]), np.int64)
 
 
-def _inversions(overlap: Overlap) -> Positions:
+def _inversions(overlap: Overlap) -> Int64s:
     """Return how many pairs of shared items the two lists order differently.
 
     Positions in the second list, in the order of the first, are sorted bit by bit from the highest: a pair is inverted

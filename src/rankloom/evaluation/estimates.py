@@ -14,25 +14,22 @@ from collections.abc import Callable, Mapping
 from typing import Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, check_flag, whole_number
-from rankloom.evaluation.truth import Floats
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Floats, Int32s, Int64s
 from rankloom.registry import Registry
-
-Positions = NDArray[np.int64]
 
 BLOCK_CELLS = 1 << 18  # items looked up in a block; few enough for the cache
 
 #: (positions, from 1) -> the weight of each
-Weight = Callable[[Positions], Floats]
+Weight = Callable[[Int64s], Floats]
 #: The estimates by name.
 ESTIMATES: Registry[Weight] = Registry("estimate", entries=Callable)
 
 
 @ESTIMATES.register("authority")
-def authority(position: Positions) -> Floats:
+def authority(position: Int64s) -> Floats:
     r"""Authority score: every position has weight 1; the density of the graph of a query's neighbors, in [0, 1].
 
     References
@@ -44,7 +41,7 @@ def authority(position: Positions) -> Floats:
 
 
 @ESTIMATES.register("reciprocal")
-def reciprocal(position: Positions) -> Floats:
+def reciprocal(position: Int64s) -> Floats:
     r"""Reciprocal density: position p has weight 1 / p, so that the nearest items count most.
 
     In [0, H/k] with H = 1 + 1/2 + ... + 1/k: use it to compare rankers; it is not on the scale of a measure.
@@ -128,7 +125,7 @@ def common_neighbors(rankers: Mapping[str, Ranks], neighbors: int = 20) -> int:
     return min([whole_number("neighbors", neighbors), *(max(one.depth, 1) for one in rankers.values())])
 
 
-def _densities(near: NDArray[np.int32], weight: Weight) -> Floats:
+def _densities(near: Int32s, weight: Weight) -> Floats:
     """Return the estimate of each item from its nearest ones, in blocks of items."""
     k = near.shape[1]
     of_neighbors = np.vstack([near, np.full((1, k), PAD, np.int32)])  # the last row is for PAD
@@ -142,7 +139,7 @@ def _densities(near: NDArray[np.int32], weight: Weight) -> Floats:
     return densities
 
 
-def _positions(wanted: NDArray[np.int32], lists: NDArray[np.int32]) -> Positions:
+def _positions(wanted: Int32s, lists: Int32s) -> Int64s:
     """Return the position, from 1, of each wanted item of a row in the list of that row; 0 where it is absent.
 
     Keys combine row number and item in one integer, so that one search serves all rows: the cost does not depend on

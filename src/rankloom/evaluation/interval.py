@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankloom.evaluation.truth import Floats
+from rankloom.ranks.arrays import Floats
 
 MIN_ROUNDS, MAX_ROUNDS, SEED = 1000, 10_000, 0
 MAX_CELLS = 8_000_000  # queries drawn in all; with so many the mean is nearly normal, and fewer rounds do

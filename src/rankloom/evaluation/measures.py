@@ -6,25 +6,24 @@ are keyword-only and have defaults: ``rbp(p=0.9)``.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, overload
+from typing import Literal, TypedDict, Unpack, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError, RankloomWarning, brief, check_choice, check_flag, check_range, whole_number
+from rankloom.errors import InputError, RankloomWarning, brief, check_flag, check_range, whole_number
 from rankloom.evaluation.run_checks import missing_queries
-from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_labels, judged_by_qrels
-from rankloom.ranks import PAD, Ranks
+from rankloom.evaluation.truth import Judged, Qrels, Ties, as_mapping, judged_by_labels, judged_by_qrels, ordered
+from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array, Floats
 from rankloom.ranks.checks import returned_numbers
 from rankloom.registry import Call, Registry
+from rankloom.registry.options import Option, check_names, options_of
 
-#: How to order items of equal score.
-Ties = Literal["given", "trec"]
 #: Whether a measure takes a cutoff: a number of positions, or a level of recall from 0 to 1.
 Cutoff = Literal["needed", "optional", "none", "recall"]
 #: (judged lists, cutoff, options by keyword) -> one number for each list
@@ -55,14 +54,9 @@ class Formula:
     best: float | None = 1.0
 
     @property
-    def __signature__(self) -> inspect.Signature:
-        """The options alone: the registry checks a spelling against them."""
-        parameters = inspect.signature(self.compute).parameters.values()
-        return inspect.Signature([one for one in parameters if one.kind is one.KEYWORD_ONLY])
-
-    def __call__(self, **options: Any) -> Compute:
-        """Return the function with its options set."""
-        return lambda judged, cutoff: self.compute(judged, cutoff, **options)
+    def options(self) -> dict[str, Option]:
+        """The options by name: the parameters of the function after the judged lists and the cutoff."""
+        return dict(list(options_of(self.compute).items())[2:])
 
 
 #: The measures by name.
@@ -107,11 +101,13 @@ class Measure:
 
     name: str
     cutoff: int | float | None = None
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
 
     def __post_init__(self) -> None:
-        takes = MEASURES[self.name].cutoff
-        MEASURES.checked(Call(self.name, self.options))
+        takes, known = MEASURES[self.name].cutoff, MEASURES[self.name].options
+        check_names("measure", self.name, known, dict(self.options))
+        for option, value in self.options:
+            known[option].checked(value, "measure", self.name)
         if self.cutoff is None and takes in ("needed", "recall"):
             raise InputError(f"The measure {self.name} needs a cutoff, as in {self.name}@{EXAMPLES[takes]}; got none.")
         if self.cutoff is not None and takes == "none":
@@ -147,12 +143,13 @@ class Measure:
 
     def __str__(self) -> str:
         spelled = str(Call(self.name, self.options))
-        return spelled if self.cutoff is None else f"{spelled}@{_shown(self.cutoff)}"
+        cutoff = f"{self.cutoff:g}" if isinstance(self.cutoff, float) else self.cutoff
+        return spelled if cutoff is None else f"{spelled}@{cutoff}"
 
     def __call__(self, judged: Judged) -> Floats:
         """Return the measure of each list."""
         cutoff = NO_CUTOFF if self.cutoff is None else self.cutoff
-        values = MEASURES[self.name](**dict(self.options))(judged, cutoff)
+        values = MEASURES[self.name].compute(judged, cutoff, **dict(self.options))
         return returned_numbers(f"measure {self.name!r}", values, judged.n_relevant.shape)
 
 
@@ -163,11 +160,10 @@ EXAMPLES: dict[Cutoff, str] = {"needed": "10", "recall": "0.1"}
 def measure_forms() -> list[str]:
     """Return how each measure is written, with its cutoff: ``ns``, ``p@k``, ``ndcg[@k]``, ``rbp(p=0.8)[@k]``."""
     forms = {"needed": "{}@k", "optional": "{}[@k]", "none": "{}", "recall": "{}@recall"}
-    spelled = {
-        name: Call.of(name, {key: one.default for key, one in formula.__signature__.parameters.items()})
+    return [
+        forms[formula.cutoff].format(Call.of(name, {key: one.default for key, one in formula.options.items()}))
         for name, formula in MEASURES.items()
-    }
-    return [forms[formula.cutoff].format(spelled[name]) for name, formula in MEASURES.items()]
+    ]
 
 
 def _cutoff(text: str, cutoff: str) -> int:
@@ -182,10 +178,6 @@ def _level(text: str, level: str) -> float:
     except ValueError:
         message = f"The level of recall of a measure must be a number from 0 to 1; got {_short(text)}."
         raise InputError(message) from None
-
-
-def _shown(cutoff: int | float) -> str:
-    return f"{cutoff:g}" if isinstance(cutoff, float) else str(cutoff)
 
 
 def _takes_no_cutoff(name: str, text: str) -> InputError:
@@ -257,71 +249,43 @@ def ns_score(judged: Judged, cutoff: int) -> Floats:
     return np.asarray(np.count_nonzero(judged.relevant(4), axis=1), np.float64)
 
 
-@register_measure("bullseye", "none")
-def bullseye(judged: Judged, cutoff: int) -> Floats:
-    """Bull's eye score: relevant items among the first 2 C, divided by C, the number of relevant items.
-
-    With labels C is the size of the query's class, including the query itself: MPEG-7's score, where C = 20.
-
-    References
-    ----------
-    Latecki, Lakämper, Eckhardt (2000), Shape descriptors for non-rigid shapes with a single closed contour,
-    doi:10.1109/CVPR.2000.855850
-    """
-    relevant = judged.relevant(cutoff)
-    reached = np.arange(relevant.shape[1]) < 2 * judged.n_relevant[:, None]
-    return ratio(np.count_nonzero(relevant & reached, axis=1), judged.n_relevant)
-
-
 def _discounts(depth: int) -> Floats:
-    discounts: Floats = 1.0 / np.log2(np.arange(2, depth + 2))
-    return discounts
+    return np.asarray(1.0 / np.log2(np.arange(2, depth + 2)))
 
 
 def _ideal_dcg(judged: Judged, cutoff: int) -> Floats:
     if judged.ideal is not None:
         best = judged.ideal[:, :cutoff]
-        graded: Floats = (best * _discounts(best.shape[1])).sum(1)
-        return graded
+        return np.asarray((best * _discounts(best.shape[1])).sum(1))
     ones = np.minimum(judged.n_relevant, cutoff)
     sums = np.concatenate([[0.0], np.cumsum(_discounts(int(ones.max(initial=0))))])
-    ideal: Floats = sums[ones]
-    return ideal
+    return np.asarray(sums[ones])
 
 
-def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
+def ratio(part: Array, whole: Array) -> Floats:
     """Return part / whole; 0 if there is nothing to find, as in trec_eval."""
     result = np.zeros(len(part))
     np.divide(part, whole, out=result, where=whole > 0)
     return result
 
 
-@overload
-def evaluate(
-    ranks: Ranks,
-    *,
-    labels: ArrayLike | None = ...,
-    query_labels: ArrayLike | None = ...,
-    qrels: Qrels | None = ...,
-    measures: str | Measure | Iterable[str | Measure] = ...,
-    per_query: Literal[False] = ...,
-    ties: Ties = ...,
-    itself: bool = ...,
-) -> dict[str, float]: ...
+class Truth(TypedDict, total=False):
+    """The options of `evaluate` but `per_query`, on which its type depends."""
+
+    labels: ArrayLike | None
+    query_labels: ArrayLike | None
+    qrels: Qrels | None
+    measures: str | Measure | Iterable[str | Measure]
+    ties: Ties
+    itself: bool
 
 
 @overload
-def evaluate(
-    ranks: Ranks,
-    *,
-    labels: ArrayLike | None = ...,
-    query_labels: ArrayLike | None = ...,
-    qrels: Qrels | None = ...,
-    measures: str | Measure | Iterable[str | Measure] = ...,
-    per_query: Literal[True],
-    ties: Ties = ...,
-    itself: bool = ...,
-) -> dict[str, Floats]: ...
+def evaluate(ranks: Ranks, *, per_query: Literal[False] = ..., **truth: Unpack[Truth]) -> dict[str, float]: ...
+
+
+@overload
+def evaluate(ranks: Ranks, *, per_query: Literal[True], **truth: Unpack[Truth]) -> dict[str, Floats]: ...
 
 
 def evaluate(
@@ -387,7 +351,7 @@ def evaluate(
         raise InputError("There is nothing to evaluate; the ranks have no rows.")
     if not itself and (labels is None or query_labels is not None):
         raise InputError("itself=False is for items as queries; give labels alone.")
-    blocks = _judged(_ordered(ranks, ties), labels, query_labels, qrels, itself)
+    blocks = _judged(ordered(ranks, ties), labels, query_labels, qrels, itself)
     computed = [[measure(block) for measure in wanted] for block in blocks]
     values = {str(measure): np.concatenate([row[i] for row in computed]) for i, measure in enumerate(wanted)}
     return values if per_query else {name: float(value.mean()) for name, value in values.items()}
@@ -417,18 +381,3 @@ def _judged(
     truths = {"labels": labels, "query_labels": query_labels, "qrels": qrels}
     got = " and ".join(name for name, value in truths.items() if value is not None)
     raise InputError(f"Give either labels (with query_labels for external queries) or qrels; got {got or 'neither'}.")
-
-
-def _ordered(ranks: Ranks, ties: Ties) -> Ranks:
-    """Return the ranks with ties ordered by the rule; scores are dropped, as measures use the order only."""
-    check_choice("tie-breaking rule", ties, get_args(Ties))
-    if ties == "given":
-        return ranks
-    if ranks.scores is None:
-        raise InputError("ties='trec' needs scores, and these ranks have none; use ties='given'.")
-    by_id = sorted(range(ranks.n_items), key=ranks.item_id)
-    id_order = np.zeros(ranks.n_items + 1, np.int32)  # the last entry is for PAD
-    id_order[by_id] = np.arange(ranks.n_items)
-    order = np.lexsort((-id_order[ranks.items], -ranks.scores, ranks.items == PAD), axis=-1)
-    items = np.take_along_axis(ranks.items, order, axis=1)
-    return ranks.replaced(items=items, scores=None)

@@ -13,15 +13,15 @@ from itertools import combinations
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError, brief, check_choice, check_type, whole_number
 from rankloom.evaluation.correlation import correlations as correlation_matrix
 from rankloom.evaluation.estimates import ESTIMATES, estimate_all
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Floats
 from rankloom.registry import Registry, parse_value, show_value, split
 
-Floats = NDArray[np.float64]
 #: (effectiveness, correlations or None, count) -> numbers of the chosen rankers
 Choose = Callable[[Floats, Floats | None, int], list[int]]
 #: Inputs that a rule may need.

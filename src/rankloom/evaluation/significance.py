@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.evaluation.corrections import correct
 from rankloom.evaluation.interval import mean_intervals
-from rankloom.evaluation.truth import Floats
+from rankloom.ranks.arrays import Floats
 from rankloom.registry import Registry
 
 #: Whether a system is significantly better or worse than another.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rankloom.errors import InputError, MissingExtraError, brief
 from rankloom.evaluation.interval import mean_intervals
 from rankloom.evaluation.significance import Comparison, check_alpha, compare, legend
-from rankloom.evaluation.truth import Floats
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.html_table import html_table
 
 if TYPE_CHECKING:

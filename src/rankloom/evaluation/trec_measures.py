@@ -1,10 +1,11 @@
-"""More measures over judgments: bpref, R-precision, F1, hits, success, RBP, ERR, interpolated precision."""
+"""More measures over judgments: bpref, R-precision, bull's eye, F1, hits, success, RBP, ERR, interpolated precision."""
 
 import numpy as np
 
 from rankloom.errors import InputError, check_between, whole_number
-from rankloom.evaluation.measures import precision, ratio, recall, register_measure
-from rankloom.evaluation.truth import Floats, Judged
+from rankloom.evaluation.measures import NO_CUTOFF, precision, ratio, recall, register_measure
+from rankloom.evaluation.truth import Judged
+from rankloom.ranks.arrays import Floats, Int64s
 
 ROUND_UP = 0.9  # trec_eval's: how it turns a level of recall into a number of items
 
@@ -34,9 +35,21 @@ def bpref(judged: Judged, cutoff: int) -> Floats:
 @register_measure("r-precision", "none")
 def r_precision(judged: Judged, cutoff: int) -> Floats:
     """Relevant items among the first R, divided by R, the number of relevant items; as trec_eval's ``Rprec``."""
-    relevant = judged.relevant(cutoff)
-    reached = np.arange(relevant.shape[1]) < judged.n_relevant[:, None]
-    return ratio(np.count_nonzero(relevant & reached, axis=1), judged.n_relevant)
+    return _recall_of(judged, judged.n_relevant)
+
+
+@register_measure("bullseye", "none")
+def bullseye(judged: Judged, cutoff: int) -> Floats:
+    """Bull's eye score: relevant items among the first 2 C, divided by C, the number of relevant items.
+
+    With labels C is the size of the query's class, including the query itself: MPEG-7's score, where C = 20.
+
+    References
+    ----------
+    Latecki, Lakämper, Eckhardt (2000), Shape descriptors for non-rigid shapes with a single closed contour,
+    doi:10.1109/CVPR.2000.855850
+    """
+    return _recall_of(judged, 2 * judged.n_relevant)
 
 
 @register_measure("f1", "needed")
@@ -113,3 +126,10 @@ def interpolated_precision(judged: Judged, cutoff: float) -> Floats:
     reached = (found >= needed[:, None]) & (found > 0)
     precisions = found / np.arange(1, relevant.shape[1] + 1)
     return np.asarray(np.where(reached, precisions, 0.0).max(axis=1, initial=0.0), np.float64)
+
+
+def _recall_of(judged: Judged, depths: Int64s) -> Floats:
+    """Return the share of the relevant items that are among the first of each list; `depths` says how many."""
+    relevant = judged.relevant(NO_CUTOFF)
+    reached = np.arange(relevant.shape[1]) < depths[:, None]
+    return ratio(np.count_nonzero(relevant & reached, axis=1), judged.n_relevant)

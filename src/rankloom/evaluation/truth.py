@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Literal, TypeAlias, Union, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError, brief
+from rankloom.errors import InputError, brief, check_choice
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array, Bools, Floats, Indexes, Int32s, Int64s
 
 if TYPE_CHECKING:
     import pandas
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 Qrels: TypeAlias = Union[  # the frames are named, not imported
     Mapping[str, Mapping[str, int]], str, os.PathLike[str], "pandas.DataFrame", "polars.DataFrame"
 ]
-Floats = NDArray[np.float64]
+
+#: How to order items of equal score.
+Ties = Literal["given", "trec"]
 
 BLOCK_CELLS = 1 << 20  # gains in a block
 UNJUDGED = -1.0  # the grade of an item without one; negative grades count as none
@@ -46,12 +49,12 @@ class Judged:
     """
 
     gains: Floats
-    n_relevant: NDArray[np.int64]
+    n_relevant: Int64s
     ideal: Floats | None = None
-    rejected: NDArray[np.bool_] | None = None
-    n_rejected: NDArray[np.int64] | None = None
+    rejected: Bools | None = None
+    n_rejected: Int64s | None = None
 
-    def relevant(self, cutoff: int) -> NDArray[np.bool_]:
+    def relevant(self, cutoff: int) -> Bools:
         """Return whether the item at each position up to the cutoff is relevant."""
         return self.gains[:, :cutoff] > 0
 
@@ -152,9 +155,7 @@ def _padded(rows: list[list[int]]) -> Floats:
     return table
 
 
-def _classes(
-    ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _classes(ranks: Ranks, labels: ArrayLike, query_labels: ArrayLike | None) -> tuple[Indexes, Indexes]:
     """Return the class of each item and of each row, as numbers from 0."""
     known = _checked_labels(labels, ranks.n_items, "labels", "item")
     if query_labels is None:
@@ -167,7 +168,7 @@ def _classes(
     return codes[: len(known)], codes[len(known) :]
 
 
-def _checked_labels(given: ArrayLike, count: int, name: str, what: str) -> NDArray[np.generic]:
+def _checked_labels(given: ArrayLike, count: int, name: str, what: str) -> Array:
     try:
         labels = np.asarray(given)
     except ValueError:
@@ -182,14 +183,14 @@ def _checked_labels(given: ArrayLike, count: int, name: str, what: str) -> NDArr
     return labels
 
 
-def _without(lists: NDArray[np.int32], own: NDArray[np.intp]) -> NDArray[np.int32]:
+def _without(lists: Int32s, own: Indexes) -> Int32s:
     """Return the lists without one item each; those behind it move up."""
     removed = lists == own[:, None]
     order = np.argsort(removed, axis=1, kind="stable")
     return np.take_along_axis(np.where(removed, PAD, lists), order, axis=1)
 
 
-def _rows_as_items(ranks: Ranks) -> NDArray[np.intp]:
+def _rows_as_items(ranks: Ranks) -> Indexes:
     if ranks.item_ids is not None and ranks.query_ids is not None:
         unknown = next((query for query in ranks.query_ids if query not in ranks.item_ids), None)
         if unknown is not None:
@@ -205,3 +206,18 @@ def _rows_as_items(ranks: Ranks) -> NDArray[np.intp]:
 
 def _shown(ids: Iterable[object]) -> str:
     return repr(next(iter(ids))) + ", ..." if ids else "none"
+
+
+def ordered(ranks: Ranks, ties: Ties) -> Ranks:
+    """Return the ranks with ties ordered by the rule; scores are dropped, as measures use the order only."""
+    check_choice("tie-breaking rule", ties, get_args(Ties))
+    if ties == "given":
+        return ranks
+    if ranks.scores is None:
+        raise InputError("ties='trec' needs scores, and these ranks have none; use ties='given'.")
+    by_id = sorted(range(ranks.n_items), key=ranks.item_id)
+    id_order = np.zeros(ranks.n_items + 1, np.int32)  # the last entry is for PAD
+    id_order[by_id] = np.arange(ranks.n_items)
+    order = np.lexsort((-id_order[ranks.items], -ranks.scores, ranks.items == PAD), axis=-1)
+    items = np.take_along_axis(ranks.items, order, axis=1)
+    return ranks.replaced(items=items, scores=None)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import SUPERVISED, Supervised
 from rankloom.evaluation.measures import NO_CUTOFF, average_precision
-from rankloom.evaluation.truth import Floats, Judged
+from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.normalizations import NORMALIZATIONS
 from rankloom.ranks.pool import Pool
 from rankloom.registry import Count

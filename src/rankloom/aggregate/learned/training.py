@@ -11,9 +11,10 @@ import numpy as np
 
 from rankloom.aggregate.methods import METHODS, SUPERVISED, QueryMethod, Supervised
 from rankloom.errors import InputError
-from rankloom.evaluation.truth import Floats, Judged, Qrels, as_mapping, judged_by_qrels
+from rankloom.evaluation.truth import Judged, Qrels, as_mapping, judged_by_qrels
 from rankloom.ranks import Ids, Ranks
 from rankloom.ranks.align import AlignedRanks, Missing, RankerLists, align, split_names
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.pool import fuse_pools
 from rankloom.registry import Call
 

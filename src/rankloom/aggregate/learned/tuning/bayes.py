@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.learned.tuning.space import Space
-from rankloom.evaluation.truth import Floats
+from rankloom.ranks.arrays import Floats
 
 FIRST = 10  # points drawn at random before the process is asked
 CANDIDATES = 500  # points drawn at random for each trial

@@ -14,9 +14,10 @@ from rankloom.aggregate.learned.tuning.space import Values
 from rankloom.aggregate.methods import Method
 from rankloom.errors import InputError, whole_number
 from rankloom.evaluation.measures import Measure, evaluate
-from rankloom.evaluation.truth import Floats, Qrels
+from rankloom.evaluation.truth import Qrels
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import Missing, RankerLists
+from rankloom.ranks.arrays import Floats
 from rankloom.registry import Call
 from rankloom.threads import Progress
 
