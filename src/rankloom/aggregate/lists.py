@@ -1,17 +1,18 @@
 """Collection ranks as arrays for the kernels, and back: helpers for the whole-collection methods."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists, Transposed
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks, stack_lists
+from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s
 from rankloom.ranks.pool import MAX_SCORE
+from rankloom.threads import run_rows
 
-Array = NDArray[Any]
 MAX_LEVELS = 1000  # nested graphs of a method; levels are stored in 16 bits
 
 
@@ -43,7 +44,7 @@ def check_logarithm(neighbors: int) -> None:
         raise InputError(f"neighbors must be at least 2, since weights are divided by its logarithm; got {neighbors}.")
 
 
-def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.float32] | None]:
+def own_first(ranks: Ranks, depth: int) -> tuple[Int32s, Float32s | None]:
     """Return the lists cut to `depth`, every item first in its own list, and their scores.
 
     An item missing from its list or not at its head is moved to the front, with the best score of the list. Empty
@@ -68,7 +69,7 @@ def own_first(ranks: Ranks, depth: int) -> tuple[NDArray[np.int32], NDArray[np.f
     return np.take_along_axis(wide, order, axis=1), scores
 
 
-def stack_own_first(ranks: Sequence[Ranks], depth: int, n_items: int) -> NDArray[np.int32]:
+def stack_own_first(ranks: Sequence[Ranks], depth: int, n_items: int) -> Int32s:
     """Return the lists of `own_first` as one array of shape (rankers, n_items, longest); `ranks` may be empty."""
     return stack_lists([own_first(r, depth)[0] for r in ranks]) if ranks else np.empty((0, n_items, 0), np.int32)
 
@@ -78,7 +79,7 @@ def longest(ranks: Sequence[Ranks], depth: int) -> int:
     return min(depth, max(int(r.lengths().max(initial=0)) for r in ranks))
 
 
-def padded(lists: Array, width: int) -> NDArray[np.int32]:
+def padded_to(lists: Array, width: int) -> Int32s:
     """Return the rows cut or padded to `width`, read-only."""
     items = np.full((len(lists), width), PAD, np.int32)
     known = min(width, lists.shape[1])
@@ -86,11 +87,11 @@ def padded(lists: Array, width: int) -> NDArray[np.int32]:
     return frozen(items)
 
 
-def inverted(tables: Sequence[Array], values: Array | None = None) -> tuple[Array, Array, Array]:
-    """Return, for each item, the rows that list it, ascending, and its column in each: pointers, rows, columns.
+def inverted(tables: Sequence[Array], values: Array | None = None) -> Transposed:
+    """Return, for each item, the rows that list it, ascending, and its column in each.
 
     Several tables of n rows are numbered consecutively: item j and row j of table r both have the number r * n + j.
-    With `values`, which have the shape of the stacked tables, those of the entries stand in place of the columns.
+    With `values`, which have the shape of the stacked tables, those of the entries replace the columns.
     """
     from rankloom._kernels.lists import transpose_lists
 
@@ -98,22 +99,57 @@ def inverted(tables: Sequence[Array], values: Array | None = None) -> tuple[Arra
     if values is None:
         values = np.broadcast_to(np.arange(lists.shape[1], dtype=np.int32), lists.shape)
     size = np.count_nonzero(lists != PAD)
-    back = np.empty(len(lists) + 1, np.int64), np.empty(size, np.uint32), np.empty(size, values.dtype)
-    transpose_lists(lists, len(tables[0]), frozen(values), *back)
-    return frozen(back[0]), frozen(back[1]), frozen(back[2])
+    ptr, rows, columns = np.empty(len(lists) + 1, np.int64), np.empty(size, np.uint32), np.empty(size, values.dtype)
+    transpose_lists(lists, len(tables[0]), frozen(values), ptr, rows, columns)
+    return Transposed(frozen(ptr), frozen(rows), frozen(columns))
 
 
-def overlap_shares(p: float, k: int) -> NDArray[np.float64]:
+def mutual_lists(
+    lists: Array,
+    back: Transposed | None = None,
+    *,
+    head: int | None = None,
+    missing: Array | None = None,
+    backward_from: int = 1,
+    with_larger: bool = False,
+) -> Array:
+    """Return the lists sorted by forward plus backward position, ties in the earlier order.
+
+    Parameters
+    ----------
+    back : Transposed, optional
+        The inverted lists, if they are known.
+    head : int, optional
+        How many of the first items are sorted; all by default.
+    missing : int32 array, optional
+        The backward position of what an item does not list; after the end by default.
+    backward_from : int
+        The number that backward positions start from.
+    with_larger : bool
+        Whether the larger of both positions is added to their sum.
+    """
+    from rankloom._kernels.graphs.mutual import Order, reorder
+
+    n, width = lists.shape
+    back = inverted([lists]) if back is None else back
+    missing = frozen(np.full(n, width + 1, np.int32) if missing is None else missing)
+    order = Order(width if head is None else min(head, width), backward_from, with_larger)
+    out = np.empty_like(lists)
+    run_rows(lambda start, stop: reorder(start, stop, lists, back, missing, order, out), n, "Comparing positions")
+    return frozen(out)
+
+
+def overlap_shares(p: float, k: int) -> Floats:
     """Return what an item adds to the rank-biased overlap of two lists that share it from depth d on, d from 0 to k."""
     share = np.zeros(k + 1)
     share[1:] = (1 - p) * p ** np.arange(k) / np.arange(1, k + 1)
-    tail: NDArray[np.float64] = frozen(np.cumsum(share[::-1])[::-1].copy())
+    tail: Floats = frozen(np.cumsum(share[::-1])[::-1].copy())
     return tail
 
 
-def empty_answers(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return arrays for a kernel to fill: the items and scores of k answers for each row."""
-    return np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)
+def empty_lists(n_rows: int, width: int, scores: DTypeLike = np.float32) -> ScoredLists:
+    """Return arrays for a kernel to fill, with scores of the given type."""
+    return ScoredLists(np.empty((n_rows, width), np.int32), np.empty((n_rows, width), scores))
 
 
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:

@@ -14,7 +14,8 @@ from rankloom._kernels import frozen, sorting
 from rankloom._kernels.graphs import nested
 from rankloom.aggregate import corgraph, recknngraphccs, rkgraph
 from rankloom.aggregate.graphs.nested import components_of, groups_of
-from rankloom.aggregate.graphs.rkgraph import _mutual
+from rankloom.aggregate.graphs.rkgraph import swapped_first
+from rankloom.aggregate.lists import mutual_lists
 from rankloom.errors import InputError
 from rankloom.ranks import PAD
 from strategies import collections, examples
@@ -71,7 +72,7 @@ def test_rkgraph_by_hand():
 def test_rkgraph_swaps_an_item_into_the_first_position_of_its_list():
     """Item 0 is third in its own list, and the cost 2 + 3 of item 1 is less than its own 3 + 3; 2 stays second."""
     lists = frozen(np.array([[1, 2, 0], [1, 0, 2], [2, 0, 1]], np.int32))
-    out = _mutual(lists)
+    out = swapped_first(mutual_lists(lists))
     assert out[0].tolist() == [0, 2, 1]  # by cost: 1 (1 + 2), 2 (2 + 2), 0 (3 + 3); then 0 and 1 are swapped
 
 

@@ -1,11 +1,30 @@
 """Neighborhoods as sparse vectors: weighted Jaccard similarity, diffusion, and close sets."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rankloom._kernels.graphs.query_graphs import by_score, listed, vertex
+from rankloom._kernels.index.arguments import ScoredLists, SparseRows
 from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.sorting import sort_ascending
+from rankloom._kernels.sparse_rows import clear
 from rankloom._kernels.text.postings import largest_first
+
+
+class Affinities(NamedTuple):
+    """The matrix K of one ranker: the first items of each list with their affinities, and its columns."""
+
+    near: ScoredLists
+    columns: SparseRows
+
+
+class CloseSets(NamedTuple):
+    """How close sets are made, and similarities to them."""
+
+    length: int  # of a list: an item beyond it has the similarity 0
+    neighbors: int
+    overlap: float  # the share of a member's neighbors that must be shared for them to join
 
 
 @helper
@@ -19,14 +38,14 @@ def write_chosen(chosen, pool, value, items, values):
     values[end:] = 0
 
 
-@kernel
+@helper
 def best(vertices, score, items, scores):
     """Write the best items of a pool by score in float32, ties in pool order; pad the rest."""
     chosen = by_score(score, np.arange(vertices.size))
     write_chosen(chosen, vertices, score, items, scores)
 
 
-@kernel
+@helper
 def pool(q, lists, slot, vertices):
     """Collect the items of q's lists, ranker by ranker, in order of appearance; return their number."""
     count = 0
@@ -39,13 +58,13 @@ def pool(q, lists, slot, vertices):
 
 
 @kernel
-def jaccards(start, stop, lists, ptr, columns, values, sums, part, slot, score):
+def jaccards(start, stop, lists, vectors, sums, part, slot, score):
     """Add to `score` `part` times the weighted Jaccard similarity of the vectors of q and of each item in its pool."""
+    ptr, columns, values = vectors
     vertices = np.empty(lists.shape[0] * lists.shape[2], np.int32)
     for q in range(start, stop):
         count = pool(q, lists, slot, vertices)
-        for i in range(count):
-            slot[vertices[i]] = 0
+        clear(vertices[:count], slot)
         for entry in range(ptr[q], ptr[q + 1]):
             slot[columns[entry]] = entry - ptr[q] + 1
         for i in range(count):
@@ -63,24 +82,22 @@ def jaccards(start, stop, lists, ptr, columns, values, sums, part, slot, score):
 
 
 @kernel
-def best_of_pools(start, stop, lists, slot, score, items, scores):
+def best_of_pools(start, stop, lists, slot, score, out):
     """Write the best items of each query's pool by `score`, whose columns are in pool order."""
     vertices = np.empty(lists.shape[0] * lists.shape[2], np.int32)
     for q in range(start, stop):
         count = pool(q, lists, slot, vertices)
-        best(vertices[:count], score[q, :count], items[q], scores[q])
-        for i in range(count):
-            slot[vertices[i]] = 0
+        best(vertices[:count], score[q, :count], out.items[q], out.scores[q])
+        clear(vertices[:count], slot)
 
 
 @kernel
-def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, values, share, eta, out, weight, slot):
-    """One diffusion step of one ranker: the largest entries of each row of K (mean of the others' P) K' + eta I.
-
-    `near` and `kernel` are K by rows, `back_*` K by columns; `items` and `values` hold P of every ranker.
-    """
-    n = near.shape[0]
-    depth = out.shape[1]
+def diffuse(start, stop, K, P, share, eta, slot, out):
+    """One diffusion step of one ranker: the largest entries of each row of K (mean of the others' P) K' + eta I."""
+    near, affinity = K.near
+    ptr, rows, values = K.columns
+    items, affinities = P
+    n, depth = out.items.shape
     seen, reached = np.empty(n, np.int32), np.empty(n, np.int32)
     first, second = np.zeros(n), np.zeros(n)
     for i in range(start, stop):
@@ -100,7 +117,7 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
                         slot[b] = 1
                         seen[n_seen] = b
                         n_seen += 1
-                    first[b] += share[s] * kernel[i, p] * values[s, a, column]
+                    first[b] += share[s] * affinity[i, p] * affinities[s, a, column]
         for spot in range(n_seen):
             slot[seen[spot]] = 0
         if eta > 0:
@@ -110,15 +127,15 @@ def diffuse(start, stop, near, kernel, back_ptr, back_rows, back_values, items, 
             n_reached = 1
         for spot in range(n_seen):
             b = seen[spot]
-            for entry in range(back_ptr[b], back_ptr[b + 1]):
-                j = back_rows[entry]
+            for entry in range(ptr[b], ptr[b + 1]):
+                j = rows[entry]
                 if slot[j] == 0:
                     slot[j] = 1
                     reached[n_reached] = j
                     n_reached += 1
-                second[j] += first[b] * back_values[entry]
+                second[j] += first[b] * values[entry]
             first[b] = 0
-        keep_best(reached[:n_reached], second, out[i], weight[i])
+        keep_best(reached[:n_reached], second, out.items[i], out.scores[i])
         for spot in range(n_reached):
             slot[reached[spot]] = 0
             second[reached[spot]] = 0
@@ -163,22 +180,22 @@ def worth_keeping(reached, value, minimum):
 
 
 @kernel
-def mean_of_rows(start, stop, items, values, share, alive, slot, out, scores):
+def mean_of_rows(start, stop, P, share, slot, out):
     """Write the best items of each row of a weighted sum of sparse matrices."""
+    items, values = P
     m, _, depth = items.shape
     vertices = np.empty(m * depth, np.int32)
     for q in range(start, stop):
         count = 0
         score = np.zeros(m * depth)
         for r in range(m):
-            for p in range(depth if alive[q] else 0):
+            for p in range(depth):
                 if items[r, q, p] < 0:
                     break
                 spot, count = vertex(items[r, q, p], slot, vertices, count)
                 score[spot] += share[r] * values[r, q, p]
-        best(vertices[:count], score[:count], out[q], scores[q])
-        for i in range(count):
-            slot[vertices[i]] = 0
+        best(vertices[:count], score[:count], out.items[q], out.scores[q])
+        clear(vertices[:count], slot)
 
 
 @helper
@@ -221,8 +238,9 @@ def close_set(q, lists, knn, overlap, inside, members, near):
 
 
 @kernel
-def hello_neighbor(start, stop, lists, weights, length, knn, overlap, slot, inside, items, scores):
+def hello_neighbor(start, stop, lists, weights, rules, slot, inside, out):
     """Rank the close sets first, by mean similarity to the set, then the rest of the pool."""
+    length, knn, overlap = rules
     m, _, depth = lists.shape
     max_members = knn * (knn // 2 + 1) + 1
     members, near = np.empty(max_members, np.int32), np.empty(knn, np.int32)
@@ -258,8 +276,7 @@ def hello_neighbor(start, stop, lists, weights, length, knn, overlap, slot, insi
             outer[i] = 1 + inner[i] / total if close[i] else outer[i] / total
             if vertices[i] == q:
                 outer[i] = 2
-        best(vertices[:count], outer[:count], items[q], scores[q])
-        for i in range(count):
-            slot[vertices[i]] = 0
-            close[i] = False
-            inner[i] = outer[i] = 0
+        best(vertices[:count], outer[:count], out.items[q], out.scores[q])
+        clear(vertices[:count], slot)
+        close[:count] = False
+        inner[:count] = outer[:count] = 0

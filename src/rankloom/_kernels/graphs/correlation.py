@@ -8,23 +8,29 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloom._kernels.index.arguments import SparseRows
 from rankloom._kernels.jit import helper, kernel
-from rankloom._kernels.lists import collect_items
+from rankloom._kernels.lists import append_new, collect_items
 from rankloom._kernels.sorting import sort_ascending
+from rankloom._kernels.sparse_rows import clear, clear_row, spread, spread_row
 
 CLOSE = 1e-9  # tolerance of thresholds, so that rounding does not decide
 FLAT = 1e-12  # rows with a smaller sum of squares have no correlation
 
 
-class Distances(NamedTuple):
-    """Known distances by row and by column (CSR), and the distances of absent pairs, of shape (rankers, n)."""
+class Rankers(NamedTuple):
+    """The lists of several rankers, the distances of their items, and those of absent items, as powers."""
 
-    row_ptr: np.ndarray
-    row_items: np.ndarray
-    row_values: np.ndarray
-    column_ptr: np.ndarray
-    column_items: np.ndarray
-    column_values: np.ndarray
+    lists: np.ndarray  # (rankers, n, width)
+    values: np.ndarray  # (rankers, n, width)
+    absent: np.ndarray  # (rankers, n)
+
+
+class Distances(NamedTuple):
+    """Known distances by row and by column, and the distances of absent pairs, of shape (rankers, n)."""
+
+    rows: SparseRows
+    columns: SparseRows
     absent: np.ndarray
     fused: bool
 
@@ -41,67 +47,61 @@ def unknown(i, j, absent, fused):
 
 
 @helper
-def pool_of(i, lists, back_ptr, back_rows, seen, pool):
+def pool_of(i, lists, back, seen, pool):
     """Collect the items in row i's lists, in order of appearance, then those whose lists have i, by ranker and number.
 
     Return their number. `seen` is scratch of False, cleared before returning.
     """
     m, n, _ = lists.shape
+    ptr, rows, _ = back
     size = collect_items(i, lists, seen, pool)
     for r in range(m):
-        for entry in range(back_ptr[r * n + i], back_ptr[r * n + i + 1]):
-            item = np.int64(back_rows[entry]) - r * n
-            if not seen[item]:
-                seen[item] = True
-                pool[size] = item
-                size += 1
-    for c in range(size):
-        seen[pool[c]] = False
+        for entry in range(ptr[r * n + i], ptr[r * n + i + 1]):
+            size = append_new(np.int64(rows[entry]) - r * n, seen, pool, size)
+    clear(pool[:size], seen)
     return size
 
 
 @kernel
-def count_pools(start, stop, lists, back_ptr, back_rows, count):
+def count_pools(start, stop, lists, back, count):
     """Count the items in the pool of each row."""
     n = lists.shape[1]
     seen = np.zeros(n, np.bool_)
     pool = np.empty(n + 1, np.int32)
     for i in range(start, stop):
-        count[i] = pool_of(i, lists, back_ptr, back_rows, seen, pool)
+        count[i] = pool_of(i, lists, back, seen, pool)
 
 
 @kernel
-def fuse_distances(
-    start, stop, lists, values, absent, back_ptr, back_rows, back_columns, row_ptr, items, distances, nearest
-):
+def fuse_distances(start, stop, rankers, back, fused, nearest):
     """Compute the fused distances of each row's pool, and fill `nearest` with its nearest items; ties in pool order."""
-    m, n, depth = lists.shape
+    lists, values, absent = rankers
+    back_ptr, back_rows, back_columns = back
+    ptr, items, distances = fused
+    m, n, _ = lists.shape
     seen = np.zeros(n, np.bool_)
     pool = np.empty(n + 1, np.int32)
-    there = np.full((m, n), -1.0)
-    back = np.full((m, n), -1.0)
+    mine = np.full((m, n), -1.0)
+    theirs = np.full((m, n), -1.0)
     order = np.empty(n, np.int64)
     spare = np.empty(n, np.int64)
     for i in range(start, stop):
-        size = pool_of(i, lists, back_ptr, back_rows, seen, pool)
+        size = pool_of(i, lists, back, seen, pool)
         for r in range(m):
-            for p in range(depth):
-                if lists[r, i, p] < 0:
-                    break
-                there[r, lists[r, i, p]] = values[r, i, p]
+            spread(lists[r, i], values[r, i], mine[r])
             for entry in range(back_ptr[r * n + i], back_ptr[r * n + i + 1]):
                 item = np.int64(back_rows[entry]) - r * n
-                back[r, item] = values[r, item, back_columns[entry]]
-        first = row_ptr[i]
+                theirs[r, item] = values[r, item, back_columns[entry]]
+        first = ptr[i]
         for c in range(size):
             item = pool[c]
             total = np.float64(1)
             for r in range(m):
-                one = there[r, item] if there[r, item] >= 0.0 else absent[r, i]
-                other = back[r, item] if back[r, item] >= 0.0 else absent[r, item]
-                total *= 1.0 + max(one, other)
-                there[r, item] = -1.0
-                back[r, item] = -1.0
+                forward = mine[r, item] if mine[r, item] >= 0.0 else absent[r, i]
+                backward = theirs[r, item] if theirs[r, item] >= 0.0 else absent[r, item]
+                total *= 1.0 + max(forward, backward)
+                mine[r, item] = -1.0
+                theirs[r, item] = -1.0
             items[first + c] = item
             distances[first + c] = total
         sort_ascending(distances[first : first + size], size, order, spare)
@@ -109,31 +109,17 @@ def fuse_distances(
             nearest[i, p] = pool[order[p]] if p < size else -1
 
 
-@helper
-def spread_row(i, D, row):
-    """Write the known distances of row i to `row`."""
-    for entry in range(D.row_ptr[i], D.row_ptr[i + 1]):
-        row[D.row_items[entry]] = D.row_values[entry]
-
-
-@helper
-def clear_row(i, D, row):
-    """Reset `row` to -1."""
-    for entry in range(D.row_ptr[i], D.row_ptr[i + 1]):
-        row[D.row_items[entry]] = -1.0
-
-
 @kernel
 def own_distances(start, stop, lists, D, out):
     """Fill `out` with the distances to the first items of each row's list."""
     row = np.full(lists.shape[0], -1.0)
     for i in range(start, stop):
-        spread_row(i, D, row)
+        spread_row(i, D.rows, row)
         for p in range(out.shape[1]):
             item = lists[i, p]
             if item >= 0:
                 out[i, p] = row[item] if row[item] >= 0.0 else unknown(i, item, D.absent, D.fused)
-        clear_row(i, D, row)
+        clear_row(i, D.rows, row, -1.0)
 
 
 @helper
@@ -171,19 +157,13 @@ def level_of(similarity, thresholds):
 
 
 @kernel
-def levels_of(start, stop, similarities, thresholds, levels):
-    """Compute `level_of` each similarity."""
-    for i in range(start, stop):
-        for p in range(levels.shape[1]):
-            levels[i, p] = level_of(similarities[i, p], thresholds)
-
-
-@kernel
 def correlate(start, stop, lists, own, D, thresholds, levels):
     """Compute the level of (r + 1) / 2 for row i and each row of its list, r being over the first items of both.
 
     Column u of the distances, for each u among the first items of row i, gives D(j, u) for all j of the list at once.
     """
+    ptr, items, distances = D.columns
+    absent, fused = D.absent, D.fused
     n, length = lists.shape
     k = own.shape[1]
     row = np.full(n, -1.0)
@@ -193,7 +173,7 @@ def correlate(start, stop, lists, own, D, thresholds, levels):
     x = np.empty(2 * k, np.float64)
     y = np.empty(2 * k, np.float64)
     for i in range(start, stop):
-        spread_row(i, D, row)
+        spread_row(i, D.rows, row)
         first = 0
         while first < k and lists[i, first] >= 0:
             among[lists[i, first]] = True
@@ -207,23 +187,23 @@ def correlate(start, stop, lists, own, D, thresholds, levels):
         for at in range(first):
             u = lists[i, at]
             x[at] = own[i, at]
-            for entry in range(D.column_ptr[u], D.column_ptr[u + 1]):
-                c = slot[D.column_items[entry]]
+            for entry in range(ptr[u], ptr[u + 1]):
+                c = slot[items[entry]]
                 if c > 0:
-                    theirs[c - 1, at] = D.column_values[entry]
+                    theirs[c - 1, at] = distances[entry]
         for c in range(length):
             levels[i, c] = -1
         for c in range(size):
             j = lists[i, c]
             for at in range(first):
-                y[at] = theirs[c, at] if theirs[c, at] >= 0.0 else unknown(j, lists[i, at], D.absent, D.fused)
+                y[at] = theirs[c, at] if theirs[c, at] >= 0.0 else unknown(j, lists[i, at], absent, fused)
             count = first
             for at in range(k):
                 u = lists[j, at]
                 if u < 0:
                     break
                 if not among[u]:
-                    x[count] = row[u] if row[u] >= 0.0 else unknown(i, u, D.absent, D.fused)
+                    x[count] = row[u] if row[u] >= 0.0 else unknown(i, u, absent, fused)
                     y[count] = own[j, at]
                     count += 1
             r = pearson(x, y, count)
@@ -233,4 +213,4 @@ def correlate(start, stop, lists, own, D, thresholds, levels):
             slot[lists[i, c]] = 0
         for at in range(first):
             among[lists[i, at]] = False
-        clear_row(i, D, row)
+        clear_row(i, D.rows, row, -1.0)

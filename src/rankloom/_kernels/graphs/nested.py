@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloom._kernels.index.arguments import Transposed
 from rankloom._kernels.jit import helper, kernel
-from rankloom._kernels.lists import collect_items
+from rankloom._kernels.lists import append_new, collect_items
 from rankloom._kernels.sorting import sort_scratch, sort_smallest
+from rankloom._kernels.sparse_rows import clear
 
 
 class Groups(NamedTuple):
@@ -22,9 +24,7 @@ class Groups(NamedTuple):
     ptr: np.ndarray
     items: np.ndarray
     levels: np.ndarray
-    back_ptr: np.ndarray
-    back_rows: np.ndarray
-    back_columns: np.ndarray
+    back: Transposed
 
 
 class Components(NamedTuple):
@@ -54,49 +54,68 @@ class Rules(NamedTuple):
     multiplied: bool
 
 
+class Limit(NamedTuple):
+    """What another item needs to be among the best of a row."""
+
+    wanted: int  # how many are wanted
+    key: float  # a smaller key
+    ties: bool  # or the same, if this is set
+
+
+class Candidates(NamedTuple):
+    """Scratch of a ranking: the candidates of a row, and what is known of them."""
+
+    seen: np.ndarray  # by item
+    found: np.ndarray  # one element more than there are items
+    gains: np.ndarray  # of the groups that an item shares with the row, by ranker and item
+    weights: np.ndarray  # of one item, by ranker
+    key: np.ndarray
+    order: np.ndarray
+    spare: np.ndarray
+    level: np.ndarray  # of the scan of each ranker's components
+    offset: np.ndarray
+
+
 @kernel
-def reciprocal_levels(start, stop, lists, back_ptr, back_rows, back_columns, levels):
+def reciprocal_levels(start, stop, lists, back, levels):
     """Compute the strongest level at which an item and a listed one are reciprocal neighbors; -1 if at none."""
+    ptr, rows, columns = back
     n, k = lists.shape
     position = np.zeros(n, np.int32)
     for i in range(start, stop):
-        for entry in range(back_ptr[i], back_ptr[i + 1]):
-            position[back_rows[entry]] = back_columns[entry] + 1
+        for entry in range(ptr[i], ptr[i + 1]):
+            position[rows[entry]] = columns[entry] + 1
         for p in range(k):
             item = lists[i, p]
             other = position[item] if item >= 0 else 0
             levels[i, p] = k - max(p + 1, other) if other > 0 else -1
-        for entry in range(back_ptr[i], back_ptr[i + 1]):
-            position[back_rows[entry]] = 0
+        for entry in range(ptr[i], ptr[i + 1]):
+            position[rows[entry]] = 0
 
 
 @kernel
-def count_members(lists, levels, count):
-    """Count the members of each row's group, including the item itself."""
-    for i in range(lists.shape[0]):
-        count[i] = 1
-        for p in range(lists.shape[1]):
-            count[i] += lists[i, p] >= 0 and lists[i, p] != i and levels[i, p] >= 0
+def gather_groups(start, stop, lists, levels, n, n_levels, members):
+    """Collect the group of each row: the item itself, then the others by descending level, then in list order.
 
-
-@kernel
-def gather_groups(start, stop, lists, levels, n_levels, ptr, items, item_levels):
-    """Collect the group of each row: the item itself, then the others by descending level, then in list order."""
+    The tables of several rankers of n items are stacked.
+    """
+    ptr, items, item_levels = members
     count = np.empty(n_levels + 1, np.int64)
     for i in range(start, stop):
+        own = i % n
         count[:] = 0
         for p in range(lists.shape[1]):
             j = lists[i, p]
-            if j >= 0 and j != i and levels[i, p] >= 0:
+            if j >= 0 and j != own and levels[i, p] >= 0:
                 count[n_levels - levels[i, p]] += 1  # strongest level first, shifted by one for the prefix sums
         first = ptr[i]
-        items[first] = i
+        items[first] = own
         item_levels[first] = n_levels - 1
         for level in range(1, count.size):
             count[level] += count[level - 1]
         for p in range(lists.shape[1]):
             j = lists[i, p]
-            if j >= 0 and j != i and levels[i, p] >= 0:
+            if j >= 0 and j != own and levels[i, p] >= 0:
                 bucket = n_levels - 1 - levels[i, p]
                 at = first + 1 + count[bucket]
                 count[bucket] += 1
@@ -160,19 +179,6 @@ def strong_components(start, stop, ptr, items, item_levels, labels):
 
 
 @kernel
-def component_ranges(start, stop, order, labels, starts, stops):
-    """Compute, for levels start to stop, the range in `order` of the component of each offset."""
-    n = order.size
-    for level in range(start, stop):
-        begin = 0
-        for at in range(1, n + 1):
-            if at == n or labels[level, order[at]] != labels[level, order[begin]]:
-                starts[begin:at, level] = begin
-                stops[begin:at, level] = at
-                begin = at
-
-
-@kernel
 def column_sums(groups, weight, gain, offset, starts, stops, out):
     """Add up each column of W: own edges, groups, components."""
     n = offset.size
@@ -200,7 +206,7 @@ def together(here, there, starts, stops):
     return low
 
 
-@kernel
+@helper
 def joined(weights, divisor, rules):
     """Return the combined weight of all rankers, negated, as an ascending sort key."""
     if rules.divided:
@@ -212,31 +218,33 @@ def joined(weights, divisor, rules):
 
 
 @helper
-def key_of(i, item, W, components, rules, weights):
-    """Return the sort key of an item in row i; W holds the gains of groups."""
+def key_of(i, item, components, rules, gains, weights):
+    """Return the sort key of an item in row i, given the gains of the groups that it shares with the row."""
     for r in range(weights.size):
         here, there = components.offset[r, i], components.offset[r, item]
         level = together(here, there, components.starts[r], components.stops[r])
-        weights[r] = W[r, item] + (rules.gain[level] if level >= 0 else 0.0)
+        weights[r] = gains[r, item] + (rules.gain[level] if level >= 0 else 0.0)
     return joined(weights, rules.column[item], rules)
 
 
-@kernel
-def collect(i, pools, groups, rules, W, seen, found):
-    """Collect the candidates of row i: items of its lists in order of appearance, then of shared groups; add up W."""
+@helper
+def collect(i, pools, groups, rules, pool):
+    """Collect the candidates of row i: items of its lists in order of appearance, then of shared groups; add gains."""
+    seen, found, gains = pool.seen, pool.found, pool.gains
+    ptr, items, levels, (back_ptr, back_rows, back_columns) = groups
     n = seen.size
     listed = size = collect_items(i, pools, seen, found)
-    for r in range(W.shape[0]):
+    for r in range(gains.shape[0]):
         row = r * n + i
         if rules.divided:  # own edges count twice
-            for entry in range(groups.ptr[row], groups.ptr[row + 1]):
-                W[r, groups.items[entry]] += rules.gain[groups.levels[entry]]
-        for back in range(groups.back_ptr[row], groups.back_ptr[row + 1]):
-            first = groups.ptr[groups.back_rows[back]]
-            mine = groups.levels[first + groups.back_columns[back]]
-            for entry in range(first, groups.ptr[groups.back_rows[back] + 1]):
-                item = groups.items[entry]
-                W[r, item] += rules.gain[min(mine, groups.levels[entry])]
+            for entry in range(ptr[row], ptr[row + 1]):
+                gains[r, items[entry]] += rules.gain[levels[entry]]
+        for back in range(back_ptr[row], back_ptr[row + 1]):
+            first = ptr[back_rows[back]]
+            mine = levels[first + back_columns[back]]
+            for entry in range(first, ptr[back_rows[back] + 1]):
+                item = items[entry]
+                gains[r, item] += rules.gain[min(mine, levels[entry])]
                 if not seen[item]:
                     seen[item] = True
                     found[size] = item
@@ -245,9 +253,9 @@ def collect(i, pools, groups, rules, W, seen, found):
 
 
 @helper
-def good_enough(key, limit, ties):
+def good_enough(key, limit):
     """Return True if a key can be among the best."""
-    return key < limit or (ties and key == limit)
+    return key < limit.key or (limit.ties and key == limit.key)
 
 
 @helper
@@ -261,37 +269,43 @@ def wider(here, level, starts, stops):
 
 
 @helper
-def add_members(i, components, rules, wanted, limit, ties, seen, found, size, weights):
-    """Add the best items that share only a component with row i, for one ranker.
+def add_members(i, components, rules, limit, pool, size):
+    """Add the best items that share only a component with row i, for one ranker; return the number of candidates.
 
-    The members of a component are sorted: the first `wanted` new ones suffice, and once a member is not good enough,
-    the following are not either.
+    The members of a component are sorted: the first `limit.wanted` new ones suffice, and once a member is not good
+    enough, the following are not either.
     """
+    seen, found, weights = pool.seen, pool.found, pool.weights
     here = components.offset[0, i]
     level = wider(here, rules.gain.size, components.starts[0], components.stops[0])
     while level >= 0:
-        taken = 0
+        last = size + limit.wanted
         for at in range(components.starts[0, here, level], components.stops[0, here, level]):
             item = components.members[0, level, at]
             weights[0] = rules.gain[level]
-            if taken == wanted or not good_enough(joined(weights, rules.column[item], rules), limit, ties):
+            if size == last or not good_enough(joined(weights, rules.column[item], rules), limit):
                 break
-            if not seen[item]:
-                seen[item] = True
-                found[size] = item
-                size += 1
-                taken += 1
+            size = append_new(item, seen, found, size)
         level = wider(here, level, components.starts[0], components.stops[0])
     return size
 
 
 @helper
-def add_joint_members(i, components, rules, wanted, limit, ties, W, seen, found, size, weights, key, level, at):
+def add_joint_members(i, components, rules, limit, pool, size):
     """Add the best items that share only components with row i, for several rankers (a threshold algorithm).
 
     The components of the rankers are scanned in turn, from the strongest level to the weakest, members by number. The
     current levels of the scans bound the key of any item not seen yet; ties among these have larger numbers.
     """
+    seen, found, gains, weights, key, level, at = (
+        pool.seen,
+        pool.found,
+        pool.gains,
+        pool.weights,
+        pool.key,
+        pool.level,
+        pool.offset,
+    )
     m = weights.size
     before = size
     for r in range(m):
@@ -302,15 +316,15 @@ def add_joint_members(i, components, rules, wanted, limit, ties, W, seen, found,
         for r in range(m):
             weights[r] = rules.gain[level[r]] if level[r] >= 0 else 0.0
         bound = joined(weights, 1.0, rules)
-        if level.max() < 0 or not good_enough(bound, limit, ties):
+        if level.max() < 0 or not good_enough(bound, limit):
             return size
         enough = 0
         for c in range(before, size):
             enough += key[c] <= bound
-        if enough >= wanted:
+        if enough >= limit.wanted:
             return size
         moved = False
-        while not moved and enough < wanted:
+        while not moved and enough < limit.wanted:
             for r in range(m):
                 if level[r] < 0:
                     continue
@@ -318,12 +332,10 @@ def add_joint_members(i, components, rules, wanted, limit, ties, W, seen, found,
                 item = components.members[r, level[r], at[r]]
                 at[r] += 1
                 if not seen[item]:
-                    value = key_of(i, item, W, components, rules, weights)
-                    if good_enough(value, limit, ties):
-                        seen[item] = True
-                        found[size] = item
+                    value = key_of(i, item, components, rules, gains, weights)
+                    if good_enough(value, limit):
                         key[size] = value
-                        size += 1
+                        size = append_new(item, seen, found, size)
                         enough += value <= bound
                 if at[r] == components.stops[r, here, level[r]]:
                     level[r] = wider(here, level[r], components.starts[r], components.stops[r])
@@ -331,8 +343,27 @@ def add_joint_members(i, components, rules, wanted, limit, ties, W, seen, found,
                     moved = True
 
 
+@helper
+def sort_candidates(i, components, rules, pool, first, size, width):
+    """Find the best `width` candidates; those from `first` on have no key yet."""
+    found, gains, weights, key = pool.found, pool.gains, pool.weights, pool.key
+    for c in range(first, size):
+        key[c] = key_of(i, found[c], components, rules, gains, weights)
+    sort_smallest(key, size, width, pool.order, pool.spare)
+
+
+@helper
+def candidates_scratch(m, n):
+    """Return scratch for m rankers of n items."""
+    key, order, spare = sort_scratch(n)
+    seen, found = np.zeros(n, np.bool_), np.empty(n + 1, np.int32)
+    gains, weights = np.zeros((m, n), np.float64), np.empty(m, np.float64)
+    level, offset = np.empty(m, np.int64), np.empty(m, np.int64)
+    return Candidates(seen, found, gains, weights, key, order, spare, level, offset)
+
+
 @kernel
-def best_rows(start, stop, pools, groups, components, rules, out, scores):
+def best_rows(start, stop, pools, groups, components, rules, out):
     """Rank the best items of each row by W, the total gain of the groups and components that have both.
 
     Ties: items of the lists in order of appearance, then others by number. Items of weight 0 come last, and only if
@@ -340,39 +371,28 @@ def best_rows(start, stop, pools, groups, components, rules, out, scores):
     are examined only if they could beat those already found.
     """
     m, n = components.offset.shape
-    width = out.shape[1]
-    seen = np.zeros(n, np.bool_)
-    found = np.empty(n + 1, np.int32)
-    W = np.zeros((m, n), np.float64)
-    key, order, spare = sort_scratch(n)
-    weights = np.empty(m, np.float64)
-    level = np.empty(m, np.int64)
-    at = np.empty(m, np.int64)
+    items, scores = out
+    width = items.shape[1]
+    pool = candidates_scratch(m, n)
+    found, key, order = pool.found, pool.key, pool.order
     for i in range(start, stop):
-        listed, size = collect(i, pools, groups, rules, W, seen, found)
-        found[listed:size].sort()
-        for c in range(size):
-            key[c] = key_of(i, found[c], W, components, rules, weights)
-        sort_smallest(key, size, width, order, spare)
-        limit, ties = np.inf, True  # another item needs a key below this, or equal to it if ties count
-        if size >= width:
-            limit, ties = key[order[width - 1]], order[width - 1] >= listed
-        before = size
+        listed, before = collect(i, pools, groups, rules, pool)
+        found[listed:before].sort()
+        sort_candidates(i, components, rules, pool, 0, before, width)
+        last, ties = np.inf, True
+        if before >= width:
+            last, ties = key[order[width - 1]], order[width - 1] >= listed
+        limit = Limit(width, last, ties)
         if m == 1:
-            size = add_members(i, components, rules, width, limit, ties, seen, found, size, weights)
+            size = add_members(i, components, rules, limit, pool, before)
         else:
-            size = add_joint_members(
-                i, components, rules, width, limit, ties, W, seen, found, size, weights, key, level, at
-            )
+            size = add_joint_members(i, components, rules, limit, pool, before)
         if size > before:
             found[listed:size].sort()
-            for c in range(listed, size):
-                key[c] = key_of(i, found[c], W, components, rules, weights)
-            sort_smallest(key, size, width, order, spare)
+            sort_candidates(i, components, rules, pool, listed, size, width)
         for c in range(width):
-            out[i, c] = found[order[c]] if c < size else -1
+            items[i, c] = found[order[c]] if c < size else -1
             scores[i, c] = -key[order[c]] if c < size else 0.0
-        for c in range(size):
-            seen[found[c]] = False
-            for r in range(m):
-                W[r, found[c]] = 0.0
+        clear(found[:size], pool.seen)
+        for r in range(m):
+            clear(found[:size], pool.gains[r])

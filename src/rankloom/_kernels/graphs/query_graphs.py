@@ -4,13 +4,69 @@ A graph is a list of vertices, in order of discovery, and a list of entries (fro
 index. `slot` is scratch of zeros, one for each item: the index of a vertex plus 1. Kernels clear it before returning.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.sorting import copy_first
+from rankloom._kernels.sparse_rows import clear
+
+TOLERANCE = 1e-8  # PageRank stops when the total change of the probabilities is smaller
 
 
-@kernel
+class Rankers(NamedTuple):
+    """The lists of several rankers, the similarities of neighborhoods along them, and the weights of the rankers."""
+
+    lists: np.ndarray  # (rankers, n, width)
+    jaccards: np.ndarray  # as the lists; empty for the released version
+    weights: np.ndarray
+
+
+class Released(NamedTuple):
+    """The options of the released version; it walks if `rounds` is not 0."""
+
+    neighbors: int
+    region: int
+    threshold: float
+    rounds: int
+    by_fill: bool  # equal scores are in the order of the list that fills the answer
+
+
+class Article(NamedTuple):
+    """The options of the article's version; it computes PageRank if `rounds` is not 0."""
+
+    vertices: int
+    decay: float
+    threshold: float
+    damping: float
+    restart: float
+    rounds: int
+    by_fill: bool
+
+
+class Graph(NamedTuple):
+    """The graph of one query, and scratch to grow it."""
+
+    slot: np.ndarray
+    vertices: np.ndarray
+    joined: np.ndarray  # marks of the rankers that have reached a vertex
+    ends: np.ndarray
+    values: np.ndarray
+    sizes: np.ndarray  # the number of vertices, and of entries
+    queue: np.ndarray  # vertices in the order reached
+    hops: np.ndarray  # of the vertices in the queue
+
+
+class Scores(NamedTuple):
+    """The scores of vertices, and scratch to compute them."""
+
+    score: np.ndarray
+    total: np.ndarray
+    following: np.ndarray
+
+
+@helper
 def vertex(item, slot, vertices, count):
     """Return the index of an item among the vertices, appending it if new, and the number of vertices."""
     if slot[item] == 0:
@@ -32,8 +88,10 @@ def listed(item, row, depth):
 
 
 @helper
-def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, joined, vertices, ends, values, sizes):
+def released_layers(q, lists, ranker, weight, rules, graph):
     """Add the two layers of one ranker around q to the graph; `joined` marks the vertices this ranker has reached."""
+    slot, vertices, joined, ends, values, sizes, _, _ = graph
+    knn = rules.neighbors
     own = lists[q]
     count, entries = sizes[0], sizes[1]
     if own.size == 0 or own[0] < 0:
@@ -46,7 +104,7 @@ def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, join
     entries += 1
     members = 1
     first = entries
-    for p in range(1, min(region + 1, own.size)):
+    for p in range(1, min(rules.region + 1, own.size)):
         item = own[p]
         if item < 0:
             break
@@ -69,7 +127,7 @@ def released_layers(q, lists, ranker, knn, region, threshold, weight, slot, join
             if slot[row[p]] and joined[slot[row[p]] - 1] == mark:
                 shared += 1
         jaccard = np.float64(shared) / (size + members - shared)
-        if jaccard > threshold:
+        if jaccard > rules.threshold:
             for p in range(1, size):
                 other, count = vertex(row[p], slot, vertices, count)
                 if joined[other] != mark:
@@ -110,12 +168,12 @@ def reciprocal(start, stop, lists, ordered, out):
 
 
 @helper
-def article_growth(
-    q, lists, jaccards, ranker, cap, decay, threshold, weight, slot, joined, queue, hops, vertices, ends, values, sizes
-):
+def article_growth(q, lists, jaccards, ranker, weight, rules, graph):
     """Add one ranker's reciprocal neighbors of q, their reciprocal neighbors and so on; each edge once."""
     if lists.shape[1] == 0 or lists[q, 0] < 0:
         return
+    slot, vertices, joined, ends, values, sizes, queue, hops = graph
+    cap = rules.vertices
     count, entries = sizes[0], sizes[1]
     first = ranker * cap  # marks in `joined` increase: mark - first is the order in which this ranker reached a vertex
     center, count = vertex(q, slot, vertices, count)
@@ -135,8 +193,8 @@ def article_growth(
             if index < head or (not known and tail == cap):
                 continue
             hop = hops[index] if known else hops[head] + 1
-            value = decay**hop * jaccards[item, p]
-            if value < threshold:
+            value = rules.decay**hop * jaccards[item, p]
+            if value < rules.threshold:
                 continue
             far, count = vertex(other, slot, vertices, count)
             if not known:
@@ -151,17 +209,20 @@ def article_growth(
 
 
 @helper
-def entry_sums(ends, values, sizes, score):
+def entry_sums(graph, score):
     """Score each vertex by the sum of its entries."""
+    ends, values, sizes = graph.ends, graph.values, graph.sizes
     score[: sizes[0]] = 0
     for entry in range(sizes[1]):
         score[ends[entry, 0]] += values[entry]
 
 
-@kernel
-def walk(ends, values, sizes, rounds, score, total, following):
+@helper
+def walk(rounds, graph, scores):
     """Score by a random walk from a uniform start, without damping; then put the query first."""
-    count, entries = sizes[0], sizes[1]
+    ends, values = graph.ends, graph.values
+    score, total, following = scores
+    count, entries = graph.sizes[0], graph.sizes[1]
     total[:count] = 0
     score[:count] = 1.0 / count
     for entry in range(entries):
@@ -178,9 +239,12 @@ def walk(ends, values, sizes, rounds, score, total, following):
 
 
 @helper
-def page_rank(ends, values, sizes, damping, restart, rounds, tolerance, score, total, following):
+def page_rank(rules, graph, scores):
     """Score by a random walk on undirected edges that returns to the query with probability (1 - damping) * restart."""
-    count, entries = sizes[0], sizes[1]
+    ends, values = graph.ends, graph.values
+    score, total, following = scores
+    count, entries = graph.sizes[0], graph.sizes[1]
+    damping, restart = rules.damping, rules.restart
     if count == 1:
         score[0] = 1.0
         return
@@ -190,7 +254,7 @@ def page_rank(ends, values, sizes, damping, restart, rounds, tolerance, score, t
         total[ends[entry, 1]] += values[entry]
     score[:count] = (1 - restart) / (count - 1)
     score[0] = restart
-    for _ in range(rounds):
+    for _ in range(rules.rounds):
         following[:count] = (1 - damping) * (1 - restart) / (count - 1)
         following[0] = (1 - damping) * restart
         for entry in range(entries):
@@ -201,14 +265,15 @@ def page_rank(ends, values, sizes, damping, restart, rounds, tolerance, score, t
         for i in range(count):
             change += abs(following[i] - score[i])
             score[i] = following[i]
-        if change < tolerance:
+        if change < TOLERANCE:
             break
 
 
 @helper
-def adjacency(ends, values, sizes):
+def adjacency(graph):
     """Return the edges of each vertex, in both directions: pointers, other ends, weights."""
-    count, entries = sizes[0], sizes[1]
+    ends, values = graph.ends, graph.values
+    count, entries = graph.sizes[0], graph.sizes[1]
     ptr = np.zeros(count + 2, np.int64)
     for entry in range(entries):
         ptr[ends[entry, 0] + 2] += 1
@@ -227,13 +292,14 @@ def adjacency(ends, values, sizes):
 
 
 @helper
-def greedy(ends, values, sizes, order, score, gain):
+def greedy(order, graph, scores):
     """Rank vertices greedily: next comes the one with the heaviest edges to those already ranked, ties as in `order`.
 
     The score is the smallest gain so far, so that it never increases; that of the query is the sum of its edges.
     """
-    count = sizes[0]
-    ptr, others, weights = adjacency(ends, values, sizes)
+    score, gain, _ = scores
+    count = graph.sizes[0]
+    ptr, others, weights = adjacency(graph)
     gain[:count] = 0
     score[:count] = -1
     entered = np.empty(count, np.int64)
@@ -257,9 +323,10 @@ def greedy(ends, values, sizes, order, score, gain):
 
 
 @helper
-def tie_order(fill, slot, by_fill, count):
+def tie_order(fill, by_fill, graph):
     """Return the vertices in order of discovery, or first those in the list `fill`, in its order."""
-    key = np.arange(count)
+    slot = graph.slot
+    key = np.arange(graph.sizes[0])
     if by_fill:
         key += fill.size
         for p in range(fill.size):
@@ -270,9 +337,10 @@ def tie_order(fill, slot, by_fill, count):
     return np.argsort(key)
 
 
-@kernel
-def answer(entered, score, vertices, fill, slot, items, scores):
-    """Write the best vertices, then the other items of the list `fill` with score 0; pad the rest."""
+@helper
+def answer(entered, score, fill, graph, items, scores):
+    """Write the best vertices, then the other items of the list `fill` with score 0; pad the rest; clear the graph."""
+    slot, vertices, count = graph.slot, graph.vertices, graph.sizes[0]
     k = items.size
     end = min(k, entered.size)
     for p in range(end):
@@ -287,6 +355,9 @@ def answer(entered, score, vertices, fill, slot, items, scores):
             end += 1
     items[end:] = -1
     scores[end:] = 0
+    clear(vertices[:count], slot)
+    graph.joined[:count] = 0
+    graph.sizes[:] = 0
 
 
 @helper
@@ -296,99 +367,58 @@ def by_score(score, order):
 
 
 @helper
-def vertex_scratch(n):
-    """Return arrays for the vertices of a graph: items, how they joined, and three of scores."""
-    return np.empty(n, np.int32), np.zeros(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
+def empty_graph(slot, max_vertices, max_edges, max_queue):
+    """Return a graph without vertices."""
+    vertices, joined = np.empty(max_vertices, np.int32), np.zeros(max_vertices, np.int64)
+    ends, values = np.empty((max_edges, 2), np.int64), np.empty(max_edges, np.float64)
+    queue, hops = np.empty(max_queue, np.int64), np.empty(max_queue, np.int64)
+    return Graph(slot, vertices, joined, ends, values, np.zeros(2, np.int64), queue, hops)
 
 
 @helper
-def edge_scratch(n):
-    """Return arrays for the edges of a graph: their ends, their values, and the sizes of the graph."""
-    return np.empty((n, 2), np.int64), np.empty(n, np.float64), np.zeros(2, np.int64)
+def scores_scratch(n):
+    """Return scratch to score n vertices."""
+    return Scores(np.empty(n, np.float64), np.empty(n, np.float64), np.empty(n, np.float64))
 
 
 @kernel
-def released(start, stop, lists, fill, weights, knn, region, threshold, rounds, by_fill, slot, items, scores):
+def released(start, stop, rankers, fill, rules, slot, out):
     """The released version: rank by entry sums, or by a random walk if `rounds` is not 0."""
+    lists, _, weights = rankers
     m = lists.shape[0]
-    max_vertices = m * (1 + region * knn)
-    vertices, joined, score, total, following = vertex_scratch(max_vertices)
-    ends, values, sizes = edge_scratch(m * (1 + region * (knn + 1)))
+    max_vertices = m * (1 + rules.region * rules.neighbors)
+    graph = empty_graph(slot, max_vertices, m * (1 + rules.region * (rules.neighbors + 1)), 0)
+    scores = scores_scratch(max_vertices)
     for q in range(start, stop):
-        sizes[:] = 0
         for r in range(m):
-            released_layers(
-                q, lists[r], r, knn, region, threshold, weights[r], slot, joined, vertices, ends, values, sizes
-            )
-        count = sizes[0]
-        order = tie_order(fill[q], slot, by_fill, count)
-        if count and rounds:
-            walk(ends, values, sizes, rounds, score, total, following)
+            released_layers(q, lists[r], r, weights[r], rules, graph)
+        count = graph.sizes[0]
+        order = tie_order(fill[q], rules.by_fill, graph)
+        if count and rules.rounds:
+            walk(rules.rounds, graph, scores)
             order = np.concatenate((np.zeros(1, np.int64), order[order != 0]))
         else:
-            entry_sums(ends, values, sizes, score)
-        answer(by_score(score[:count], order), score, vertices, fill[q], slot, items[q], scores[q])
-        for i in range(count):
-            slot[vertices[i]] = 0
-            joined[i] = 0
+            entry_sums(graph, scores.score)
+        entered = by_score(scores.score[:count], order)
+        answer(entered, scores.score, fill[q], graph, out.items[q], out.scores[q])
 
 
 @kernel
-def article(
-    start,
-    stop,
-    lists,
-    jaccards,
-    fill,
-    weights,
-    cap,
-    decay,
-    threshold,
-    damping,
-    restart,
-    rounds,
-    tolerance,
-    by_fill,
-    slot,
-    items,
-    scores,
-):
+def article(start, stop, rankers, fill, rules, slot, out):
     """The article's version: rank greedily, or by PageRank if `rounds` is not 0."""
-    m = lists.shape[0]
-    max_vertices = m * cap
-    vertices, joined, score, total, following = vertex_scratch(max_vertices)
-    queue, hops = np.empty(cap, np.int64), np.empty(cap, np.int64)
-    ends, values, sizes = edge_scratch(max_vertices * lists.shape[2])
+    lists, jaccards, weights = rankers
+    m, _, width = lists.shape
+    max_vertices = m * rules.vertices
+    graph = empty_graph(slot, max_vertices, max_vertices * width, rules.vertices)
+    scores = scores_scratch(max_vertices)
     for q in range(start, stop):
-        sizes[:] = 0
         for r in range(m):
-            article_growth(
-                q,
-                lists[r],
-                jaccards[r],
-                r,
-                cap,
-                decay,
-                threshold,
-                weights[r],
-                slot,
-                joined,
-                queue,
-                hops,
-                vertices,
-                ends,
-                values,
-                sizes,
-            )
-        count = sizes[0]
-        order = tie_order(fill[q], slot, by_fill, count)
-        entered = order
-        if count and rounds:
-            page_rank(ends, values, sizes, damping, restart, rounds, tolerance, score, total, following)
-            entered = by_score(score[:count], order)
+            article_growth(q, lists[r], jaccards[r], r, weights[r], rules, graph)
+        count = graph.sizes[0]
+        entered = tie_order(fill[q], rules.by_fill, graph)
+        if count and rules.rounds:
+            page_rank(rules, graph, scores)
+            entered = by_score(scores.score[:count], entered)
         elif count:
-            entered = greedy(ends, values, sizes, order, score, total)
-        answer(entered, score, vertices, fill[q], slot, items[q], scores[q])
-        for i in range(count):
-            slot[vertices[i]] = 0
-            joined[i] = 0
+            entered = greedy(entered, graph, scores)
+        answer(entered, scores.score, fill[q], graph, out.items[q], out.scores[q])

@@ -1,4 +1,4 @@
-"""What the searches of all indexes are called with. This module does not import numba."""
+"""What searches and other kernels are called with. This module does not import numba."""
 
 from typing import Any, NamedTuple
 
@@ -11,6 +11,14 @@ class Transposed(NamedTuple):
     ptr: np.ndarray
     rows: np.ndarray
     columns: np.ndarray
+
+
+class SparseRows(NamedTuple):
+    """The rows of a sparse matrix, in CSR form."""
+
+    ptr: np.ndarray
+    items: np.ndarray
+    values: np.ndarray
 
 
 class PostingLists(NamedTuple):

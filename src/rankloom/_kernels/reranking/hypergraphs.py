@@ -13,17 +13,23 @@ from rankloom._kernels.sorting import sort_ascending, sort_scratch
 
 
 class Hyperedges(NamedTuple):
-    """Hyperedges by rows and by items (`back_*`); `exact` values in float64, `rounded` ones added up in float32."""
+    """The items of each row's hyperedge, or the rows of the hyperedges that have each item.
+
+    `exact` values are in float64, `rounded` ones added up in float32.
+    """
 
     ptr: np.ndarray
     items: np.ndarray
     exact: np.ndarray
     rounded: np.ndarray
+
+
+class Hypergraph(NamedTuple):
+    """Hyperedges by rows and by items, and the confidence of each row's."""
+
+    rows: Hyperedges
+    items: Hyperedges
     confidence: np.ndarray
-    back_ptr: np.ndarray
-    back_rows: np.ndarray
-    back_exact: np.ndarray
-    back_rounded: np.ndarray
 
 
 @kernel
@@ -45,8 +51,9 @@ def count_members(start, stop, tops, size):
 
 
 @kernel
-def fill_members(start, stop, tops, share, ptr, items, exact, rounded, confidence):
+def fill_members(start, stop, tops, share, edges, confidence):
     """Fill the hyperedge of each row: the item itself with 1, and the products of shares along its neighbors' lists."""
+    ptr, items, exact, rounded = edges
     k = tops.shape[1]
     slot = np.full(tops.shape[0], -1, np.int64)
     key, order, spare = sort_scratch(k * k + 1)
@@ -80,49 +87,59 @@ def fill_members(start, stop, tops, share, ptr, items, exact, rounded, confidenc
 
 
 @helper
-def add_products(i, edges, product, touched, count):
+def add_products(i, graph, product, touched):
     """Add the confidence-weighted products of hyperedge values for row i; return the number of items touched."""
-    for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
-        e = edges.back_rows[entry]
-        weight = edges.confidence[e] * edges.back_exact[entry]
-        for at in range(edges.ptr[e], edges.ptr[e + 1]):
-            item = edges.items[at]
+    ptr, items, exact, _ = graph.rows
+    back_ptr, back_rows, back_exact, _ = graph.items
+    confidence = graph.confidence
+    count = 0
+    for entry in range(back_ptr[i], back_ptr[i + 1]):
+        e = back_rows[entry]
+        weight = confidence[e] * back_exact[entry]
+        for at in range(ptr[e], ptr[e + 1]):
+            item = items[at]
             if product[item] == 0.0:
                 product[item] = 1.0
                 touched[count] = item
                 count += 1
-            product[item] = np.float32(product[item] + weight * edges.exact[at])
+            product[item] = np.float32(product[item] + weight * exact[at])
     return count
 
 
 @helper
-def add_dots(e, weight, edges, dots):
+def add_dots(e, weight, back, dots):
     """Add `weight` times the value of item e in each hyperedge."""
-    for entry in range(edges.back_ptr[e], edges.back_ptr[e + 1]):
-        dots[edges.back_rows[entry]] += np.float64(np.float32(weight * edges.back_rounded[entry]))
+    ptr, rows, _, rounded = back
+    for entry in range(ptr[e], ptr[e + 1]):
+        dots[rows[entry]] += np.float64(np.float32(weight * rounded[entry]))
 
 
 @helper
-def clear_dots(e, edges, dots):
+def clear_dots(e, back, dots):
     """Reset what `add_dots` has written."""
-    for entry in range(edges.back_ptr[e], edges.back_ptr[e + 1]):
-        dots[edges.back_rows[entry]] = 0.0
+    ptr, rows = back.ptr, back.items
+    for entry in range(ptr[e], ptr[e + 1]):
+        dots[rows[entry]] = 0.0
 
 
 @kernel
-def similarities(start, stop, lists, edges, values, others, other_values):
+def similarities(start, stop, lists, graph, values, others):
     """Compute the values of the listed items, and the best items that are not listed, best first."""
+    other_items, other_scores = others
+    ptr, items, _, rounded = graph.rows
+    back = graph.items
+    back_ptr, back_rows, back_exact, _ = back
     n, width = lists.shape
     product = np.zeros(n, np.float32)
     touched = np.empty(n, np.int64)
     near, far = np.zeros(n), np.zeros(n)
     key, order, spare = sort_scratch(n)
     for i in range(start, stop):
-        count = add_products(i, edges, product, touched, 0)
-        for at in range(edges.ptr[i], edges.ptr[i + 1]):
-            add_dots(edges.items[at], edges.rounded[at], edges, near)
-        for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
-            add_dots(edges.back_rows[entry], np.float32(edges.back_exact[entry]), edges, far)
+        count = add_products(i, graph, product, touched)
+        for at in range(ptr[i], ptr[i + 1]):
+            add_dots(items[at], rounded[at], back, near)
+        for entry in range(back_ptr[i], back_ptr[i + 1]):
+            add_dots(back_rows[entry], np.float32(back_exact[entry]), back, far)
         for p in range(width):
             j = lists[i, p]
             if j < 0:
@@ -141,39 +158,42 @@ def similarities(start, stop, lists, edges, values, others, other_values):
                 found += 1
             else:
                 product[item] = 0.0
-        if others.shape[1]:
+        if other_items.shape[1]:
             touched[:found].sort()
             for t in range(found):
                 key[t] = -product[touched[t]]
             sort_ascending(key, found, order, spare)
-            for c in range(others.shape[1]):
-                others[i, c] = touched[order[c]] if c < found else -1
-                other_values[i, c] = -key[order[c]] if c < found else 0.0
+            for c in range(other_items.shape[1]):
+                other_items[i, c] = touched[order[c]] if c < found else -1
+                other_scores[i, c] = -key[order[c]] if c < found else 0.0
         for t in range(found):
             product[touched[t]] = 0.0
-        for at in range(edges.ptr[i], edges.ptr[i + 1]):
-            clear_dots(edges.items[at], edges, near)
-        for entry in range(edges.back_ptr[i], edges.back_ptr[i + 1]):
-            clear_dots(edges.back_rows[entry], edges, far)
+        for at in range(ptr[i], ptr[i + 1]):
+            clear_dots(items[at], back, near)
+        for entry in range(back_ptr[i], back_ptr[i + 1]):
+            clear_dots(back_rows[entry], back, far)
 
 
 @kernel
-def join(start, stop, lists, values, others, other_values, out, scores):
+def join(start, stop, ranked, others, out):
     """Insert the best items that are not listed where they exceed the value of the list at that position."""
+    other_items, other_scores = others
+    items, scores = out
+    lists, values = ranked
     for i in range(start, stop):
         used = 0
         size = 0
         while size < lists.shape[1] and lists[i, size] >= 0:
             size += 1
-        for p in range(out.shape[1]):
-            more = used < others.shape[1] and others[i, used] >= 0
-            if p > 0 and p < size and more and other_values[i, used] > values[i, p]:
-                out[i, p] = others[i, used]
-                scores[i, p] = other_values[i, used]
+        for p in range(items.shape[1]):
+            more = used < other_items.shape[1] and other_items[i, used] >= 0
+            if p > 0 and p < size and more and other_scores[i, used] > values[i, p]:
+                items[i, p] = other_items[i, used]
+                scores[i, p] = other_scores[i, used]
                 used += 1
             elif p < size:
-                out[i, p] = lists[i, p - used]
+                items[i, p] = lists[i, p - used]
                 scores[i, p] = values[i, p - used]
             else:
-                out[i, p] = -1
+                items[i, p] = -1
                 scores[i, p] = 0.0

@@ -4,6 +4,7 @@ import numpy as np
 
 from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.lists import collect_items
+from rankloom._kernels.sparse_rows import spread
 
 
 @helper
@@ -69,9 +70,10 @@ def collect_sorted(i, lists, seen, found):
 
 
 @kernel
-def fuse_distances(start, stop, lists, distances, absent, out, fused):
+def fuse_distances(start, stop, lists, distances, absent, out):
     """Sort the items of several lists by the geometric mean of 1 + distance; `absent` has a row for each ranker."""
-    m, n, width = lists.shape
+    items, scores = out
+    m, n, _ = lists.shape
     near = np.full((m, n), -1, np.float32)
     seen = np.zeros(n, np.bool_)
     item = np.empty(n + 1, np.int32)
@@ -81,10 +83,7 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
     root = np.float64(np.float32(1) / np.float32(m))
     for i in range(start, stop):
         for r in range(m):
-            for p in range(width):
-                if lists[r, i, p] < 0:
-                    break
-                near[r, np.uint64(lists[r, i, p])] = distances[r, i, p]
+            spread(lists[r, i], distances[r, i], near[r])
         size = collect_sorted(i, lists, seen, item)
         for c in range(size):
             j = np.uint64(item[c])
@@ -97,19 +96,21 @@ def fuse_distances(start, stop, lists, distances, absent, out, fused):
             key[c] = product**root
             heap[c] = np.uint64(bits[c]) << np.uint64(32) | np.uint64(c)  # keys are at least 1: bits sort like them
         heap_sort(heap, size)
-        for p in range(out.shape[1]):
+        for p in range(items.shape[1]):
             at = heap[p] & np.uint64(0xFFFFFFFF) if p < size else np.uint64(0)
-            out[i, p] = item[at] if p < size else -1
-            fused[i, p] = key[at] if p < size else 0.0
+            items[i, p] = item[at] if p < size else -1
+            scores[i, p] = key[at] if p < size else 0.0
 
 
 @kernel
-def segments(start, stop, lists, k, compared, nearness, back_ptr, back_rows, back_columns, scores, out):
+def segments(start, stop, ranked, back, k, compared, nearness, out):
     """Compute distances by shared first items: those of `nearness`, or the old + 1 without any, + 2 further down.
 
-    `scores` are the old distances, negated. An item that both lists have from depth d on adds k + 1 - d. This is added
-    up over the lists that have a first item of i, which are few, not over the first items of all lists compared.
+    The scores are the old distances, negated. An item that both lists have from depth d on adds k + 1 - d. This is
+    added up over the lists that have a first item of i, which are few, not over the first items of all lists compared.
     """
+    ptr, rows, columns = back
+    lists, scores = ranked
     n, width = lists.shape
     shared = np.zeros(n, np.int32)
     for i in range(start, stop):
@@ -117,8 +118,8 @@ def segments(start, stop, lists, k, compared, nearness, back_ptr, back_rows, bac
             if lists[i, p] < 0:
                 break
             item = np.uint64(lists[i, p])
-            for entry in range(np.uint64(back_ptr[item]), np.uint64(back_ptr[item + np.uint64(1)])):
-                shared[back_rows[entry]] += k - max(p, back_columns[entry])
+            for entry in range(np.uint64(ptr[item]), np.uint64(ptr[item + np.uint64(1)])):
+                shared[rows[entry]] += k - max(p, columns[entry])
         for p in range(width):
             j = lists[i, p]
             if j < 0:
@@ -135,25 +136,25 @@ def segments(start, stop, lists, k, compared, nearness, back_ptr, back_rows, bac
             if lists[i, p] < 0:
                 break
             item = np.uint64(lists[i, p])
-            for entry in range(np.uint64(back_ptr[item]), np.uint64(back_ptr[item + np.uint64(1)])):
-                shared[back_rows[entry]] = 0
+            for entry in range(np.uint64(ptr[item]), np.uint64(ptr[item + np.uint64(1)])):
+                shared[rows[entry]] = 0
 
 
 @kernel
-def smaller_of_both(start, stop, lists, distances, back_ptr, back_rows, back_distances, out):
-    """Write minus the smaller of the distances of i to j and of j to i; j's list may lack i."""
+def smaller_of_both(start, stop, lists, distances, columns, out):
+    """Write minus the smaller of the distances of i to j and of j to i; `columns` has those of all rows to an item."""
     n = lists.shape[0]
     other = np.full(n, np.inf, np.float32)
     for i in range(start, stop):
-        first, last = np.uint64(back_ptr[i]), np.uint64(back_ptr[i + 1])
+        first, last = np.uint64(columns.ptr[i]), np.uint64(columns.ptr[i + 1])
         for entry in range(first, last):
-            other[back_rows[entry]] = back_distances[entry]
+            other[columns.items[entry]] = columns.values[entry]
         for p in range(lists.shape[1]):
             if lists[i, p] < 0:
                 break
             out[i, p] = -min(distances[i, p], other[np.uint64(lists[i, p])])
         for entry in range(first, last):
-            other[back_rows[entry]] = np.inf
+            other[columns.items[entry]] = np.inf
 
 
 @helper
@@ -256,20 +257,18 @@ def add_image(x, i, o, own, lists, images, light, row):
 
 
 @kernel
-def add_images(start, stop, tops, images, light, back_ptr, back_rows, back_columns, pool, weights):
+def add_images(start, stop, tops, images, light, back, pool, weights):
     """Add the images of one ranker to the weights of each row and the items of its pool."""
+    ptr, rows, columns = back
     row = np.zeros(tops.shape[0], np.float32)
     for x in range(start, stop):
-        for c in range(pool.shape[1]):
-            if pool[x, c] < 0:
-                break
-            row[pool[x, c]] = weights[x, c]
-        for entry in range(back_ptr[x], back_ptr[x + 1]):
-            i = np.int64(back_rows[entry])
+        spread(pool[x], weights[x], row)
+        for entry in range(ptr[x], ptr[x + 1]):
+            i = np.int64(rows[entry])
             for o in range(1, min(images.shape[1] + 1, tops.shape[1])):
                 if tops[i, o] < 0:
                     break
-                add_image(x, i, o, back_columns[entry], tops, images, light, row)
+                add_image(x, i, o, columns[entry], tops, images, light, row)
         for c in range(pool.shape[1]):
             if pool[x, c] < 0:
                 break

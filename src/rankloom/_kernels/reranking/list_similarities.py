@@ -54,7 +54,7 @@ def by_pairs(one, other, size, k, measure):
     return np.float32(np.float32(1) / np.float32(np.float32(1) + distance))
 
 
-@kernel
+@helper
 def similarity(one, other, size, k, n, measure):
     """Return the similarity of two lists, given the positions in both of the items that are first in either."""
     if measure in (RBO, JACCARD, JACCARD_K):
@@ -73,18 +73,19 @@ def similarity(one, other, size, k, n, measure):
 
 
 @kernel
-def compare_lists(start, stop, lists, k, compared, measure, back_ptr, back_rows, back_columns, scores, out):
+def compare_lists(start, stop, ranked, back, k, compared, measure, out):
     """Compute distances as `list_distances.segments` does, by a measure of the first k items of two lists.
 
     An item that a list lacks is at the position after the longest list, and not among the first k.
     """
+    lists, scores = ranked
     n, width = lists.shape
     absent = max(k, width)
     place = np.full(n, absent, np.int64)
     column = np.full((min(k, width), n), absent, np.int64)  # of each first item of i, in all lists
     one, other = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64)
     for i in range(start, stop):
-        mark(i, lists, k, back_ptr, back_rows, back_columns, False, place, column)
+        mark(i, lists, k, back, False, place, column)
         for p in range(width):
             j = lists[i, p]
             if j < 0:
@@ -104,12 +105,13 @@ def compare_lists(start, stop, lists, k, compared, measure, back_ptr, back_rows,
                     size += 1
             near = similarity(one, other, size, k, n, measure)
             out[i, p] = np.float32(1) / np.float32(np.float32(1) + near) if near > 0 else np.float32(1) - scores[i, p]
-        mark(i, lists, k, back_ptr, back_rows, back_columns, True, place, column)
+        mark(i, lists, k, back, True, place, column)
 
 
 @helper
-def mark(i, lists, k, back_ptr, back_rows, back_columns, clear, place, column):
+def mark(i, lists, k, back, clear, place, column):
     """Note the positions of the items of row i in it, and of the first k in all lists; or undo that, if `clear`."""
+    ptr, rows, columns = back
     width = lists.shape[1]
     absent = max(k, width)
     for p in range(width):
@@ -118,5 +120,5 @@ def mark(i, lists, k, back_ptr, back_rows, back_columns, clear, place, column):
             break
         place[item] = absent if clear else p
         if p < k:
-            for entry in range(back_ptr[item], back_ptr[item + 1]):
-                column[p, back_rows[entry]] = absent if clear else back_columns[entry]
+            for entry in range(ptr[item], ptr[item + 1]):
+                column[p, rows[entry]] = absent if clear else columns[entry]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rankloom._kernels.jit import kernel
+from rankloom._kernels.sparse_rows import clear, spread
 
 
 @kernel
@@ -31,10 +32,7 @@ def step(start, stop, lists, W, P, damping, out):
     row = np.zeros(lists.shape[0], np.float32)
     rest = 1.0 - np.float64(damping)
     for i in range(start, stop):
-        for p in range(width):
-            if lists[i, p] < 0:
-                break
-            row[lists[i, p]] = P[i, p]
+        spread(lists[i, :width], P[i], row)
         for p in range(width):
             j = lists[i, p]
             if j < 0:
@@ -46,10 +44,7 @@ def step(start, stop, lists, W, P, damping, out):
                 total += row[lists[j, c]] * W[j, c]
             total *= damping
             out[i, p] = np.float32(np.float64(total) + rest) if j == i else total
-        for p in range(width):
-            if lists[i, p] < 0:
-                break
-            row[lists[i, p]] = 0.0
+        clear(lists[i, :width], row)
 
 
 @kernel
@@ -77,8 +72,9 @@ def square(start, stop, lists, P, out):
 
 
 @kernel
-def by_position(lists, ptr, rows, columns):
-    """List for each item the rows that have it and its column there, by ascending column; `ptr` ends as it began."""
+def by_position(lists, back):
+    """List for each item the rows that have it and its column there, by ascending column; `back.ptr` stays."""
+    ptr, rows, columns = back
     for p in range(lists.shape[1]):
         for i in range(lists.shape[0]):
             j = lists[i, p]
@@ -92,12 +88,13 @@ def by_position(lists, ptr, rows, columns):
 
 
 @kernel
-def cube_columns(start, stop, lists, P, squared, ptr, rows, columns, out):
+def cube_columns(start, stop, lists, P, squared, back, out):
     """Compute P Q at the listed items, where Q is `squared` until its entries are replaced by the new ones.
 
     Column by column of the matrix: rows that list the item earlier are replaced first; those that list it at the same
     position, together.
     """
+    ptr, rows, columns = back
     width = P.shape[1]
     now = np.zeros(lists.shape[0], np.float32)
     for j in range(start, stop):

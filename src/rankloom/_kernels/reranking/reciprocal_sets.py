@@ -1,8 +1,31 @@
 """Sets of first items that list each other: how much they do, and distances of items that share sets."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from rankloom._kernels.jit import kernel
+from rankloom._kernels.index.arguments import Transposed
+from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.sparse_rows import clear
+
+
+class Sets(NamedTuple):
+    """The sets of all rankers, one ranker after the other."""
+
+    lists: np.ndarray
+    tops: np.ndarray  # the first items of the lists
+    squares: np.ndarray  # of the scores of the sets of 2, 3, ... first items
+    back: Transposed  # of the lists
+
+
+class Marks(NamedTuple):
+    """Scratch of a row: by ranker and item, the weight of shared sets and both positions; and the items found."""
+
+    weight: np.ndarray
+    ahead: np.ndarray
+    behind: np.ndarray
+    seen: np.ndarray
+    pool: np.ndarray
 
 
 @kernel
@@ -39,15 +62,17 @@ def set_scores(start, stop, tops, scores):
             scores[i, s - 2] = np.float64(total) / np.float64(s * s)
 
 
-@kernel
-def gather(
-    at, offset, lists, tops, squares, back_ptr, back_rows, back_columns, weight, ahead, behind, seen, pool, size
-):
-    """Write the weights and both positions of one ranker into rows of scratch; return the new size of the pool.
+@helper
+def gather(i, r, sets, marks, size):
+    """Mark the weights and both positions of row i by ranker r; return the new size of the pool.
 
-    `at` is the row of the list in the stacked tables, `offset` the first row of the ranker. A set adds the square of
-    its score to all its items. The pool gets items that are not in it yet.
+    A set adds the square of its score to all its items. The pool gets items that are not in it yet.
     """
+    seen, pool = marks.seen, marks.pool
+    weight, ahead, behind = marks.weight[r], marks.ahead[r], marks.behind[r]
+    lists, tops, squares, (ptr, rows, columns) = sets
+    offset = r * seen.size
+    at = offset + i
     k = tops.shape[1]
     for p in range(lists.shape[1]):
         item = lists[at, p]
@@ -57,8 +82,8 @@ def gather(
         pool[size] = item  # overwritten unless new
         size += not seen[item]
         seen[item] = True
-    for entry in range(back_ptr[at], back_ptr[at + 1]):
-        q, column = np.int64(back_rows[entry]), back_columns[entry]
+    for entry in range(ptr[at], ptr[at + 1]):
+        q, column = np.int64(rows[entry]), columns[entry]
         behind[q - offset] = column + 1
         for s in range(max(column + 1, 2), k + 1):
             for p in range(s):
@@ -73,18 +98,20 @@ def gather(
 
 
 @kernel
-def set_distances(start, stop, order, lists, tops, squares, back_ptr, back_rows, back_columns, out, distances):
+def set_distances(start, stop, order, sets, out):
     """Sort the items that any ranker lists, or that share a set with i, by the product of the rankers' distances.
 
-    `order` has the candidates that come first in ties; the others follow by number. The tables of the rankers are
-    stacked; `back_*` inverts the lists.
+    `order` has the candidates that come first in ties; the others follow by number. `out` has the distances.
     """
-    n, width = order.shape[0], lists.shape[1]
-    m = lists.shape[0] // n
+    items, scores = out
+    ptr, rows, _ = sets.back
+    n, width = order.shape[0], sets.lists.shape[1]
+    m = sets.lists.shape[0] // n
     weight = np.zeros((m, n), np.float32)
     ahead, behind = np.zeros((m, n), np.int32), np.zeros((m, n), np.int32)
     seen = np.zeros(n, np.bool_)
     pool = np.empty(n + 1, np.int32)
+    marks = Marks(weight, ahead, behind, seen, pool)
     key = np.empty(n, np.float32)
     for i in range(start, stop):
         first = 0
@@ -94,8 +121,7 @@ def set_distances(start, stop, order, lists, tops, squares, back_ptr, back_rows,
             first += 1
         size = first
         for r in range(m if first > 0 else 0):
-            tables = lists, tops, squares, back_ptr, back_rows, back_columns
-            size = gather(r * n + i, r * n, *tables, weight[r], ahead[r], behind[r], seen, pool, size)
+            size = gather(i, r, sets, marks, size)
         pool[first:size].sort()
         for c in range(size):
             key[c] = distance(pool[c], width, weight, ahead, behind) if pool[c] != i else 0.0
@@ -103,24 +129,25 @@ def set_distances(start, stop, order, lists, tops, squares, back_ptr, back_rows,
             weight[:, pool[c]] = 0.0
             ahead[:, pool[c]] = 0
         found = np.argsort(key[:size], kind="mergesort")
-        for p in range(out.shape[1]):
-            out[i, p] = pool[found[p]] if p < size else -1
-            distances[i, p] = key[found[p]] if p < size else np.float32(0)
+        for p in range(items.shape[1]):
+            items[i, p] = pool[found[p]] if p < size else -1
+            scores[i, p] = key[found[p]] if p < size else np.float32(0)
         for r in range(m):
-            for entry in range(back_ptr[r * n + i], back_ptr[r * n + i + 1]):
-                behind[r, back_rows[entry] - r * n] = 0
+            for entry in range(ptr[r * n + i], ptr[r * n + i + 1]):
+                behind[r, rows[entry] - r * n] = 0
 
 
-@kernel
+@helper
 def distance(j, width, weight, ahead, behind):
     """Return the product over rankers of the position, or by the larger of both positions where sets are shared."""
+
     product = np.float32(1)
     for r in range(weight.shape[0]):
-        one = np.float32(ahead[r, j] if ahead[r, j] > 0 else width)
+        factor = np.float32(ahead[r, j] if ahead[r, j] > 0 else width)
         if weight[r, j] > 0:
             other = np.float32(behind[r, j] if behind[r, j] > 0 else width)
-            one = np.float32(max(one, other) / np.float32(width)) / np.float32(np.float32(1) + weight[r, j])
-        product = np.float32(product * one)
+            factor = np.float32(max(factor, other) / np.float32(width)) / np.float32(np.float32(1) + weight[r, j])
+        product = np.float32(product * factor)
     return product
 
 
@@ -151,15 +178,13 @@ def cohesion(start, stop, tops, out):
                 if listed[item]:
                     total += np.float32(1) / np.float32(t + 1)
         out[i] = total / np.float32(np.float32(k) * whole) if k > 1 else np.float32(0)
-        for p in range(1, k + 1):
-            if tops[i, p] < 0:
-                break
-            listed[tops[i, p]] = False
+        clear(tops[i, 1:], listed)
 
 
 @kernel
-def recommend(start, stop, lists, k, strength, cohesive, back_ptr, back_rows, back_columns, distances):
-    """Multiply the distances of items that share the first k + 1 of a list, list after list; `back_*` inverts those."""
+def recommend(start, stop, lists, back, k, strength, cohesive, distances):
+    """Multiply the distances of items that share the first k + 1 of a list, list after list; `back` inverts those."""
+    ptr, rows, columns = back
     n, width = lists.shape
     column = np.full(n, -1, np.int64)
     for a in range(start, stop):
@@ -167,9 +192,9 @@ def recommend(start, stop, lists, k, strength, cohesive, back_ptr, back_rows, ba
             if lists[a, p] < 0:
                 break
             column[lists[a, p]] = p
-        for entry in range(back_ptr[a], back_ptr[a + 1]):
-            q = np.int64(back_rows[entry])
-            own = np.float32(1) - np.float32(np.float32(back_columns[entry] + 1) / np.float32(k + 1))
+        for entry in range(ptr[a], ptr[a + 1]):
+            q = np.int64(rows[entry])
+            own = np.float32(1) - np.float32(np.float32(columns[entry] + 1) / np.float32(k + 1))
             for p in range(min(k + 1, width)):
                 item = lists[q, p]
                 if item < 0:

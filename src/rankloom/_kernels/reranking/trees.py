@@ -9,19 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom._kernels import ZERO
+from rankloom._kernels.index.arguments import Transposed
 from rankloom._kernels.jit import helper, kernel
 from rankloom._kernels.lists import append_new
+from rankloom._kernels.sparse_rows import clear, clear_row
 
 
 class Level(NamedTuple):
-    """One level of all trees, by trees (`ptr`, `items`, `values`) and by items (`back_*`)."""
+    """One level of all trees, by trees and by items."""
 
     ptr: np.ndarray
     items: np.ndarray
     values: np.ndarray
-    back_ptr: np.ndarray
-    back_rows: np.ndarray
-    back_columns: np.ndarray
+    back: Transposed
 
 
 @kernel
@@ -52,10 +52,7 @@ def correlations(start, stop, tops, share, out):
                 shared += count[d]
                 total = np.float32(total + share[d] * np.float64(np.float32(shared) / np.float32(d)))
             out[i, column] = np.float32(share[0]) * total
-        for p in range(k):
-            if tops[i, p] < 0:
-                break
-            position[tops[i, p]] = 0
+        clear(tops[i], position)
 
 
 @kernel
@@ -108,55 +105,55 @@ def column_sums(first, second, sums):
 @helper
 def add_level(level, q, weight, row):
     """Add `weight` times one level of tree q."""
-    for at in range(level.ptr[q], level.ptr[q + 1]):
-        row[level.items[at]] += weight * level.values[at]
-
-
-@helper
-def clear_level(level, q, row):
-    """Reset what `add_level` has written."""
-    for at in range(level.ptr[q], level.ptr[q + 1]):
-        row[level.items[at]] = 0.0
+    ptr, items, values, _ = level
+    for at in range(ptr[q], ptr[q + 1]):
+        row[items[at]] += weight * values[at]
 
 
 @helper
 def dot_level(level, q, row):
     """Return the dot product of a row and one level of tree q."""
+    ptr, items, values, _ = level
     total = ZERO
-    for at in range(level.ptr[q], level.ptr[q + 1]):
-        total += level.values[at] * row[level.items[at]]
+    for at in range(ptr[q], ptr[q + 1]):
+        total += values[at] * row[items[at]]
     return total
 
 
 @helper
 def mark_trees(level, m, seen, trees, count):
     """Collect the trees that have an item in a level; return their number."""
-    for entry in range(level.back_ptr[m], level.back_ptr[m + 1]):
-        count = append_new(level.back_rows[entry], seen, trees, count)
+    ptr, rows, _ = level.back
+    for entry in range(ptr[m], ptr[m + 1]):
+        count = append_new(rows[entry], seen, trees, count)
     return count
 
 
 @helper
 def matrix_row(i, first, second, row):
     """Add row i of W."""
-    for entry in range(first.back_ptr[i], first.back_ptr[i + 1]):
-        q = first.back_rows[entry]
-        weight = first.values[first.ptr[q] + first.back_columns[entry]]
+    ptr, rows, columns = first.back
+    for entry in range(ptr[i], ptr[i + 1]):
+        q = rows[entry]
+        weight = first.values[first.ptr[q] + columns[entry]]
         add_level(first, q, weight, row)
         add_level(second, q, weight, row)
-    for entry in range(second.back_ptr[i], second.back_ptr[i + 1]):
-        q = second.back_rows[entry]
-        add_level(second, q, second.values[second.ptr[q] + second.back_columns[entry]], row)
+    ptr, rows, columns = second.back
+    for entry in range(ptr[i], ptr[i + 1]):
+        q = rows[entry]
+        add_level(second, q, second.values[second.ptr[q] + columns[entry]], row)
 
 
 @helper
 def clear_matrix_row(i, first, second, row):
     """Reset what `matrix_row` has written."""
-    for entry in range(first.back_ptr[i], first.back_ptr[i + 1]):
-        clear_level(first, first.back_rows[entry], row)
-        clear_level(second, first.back_rows[entry], row)
-    for entry in range(second.back_ptr[i], second.back_ptr[i + 1]):
-        clear_level(second, second.back_rows[entry], row)
+    ptr, rows, _ = first.back
+    for entry in range(ptr[i], ptr[i + 1]):
+        clear_row(rows[entry], first, row, 0.0)
+        clear_row(rows[entry], second, row, 0.0)
+    ptr, rows, _ = second.back
+    for entry in range(ptr[i], ptr[i + 1]):
+        clear_row(rows[entry], second, row, 0.0)
 
 
 @kernel
@@ -191,5 +188,5 @@ def diffuse(start, stop, lists, first, second, sums, out):
             wanted[m] = 0.0
             out[i, p] = spread[m]
         for t in range(count):
-            clear_level(first, trees[t], spread)
-            clear_level(second, trees[t], spread)
+            clear_row(trees[t], first, spread, 0.0)
+            clear_row(trees[t], second, spread, 0.0)

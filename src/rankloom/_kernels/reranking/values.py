@@ -5,17 +5,20 @@ import numpy as np
 from rankloom._kernels.jit import kernel
 from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import copy_first, descending_key, sort_order, sort_smallest
+from rankloom._kernels.sparse_rows import clear, spread
 
 
 @kernel
-def rerank(start, stop, lists, values, bits, fixed, aligned, out, scores):
+def rerank(start, stop, lists, values, fixed, aligned, out):
     """Sort each list by descending value, stably, and swap the item itself into the first position.
 
-    `bits` are the values as unsigned integers. The first `fixed` positions stay as they are. `scores` are the sorted
-    values; if `aligned`, the two swapped items keep their own.
+    The first `fixed` positions stay as they are. `out` has the sorted values; if `aligned`, the two swapped items keep
+    their own.
     """
+    items, scores = out
     width = lists.shape[1]
-    wanted = out.shape[1]
+    wanted = items.shape[1]
+    bits = values.view(np.uint32)
     few = wanted * 16 <= width
     value = np.empty(width if few else 0, np.float64)
     place, spare_place = np.empty((2, width if few else 0), np.int64)
@@ -38,44 +41,45 @@ def rerank(start, stop, lists, values, bits, fixed, aligned, out, scores):
             sort_order(key, size, order, pair, spare, count)
         own = -1
         for p in range(wanted):
-            out[i, p] = lists[i, order[p]] if p < size else -1
+            items[i, p] = lists[i, order[p]] if p < size else -1
             scores[i, p] = values[i, order[p]] if p < size else 0.0
-            if out[i, p] == i:
+            if items[i, p] == i:
                 own = p
         if own > 0:
-            out[i, own] = out[i, 0]
+            items[i, own] = items[i, 0]
             if aligned:
                 scores[i, 0], scores[i, own] = scores[i, own], scores[i, 0]
         if size > 0 and wanted > 0:
-            out[i, 0] = i
+            items[i, 0] = i
 
 
 @kernel
-def both_positions(start, stop, lists, base, share, smallest, back_ptr, back_rows, back_columns, out):
+def both_positions(start, stop, lists, back, base, share, smallest, out):
     """Add `share[p]` to `base` for position p of j in i's list, and for that of i in j's list; or take the smallest.
 
     The smaller item number adds first, as in a loop over all lists, so that float32 sums round the same way.
     """
+    ptr, rows, columns = back
     n, width = lists.shape
     column = np.full(n, -1, np.int32)
     for i in range(start, stop):
-        for entry in range(back_ptr[i], back_ptr[i + 1]):
-            column[back_rows[entry]] = back_columns[entry]
+        for entry in range(ptr[i], ptr[i + 1]):
+            column[rows[entry]] = columns[entry]
         for p in range(width):
             j = lists[i, p]
             if j < 0:
                 break
-            one = share[p]
+            mine = share[p]
             other = share[column[j]] if column[j] >= 0 else np.float32(0)
             if smallest:
-                out[i, p] = min(base[i, p], one)
+                out[i, p] = min(base[i, p], mine)
                 if column[j] >= 0:
                     out[i, p] = min(out[i, p], other)
             else:
-                first, second = (one, other) if i <= j else (other, one)
+                first, second = (mine, other) if i <= j else (other, mine)
                 out[i, p] = np.float32(np.float32(base[i, p] + first) + second)
-        for entry in range(back_ptr[i], back_ptr[i + 1]):
-            column[back_rows[entry]] = -1
+        for entry in range(ptr[i], ptr[i + 1]):
+            column[rows[entry]] = -1
 
 
 @kernel
@@ -96,15 +100,9 @@ def add_values(start, stop, pool, lists, values, total):
     """Add to `total` the value of each item of the pool that is in the list of its row."""
     found = np.zeros(pool.shape[0], np.float64)
     for i in range(start, stop):
-        for p in range(lists.shape[1]):
-            if lists[i, p] < 0:
-                break
-            found[lists[i, p]] = values[i, p]
+        spread(lists[i], values[i], found)
         for c in range(pool.shape[1]):
             if pool[i, c] < 0:
                 break
             total[i, c] += found[pool[i, c]]
-        for p in range(lists.shape[1]):
-            if lists[i, p] < 0:
-                break
-            found[lists[i, p]] = 0.0
+        clear(lists[i], found)

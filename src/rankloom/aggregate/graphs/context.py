@@ -4,17 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloom._kernels.index.arguments import ScoredLists, SparseRows
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import (
-    answers,
-    empty_answers,
-    own_first,
-    stack_own_first,
-)
+from rankloom.aggregate.lists import answers, empty_lists, own_first, stack_own_first
 from rankloom.errors import InputError, check_choice, check_range, check_whole
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Bools, Floats, Int32s
 from rankloom.ranks.pool import MAX_WEIGHT, checked_weights
 from rankloom.threads import Scratch, run_blocks
 
@@ -84,29 +80,29 @@ def sca(
     lists = stack_own_first(used, depth, ranks[0].n_items)
     parts = np.ones((1, ranks[0].n_items))
     if combine == "memberships":
-        vectors = [sum(one * part for one, part in zip(vectors, share, strict=True))] if vectors else []
+        vectors = [sum(vector * part for vector, part in zip(vectors, share, strict=True))] if vectors else []
     else:
         present = _present(used, ranks[0].n_items) * share[:, None]
         parts = present / np.maximum(present.sum(axis=0), np.finfo(float).tiny)
     score = np.zeros((lists.shape[1], lists.shape[0] * lists.shape[2]))
     scratch = Scratch(lists.shape[1])
     for vector, part in zip(vectors, parts, strict=bool(vectors)):
-        table = vector.indptr.astype(np.int64), vector.indices.astype(np.int32), vector.data
+        table = _table(vector)
         sums = np.asarray(vector.sum(axis=1), np.float64).reshape(-1)
 
         def compare(start: int, stop: int, table: Any = table, sums: Any = sums, part: Any = part) -> None:
             with scratch.borrowed() as slot:
-                kernels.jaccards(start, stop, lists, *table, sums, part, slot, score)
+                kernels.jaccards(start, stop, lists, table, sums, part, slot, score)
 
         run_blocks(compare, len(score), stage="Comparing")
-    items, scores = empty_answers(len(score), k)
+    out = empty_lists(len(score), k)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
-            kernels.best_of_pools(start, stop, lists, slot, score, items, scores)
+            kernels.best_of_pools(start, stop, lists, slot, score, out)
 
     run_blocks(work, len(score), stage="Ranking")
-    return answers(ranks[0], items, scores)
+    return answers(ranks[0], *out)
 
 
 @register_reranker("crossdiffusion", neighbors=10, depth=100, iterations=5)
@@ -169,48 +165,48 @@ def crossdiffusion(
     k = min(k, n)
     listed = [_memberships(r, depth, activation) for r in used]
     near = [_row_shares(items[:, :neighbors], values[:, :neighbors]) for items, values in listed]
-    back = [_by_columns(items, values) for items, values in near]
+    K = [kernels.Affinities(rows, _table(_sparse(*rows).tocsc())) for rows in near]
     width = min(depth, n)
-    now = np.full((len(used), n, width), PAD, np.int32), np.zeros((len(used), n, width))
+    now = ScoredLists(np.full((len(used), n, width), PAD, np.int32), np.zeros((len(used), n, width)))
     for r, (items, values) in enumerate(listed):
-        now[0][r, :, : items.shape[1]], now[1][r, :, : items.shape[1]] = _row_shares(items, values)
-    new = np.empty_like(now[0]), np.empty_like(now[1])
+        now.items[r, :, : items.shape[1]], now.scores[r, :, : items.shape[1]] = _row_shares(items, values)
+    new = ScoredLists(np.empty_like(now.items), np.empty_like(now.scores))
     scratch = Scratch(n)
     for _ in range(iterations):
         for r in range(len(used)):
             others = np.where(np.arange(len(used)) == r, 0.0, share) if len(used) > 1 else share
-            given = (*near[r], *back[r], *now, others / others.sum(), float(eta), new[0][r], new[1][r])
+            part, out = others / others.sum(), ScoredLists(new.items[r], new.scores[r])
 
-            def spread(start: int, stop: int, r: int = r, given: Any = given) -> None:
+            def spread(start: int, stop: int, r: int = r, part: Any = part, P: Any = now, out: Any = out) -> None:
                 with scratch.borrowed() as slot:
-                    kernels.diffuse(start, stop, *given, slot)
+                    kernels.diffuse(start, stop, K[r], P, part, float(eta), slot, out)
 
             run_blocks(spread, n, stage="Diffusing")
         now, new = new, now
-    alive = _present(used, n).any(axis=0)
-    out, scores = empty_answers(n, k)
+    out, part = empty_lists(n, k), share / max(share.sum(), 1e-300)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
-            kernels.mean_of_rows(start, stop, *now, share / max(share.sum(), 1e-300), alive, slot, out, scores)
+            kernels.mean_of_rows(start, stop, now, part, slot, out)
 
     run_blocks(work, n, stage="Ranking")
-    return answers(ranks[0], out, scores)
+    out.items[~_present(used, n).any(axis=0)] = PAD
+    return answers(ranks[0], *out)
 
 
-def _used(ranks: Sequence[Ranks], weights: Sequence[float] | None) -> tuple[list[Ranks], NDArray[np.float64]]:
+def _used(ranks: Sequence[Ranks], weights: Sequence[float] | None) -> tuple[list[Ranks], Floats]:
     """Return the rankers with a positive weight and a list, and their weights."""
     share = np.array(checked_weights(weights, len(ranks)))
     counts = np.array([weight > 0 and bool((r.items != PAD).any()) for r, weight in zip(ranks, share, strict=True)])
     return [r for r, yes in zip(ranks, counts, strict=True) if yes], share[counts]
 
 
-def _present(ranks: Sequence[Ranks], n_items: int) -> NDArray[np.bool_]:
+def _present(ranks: Sequence[Ranks], n_items: int) -> Bools:
     """Return which rankers have a list for which item, shape (m, n_items)."""
     return np.array([r.items[:, 0] != PAD for r in ranks], np.bool_).reshape(len(ranks), n_items)
 
 
-def _memberships(ranks: Ranks, length: int, activation: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _memberships(ranks: Ranks, length: int, activation: str) -> tuple[Int32s, Floats]:
     """Return the first `length` items of each list and their memberships; 0 at padding."""
     check_choice("activation", activation, ("rank", "scores"))
     items, scores = own_first(ranks, length)
@@ -223,13 +219,13 @@ def _memberships(ranks: Ranks, length: int, activation: str) -> tuple[NDArray[np
     return items, np.where(items == PAD, 0.0, values)
 
 
-def _row_shares(items: NDArray[np.int32], values: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _row_shares(items: Int32s, values: Floats) -> ScoredLists:
     """Return the items, and their values divided by the row sums."""
     sums = values.sum(axis=1, keepdims=True)
-    return np.array(items, order="C"), np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
+    return ScoredLists(np.array(items, order="C"), np.divide(values, sums, out=np.zeros_like(values), where=sums > 0))
 
 
-def _sparse(items: NDArray[np.int32], values: NDArray[np.float64]) -> Any:
+def _sparse(items: Int32s, values: Floats) -> Any:
     """Return padded lists as a sparse matrix with one row for each item."""
     from scipy import sparse
 
@@ -238,11 +234,9 @@ def _sparse(items: NDArray[np.int32], values: NDArray[np.float64]) -> Any:
     return sparse.csr_array((values[listed], items[listed], ptr), shape=(len(items), len(items)))
 
 
-def _by_columns(
-    items: NDArray[np.int32], values: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    columns = _sparse(items, values).tocsc()
-    return columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data
+def _table(matrix: Any) -> SparseRows:
+    """Return a sparse matrix as kernels take it: its rows, or its columns if it is stored by columns."""
+    return SparseRows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
 
 
 def _activated(ranks: Ranks, neighbors: int, expansion: int, activation: str) -> Any:

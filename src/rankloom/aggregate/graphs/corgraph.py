@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import SparseRows
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.graphs.nested import components_of, divided, groups_of, ranked
-from rankloom.aggregate.lists import (
-    MAX_LEVELS,
-    Array,
-    answers,
-    inverted,
-    longest,
-    overlap_shares,
-    padded,
-)
+from rankloom.aggregate.lists import MAX_LEVELS, answers, inverted, longest, overlap_shares, padded_to
 from rankloom.errors import InputError, brief, check_between, check_choice
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import with_lists
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 if TYPE_CHECKING:
@@ -136,18 +130,18 @@ def _distances(
     from rankloom._kernels.graphs.correlation import Distances
 
     width = length if kind == "positions" else longest(ranks, max(r.depth for r in ranks))
-    items = [padded(r.items, width) for r in ranks]
-    known = [_known(r, one, length, kind) for r, one in zip(ranks, items, strict=True)]
+    items = [padded_to(r.items, width) for r in ranks]
+    known = [_known(r, rows, length, kind) for r, rows in zip(ranks, items, strict=True)]
     if len(ranks) > 1:
         return _fused(items, known, length, neighbors, exponent)
     values, absent = known[0]
     listed = items[0] != PAD
     ptr = _pointers(np.count_nonzero(listed, axis=1))
-    back_ptr, back_rows, back_columns = inverted(items)
+    back = inverted(items)
     flat = frozen(values[listed])
-    columns = frozen(flat[ptr[back_rows] + back_columns])
-    rows = frozen(back_rows.astype(np.int32))
-    D = Distances(ptr, frozen(items[0][listed]), flat, back_ptr, rows, columns, frozen(absent[None]), False)
+    rows = SparseRows(ptr, frozen(items[0][listed]), flat)
+    columns = SparseRows(back.ptr, frozen(back.rows.astype(np.int32)), frozen(flat[ptr[back.rows] + back.columns]))
+    D = Distances(rows, columns, frozen(absent[None]), False)
     return D, frozen(np.ascontiguousarray(items[0][:, :length]))
 
 
@@ -180,20 +174,15 @@ def _fused(
         values[r] = own ** e[:, None]
         absent[r] = rest**e
     frozen(values), frozen(absent)
-    back = inverted(items)
+    back, rankers = inverted(items), kernels.Rankers(lists, values, absent)
     count = np.empty(n, np.int64)
-    run_rows(lambda start, stop: kernels.count_pools(start, stop, lists, *back[:2], count), n, "Counting")
+    run_rows(lambda start, stop: kernels.count_pools(start, stop, lists, back, count), n, "Counting")
     ptr = _pointers(count)
-    pool = np.empty(int(ptr[-1]), np.int32)
-    F = np.empty(pool.size)
+    F = SparseRows(ptr, np.empty(int(ptr[-1]), np.int32), np.empty(int(ptr[-1])))
     nearest = np.empty((n, min(length, n)), np.int32)
-    run_rows(
-        lambda start, stop: kernels.fuse_distances(start, stop, lists, values, absent, *back, ptr, pool, F, nearest),
-        n,
-        "Fusing distances",
-    )
-    sparse = (ptr, frozen(pool), frozen(F))
-    return kernels.Distances(*sparse, *sparse, absent, True), frozen(nearest)
+    run_rows(lambda start, stop: kernels.fuse_distances(start, stop, rankers, back, F, nearest), n, "Fusing distances")
+    frozen(F.items), frozen(F.values)
+    return kernels.Distances(F, F, absent, True), frozen(nearest)
 
 
 def _pointers(count: Array) -> Array:
@@ -233,13 +222,10 @@ def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array) -
 
 def _overlapping(lists: Array, neighbors: int, persistence: float, thresholds: Array) -> Array:
     """Return the index of the highest threshold reached by the overlap of each row with each item of its list."""
-    from rankloom._kernels.graphs.correlation import levels_of
+    from rankloom._kernels.graphs.correlation import CLOSE
     from rankloom._kernels.graphs.mutual import overlaps
 
     shares = overlap_shares(persistence, neighbors)
     S = np.empty(lists.shape)
     run_rows(lambda start, stop: overlaps(start, stop, lists, neighbors, shares, S), len(lists), "Comparing lists")
-    frozen(S)
-    levels = np.empty(lists.shape, np.int16)
-    run_rows(lambda start, stop: levels_of(start, stop, S, thresholds, levels), len(lists), "Comparing lists")
-    return frozen(levels)
+    return frozen((np.searchsorted(thresholds, S + CLOSE, side="right") - 1).astype(np.int16))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array
+from rankloom._kernels.index.arguments import ScoredLists, SparseRows
+from rankloom.aggregate.lists import empty_lists
 from rankloom.ranks import PAD
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 if TYPE_CHECKING:
@@ -28,24 +30,19 @@ def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int) ->
     from rankloom._kernels.lists import transposed
 
     n = len(lists[0])
-    count = np.empty((len(lists), n), np.int64)
-    for r, (items, at) in enumerate(zip(lists, levels, strict=True)):
-        kernels.count_members(items, at, count[r])
-    ptr = np.zeros(count.size + 1, np.int64)
-    np.cumsum(count.reshape(-1), out=ptr[1:])
-    frozen(ptr)
-    members = np.empty(int(ptr[-1]), np.int32)
-    member_levels = np.empty(members.size, np.int16)
-    for r, (items, at) in enumerate(zip(lists, levels, strict=True)):
-        mine = ptr[r * n : (r + 1) * n + 1]
+    items, strength = frozen(np.concatenate(lists)), frozen(np.concatenate(levels))
+    first = np.arange(len(items)) // max(n, 1) * n  # the number of the ranker's first row
+    others = (items != PAD) & (items != (np.arange(len(items)) - first)[:, None]) & (strength >= 0)
+    ptr = frozen(np.concatenate([np.zeros(1, np.int64), np.cumsum(1 + np.count_nonzero(others, axis=1))]))
+    members = SparseRows(ptr, np.empty(int(ptr[-1]), np.int32), np.empty(int(ptr[-1]), np.int16))
 
-        def gather(start: int, stop: int, items: Array = items, at: Array = at, mine: Array = mine) -> None:
-            kernels.gather_groups(start, stop, items, at, n_levels, mine, members, member_levels)
+    def gather(start: int, stop: int) -> None:
+        kernels.gather_groups(start, stop, items, strength, n, n_levels, members)
 
-        run_rows(gather, n, "Gathering groups")
-    ranker = np.repeat(np.arange(len(lists)) * n, count.sum(axis=1))
-    back = transposed(ptr, frozen((members + ranker).astype(np.uint32)), len(ptr) - 1, columns=True)
-    return kernels.Groups(ptr, frozen(members), frozen(member_levels), *back)
+    run_rows(gather, len(items), "Gathering groups")
+    numbers = frozen((members.items + np.repeat(first, np.diff(ptr))).astype(np.uint32))
+    back = transposed(ptr, numbers, len(items), columns=True)
+    return kernels.Groups(ptr, frozen(members.items), frozen(members.values), back)
 
 
 def components_of(groups: Groups, m: int, n: int, n_levels: int) -> Components:
@@ -66,9 +63,20 @@ def components_of(groups: Groups, m: int, n: int, n_levels: int) -> Components:
         run_rows(join, n_levels, "Joining components", min_block=1)
         order = np.lexsort(labels[::-1])  # largest components first
         offset[r, order] = np.arange(n)
-        kernels.component_ranges(0, n_levels, order, labels, starts[r], stops[r])
+        starts[r], stops[r] = _ranges(labels[:, order])
         members[r] = _members(offset[r], starts[r], np.arange(n))
     return kernels.Components(*(frozen(array) for array in (offset, starts, stops, members)))
+
+
+def _ranges(labels: Array) -> tuple[Array, Array]:
+    """Return, for each column and row of labels, where the run of equal labels around it starts and stops."""
+    n = labels.shape[1]
+    numbers = np.arange(n)
+    differs = labels[:, 1:] != labels[:, :-1]
+    edge = np.ones((len(labels), 1), np.bool_)[:, : min(n, 1)]
+    starts = np.maximum.accumulate(np.where(np.hstack([edge, differs]), numbers, 0), axis=1)
+    stops = np.minimum.accumulate(np.where(np.hstack([differs, edge]), numbers + 1, n)[:, ::-1], axis=1)[:, ::-1]
+    return starts.T, stops.T
 
 
 def _members(offset: Array, starts: Array, sequence: Array) -> Array:
@@ -86,7 +94,7 @@ def ranked(
     *,
     fusion: str = "product",
     column: Array | None = None,
-) -> tuple[Array, Array]:
+) -> ScoredLists:
     """Return the `width` best items of each row and their scores.
 
     Parameters
@@ -106,14 +114,14 @@ def ranked(
         fusion == "product",
     )
     stacked = frozen(np.stack(pools))
-    out = np.full((n, width), PAD, np.int32)
-    scores = np.zeros((n, width))
+    out = empty_lists(n, width, np.float64)
     run_rows(
-        lambda start, stop: kernels.best_rows(start, stop, stacked, groups, components, rules, out, scores),
+        lambda start, stop: kernels.best_rows(start, stop, stacked, groups, components, rules, out),
         n,
         "Ranking by graph",
     )
-    return frozen(out), scores
+    frozen(out.items)
+    return out
 
 
 def divided(groups: Groups, components: Components, weight: Array) -> tuple[Array, Components]:

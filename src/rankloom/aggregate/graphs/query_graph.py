@@ -4,20 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankloom.aggregate.lists import answers, check_collection, empty_answers, own_first, stack_own_first
+from rankloom.aggregate.lists import answers, check_collection, empty_lists, own_first, stack_own_first
 from rankloom.aggregate.methods import CollectionMethod, register_method
 from rankloom.errors import InputError, brief, check_choice, check_range, check_whole
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Floats, Int32s
 from rankloom.ranks.pool import checked_weights
 from rankloom.threads import Scratch, run_blocks, run_rows
 
-TOLERANCE = 1e-8  # PageRank stops when the total change of the probabilities is smaller
 BLOCK = 512  # queries; fewer than usual, as graphs take longer than lists
 
-#: A kernel, the tables it reads and its settings.
-Prepared = tuple[Callable[..., None], tuple[NDArray[Any], ...], tuple[Any, ...]]
+#: A kernel, the rankers it reads and its rules.
+Prepared = tuple[Callable[..., None], Any, Any]
 
 #: Options of each version and solver, with their defaults.
 OWN_OPTIONS: Mapping[tuple[str, str], Mapping[str, Any]] = {
@@ -148,20 +147,17 @@ def queryrankfusion(
     spare = _fill_lists(ranks, fill)
     depth = max(neighbors, options.get("region", 0) + 1)
     lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], depth, len(spare))
-    if version == "released":
-        kernel, tables, settings = _released(lists, neighbors, options)
-    else:
-        kernel, tables, settings = _article(lists, neighbors, options)
-    items, scores = empty_answers(len(spare), k)
+    prepare = _released if version == "released" else _article
+    kernel, rankers, rules = prepare(lists, share[share > 0], neighbors, options, ties == "fill")
+    out = empty_lists(len(spare), k)
     scratch = Scratch(len(spare))
-    inputs = (*tables, spare, share[share > 0], *settings, ties == "fill")
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot:
-            kernel(start, stop, *inputs, slot, items, scores)
+            kernel(start, stop, rankers, spare, rules, slot, out)
 
     run_blocks(work, len(spare), stage="Fusing", block=BLOCK)
-    return answers(ranks[0], items, scores)
+    return answers(ranks[0], *out)
 
 
 def _own_options(version: str, solver: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +177,7 @@ def _own_options(version: str, solver: str, given: Mapping[str, Any]) -> dict[st
     return options | {name: float(options[name]) for name in shares}
 
 
-def _fill_lists(ranks: Sequence[Ranks], fill: int | None) -> NDArray[np.int32]:
+def _fill_lists(ranks: Sequence[Ranks], fill: int | None) -> Int32s:
     """Return the lists that fill short answers, read-only; empty lists if `fill` is None."""
     if fill is None:
         spare = np.empty((ranks[0].n_queries, 0), np.int32)
@@ -194,15 +190,16 @@ def _fill_lists(ranks: Sequence[Ranks], fill: int | None) -> NDArray[np.int32]:
     return spare
 
 
-def _released(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, Any]) -> Prepared:
-    from rankloom._kernels.graphs.query_graphs import released
+def _released(lists: Int32s, share: Floats, neighbors: int, options: Mapping[str, Any], by_fill: bool) -> Prepared:
+    from rankloom._kernels.graphs import query_graphs as kernels
 
     width = lists.shape[2]  # larger sizes would only make larger scratch arrays
     sizes = min(neighbors, width), min(options["region"], width)
-    return released, (lists,), (*sizes, options["threshold"], options.get("iterations", 0))
+    rules = kernels.Released(*sizes, options["threshold"], options.get("iterations", 0), by_fill)
+    return kernels.released, kernels.Rankers(lists, np.empty((0, 0, 0)), share), rules
 
 
-def _article(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, Any]) -> Prepared:
+def _article(lists: Int32s, share: Floats, neighbors: int, options: Mapping[str, Any], by_fill: bool) -> Prepared:
     from rankloom._kernels.graphs import query_graphs as kernels
 
     lists = np.ascontiguousarray(lists[:, :, :neighbors])
@@ -215,13 +212,13 @@ def _article(lists: NDArray[np.int32], neighbors: int, options: Mapping[str, Any
             kernels.reciprocal(start, stop, lists[r], ordered[r], jaccards[r])
 
         run_rows(compare, n, "Comparing neighbors")
-    settings = (
+    rules = kernels.Article(
         min(options["vertices"], max(n, 1)),
         options["decay"],
         options["threshold"],
         options.get("damping", 0.0),
         options.get("restart", 0.0),
         options.get("iterations", 0),
-        TOLERANCE,
+        by_fill,
     )
-    return kernels.article, (lists, jaccards), settings
+    return kernels.article, kernels.Rankers(lists, jaccards, share), rules

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers, empty_answers, stack_own_first
+from rankloom.aggregate.lists import answers, empty_lists, stack_own_first
 from rankloom.errors import check_range
 from rankloom.ranks import Ranks
 from rankloom.ranks.pool import checked_weights
@@ -64,14 +64,13 @@ def helloneighbor(asked: Reranking, *, overlap: float = 2 / 3, weights: Sequence
     share = np.array(checked_weights(weights, len(ranks)))
     n = ranks[0].n_items
     lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], depth, n)
-    size = min(neighbors, max(n, 1))
-    items, scores = empty_answers(n, min(k, n))
+    rules = kernels.CloseSets(depth, min(neighbors, max(n, 1)), float(overlap))
+    out, part = empty_lists(n, min(k, n)), share[share > 0]
     scratch = Scratch(n)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as slot, scratch.borrowed() as inside:
-            settings = share[share > 0], depth, size, float(overlap)
-            kernels.hello_neighbor(start, stop, lists, *settings, slot, inside, items, scores)
+            kernels.hello_neighbor(start, stop, lists, part, rules, slot, inside, out)
 
     run_blocks(work, n, stage="Fusing")
-    return answers(ranks[0], items, scores)
+    return answers(ranks[0], *out)

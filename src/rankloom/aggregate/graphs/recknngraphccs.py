@@ -7,15 +7,16 @@ from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.graphs.nested import components_of, groups_of, ranked
 from rankloom.aggregate.lists import (
     MAX_LEVELS,
-    Array,
     answers,
     inverted,
     longest,
-    padded,
+    mutual_lists,
+    padded_to,
 )
 from rankloom.errors import InputError, brief, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import with_lists
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
@@ -84,12 +85,12 @@ def recknngraphccs(
     n = ranks[0].n_items
     ranks = with_lists(ranks)
     width = max(longest(ranks, max(r.depth for r in ranks)), 1)
-    lists = [padded(r.items, width) for r in ranks]
+    lists = [padded_to(r.items, width) for r in ranks]
     weight = frozen(np.arange(1.0, neighbors + 1))
     items, scores = np.empty((n, 0), np.int32), np.empty((n, 0))
     for left in range(iterations, 0, -1):
-        heads = [_repositioned(one, depth or 4 * neighbors, backward_from) for one in lists]
-        tops = [padded(one, neighbors) for one in heads]  # so that levels have the same meaning in short lists
+        heads = [_repositioned(items, depth or 4 * neighbors, backward_from) for items in lists]
+        tops = [padded_to(items, neighbors) for items in heads]  # so that levels mean the same in short lists
         groups = groups_of(tops, [_levels(top) for top in tops], neighbors)
         components = components_of(groups, len(tops), n, neighbors)
         answer = min(k, n) if left == 1 else width
@@ -100,17 +101,8 @@ def recknngraphccs(
 
 def _repositioned(lists: Array, depth: int, backward_from: int) -> Array:
     """Sort the head of each list by forward and backward positions."""
-    from rankloom._kernels.graphs.mutual import reorder
-
-    n, width = lists.shape
-    head = min(depth, width)
-    missing = frozen((np.count_nonzero(lists != PAD, axis=1) + 1).astype(np.int32))
-    back = inverted([lists])
-    out = np.empty_like(lists)
-    run_rows(
-        lambda start, stop: reorder(start, stop, lists, head, missing, backward_from, True, *back, out), n, "Sorting"
-    )
-    return frozen(out)
+    missing = (np.count_nonzero(lists != PAD, axis=1) + 1).astype(np.int32)
+    return mutual_lists(lists, head=depth, missing=missing, backward_from=backward_from, with_larger=True)
 
 
 def _levels(tops: Array) -> Array:
@@ -119,5 +111,5 @@ def _levels(tops: Array) -> Array:
 
     back = inverted([tops])
     levels = np.empty(tops.shape, np.int16)
-    run_rows(lambda start, stop: reciprocal_levels(start, stop, tops, *back, levels), len(tops), "Finding neighbors")
+    run_rows(lambda start, stop: reciprocal_levels(start, stop, tops, back, levels), len(tops), "Finding neighbors")
     return frozen(levels)

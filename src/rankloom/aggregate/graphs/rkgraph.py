@@ -5,18 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import (
-    Array,
     answers,
+    empty_lists,
     inverted,
     longest,
+    mutual_lists,
     overlap_shares,
-    padded,
+    padded_to,
 )
 from rankloom.errors import check_between, check_choice
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import with_lists
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
@@ -71,33 +74,33 @@ def rkgraph(asked: Reranking, *, persistence: float = 0.95, pool: str = "union")
     check_choice("pool", pool, ("last", "union"))
     ranks = with_lists(ranks)
     length = longest(ranks, depth)
-    lists = [_mutual(padded(r.items, length)) for r in ranks]
+    lists = [swapped_first(mutual_lists(padded_to(r.items, length))) for r in ranks]
     tail = overlap_shares(persistence, neighbors)
     if len(ranks) > 1:
         tops = [_tops(one, neighbors, tail) for one in lists]
-        lists = [_ranked(one[None], [top], neighbors, length)[0] for one, top in zip(lists, tops, strict=True)]
+        lists = [_ranked(items[None], [top], neighbors, length).items for items, top in zip(lists, tops, strict=True)]
         pools = np.stack(lists if pool == "union" else lists[-1:])
-        lists = [_ranked(pools, tops, neighbors, length)[0]]
-    one = lists[0]
+        lists = [_ranked(pools, tops, neighbors, length).items]
+    items = lists[0]
     for left in range(iterations, 0, -1):
         width = min(k, length) if left == 1 else length
-        one, distances = _ranked(one[None], [_tops(one, neighbors, tail)], neighbors, width)
-    return answers(ranks[0], one, 1.0 / distances)
+        items, distances = _ranked(items[None], [_tops(items, neighbors, tail)], neighbors, width)
+    return answers(ranks[0], items, 1.0 / distances)
 
 
-def _mutual(lists: Array) -> Array:
-    """Sort lists by forward plus backward position; the item itself first."""
-    from rankloom._kernels.graphs import mutual as kernels
+def swapped_first(lists: Array) -> Array:
+    """Return the lists with each item swapped with the first of its own list, if it is listed.
 
-    n, length = lists.shape
-    missing = frozen(np.full(n, length + 1, np.int32))
-    back = inverted([lists])
-    out = np.empty_like(lists)
-    run_rows(
-        lambda start, stop: kernels.reorder(start, stop, lists, length, missing, 1, False, *back, out), n, "Sorting"
-    )
-    kernels.swap_first(out)
-    return frozen(out)
+    Examples
+    --------
+    >>> swapped_first(np.array([[1, 2, 0], [1, 0, 2], [0, 1, -1]])).tolist()
+    [[0, 2, 1], [1, 0, 2], [0, 1, -1]]
+    """
+    rows, columns = np.nonzero(lists == np.arange(len(lists))[:, None])
+    first, swapped = np.zeros_like(columns), lists.copy()
+    swapped[rows, columns] = lists[rows, first]
+    swapped[rows, first] = rows
+    return frozen(swapped)
 
 
 def _tops(lists: Array, k: int, tail: Array) -> tuple[Array, Array]:
@@ -110,18 +113,14 @@ def _tops(lists: Array, k: int, tail: Array) -> tuple[Array, Array]:
     return tops, S
 
 
-def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int) -> tuple[Array, Array]:
+def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int) -> ScoredLists:
     """Return the candidates of each row sorted by distance in one or several graphs, and the distances."""
-    from rankloom._kernels.graphs.mutual import rank_by_graph
+    from rankloom._kernels.graphs.mutual import RankGraph, rank_by_graph
 
-    n = pools.shape[1]
-    tops = frozen(np.concatenate([top for top, _ in graphs]))
-    S = frozen(np.concatenate([similarities for _, similarities in graphs]))
-    back = inverted([top for top, _ in graphs])
-    out = np.empty((n, width), np.int32)
-    distances = np.empty((n, width))
+    tops, overlaps = zip(*graphs, strict=True)
+    graph = RankGraph(frozen(np.concatenate(tops)), frozen(np.concatenate(overlaps)), inverted(tops))
+    out = empty_lists(pools.shape[1], width, np.float64)
     frozen(pools)
-    run_rows(
-        lambda start, stop: rank_by_graph(start, stop, pools, k, tops, S, *back, out, distances), n, "Ranking by graph"
-    )
-    return frozen(out), distances
+    run_rows(lambda start, stop: rank_by_graph(start, stop, pools, k, graph, out), len(out.items), "Ranking by graph")
+    frozen(out.items)
+    return out

@@ -6,11 +6,12 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers
+from rankloom.aggregate.lists import answers
 from rankloom.aggregate.per_query.positions import RRF
 from rankloom.aggregate.reranking.sorted_lists import mutual_values, own_lists, reranked
 from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
@@ -105,7 +106,8 @@ def _level(ptr: Array, items: Array, values: Array) -> Any:
     from rankloom._kernels.reranking.trees import Level
 
     items = frozen(items.astype(np.uint32))
-    return Level(frozen(ptr), items, frozen(values), *transposed(ptr, items, len(ptr) - 1, columns=True))
+    back = transposed(ptr, items, len(ptr) - 1, columns=True)
+    return Level(frozen(ptr), items, frozen(values), back)
 
 
 def _diffused(lists: Array, first: Any, second: Any) -> Array:

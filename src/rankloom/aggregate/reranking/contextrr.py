@@ -4,11 +4,12 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers, inverted
+from rankloom.aggregate.lists import answers, inverted
 from rankloom.aggregate.reranking.list_distances import list_distances, sorted_by_both
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, pool_of
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
@@ -65,7 +66,7 @@ def contextrr(asked: Reranking, *, distances: str = "positions") -> Ranks:
     whole = bool((lists[-1] != PAD).all()) and lists.shape[2] == n
     missing = np.float32(0 if whole else absent[-1].max(initial=0))
     largest = np.float32(max(missing, values[-1].max(initial=0), np.finfo(np.float32).tiny))
-    sources = [(one, value, absent[r]) for r, (one, value) in enumerate(zip(lists, values, strict=True))]
+    sources = list(zip(lists, values, absent, strict=True))
     for turn in range(iterations):
         weights = np.ones(pool.shape, np.float32)
         for source in sources:
@@ -100,7 +101,7 @@ def _add_images(
     tops = frozen(np.ascontiguousarray(lists[:, :depth]))
     back = inverted([tops])
     light = _light(depth)
-    run_rows(lambda start, stop: add_images(start, stop, tops, images, light, *back, pool, weights), n, "Adding images")
+    run_rows(lambda start, stop: add_images(start, stop, tops, images, light, back, pool, weights), n, "Adding images")
 
 
 def _light(side: int) -> Array:

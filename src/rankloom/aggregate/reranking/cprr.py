@@ -1,14 +1,17 @@
 """CPRR: Cartesian products of ranking references."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists, Transposed
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers, inverted
-from rankloom.aggregate.reranking.sorted_lists import mutual_lists, own_lists, pool_of, reranked
+from rankloom.aggregate.lists import answers, inverted, mutual_lists
+from rankloom.aggregate.reranking.sorted_lists import own_lists, pool_of, reranked
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 FINAL_ROUNDS = 2  # after the fusion, as in the reference program
@@ -58,55 +61,52 @@ def cprr(asked: Reranking) -> Ranks:
     ranks, k, neighbors, depth, iterations = asked
     given = own_lists(ranks, depth)
     if len(given) > 1:
-        one, base = _fused(given, neighbors, iterations)
+        items, base = _fused(given, neighbors, iterations)
         rounds = FINAL_ROUNDS
     else:
-        one, base, rounds = mutual_lists(given[0], inverted(given)), None, iterations
-    values = np.empty(one.shape, np.float32)
+        items, base, rounds = mutual_lists(given[0]), None, iterations
+    values = np.empty(items.shape, np.float32)
     for left in range(rounds, 0, -1):
-        values = _products(one, neighbors, base)
+        values = _products(items, neighbors, base)
         base = None  # counts in the first round only
-        one, values = reranked(one, values, k if left == 1 else None)
-    return answers(ranks[0], one, values)
+        items, values = reranked(items, values, k if left == 1 else None)
+    return answers(ranks[0], items, values)
 
 
-def _fused(given: Sequence[Array], neighbors: int, rounds: int) -> tuple[Array, Array | None]:
+def _fused(given: Sequence[Array], neighbors: int, rounds: int) -> ScoredLists:
     """Return the union of the lists sorted by the sum of the rankers' similarities, and the sums."""
+    from rankloom._kernels.reranking.cprr import add_ranker
+
     pool = pool_of(given)
     total = np.zeros(pool.shape, np.float32)
     for lists in given:
         whole = inverted([lists])
-        one = mutual_lists(lists, whole)
-        heads = [one[:, :neighbors]]
+        items = mutual_lists(lists, whole)
+        tops = [items[:, :neighbors]]
         for left in range(rounds - 1, 0, -1):
-            one, _ = reranked(one, _products(one, neighbors), neighbors if left == 1 else None)
-            heads.append(one[:, :neighbors])
-        _add_ranker(pool, lists, whole, heads, neighbors, total)
+            items, _ = reranked(items, _products(items, neighbors), neighbors if left == 1 else None)
+            tops.append(items[:, :neighbors])
+        heads = _heads(tops, neighbors)
+
+        def add(start: int, stop: int, lists: Array = lists, whole: Transposed = whole, heads: Any = heads) -> None:
+            add_ranker(start, stop, pool, lists, whole, heads, total)
+
+        run_rows(add, len(pool), "Adding rankers")
     return reranked(pool, total, given[0].shape[1], aligned=True)
 
 
-def _add_ranker(
-    pool: Array, lists: Array, whole: tuple[Array, Array, Array], heads: Sequence[Array], neighbors: int, total: Array
-) -> None:
-    """Add the similarities of one ranker, given its first lists, also inverted, and the first items of each round."""
-    from rankloom._kernels.reranking.cprr import add_ranker
+def _heads(tops: Sequence[Array], neighbors: int) -> Any:
+    """Return the first items of each list in all rounds as kernels take them."""
+    from rankloom._kernels.reranking.cprr import Heads
 
-    back, tops = inverted(heads), frozen(np.concatenate(heads))
-    run_rows(
-        lambda start, stop: add_ranker(start, stop, pool, lists, whole, tops, neighbors, back, total),
-        len(pool),
-        "Adding rankers",
-    )
+    return Heads(frozen(np.concatenate(tops)), inverted(tops), neighbors)
 
 
 def _products(lists: Array, neighbors: int, base: Array | None = None) -> Array:
     """Return S of each row and the items of its list, added to the base."""
     from rankloom._kernels.reranking.cprr import add_products
 
-    tops = frozen(np.ascontiguousarray(lists[:, :neighbors]))
-    back = inverted([tops])
+    heads = _heads([lists[:, :neighbors]], neighbors)
     values = np.zeros(lists.shape, np.float32) if base is None else base
-    run_rows(
-        lambda start, stop: add_products(start, stop, lists, tops, neighbors, *back, values), len(lists), "Multiplying"
-    )
+    run_rows(lambda start, stop: add_products(start, stop, lists, heads, values), len(lists), "Multiplying")
     return values

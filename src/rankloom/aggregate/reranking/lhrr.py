@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers, check_logarithm
+from rankloom.aggregate.lists import answers, check_logarithm, empty_lists
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, mutual_values, own_lists, pool_of, reranked
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
@@ -95,23 +97,21 @@ def _round(lists: Array, neighbors: int, k: int | None) -> tuple[Array, Array, A
     from rankloom._kernels.reranking.hypergraphs import join, similarities
 
     n, width = lists.shape
-    edges = _hyperedges(lists, neighbors)
-    spare = width if width < n else 0  # with whole lists, there is nothing to insert
+    graph = _hypergraph(lists, neighbors)
     values = np.zeros(lists.shape, np.float32)
-    others, other_values = np.empty((n, spare), np.int32), np.empty((n, spare), np.float32)
-    run_rows(lambda start, stop: similarities(start, stop, lists, edges, values, others, other_values), n, "Comparing")
-    one, values = reranked(lists, values, fixed=1)
-    frozen(values), frozen(others), frozen(other_values)
-    wide = width if k is None else min(k, width)
-    out, scores = np.empty((n, wide), np.int32), np.empty((n, wide), np.float32)
-    run_rows(lambda start, stop: join(start, stop, one, values, others, other_values, out, scores), n, "Joining")
-    return frozen(out), scores, edges.confidence
+    others = empty_lists(n, width if width < n else 0)  # with whole lists, there is nothing to insert
+    run_rows(lambda start, stop: similarities(start, stop, lists, graph, values, others), n, "Comparing")
+    ranked = reranked(lists, values, fixed=1)
+    frozen(ranked.scores), frozen(others.items), frozen(others.scores)
+    out = empty_lists(n, width if k is None else min(k, width))
+    run_rows(lambda start, stop: join(start, stop, ranked, others, out), n, "Joining")
+    return frozen(out.items), out.scores, graph.confidence
 
 
-def _hyperedges(lists: Array, neighbors: int) -> Any:
+def _hypergraph(lists: Array, neighbors: int) -> Any:
     """Return the hyperedges of all items, by rows and by items."""
     from rankloom._kernels.lists import transposed
-    from rankloom._kernels.reranking.hypergraphs import Hyperedges, count_members, fill_members
+    from rankloom._kernels.reranking.hypergraphs import Hyperedges, Hypergraph, count_members, fill_members
 
     n = len(lists)
     tops = frozen(np.ascontiguousarray(lists[:, :neighbors]))
@@ -119,21 +119,17 @@ def _hyperedges(lists: Array, neighbors: int) -> Any:
     size = np.zeros(n, np.int64)
     run_rows(lambda start, stop: count_members(start, stop, tops, size), n, "Counting")
     ptr = frozen(np.concatenate([np.zeros(1, np.int64), np.cumsum(size)]))
-    items = np.empty(ptr[-1], np.uint32)
-    exact, rounded = np.empty(ptr[-1]), np.empty(ptr[-1], np.float32)
+    edges = Hyperedges(ptr, np.empty(ptr[-1], np.uint32), np.empty(ptr[-1]), np.empty(ptr[-1], np.float32))
     confidence = np.empty(n)
-    run_rows(
-        lambda start, stop: fill_members(start, stop, tops, share, ptr, items, exact, rounded, confidence),
-        n,
-        "Making hyperedges",
-    )
-    back_ptr, rows, columns = transposed(ptr, frozen(items), n, columns=True)
+    run_rows(lambda start, stop: fill_members(start, stop, tops, share, edges, confidence), n, "Making hyperedges")
+    edges = Hyperedges(*map(frozen, edges))
+    back_ptr, rows, columns = transposed(ptr, edges.items, n, columns=True)
     entries = ptr[rows] + columns
-    by_items = frozen(exact[entries]), frozen(rounded[entries])
-    return Hyperedges(ptr, items, frozen(exact), frozen(rounded), frozen(confidence), back_ptr, rows, *by_items)
+    by_items = Hyperedges(back_ptr, rows, frozen(edges.exact[entries]), frozen(edges.rounded[entries]))
+    return Hypergraph(edges, by_items, frozen(confidence))
 
 
-def _fused(runs: Sequence[tuple[Array, Array, Array]]) -> tuple[Array, Array]:
+def _fused(runs: Sequence[tuple[Array, Array, Array]]) -> ScoredLists:
     """Return the items of all lists sorted by their weight in the lists, and the weights."""
     width = runs[0][0].shape[1]
     pool = pool_of([lists for lists, _, _ in runs])

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, inverted, own_first
+from rankloom._kernels.index.arguments import ScoredLists, SparseRows
+from rankloom.aggregate.lists import inverted, own_first
 from rankloom.aggregate.reranking.sorted_lists import reranked
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.ranks.align import with_lists
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
@@ -20,7 +22,8 @@ def list_distances(ranks: Sequence[Ranks], distances: str) -> tuple[Array, Array
     """
     ranks = with_lists(ranks)
     n = ranks[0].n_items
-    firsts = [own_first(one, min(n, max(r.depth for r in ranks) + 1)) for one in ranks]
+    depth = min(n, max(r.depth for r in ranks) + 1)
+    firsts = [own_first(r, depth) for r in ranks]
     width = max(int(np.count_nonzero(rows != PAD, axis=1).max(initial=0)) for rows, _ in firsts)
     items = frozen(stack_lists([rows[:, :width] for rows, _ in firsts]))
     if distances == "positions":
@@ -34,13 +37,13 @@ def list_distances(ranks: Sequence[Ranks], distances: str) -> tuple[Array, Array
     return items, frozen(values), frozen(values.max(axis=2, initial=0))
 
 
-def sorted_by_both(lists: Array, distances: Array, width: int | None = None) -> tuple[Array, Array]:
+def sorted_by_both(lists: Array, distances: Array, width: int | None = None) -> ScoredLists:
     """Return the lists sorted by the smaller of the distances in both directions, and those distances negated."""
     from rankloom._kernels.reranking.list_distances import smaller_of_both
 
-    back = inverted([lists], distances)
+    columns = SparseRows(*inverted([lists], distances))
     out = np.zeros(lists.shape, np.float32)
     run_rows(
-        lambda start, stop: smaller_of_both(start, stop, lists, distances, *back, out), len(lists), "Comparing both"
+        lambda start, stop: smaller_of_both(start, stop, lists, distances, columns, out), len(lists), "Comparing both"
     )
     return reranked(lists, out, width, aligned=True)

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists, Transposed
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers
+from rankloom.aggregate.lists import answers
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, mutual_values, own_lists, pool_of, reranked
 from rankloom.errors import check_between, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
@@ -139,22 +141,18 @@ def _cubed(lists: Array, P: Array) -> Array:
     frozen(squared)
     listed = lists[lists != PAD]
     ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(listed, minlength=n))])
-    rows, columns = np.empty((2, listed.size), np.int32)
-    by_position(lists, ptr, rows, columns)
+    back = Transposed(ptr, *np.empty((2, listed.size), np.int32))
+    by_position(lists, back)
     out = np.zeros(lists.shape, np.float32)
-    run_rows(
-        lambda start, stop: cube_columns(start, stop, lists, P, squared, ptr, rows, columns, out),
-        n,
-        "Multiplying again",
-    )
+    run_rows(lambda start, stop: cube_columns(start, stop, lists, P, squared, back, out), n, "Multiplying again")
     return out
 
 
-def _fused(lists: Sequence[Array], values: Sequence[Array], pool: str) -> tuple[Array, Array]:
+def _fused(lists: Sequence[Array], values: Sequence[Array], pool: str) -> ScoredLists:
     """Return the candidates sorted by the sum of the rankers' values, and the sums."""
     width = lists[0].shape[1]
     candidates = lists[-1] if pool == "last" else pool_of(lists)
     total = np.zeros(candidates.shape, np.float32)
-    for one, value in zip(lists, values, strict=True):
-        add_to_pool(candidates, one, 1.0 + value.astype(np.float64), total)
+    for items, value in zip(lists, values, strict=True):
+        add_to_pool(candidates, items, 1.0 + value.astype(np.float64), total)
     return reranked(candidates, total, width, aligned=True)

@@ -6,12 +6,14 @@ from math import inf
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers, inverted
+from rankloom.aggregate.lists import answers, empty_lists, inverted, padded_to
 from rankloom.aggregate.per_query.positions import RRF
 from rankloom.aggregate.reranking.sorted_lists import mutual_values, own_lists, reranked
 from rankloom.errors import check_between
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
@@ -63,44 +65,34 @@ def recknngraph(asked: Reranking, *, epsilon: float = 0.0125) -> Ranks:
     given = own_lists(ranks, depth)
     before, grown, distances = 0.0, 1.0, np.empty(0)
     while grown > epsilon:
-        scores = [_set_scores(one, neighbors) for one in given]
-        order = given[-1] if len(given) == 1 else _sorted(given[-1], given[-1:], scores[-1:])[0]
-        one, distances = _sorted(order, given, scores)
-        now = float(scores[-1].sum()) / max(1, neighbors * len(one))
-        given, before, grown, neighbors = [one], now, now - before, neighbors + 1
+        scores = [_set_scores(lists, neighbors) for lists in given]
+        order = given[-1] if len(given) == 1 else _sorted(given[-1], given[-1:], scores[-1:]).items
+        items, distances = _sorted(order, given, scores)
+        now = float(scores[-1].sum()) / max(1, neighbors * len(items))
+        given, before, grown, neighbors = [items], now, now - before, neighbors + 1
     return answers(ranks[0], given[0][:, :k], -distances[:, :k])
 
 
 def _set_scores(lists: Array, neighbors: int) -> Array:
     from rankloom._kernels.reranking.reciprocal_sets import set_scores
 
-    tops = _tops(lists, neighbors)
+    tops = padded_to(lists, neighbors)
     out = np.zeros((len(tops), max(neighbors - 1, 0)))
     run_rows(lambda start, stop: set_scores(start, stop, tops, out), len(tops), "Scoring sets")
     return out
 
 
-def _tops(lists: Array, width: int) -> Array:
-    """Return the first items of each list, padded."""
-    tops = np.full((len(lists), width), PAD, np.int32)
-    tops[:, : lists.shape[1]] = lists[:, :width]
-    return frozen(tops)
-
-
-def _sorted(order: Array, given: Sequence[Array], scores: Sequence[Array]) -> tuple[Array, Array]:
+def _sorted(order: Array, given: Sequence[Array], scores: Sequence[Array]) -> ScoredLists:
     """Return the candidates sorted by the product of the rankers' distances, and the distances."""
-    from rankloom._kernels.reranking.reciprocal_sets import set_distances
+    from rankloom._kernels.reranking.reciprocal_sets import Sets, set_distances
 
-    lists, back = frozen(np.concatenate(given)), inverted(given)
+    lists = frozen(np.concatenate(given))
     squares = frozen((np.concatenate(scores) ** 2).astype(np.float32))
-    tops = _tops(lists, squares.shape[1] + 1)
-    out, distances = np.empty(order.shape, np.int32), np.empty(order.shape, np.float32)
-    run_rows(
-        lambda start, stop: set_distances(start, stop, order, lists, tops, squares, *back, out, distances),
-        len(order),
-        "Sorting",
-    )
-    return frozen(out), distances
+    sets = Sets(lists, padded_to(lists, squares.shape[1] + 1), squares, inverted(given))
+    out = empty_lists(*order.shape)
+    run_rows(lambda start, stop: set_distances(start, stop, order, sets, out), len(order), "Sorting")
+    frozen(out.items)
+    return out
 
 
 @register_reranker("rlrecom", neighbors=8, depth=400)
@@ -174,7 +166,7 @@ def _next_mean(before: np.float32, cohesive: Array) -> np.float32:
 def _cohesion(lists: Array, neighbors: int) -> Array:
     from rankloom._kernels.reranking.reciprocal_sets import cohesion
 
-    tops = _tops(lists, neighbors + 1)
+    tops = padded_to(lists, neighbors + 1)
     out = np.zeros(len(tops), np.float32)
     run_rows(lambda start, stop: cohesion(start, stop, tops, out), len(tops), "Measuring cohesion")
     return frozen(out)
@@ -185,7 +177,7 @@ def _recommend(lists: Array, neighbors: int, strength: float, cohesive: Array, d
 
     back = inverted([lists[:, : neighbors + 1]])
     run_rows(
-        lambda start, stop: recommend(start, stop, lists, neighbors, strength, cohesive, *back, distances),
+        lambda start, stop: recommend(start, stop, lists, back, neighbors, float(strength), cohesive, distances),
         len(lists),
         "Recommending",
     )

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists, SparseRows
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers, check_logarithm, padded
+from rankloom.aggregate.lists import answers, check_logarithm, empty_lists, padded_to
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, own_lists, pool_of, reranked
 from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 Sparse = Any  # scipy.sparse.csr_array, which is not imported here
@@ -103,7 +105,7 @@ def _fused(given: Sequence[Array], neighbors: int, slope: float) -> Array:
     return reranked(pool, total, given[0].shape[1])[0]
 
 
-def _normalized(lists: Array, neighbors: int, slope: float) -> tuple[Array, Array]:
+def _normalized(lists: Array, neighbors: int, slope: float) -> ScoredLists:
     """Return lists sorted by their positions in both directions, and the values."""
     n, width = lists.shape
     with np.errstate(over="ignore"):  # of a steep slope; 1 / inf is right
@@ -148,16 +150,16 @@ def _products(E: Sparse, lists: Array) -> Array:
     """Return the products of the embeddings of each item and the items of its list."""
     from rankloom._kernels.sparse_rows import row_products
 
-    out, arrays = np.zeros(lists.shape), _arrays(E)
-    run_rows(lambda start, stop: row_products(start, stop, lists, *arrays, out), len(lists), "Comparing embeddings")
+    out, rows = np.zeros(lists.shape), _rows(E)
+    run_rows(lambda start, stop: row_products(start, stop, lists, rows, out), len(lists), "Comparing embeddings")
     return out
 
 
-def _arrays(matrix: Sparse) -> tuple[Array, Array, Array]:
-    """Return a sparse matrix as a kernel takes it: pointers, items and values, items ascending."""
+def _rows(matrix: Sparse) -> SparseRows:
+    """Return a sparse matrix as a kernel takes it, items ascending."""
     matrix.sort_indices()
     pointers, items = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
-    return frozen(pointers), frozen(items), frozen(matrix.data.astype(np.float64))
+    return SparseRows(frozen(pointers), frozen(items), frozen(matrix.data.astype(np.float64)))
 
 
 def _confidence(E: Sparse, neighbors: int) -> Array:
@@ -167,20 +169,21 @@ def _confidence(E: Sparse, neighbors: int) -> Array:
     return confidence
 
 
-def _extended(lists: Array, rows_of: Callable[[int, int], Sparse], stage: str, own: float = 0.0) -> tuple[Array, Array]:
+def _extended(lists: Array, rows_of: Callable[[int, int], Sparse], stage: str, own: float = 0.0) -> ScoredLists:
     """Return lists sorted by sparse rows, extended by their items, and the values."""
     from rankloom._kernels.sparse_rows import extend_lists
 
-    out, scores = np.empty(lists.shape, np.int32), np.empty(lists.shape, np.float32)
+    out = empty_lists(*lists.shape)
 
     def extend(start: int, stop: int) -> None:
-        extend_lists(start, stop, lists, *_arrays(rows_of(start, stop)), own, out, scores)
+        extend_lists(start, stop, lists, _rows(rows_of(start, stop)), own, out)
 
     run_rows(extend, len(lists), stage)
-    return frozen(out), scores
+    frozen(out.items)
+    return out
 
 
-def _by_products(lists: Array, E: Sparse, neighbors: int) -> tuple[Array, Array]:
+def _by_products(lists: Array, E: Sparse, neighbors: int) -> ScoredLists:
     """Return lists sorted by the products of embeddings over all rows, weighted by confidence."""
     from scipy.sparse import diags_array
 
@@ -203,7 +206,7 @@ def _components(lists: Array, E: Sparse, neighbors: int, share: float | None) ->
     confidence = _confidence(E, neighbors)
     rows, columns = np.nonzero((lists[:, :neighbors] != PAD) & (lists[:, :neighbors] != np.arange(n)[:, None]))
     items = lists[rows, columns]
-    strength = _products(E, padded(lists, neighbors))[rows, columns] * confidence[rows] * confidence[items]
+    strength = _products(E, padded_to(lists, neighbors))[rows, columns] * confidence[rows] * confidence[items]
     kept = np.lexsort((items, rows, strength))[::-1]
     kept = kept[: int(np.ceil(kept.size * (confidence.sum() / max(1, 2 * n) if share is None else share)))]
     root = np.arange(n)
@@ -215,7 +218,7 @@ def _components(lists: Array, E: Sparse, neighbors: int, share: float | None) ->
     return _Components(embeddings, (E @ embeddings.T).tocsr())
 
 
-def _by_components(lists: Array, E: Sparse, neighbors: int, share: float | None) -> tuple[Array, Array]:
+def _by_components(lists: Array, E: Sparse, neighbors: int, share: float | None) -> ScoredLists:
     """Return lists sorted by the components that items share."""
     found = _components(lists, E, neighbors, share)
     positions, width = _positions(lists), lists.shape[1]

@@ -1,13 +1,17 @@
 """RL-Sim: items by the similarity of their lists, in rounds."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import Array, answers, inverted
+from rankloom.aggregate.lists import answers, empty_lists, inverted
 from rankloom.aggregate.reranking.list_distances import list_distances, sorted_by_both
 from rankloom.errors import check_choice
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 MEASURES = (
@@ -82,55 +86,48 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions", measure: str = 
     check_choice("value of distances", distances, ("positions", "scores"))
     check_choice("measure", measure, MEASURES)
     lists, values, absent = list_distances(ranks, distances)
-    one, now = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
-    scores = -now
+    items, first = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
+    now = ScoredLists(items, -first)
     for turn in range(iterations):
-        updated = _compared(one, scores, neighbors + turn, depth, measure)
-        one, scores = sorted_by_both(one, updated, k if turn + 1 == iterations else None)
-    return answers(ranks[0], one, scores)
+        updated = _compared(now, neighbors + turn, depth, measure)
+        now = sorted_by_both(now.items, updated, k if turn + 1 == iterations else None)
+    return answers(ranks[0], *now)
 
 
-def _fused(lists: Array, distances: Array, absent: Array) -> tuple[Array, Array]:
+def _fused(lists: Array, distances: Array, absent: Array) -> ScoredLists:
     """Return the items of all lists sorted by the mean of the rankers' distances, and the means."""
     from rankloom._kernels.reranking.list_distances import fuse_distances
 
     m, n, width = lists.shape
-    out = np.empty((n, min(n, m * width)), np.int32)
-    fused = np.empty(out.shape, np.float32)
-    run_rows(lambda start, stop: fuse_distances(start, stop, lists, distances, absent, out, fused), n, "Fusing")
-    return frozen(out), fused
-
-
-def _compared(lists: Array, scores: Array, neighbors: int, depth: int, measure: str) -> Array:
-    """Return the distances of one round, in one direction; `scores` are the negated distances before it."""
-    out = np.zeros(lists.shape, np.float32)
-    frozen(scores)
-    if measure == "intersection":
-        _intersected(lists, scores, neighbors, depth, out)
-    else:
-        _measured(lists, scores, neighbors, depth, measure, out)
+    out = empty_lists(n, min(n, m * width))
+    run_rows(lambda start, stop: fuse_distances(start, stop, lists, distances, absent, out), n, "Fusing")
+    frozen(out.items)
     return out
 
 
-def _measured(lists: Array, scores: Array, neighbors: int, depth: int, measure: str, out: Array) -> None:
+def _compared(ranked: ScoredLists, neighbors: int, depth: int, measure: str) -> Array:
+    """Return the distances of one round, in one direction; the scores are the negated distances before it."""
+    out = np.zeros(ranked.items.shape, np.float32)
+    frozen(ranked.scores)
+    compare = _intersected if measure == "intersection" else _measured
+    work = compare(ranked, neighbors, depth, measure, out)
+    run_rows(work, len(out), "Comparing lists")
+    return out
+
+
+def _measured(ranked: ScoredLists, neighbors: int, depth: int, measure: str, out: Array) -> Callable[[int, int], None]:
     from rankloom._kernels.reranking import list_similarities as kernels
 
-    code, back = getattr(kernels, measure.upper()), inverted([lists])
-    run_rows(
-        lambda start, stop: kernels.compare_lists(start, stop, lists, neighbors, depth + 1, code, *back, scores, out),
-        len(lists),
-        "Comparing lists",
-    )
+    code, back = getattr(kernels, measure.upper()), inverted([ranked.items])
+    return lambda start, stop: kernels.compare_lists(start, stop, ranked, back, neighbors, depth + 1, code, out)
 
 
-def _intersected(lists: Array, scores: Array, neighbors: int, depth: int, out: Array) -> None:
+def _intersected(
+    ranked: ScoredLists, neighbors: int, depth: int, measure: str, out: Array
+) -> Callable[[int, int], None]:
     from rankloom._kernels.reranking.list_distances import segments
 
     most = neighbors * (neighbors + 1) // 2
     nearness = frozen(1 / (1 + np.arange(most + 1, dtype=np.float32) / np.float32(most)))
-    back = inverted([lists[:, :neighbors]])
-    run_rows(
-        lambda start, stop: segments(start, stop, lists, neighbors, depth + 1, nearness, *back, scores, out),
-        len(lists),
-        "Comparing lists",
-    )
+    back = inverted([ranked.items[:, :neighbors]])
+    return lambda start, stop: segments(start, stop, ranked, back, neighbors, depth + 1, nearness, out)

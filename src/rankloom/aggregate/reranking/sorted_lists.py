@@ -5,22 +5,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.lists import Array, inverted, own_first, padded
+from rankloom._kernels.index.arguments import ScoredLists
+from rankloom.aggregate.lists import empty_lists, inverted, own_first, padded_to
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import with_lists
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
 
 
 def own_lists(ranks: Sequence[Ranks], depth: int) -> list[Array]:
     """Return the lists of each ranker that has any, the item itself first, cut to `depth` and padded to one width."""
     firsts = [own_first(r, depth)[0] for r in with_lists(ranks)]
-    width = max(int((one != PAD).sum(axis=1).max(initial=0)) for one in firsts)
-    return [padded(one, width) for one in firsts]
+    width = max(int((lists != PAD).sum(axis=1).max(initial=0)) for lists in firsts)
+    return [padded_to(lists, width) for lists in firsts]
 
 
 def reranked(
     lists: Array, values: Array, width: int | None = None, *, fixed: int = 0, aligned: bool = False
-) -> tuple[Array, Array]:
+) -> ScoredLists:
     """Return lists sorted by descending value, the item itself swapped into the first position, and the values.
 
     The first `fixed` positions stay. With `aligned`, the values are those of the items; otherwise they are sorted, and
@@ -28,12 +30,11 @@ def reranked(
     """
     from rankloom._kernels.reranking.values import rerank
 
-    n = len(lists)
-    width = lists.shape[1] if width is None else min(width, lists.shape[1])
-    out, scores = np.empty((n, width), np.int32), np.empty((n, width), np.float32)
-    bits = frozen(values).view(np.uint32)
-    run_rows(lambda start, stop: rerank(start, stop, lists, values, bits, fixed, aligned, out, scores), n, "Sorting")
-    return frozen(out), scores
+    out = empty_lists(len(lists), lists.shape[1] if width is None else min(width, lists.shape[1]))
+    frozen(values)
+    run_rows(lambda start, stop: rerank(start, stop, lists, values, fixed, aligned, out), len(lists), "Sorting")
+    frozen(out.items)
+    return out
 
 
 def mutual_values(lists: Array, share: Array, base: Array | None = None, *, smallest: bool = False) -> Array:
@@ -45,27 +46,11 @@ def mutual_values(lists: Array, share: Array, base: Array | None = None, *, smal
     share = frozen(np.asarray(share, np.float32))
     back = inverted([lists])
     run_rows(
-        lambda start, stop: both_positions(start, stop, lists, base, share, smallest, *back, out),
+        lambda start, stop: both_positions(start, stop, lists, back, base, share, smallest, out),
         len(lists),
         "Comparing positions",
     )
     return out
-
-
-def mutual_lists(lists: Array, back: tuple[Array, Array, Array]) -> Array:
-    """Return the lists sorted by forward plus backward position; an absent item counts as after the end.
-
-    `back` is `inverted([lists])`. The item itself stays first.
-    """
-    from rankloom._kernels.graphs.mutual import reorder
-
-    n, width = lists.shape
-    missing = frozen(np.full(n, width + 1, np.int32))
-    out = np.empty(lists.shape, np.int32)
-    run_rows(
-        lambda start, stop: reorder(start, stop, lists, width, missing, 1, False, *back, out), n, "Comparing positions"
-    )
-    return frozen(out)
 
 
 def pool_of(tables: Sequence[Array]) -> Array:
