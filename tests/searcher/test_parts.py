@@ -49,7 +49,7 @@ def elsewhere(searcher):
         {"item": ["d7", "d9"], "method": "combsum"},
         {"vectors": {"dense": encode(["heat"])[0]}},
     ],
-    ids=str,
+    ids=lambda query: " ".join(f"{key}={value}" for key, value in query.items() if not callable(value)),
 )
 def test_any_store_and_retrievers_answer(searcher, elsewhere, query):
     found, expected = elsewhere.search(**query), searcher.search(**query)
