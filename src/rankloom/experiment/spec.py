@@ -7,8 +7,12 @@ import json
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge
 
 from rankloom.aggregate import METHODS
 from rankloom.errors import InputError, UnknownNameError, brief, check_type, whole_number
@@ -38,15 +42,7 @@ DEFAULT_METHODS = (
 #: The cutoffs of the paper's figure, extended to 100.
 PAPER_CUTOFFS = (2, 4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 60, 80, 100)
 
-#: Keys whose value is a list, and the type of its elements; all are written as strings.
-KINDS: dict[str, type[Call] | type[Measure] | type[Selection] | type[str]] = {
-    "methods": Call,
-    "curve": Call,
-    "measures": Measure,
-    "selections": Selection,
-    "correlations": str,
-    "comparators": str,
-}
+Natural = Annotated[int, Ge(0)]
 #: Method options set by the protocol.
 RESERVED_OPTIONS = ("threads", "progress", "collection", "comparable")
 
@@ -123,13 +119,14 @@ class Experiment:
     test: str = "t"
     alpha: float = 0.01
     correction: str = "none"
-    repeats: int = 5
+    repeats: Natural = 5
     shuffle: bool = True
-    seed: int = 0
+    seed: Natural = 0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, _converted(field.name, getattr(self, field.name)))
+        for name, kind in get_type_hints(Experiment, include_extras=True).items():
+            convert = _named_rankers if name == "rankers" else partial(_converted, name, kind)
+            object.__setattr__(self, name, convert(getattr(self, name)))
         _check_names(self)
         _check_options(self)
         try:
@@ -177,26 +174,16 @@ class Experiment:
                 raise InputError(f"The experiment has no {key}; name, collection and rankers are required.")
         return cls(**given)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain data for `from_dict`, with every value."""
-        plain: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "rankers":
-                plain[field.name] = {name: str(call) for name, call in value}
-            elif isinstance(value, tuple):
-                plain[field.name] = [one if isinstance(one, int) else str(one) for one in value]
-            elif value is not None:
-                plain[field.name] = str(value) if isinstance(value, Call) else value
-        return plain
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {name: _plain(value) for name, value in values.items() if value is not None}
+        return plain | {"rankers": {name: str(call) for name, call in self.rankers}}
 
     def to_toml(self) -> str:
         """Return TOML for `from_toml`."""
-        plain = self.to_dict()
-        rankers = plain.pop("rankers")
-        lines = [f"{key} = {_toml(value)}" for key, value in plain.items()]
-        lines += ["", "[rankers]"]
-        lines += [f"{_toml(name)} = {_toml(call)}" for name, call in rankers.items()]
+        lines = [f"{key} = {_toml(value)}" for key, value in self.to_dict().items() if key != "rankers"]
+        lines += ["", "[rankers]", *(f"{_toml(name)} = {_toml(str(call))}" for name, call in self.rankers)]
         return "\n".join(lines) + "\n"
 
     @property
@@ -260,51 +247,42 @@ def digest(plain: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     """Return a value as TOML, which differs from JSON in one control character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _converted(key: str, value: Any) -> Any:
-    """Return the value of a key, converted to its type. Raise InputError if that is impossible."""
-    if key == "rankers":
-        return _rankers(value)
-    if key == "collection":
-        return _one(key, Call, value)
-    if key in KINDS:
-        return tuple(_one(key, KINDS[key], one) for one in _list(key, value, "strings"))
-    if key == "cutoffs":
-        return tuple(whole_number("each of cutoffs", one) for one in _list(key, value, "numbers"))
-    if key in ("name", "test", "correction"):
-        return _one(key, str, value)
-    if key == "alpha":
+def _plain(value: object) -> object:
+    """Return a value as JSON and TOML can hold it: numbers as such, anything else as it is spelled."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value if isinstance(value, int | float) else str(value)
+
+
+def _converted(name: str, kind: Any, value: object) -> object:
+    """Return the value of a key as the type of its field. Raise InputError if that is impossible."""
+    inner = get_args(kind)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            content = "numbers" if int in inner else "strings"
+            raise InputError(f"{name} must be a list of {content}; got {brief(value)}.")
+        return tuple(_converted(f"each of {name}", inner[0], one) for one in value)
+    if NoneType in inner:
+        return None if value is None else _converted(name, inner[0], value)
+    if kind in (int, Natural):
+        return whole_number(name, value, 1 if kind is int else 0)
+    if kind is float:
         return check_alpha(value)
-    if key == "shuffle":
-        if not isinstance(value, bool):
-            raise InputError(f"shuffle must be true or false; got {brief(value)}.")
-        return value
-    return None if key == "k" and value is None else whole_number(key, value, 0 if key in ("seed", "repeats") else 1)
-
-
-def _one(key: str, kind: type[Any], value: Any) -> Any:
     if isinstance(value, kind):
         return value
-    if not isinstance(value, str):
-        where = "each of " if key in KINDS else ""
-        raise InputError(f"{where}{key} must be a string; got {brief(value)}.")
+    expected = "true or false" if kind is bool else "a string"
+    if kind in (bool, str) or not isinstance(value, str):
+        raise InputError(f"{name} must be {expected}; got {brief(value)}.")
     return kind.parse(value)
 
 
-def _list(key: str, value: Any, content: str) -> Iterable[Any]:
-    if not isinstance(value, list | tuple):
-        raise InputError(f"{key} must be a list of {content}; got {brief(value)}.")
-    return value
-
-
-def _rankers(given: Any) -> tuple[tuple[str, Call], ...]:
-    pairs = list(given.items()) if isinstance(given, Mapping) else given
-    if not isinstance(pairs, list | tuple):
-        pairs = [None]
+def _named_rankers(given: object) -> tuple[tuple[str, Call], ...]:
+    pairs = given.items() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [None]
     found = []
     for one in pairs:
         name, call = one if isinstance(one, tuple) and len(one) == 2 else (one, one)
@@ -317,9 +295,10 @@ def _rankers(given: Any) -> tuple[tuple[str, Call], ...]:
 def _check_names(experiment: Experiment) -> None:
     if not experiment.rankers:
         raise InputError("The experiment has no rankers; give at least one.")
-    for name in (*KINDS, "cutoffs", "ranker_names"):
+    required = ("methods", "measures", "selections", "correlations", "ranker_names")
+    for name in (*required, "curve", "cutoffs", "comparators"):
         values = [str(one) for one in getattr(experiment, name)]
-        if not values and name not in ("curve", "cutoffs", "comparators"):
+        if name in required and not values:
             raise InputError(f"{name} must not be empty; leave the key out for the default.")
         if len(set(values)) < len(values):
             raise InputError(f"{name.replace('_', ' ')} must not repeat; got {', '.join(values)}.")
