@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from rankloom.report.plots import Series, _ticks, bar_chart, difference_plot, heat_map, line_plot
+from rankloom.report.plots import _ticks, bar_chart, difference_plot, heat_map, line_plot
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = '<script>"&'
@@ -25,7 +25,7 @@ def test_heat_map_cells_have_numbers_and_stronger_color_for_larger_values():
 
 
 def test_series_differ_in_color_dash_and_marker():
-    lines = [Series(name, ((2, 0.1), (4, 0.2))) for name in "abc"]
+    lines = {name: {2: 0.1, 4: 0.2} for name in "abc"}
     plot = line_plot("l", "t", "cutoff", "ndcg", lines)
     paths = [one for one in drawn(plot).iter(f"{SVG}path") if (one.get("class") or "").startswith("line")]
     assert len({(one.get("class"), one.get("stroke-dasharray")) for one in paths}) == 3
@@ -34,20 +34,20 @@ def test_series_differ_in_color_dash_and_marker():
 
 
 def test_x_axis_is_logarithmic():
-    plot = line_plot("l", "t", "cutoff", "ndcg", [Series("a", ((2, 0.1), (4, 0.2), (8, 0.3)))])
+    plot = line_plot("l", "t", "cutoff", "ndcg", {"a": {2: 0.1, 4: 0.2, 8: 0.3}})
     xs = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', plot.body)[-3:]]  # after the one of the legend
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.11)
 
 
 def test_level_is_a_labeled_horizontal_line():
-    plot = line_plot("l", "t", "cutoff", "ndcg", [Series("a", ((2, 0.1),))], ("bic", 0.2))
+    plot = line_plot("l", "t", "cutoff", "ndcg", {"a": {2: 0.1}}, ("bic", 0.2))
     assert plot.body.count('class="level"') == 2  # in the plot and in the legend
     assert "bic" in texts(plot)
 
 
 @pytest.mark.parametrize("points", [((5, 0.3),), ((5, 0.3), (10, 0.3)), ((1, 0.0), (100, 0.0))])
 def test_a_single_point_or_a_constant_series_can_be_drawn(points):
-    plot = line_plot("l", "t", "cutoff", "ndcg", [Series("a", points)])
+    plot = line_plot("l", "t", "cutoff", "ndcg", {"a": dict(points)})
     assert "nan" not in plot.body
     assert "inf" not in plot.body
 
@@ -64,7 +64,7 @@ def test_bar_lengths_are_proportional_and_the_first_method_is_highlighted():
     "plot",
     [
         heat_map("m", EVIL, [EVIL, "b" * 99], [[1, 0], [0, 1]]),
-        line_plot("l", EVIL, EVIL, EVIL, [Series(EVIL, ((1, 1),))], (EVIL, 1)),
+        line_plot("l", EVIL, EVIL, EVIL, {EVIL: {1: 1}}, (EVIL, 1)),
         bar_chart("b", EVIL, [(EVIL, 1)], EVIL),
     ],
     ids=["heat map", "lines", "bars"],
@@ -102,14 +102,14 @@ def test_characters_not_allowed_in_xml_are_replaced():
 
 def test_round_numbers_keep_their_labels_where_labels_would_overlap():
     xs = (2, 4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 60, 80, 100)
-    plot = line_plot("l", "t", "cutoff", "ndcg", [Series("a", tuple((x, 0.5) for x in xs))])
+    plot = line_plot("l", "t", "cutoff", "ndcg", {"a": dict.fromkeys(xs, 0.5)})
     assert {"2", "10", "20", "100"} <= set(texts(plot.phone))
     assert "12" not in texts(plot.phone)
 
 
 @pytest.mark.parametrize("draw", [line_plot, bar_chart])
 def test_lines_and_bars_have_a_narrow_version_with_its_own_ids(draw):
-    series = [Series("a", ((2, 0.1), (4, 0.2)))]
+    series = {"a": {2: 0.1, 4: 0.2}}
     plot = draw("p", "t", "x", "y", series) if draw is line_plot else draw("p", "t", [("a", 2.0), ("b", 1.0)], "a")
     assert plot.phone.width < plot.width / 2
     assert plot.inline.count("<svg") == 2
@@ -119,7 +119,7 @@ def test_lines_and_bars_have_a_narrow_version_with_its_own_ids(draw):
 
 
 def test_points_below_the_floor_are_left_out_and_the_line_enters_from_below():
-    series = [Series("a", ((1, 0.1), (10, 0.5), (100, 0.6)))]
+    series = {"a": {1: 0.1, 10: 0.5, 100: 0.6}}
     plot = line_plot("p", "t", "x", "y", series, floor=0.5)
     assert plot.body.count("<title>a, ") == 2
     assert "0.1" not in texts(plot)

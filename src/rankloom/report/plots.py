@@ -7,7 +7,7 @@ Series differ in color (Okabe and Ito's color-blind safe palette), dash and mark
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
@@ -72,6 +72,10 @@ class Plot:
             return self._framed("", self.body)
         return self._framed('class="wide" ', self.body) + "\n" + self.phone._framed('class="narrow" ', self.phone.body)
 
+    def with_phone(self, draw: Callable[[str, int], Plot]) -> Plot:
+        """Return the plot with its twin for phones, drawn for a name and a width; a twin itself has none."""
+        return self if self.width == PHONE_WIDTH else replace(self, phone=draw(f"{self.name}-phone", PHONE_WIDTH))
+
     @property
     def min_width(self) -> int:
         """The smallest readable width in pixels."""
@@ -92,58 +96,45 @@ class Plot:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
-    """A line of a plot: points (x, y) with increasing x."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
 def heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
     """Draw a square matrix with a number in each cell, from pale (0 and below) to strong (1).
 
     On a phone the columns are numbered, and small cells have no numbers of their own.
     """
-    phone = _phone_heat_map(f"{name}-phone", title, labels, matrix)
-    return replace(_heat_map(name, title, labels, matrix), phone=phone)
-
-
-def _phone_heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
-    numbered = [f"{i} {label}" for i, label in enumerate(labels, 1)]  # long labels are cut at their end
-    left = 12 + max(map(_width, numbered))
-    cell = max(MIN_SIDE, min(CELL, (PHONE_WIDTH - left - 4) / len(labels)))
-    width = max(PHONE_WIDTH, left + len(labels) * cell + 4)
-    body = []
-    for i, label in enumerate(numbered):
-        body.append(_text(left - 6, 26 + (i + 0.5) * cell, label, "end"))
-        body.append(_text(left + (i + 0.5) * cell, 16, str(i + 1), "middle", SOFT))
-    for i, row in enumerate(matrix):
-        for j, value in enumerate(row):
-            body.append(_cell(left + j * cell, 22 + i * cell, value, f"{labels[i]}, {labels[j]}", cell))
-    return Plot(name, title, _matrix_text(labels), width, 26 + len(labels) * cell, "\n".join(body))
-
-
-def _matrix_text(labels: Sequence[str]) -> str:
-    return f"Matrix of {len(labels)} rankers with a number in each cell."
-
-
-def _heat_map(name: str, title: str, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
     left = 16 + max(map(_width, labels))
     top = 14 + max(_width(label) for label in labels) * 0.72 + FONT * 0.7
     body = []
     for i, label in enumerate(labels):
-        middle = top + (i + 0.5) * CELL
-        body.append(_text(left - 8, middle + 4.5, label, "end"))
+        body.append(_text(left - 8, top + (i + 0.5) * CELL + 4.5, label, "end"))
         x, y = left + (i + 0.5) * CELL - 3, top - 8
         body.append(_text(x, y, label, "start", f'transform="rotate(-45 {x:.1f} {y:.1f})"'))
-    for i, row in enumerate(matrix):
-        for j, value in enumerate(row):
-            body.append(_cell(left + j * CELL, top + i * CELL, value, f"{labels[i]}, {labels[j]}", CELL))
+    body += _cells(labels, matrix, left, top, CELL)
     overhang = max(_width(label) * 0.72 - (len(labels) - i - 0.5) * CELL for i, label in enumerate(labels))
     side = len(labels) * CELL
-    width, height = left + side + max(8, overhang + 12), top + side + 8
-    return Plot(name, title, _matrix_text(labels), width, height, "\n".join(body))
+    description = f"Matrix of {len(labels)} rankers with a number in each cell."
+    shown = Plot(name, title, description, left + side + max(8, overhang + 12), top + side + 8, "\n".join(body))
+    return replace(shown, phone=_phone_heat_map(replace(shown, name=f"{name}-phone"), labels, matrix))
+
+
+def _phone_heat_map(wide: Plot, labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Plot:
+    numbered = [f"{i} {label}" for i, label in enumerate(labels, 1)]  # long labels are cut at their end
+    left = 12 + max(map(_width, numbered))
+    cell = max(MIN_SIDE, min(CELL, (PHONE_WIDTH - left - 4) / len(labels)))
+    body = []
+    for i, label in enumerate(numbered):
+        body.append(_text(left - 6, 26 + (i + 0.5) * cell, label, "end"))
+        body.append(_text(left + (i + 0.5) * cell, 16, str(i + 1), "middle", SOFT))
+    body += _cells(labels, matrix, left, 22, cell)
+    width, height = max(PHONE_WIDTH, left + len(labels) * cell + 4), 26 + len(labels) * cell
+    return replace(wide, width=width, height=height, body="\n".join(body))
+
+
+def _cells(labels: Sequence[str], matrix: Sequence[Sequence[float]], left: float, top: float, side: float) -> list[str]:
+    return [
+        _cell(left + j * side, top + i * side, value, f"{labels[i]}, {labels[j]}", side)
+        for i, row in enumerate(matrix)
+        for j, value in enumerate(row)
+    ]
 
 
 def line_plot(
@@ -151,46 +142,21 @@ def line_plot(
     title: str,
     x_label: str,
     y_label: str,
-    series: Sequence[Series],
+    lines: Mapping[str, Mapping[int, float]],
     level: tuple[str, float] | None = None,
     floor: float | None = None,
+    width: int = WIDTH,
 ) -> Plot:
-    """Draw lines over a logarithmic x axis.
+    """Draw lines, each y by increasing x, over a logarithmic x axis.
 
     `level` is the name and value of a dashed horizontal line. Points below `floor` are left out, so that the lines part
     above it.
     """
-    phone = _line_plot(f"{name}-phone", title, x_label, y_label, series, level, floor, PHONE_WIDTH)
-    return replace(_line_plot(name, title, x_label, y_label, series, level, floor, WIDTH), phone=phone)
-
-
-def difference_plot(name: str, title: str, label: str, differences: Sequence[float]) -> Plot:
-    """Draw the differences of all queries, largest first: gains above the axis, losses below it."""
-    phone = _difference_plot(f"{name}-phone", title, label, differences, PHONE_WIDTH)
-    return replace(_difference_plot(name, title, label, differences, WIDTH), phone=phone)
-
-
-def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str) -> Plot:
-    """Draw horizontal bars, each with its number; the one labeled `first` is highlighted."""
-    phone = _bar_chart(f"{name}-phone", title, bars, first, PHONE_WIDTH)
-    return replace(_bar_chart(name, title, bars, first, WIDTH), phone=phone)
-
-
-def _line_plot(
-    name: str,
-    title: str,
-    x_label: str,
-    y_label: str,
-    series: Sequence[Series],
-    level: tuple[str, float] | None,
-    floor: float | None,
-    width: int,
-) -> Plot:
-    names = [line.name for line in series] + ([level[0]] if level else [])
-    legend, top = _legend(names, len(series), width)
+    names = [*lines, *([level[0]] if level else [])]
+    legend, top = _legend(names, len(lines), width)
     bottom, right = top + 270, width - MARGIN
-    xs = sorted({x for line in series for x, _ in line.points})
-    ys = [y for line in series for _, y in line.points if floor is None or y >= floor]
+    xs = sorted({x for line in lines.values() for x in line})
+    ys = [y for line in lines.values() for y in line.values() if floor is None or y >= floor]
     ys += [level[1]] if level else []
     steps = _ticks(min(ys), max(ys))
     across = Scale((log(xs[0]), log(xs[-1])), (LEFT + 16, right - 16))
@@ -199,14 +165,16 @@ def _line_plot(
     if level:
         body.append(f'<path class="level" d="M{LEFT} {up(level[1]):.1f}H{right}"/>')
     lowest = bottom if floor is None else up(floor)
-    for number, line in enumerate(series):
-        points = [(across(log(x)), up(y), f"{x:g}: {y:.4f}") for x, y in line.points]
-        body += _line(number, line.name, points, lowest)
+    for number, (label, line) in enumerate(lines.items()):
+        points = [(across(log(x)), up(y), f"{x:g}: {y:.4f}") for x, y in line.items()]
+        body += _line(number, label, points, lowest)
     description = f"{y_label} by {x_label} for {', '.join(names)}; the table below has the numbers."
-    return Plot(name, title, description, width, bottom + 46, "\n".join(body))
+    shown = Plot(name, title, description, width, bottom + 46, "\n".join(body))
+    return shown.with_phone(lambda n, w: line_plot(n, title, x_label, y_label, lines, level, floor, w))
 
 
-def _difference_plot(name: str, title: str, label: str, differences: Sequence[float], width: int) -> Plot:
+def difference_plot(name: str, title: str, label: str, differences: Sequence[float], width: int = WIDTH) -> Plot:
+    """Draw the differences of all queries, largest first: gains above the axis, losses below it."""
     ordered = sorted(differences, reverse=True)
     steps = _ticks(min(ordered[-1], 0.0), max(ordered[0], 0.0))
     right, top, bottom = width - MARGIN, 12, 192
@@ -218,7 +186,8 @@ def _difference_plot(name: str, title: str, label: str, differences: Sequence[fl
     body.append(_text((LEFT + right) / 2, bottom + 22, f"{len(ordered)} queries", "middle", SOFT))
     wins, losses = sum(one > 0 for one in ordered), sum(one < 0 for one in ordered)
     description = f"{wins} gains, from {ordered[0]:.4f}; {losses} losses, down to {ordered[-1]:.4f}."
-    return Plot(name, title, description, width, bottom + 32, "\n".join(body))
+    shown = Plot(name, title, description, width, bottom + 32, "\n".join(body))
+    return shown.with_phone(lambda n, w: difference_plot(n, title, label, differences, w))
 
 
 def _steps(values: Sequence[float], across: Scale, up: Scale) -> str:
@@ -231,7 +200,8 @@ def _steps(values: Sequence[float], across: Scale, up: Scale) -> str:
     return "".join([*path, f"H{across(len(values)):.1f}V{up(0.0):.1f}Z"])
 
 
-def _bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str, width: int) -> Plot:
+def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: str, width: int = WIDTH) -> Plot:
+    """Draw horizontal bars, each with its number; the one labeled `first` is highlighted."""
     left = 16 + max(_width(label) for label, _ in bars)
     room = width - left - 56
     highest = max(max(value for _, value in bars), 1)
@@ -246,7 +216,8 @@ def _bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]], first: 
         )
         body.append(_text(left + length + 6, y + 15, f"{value:g}", "start", weight))
     description = "; ".join(f"{label}: {value:g}" for label, value in bars)
-    return Plot(name, title, description, width, 16 + len(bars) * 26, "\n".join(body))
+    shown = Plot(name, title, description, width, 16 + len(bars) * 26, "\n".join(body))
+    return shown.with_phone(lambda n, w: bar_chart(n, title, bars, first, w))
 
 
 def _cell(x: float, y: float, value: float, tooltip: str, side: float) -> str:

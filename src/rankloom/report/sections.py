@@ -11,7 +11,7 @@ from rankloom.report.formats import Table
 from rankloom.report.names import selection_label
 from rankloom.report.overviews import Curves
 from rankloom.report.page import Section
-from rankloom.report.plots import Plot, Series, bar_chart, difference_plot, heat_map, line_plot
+from rankloom.report.plots import Plot, bar_chart, difference_plot, heat_map, line_plot
 from rankloom.report.report import Report
 
 MAX_ZOOM = 0.7  # of the range of values: a plot that would be cut less is shown whole
@@ -144,8 +144,7 @@ def _cutoffs(report: Report) -> Section:
 
 
 def _curve_plot(shown: Curves, level: tuple[str, float] | None, floor: float | None) -> Plot:
-    lines = [Series(name, tuple(line.items())) for name, line in shown.lines.items()]
-    return line_plot(shown.name, shown.title, "cutoff", shown.scale, lines, level, floor)
+    return line_plot(shown.name, shown.title, "cutoff", shown.scale, shown.lines, level, floor)
 
 
 def _floor(lines: dict[str, dict[int, float]]) -> float | None:
