@@ -24,7 +24,8 @@ with shown_warnings():  # of plug-ins, which are loaded for the help
         select,
         serve,
     )
-    from rankloom.cli.app import app, stopped
+    from rankloom.cli.app import app
+    from rankloom.cli.outputs import stopped
 
 __all__ = ["app", "main", "stopped"]
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rankloom.cli import app as cli
+from rankloom.cli.outputs import writes
 
 Folder = Annotated[
     Path,
@@ -41,7 +42,7 @@ def add(
     """
     from rankloom.searcher.searcher import updating
 
-    cli.writes(path)
+    writes(path)
     with cli.progress_bars() as progress, updating(path) as searcher:
         before = len(searcher)
         progress("Adding", 0, 1)

@@ -1,21 +1,23 @@
 """The Typer application, and the options and helpers that its commands share."""
 
-import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from rankloom.errors import RankloomError, escape_controls, message_text
+from rankloom.cli import outputs
+from rankloom.errors import InputError, RankloomError, escape_controls, message_text
 from rankloom.io.version import __version__
+from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing as MissingPolicy
-from rankloom.registry import Call, blame, forget_uses
+from rankloom.registry import blame, forget_uses
+from rankloom.threads import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,38 +81,12 @@ class _Group(TyperGroup):
         with _one_sentence():  # --version and --help print here
             return super().make_context(*args, **kwargs)
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> object:
         forget_uses()
-        _outputs.clear()
+        outputs.forget()
         with _one_sentence(), shown_warnings():
-            return super().invoke(ctx)
-
-
-#: A note of `writes` on an output of several files.
-INCOMPLETE = "{path} may be incomplete; run the command again"
-
-_outputs: list[tuple[Path, object, str]] = []  # of the running command: what it writes, its state before, a note
-
-
-def writes(path: Path, note: str = "{path} is written") -> None:
-    """Note what the command writes, and what to say if it is interrupted and this has changed."""
-    _outputs.append((path, _state(path), note.format(path=path)))
-
-
-def stopped() -> str:
-    """Return what to say when the command is interrupted: what is written."""
-    changed = (note for path, before, note in _outputs if _state(path) != before)
-    return f"Stopped; {next(changed, 'nothing written')}."
-
-
-def _state(path: Path) -> object:
-    """Return what changes if a file, or a file in a folder, is written."""
-    try:
-        if not path.is_dir():
-            return path.stat().st_ino, path.stat().st_mtime_ns
-        return {one.name: _state(one) if one.is_file() else one.stat().st_mtime_ns for one in path.glob("[!.]*")}
-    except OSError:
-        return None
+            done: object = super().invoke(ctx)
+            return done
 
 
 @contextmanager
@@ -145,7 +121,7 @@ def _one_sentence() -> Iterator[None]:
     raise typer.Exit(1)
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     echo(f"Warning: {_one_line(_with_options(str(message)))}", err=True)
 
 
@@ -245,11 +221,12 @@ def _about(
     """Accept the options common to all commands."""
 
 
-def read_queries(spelling: str, encoding: str | None = None) -> tuple[dict[str, str], Any]:
+def read_queries(
+    spelling: str, encoding: str | None = None
+) -> "tuple[dict[str, str], Mapping[str, Mapping[str, int]] | None]":
     """Return the texts of queries by id, and the judgments: None if a table, which has none, is given."""
     from rankloom.datasets import open_collection
     from rankloom.datasets.table import is_table, read_texts
-    from rankloom.errors import InputError
 
     options = {} if encoding is None else {"encoding": encoding}
     if is_table(spelling):
@@ -260,83 +237,16 @@ def read_queries(spelling: str, encoding: str | None = None) -> tuple[dict[str, 
     return dict(zip(queries.ids, queries.part("texts"), strict=True)), queries.qrels
 
 
-def check_output(output: Path, *inputs: object) -> None:
-    """Raise InputError if an output is also an input, by any path or link, or is inside one that rankloom wrote.
-
-    Parameters
-    ----------
-    output : Path
-    *inputs : str, Path, None, or sequences of them
-        Paths, also as NAME=FILE or among the options of a spelling; what is not the path of a file is ignored.
-    """
-    from rankloom.errors import InputError
-
-    for path in _paths(inputs):
-        if _is_same(output, path) or _is_written_inside(output, path) or _is_written_inside(path, output):
-            raise InputError(f"The input {path} would be overwritten; write to another path than {output}.")
-
-
-def check_run_output(output: Path, *inputs: object) -> None:
-    """Check a file for a run, as `check_output` does: a table of documents or queries is not replaced by a run."""
-    from rankloom.datasets.table import is_table
-    from rankloom.errors import InputError
-    from rankloom.io import check_target
-
-    check_target(output)
-    check_output(output, *inputs)
-    if output.exists() and is_table(str(output)):
-        raise InputError(f"{output} exists and is a table, not a run; write to another path, as {output.stem}.run.")
-    writes(output)
-
-
-def _paths(given: object) -> Iterator[Path]:
-    """Yield the existing files and folders that arguments name."""
-    if isinstance(given, list | tuple):
-        for one in given:
-            yield from _paths(one)
-    elif isinstance(given, str | Path):
-        _, _, named = str(given).partition("=")
-        for text in (str(given), named):
-            with suppress(
-                RankloomError
-            ):  # a spelling of a ranker or a collection, which reads the files of its options
-                yield from _paths([value for _, value in Call.parse(text).options if isinstance(value, str)])
-            if text and os.path.lexists(text):
-                yield Path(text)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
-
-
-def _is_written_inside(path: Path, folder: Path) -> bool:
-    """Return True if a path leads into a folder written by rankloom, which is replaced or read as a whole."""
-    return kind_of_folder(folder) is not None and folder.resolve() in path.resolve().parents
-
-
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it exists.")]
-
-
-def kind_of_folder(path: Path) -> str | None:
-    """Return what a folder written by rankloom is, from its meta.json; None if it is something else."""
-    import json
-
-    try:
-        kind = json.loads((path / "meta.json").read_bytes()).get("kind")
-    except (OSError, ValueError, AttributeError):
-        return None
-    return kind if isinstance(kind, str) else None
 
 
 def is_searcher(path: Path) -> bool:
     """Return True if a folder was written by `rankloom build`."""
-    return kind_of_folder(path) == "rankloom searcher"
+    return outputs.kind_of_folder(path) == "rankloom searcher"
 
 
 def refuse_options(context: typer.Context, reason: str, *names: str) -> None:
     """Raise InputError if an option is given that does not apply."""
-    from rankloom.errors import InputError
-
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -355,15 +265,16 @@ def counted(number: int, noun: str) -> str:
 
 
 @contextmanager
-def progress_bars() -> Iterator[Any]:
+def progress_bars() -> Iterator[Progress]:
     """Yield a callback that draws progress bars on standard error if it is a terminal."""
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import Progress
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
-        tasks: dict[str, Any] = {}
+    with Bars(console=console, transient=True, disable=not console.is_terminal) as bars:
+        tasks: dict[str, TaskID] = {}
 
         def show(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
@@ -384,8 +295,6 @@ AsCollection = Annotated[
 
 def split_names(runs: Sequence[Path]) -> tuple[tuple[str, ...], list[Path]]:
     """Return the names of rankers, if the runs are written NAME=FILE, and the files."""
-    from rankloom.errors import InputError
-
     pairs = [("", run) if run.exists() else _split_name(run) for run in runs]
     names = tuple(name for name, _ in pairs if name)
     if names and len(names) < len(pairs):
@@ -400,7 +309,7 @@ def _split_name(run: Path) -> tuple[str, Path]:
     return (name, Path(path)) if equals and name and "/" not in name else ("", run)
 
 
-def write(ranks: Any, path: Path, tag: str) -> None:
+def write(ranks: Ranks, path: Path, tag: str) -> None:
     """Write ranked lists in the format of the file name."""
     from rankloom.io import format_of, write_ranks, write_run
 

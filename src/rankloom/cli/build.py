@@ -7,6 +7,7 @@ import typer
 
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
+from rankloom.cli.outputs import check_output, writes
 
 
 @cli.app.command()
@@ -65,8 +66,8 @@ def build(
 
     output = output or _named_after(documents)
     check_folder(output, KIND) if overwrite else check_absent(output, KIND, "--overwrite")
-    cli.check_output(output, documents, source.path, fitting.ranker)
-    cli.writes(output)
+    check_output(output, documents, source.path, fitting.ranker)
+    writes(output)
     settings = fitting.settings()
     with cli.progress_bars() as progress:
         searcher = Searcher.build(

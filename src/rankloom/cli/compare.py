@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.evaluation import CORRECTIONS, Comparison, Measure, gain, legend
 from rankloom.evaluation.significance import known_tests
+from rankloom.ranks.arrays import Floats
 
 
 @app.command()
@@ -76,20 +77,20 @@ def compare(
 
 
 def _as_json(
-    values: Mapping[str, Any], outcomes: Mapping[str, Comparison], measure: str, queries: Sequence[str]
-) -> dict[str, Any]:
-    rows: dict[str, Any] = {name: {measure: float(one.mean())} for name, one in values.items()}
+    values: Mapping[str, Floats], outcomes: Mapping[str, Comparison], measure: str, queries: Sequence[str]
+) -> dict[str, dict[str, object]]:
+    rows: dict[str, dict[str, object]] = {run: {measure: float(of.mean())} for run, of in values.items()}
     for name, one in outcomes.items():
         rows[name] |= {"difference": one.difference} | dict(zip(("low", "high"), one.interval(), strict=True))
         rows[name] |= {"effect": one.effect if isfinite(one.effect) else None, "wins": one.wins, "losses": one.losses}
         rows[name] |= {"p": one.p_value, "verdict": one.verdict}
     if queries:
-        for name, one in values.items():
-            rows[name]["queries"] = dict(zip(queries, one.tolist(), strict=True))
+        for name, per_query in values.items():
+            rows[name]["queries"] = dict(zip(queries, per_query.tolist(), strict=True))
     return rows
 
 
-def _print_queries(queries: Sequence[str], values: Mapping[str, Any]) -> None:
+def _print_queries(queries: Sequence[str], values: Mapping[str, Floats]) -> None:
     reference, *others = values
     head = ["query", reference, *(title for name in others for title in (name, "difference"))]
     rows = []
@@ -100,7 +101,7 @@ def _print_queries(queries: Sequence[str], values: Mapping[str, Any]) -> None:
     print_table(head, rows)
 
 
-def _print_comparison(values: Mapping[str, Any], outcomes: Mapping[str, Comparison], measure: str) -> None:
+def _print_comparison(values: Mapping[str, Floats], outcomes: Mapping[str, Comparison], measure: str) -> None:
     reference, *others = values
     mean = {name: float(one.mean()) for name, one in values.items()}
     table = [[reference, f"{mean[reference]:.4f}", *[""] * 6]]

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, app, check_output, echo, print_table, progress_bars, writes
+from rankloom.cli.app import Plugin, app, echo, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
 from rankloom.cli.option_groups import RunOptions, expand_groups
+from rankloom.cli.outputs import check_output, writes
+from rankloom.ranks.arrays import Floats
 
 
 @app.command()
@@ -53,7 +55,7 @@ def correlate(
     )
 
 
-def _draw(path: Path, title: str, names: Sequence[str], matrix: Any) -> None:
+def _draw(path: Path, title: str, names: Sequence[str], matrix: Floats) -> None:
     from rankloom.io.atomic_file import atomic_write
     from rankloom.report.plots import heat_map
 

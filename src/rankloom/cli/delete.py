@@ -6,6 +6,7 @@ import typer
 
 from rankloom.cli import app as cli
 from rankloom.cli.add import Folder
+from rankloom.cli.outputs import writes
 
 
 @cli.app.command()
@@ -22,7 +23,7 @@ def delete(
     """
     from rankloom.searcher.searcher import updating
 
-    cli.writes(path)
+    writes(path)
     with cli.progress_bars() as progress, updating(path) as searcher:
         before = len(searcher)
         progress("Deleting", 0, 1)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from rankloom.cli.app import app, echo, print_table, progress_bars
 from rankloom.cli.option_groups import CacheOptions, expand_groups
 from rankloom.cli.serve import Host, Port, print_url
 from rankloom.errors import InputError
+from rankloom.ranks.arrays import Floats
 
 if TYPE_CHECKING:
     import socket
@@ -45,7 +46,7 @@ EXAMPLES = ({"item": "cactus"}, {"query": "bad weather"})
 #: What other processes compile on a first start: for the page, and once it is served, for the table.
 PAGE_PLANS = (("weft build",), ("weft search",))
 TABLE_PLANS = (("recknngraphccs",), ("fg", "rkgraph"))
-Columns = dict[str, dict[str, Any]]  # selection -> ranker or method -> value of each query
+Columns = dict[str, dict[str, Floats]]  # selection -> ranker or method -> value of each query
 
 
 @app.command()
@@ -213,10 +214,10 @@ class _Measured:
         from rankloom.io.cache import digest_bytes
 
         self._cache, self._labels = cache, collection.labels or ()
-        self._ranks: dict[str, Any] = dict(searcher.state.lists)
+        self._ranks = dict(searcher.state.lists)
         self._digest = digest_bytes(*(ranks.items.tobytes() for ranks in self._ranks.values()))
 
-    def values(self, name: str, rankers: Sequence[str]) -> Any:
+    def values(self, name: str, rankers: Sequence[str]) -> Floats:
         """Return the values of a ranker, or of a method that fuses some rankers."""
         values = self._cached(name, rankers)
         if values is None:
@@ -230,12 +231,12 @@ class _Measured:
 
         return digest_bytes(repr(("demo 6", __version__, self._digest, name, rankers, MEASURE)).encode())
 
-    def _cached(self, name: str, rankers: Sequence[str]) -> Any:
+    def _cached(self, name: str, rankers: Sequence[str]) -> Floats | None:
         found = self._cache.load(self._key(name, rankers)) or {}
         values = found.get("values")
         return values if values is not None and values.shape == (len(self._labels),) else None
 
-    def _evaluate(self, name: str, rankers: Sequence[str]) -> Any:
+    def _evaluate(self, name: str, rankers: Sequence[str]) -> Floats:
         from rankloom.aggregate import METHODS as KNOWN
         from rankloom.aggregate import QueryMethod, fuse
         from rankloom.evaluation import evaluate
@@ -271,5 +272,5 @@ def _serve(prepared: Prepared, sock: "socket.socket", host: str) -> None:
         print_url(url)
         Thread(target=after, daemon=True).start()
 
-    shown: dict[str, Any] = {"collection": prepared.collection, "tour": prepared.tour}
-    serve(prepared.searcher, sock, allowed_hosts=[host], warm_graphs=False, ready=ready, **shown)
+    searcher, collection, tour = prepared.searcher, prepared.collection, prepared.tour
+    serve(searcher, sock, collection=collection, tour=tour, allowed_hosts=[host], warm_graphs=False, ready=ready)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, Threads, app, check_output, echo, progress_bars, writes
+from rankloom.cli.app import Plugin, Threads, app, echo, progress_bars
 from rankloom.cli.option_groups import CacheOptions, Strict, expand_groups
+from rankloom.cli.outputs import check_output, writes
 from rankloom.errors import InputError
 
 

@@ -8,6 +8,7 @@ import typer
 from rankloom.aggregate import Method
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
+from rankloom.cli.outputs import check_run_output
 from rankloom.errors import InputError
 from rankloom.registry import parse_value
 
@@ -84,7 +85,7 @@ def fuse(
 
     parsed = _parsed(options or [])
     chosen = None if method is None else _made(method, parsed, collection)
-    cli.check_run_output(output, runs, collection, options)
+    check_run_output(output, runs, collection, options)
     _check_order(runs, collection or [])
     with cli.progress_bars() as progress:
         kind = "collection" if as_collection else None

@@ -6,6 +6,7 @@ import typer
 
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
+from rankloom.cli.outputs import check_output, writes
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.weave import WEIGHTINGS
@@ -70,8 +71,8 @@ def index(
     from rankloom.io.array_folder import check_folder
 
     check_folder(output, FusionIndex.KIND)
-    cli.check_output(output, runs)
-    cli.writes(output)
+    check_output(output, runs)
+    writes(output)
     names, paths = cli.split_names(runs)
     options: dict[str, Any] = {
         "cutoff": cutoff,
@@ -88,7 +89,7 @@ def index(
         if memory is not None:
             cli.refuse_options(context, "with --memory, runs are tables", "format", "duplicates", "as_collection")
             tables = dict(zip(names, paths, strict=True)) if names else paths
-            cli.writes(job_folder(output), "{path} keeps the finished tasks, and the same command resumes")
+            writes(job_folder(output), "{path} keeps the finished tasks, and the same command resumes")
             options |= {"memory": memory, "shards": shards, "scheduler": scheduler, "progress": progress}
             built = FusionIndex.build_on_disk(tables, output, **options)
         else:

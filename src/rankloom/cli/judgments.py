@@ -11,6 +11,8 @@ from rankloom.cli.app import echo, either
 from rankloom.errors import InputError, RankloomWarning
 from rankloom.evaluation import CORRELATIONS
 from rankloom.evaluation.measures import measure_forms
+from rankloom.ranks import Ids, Ranks
+from rankloom.ranks.arrays import Floats
 
 EvaluatedRuns = Annotated[
     list[Path],
@@ -43,7 +45,9 @@ class Truth:
         self.qrels = None if qrels is None else read_qrels(qrels)
         self.classes = None if labels is None else read_labels(labels)
 
-    def per_query(self, runs: Mapping[str, Any], measures: Sequence[str], ties: str) -> tuple[list[str], list[Any]]:
+    def per_query(
+        self, runs: Mapping[str, Ranks], measures: Sequence[str], ties: str
+    ) -> tuple[list[str], list[dict[str, Floats]]]:
         """Return the ids of the queries, and the measures of each query for each run, in the same order.
 
         Runs of different depths and runs that lack judged queries are warned about.
@@ -60,10 +64,8 @@ class Truth:
         queries = list(self.qrels) if self.qrels is not None else map(first.query_id, range(first.n_queries))
         return list(queries), values
 
-    def _with_truth(self, ranks: Any) -> tuple[Any, dict[str, Any]]:
+    def _with_truth(self, ranks: Ranks) -> tuple[Ranks, dict[str, Any]]:
         """Return ranks and the truth to give to `evaluate`."""
-        from rankloom.ranks import Ids
-
         if self.classes is None:
             return ranks, {"qrels": self.qrels}
         queries = [ranks.query_id(query) for query in range(ranks.n_queries)]
@@ -75,7 +77,7 @@ class Truth:
         return ranks.renumbered(Ids(self.classes)), truth
 
 
-def _common(runs: Sequence[Any]) -> list[Any]:
+def _common(runs: Sequence[Ranks]) -> list[Ranks]:
     """Return the runs restricted to the queries that all of them have."""
     from rankloom.ranks.align import align
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from rankloom.cli.app import Encoding, echo, either, writes
+from rankloom.cli.app import Encoding, echo, either
+from rankloom.cli.outputs import writes
 from rankloom.errors import InputError
 from rankloom.io import FORMATS
 from rankloom.io.rows import Duplicates as DuplicatesPolicy
+from rankloom.ranks import Ranks
+from rankloom.threads import Progress
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
@@ -26,19 +29,19 @@ Strict = Annotated[
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with the fields of its option groups in place of the groups, for Typer."""
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
 
-    def run(**given: Any) -> None:
+    def run(**given: object) -> None:
         made = {key: group(**{one.name: given.pop(one.name) for one in fields(group)}) for key, group in groups.items()}
         command(**given, **made)
 
     parameters: list[inspect.Parameter] = []
-    for one in inspect.signature(command).parameters.values():
-        group = groups.get(one.name)
-        parameters += [one] if group is None else inspect.signature(group).parameters.values()
-    named = [one.replace(kind=one.KEYWORD_ONLY) for one in parameters]
+    for parameter in inspect.signature(command).parameters.values():
+        group = groups.get(parameter.name)
+        parameters += [parameter] if group is None else inspect.signature(group).parameters.values()
+    named = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
     run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    run.__annotations__ = hints | {one.name: one.annotation for one in parameters if one.name not in hints}
+    run.__annotations__ = hints | {new.name: new.annotation for new in parameters if new.name not in hints}
     run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
     return run
 
@@ -59,7 +62,7 @@ class RunOptions:
         ),
     ] = "error"
 
-    def read(self, paths: Sequence[Path], progress: Any, kind: str | None = None) -> list[Any]:
+    def read(self, paths: Sequence[Path], progress: Progress, kind: str | None = None) -> list[Ranks]:
         """Read files of ranked lists."""
         from rankloom.io import read_ranks
 

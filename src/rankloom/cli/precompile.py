@@ -10,11 +10,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 
 CODE = "import sys; from rankloom.cli.precompile import compile_stages; compile_stages(sys.argv[1:])"
 
@@ -37,7 +38,7 @@ def _search_weft() -> None:
     from rankloom.weft.row_kind import WeftSettings
 
     pointers, rows, fields = np.arange(3), np.arange(2, dtype=np.uint32), np.full((2, 2), 9)
-    arrays: dict[str, Any] = {
+    arrays: dict[str, Array] = {
         "numbers": np.arange(2, dtype=np.int32),
         "places": np.arange(2, dtype=np.int32),
         "lists": np.zeros((1, 2, 1), np.int32),

@@ -5,12 +5,13 @@ import re
 from collections.abc import Mapping
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, expand_groups
+from rankloom.cli.outputs import INCOMPLETE, check_output, writes
 from rankloom.errors import InputError
 from rankloom.registry import Call, file_options, show_value
 
@@ -79,9 +80,9 @@ def rank(
     _check_output(output)
     for name in (*(f"{one}.npz" for one in names.values()), "labels.tsv"):
         for file in (output / name, output / "queries" / name):
-            cli.check_output(file, queries, source.path, collection, ranker)
+            check_output(file, queries, source.path, collection, ranker)
     for folder in (output, output / "queries"):
-        cli.writes(folder, cli.INCOMPLETE)
+        writes(folder, INCOMPLETE)
     with cli.progress_bars() as progress:
         opened = _with_queries(source.read(collection), queries, source.encoding)
         _check_labels(opened)
@@ -143,7 +144,7 @@ def _file_name(call: Call) -> str:
     return re.sub(r"[^\w.=+-]+", "_", "-".join([call.name, *stem, *others]))[:MAX_NAME].strip("_.-")
 
 
-def _option_name(key: str, value: Any) -> str:
+def _option_name(key: str, value: object) -> str:
     if isinstance(value, bool):
         return key if value else f"no-{key}"
     return value if isinstance(value, str) else f"{key}={show_value(value)}"

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import INCOMPLETE, Plugin, app, check_output, echo, writes
+from rankloom.cli.app import Plugin, app, echo
+from rankloom.cli.outputs import INCOMPLETE, check_output, writes
 from rankloom.errors import InputError
 
 

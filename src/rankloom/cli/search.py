@@ -9,6 +9,7 @@ import typer
 
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
+from rankloom.cli.outputs import check_run_output
 from rankloom.errors import InputError
 from rankloom.fusion_graph.compare import COMPARATORS
 
@@ -111,7 +112,7 @@ def search(
     rankloom search lists.loom dense=b.run bm25=a.run -k 100 -o fused.run
     """
     if output is not None:
-        cli.check_run_output(output, path, query, image, queries)
+        check_run_output(output, path, query, image, queries)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
         wanted = Queries(" ".join(query or []), item, image, queries, encoding)

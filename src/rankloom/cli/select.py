@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,6 +11,8 @@ from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, Labels, O
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.evaluation import ESTIMATES, Measure
+from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Floats
 
 
 @app.command()
@@ -58,7 +60,7 @@ def select(
     _print_selection(good, by, matrix, kind, as_json)
 
 
-def _estimated(names: Sequence[str], read: Sequence[Any], kind: str) -> dict[str, float]:
+def _estimated(names: Sequence[str], read: Sequence[Ranks], kind: str) -> dict[str, float]:
     from rankloom.evaluation import estimate_all
 
     try:
@@ -71,7 +73,7 @@ def _estimated(names: Sequence[str], read: Sequence[Any], kind: str) -> dict[str
         ) from None
 
 
-def _print_selection(good: Mapping[str, float], by: str, matrix: Any, kind: str, as_json: bool) -> None:
+def _print_selection(good: Mapping[str, float], by: str, matrix: Floats, kind: str, as_json: bool) -> None:
     from rankloom.evaluation.selection import balances, select
 
     kinds = ["best(2)", "best(3)", "pair"] if len(good) > 2 else ["pair"]

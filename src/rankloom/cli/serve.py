@@ -7,6 +7,7 @@ import typer
 
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
+from rankloom.cli.outputs import kind_of_folder
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
@@ -72,7 +73,7 @@ def serve(
 
     check_extra()
     folder = Path(collection)
-    kind = cli.kind_of_folder(folder)
+    kind = kind_of_folder(folder)
     if kind is not None:
         reason = "the folder determines it; leave it out, or serve the collection"
         cli.refuse_options(context, reason, "ranker", "cutoff", "depth", "path", "strict", "encoding")

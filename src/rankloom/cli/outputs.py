@@ -1,0 +1,99 @@
+"""What a command writes: checked against its inputs, and said when the command is interrupted."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from rankloom.errors import InputError, RankloomError
+from rankloom.registry import Call
+
+#: A note of `writes` on an output of several files.
+INCOMPLETE = "{path} may be incomplete; run the command again"
+
+_outputs: list[tuple[Path, object, str]] = []  # of the running command: what it writes, its state before, a note
+
+
+def writes(path: Path, note: str = "{path} is written") -> None:
+    """Note what the command writes, and what to say if it is interrupted and this has changed."""
+    _outputs.append((path, _state(path), note.format(path=path)))
+
+
+def stopped() -> str:
+    """Return what to say when the command is interrupted: what is written."""
+    changed = (note for path, before, note in _outputs if _state(path) != before)
+    return f"Stopped; {next(changed, 'nothing written')}."
+
+
+def _state(path: Path) -> object:
+    """Return what changes if a file, or a file in a folder, is written."""
+    try:
+        if not path.is_dir():
+            return path.stat().st_ino, path.stat().st_mtime_ns
+        return {file.name: _state(file) if file.is_file() else file.stat().st_mtime_ns for file in path.glob("[!.]*")}
+    except OSError:
+        return None
+
+
+def forget() -> None:
+    """Forget what was written: a new command starts."""
+    _outputs.clear()
+
+
+def check_output(output: Path, *inputs: object) -> None:
+    """Raise InputError if an output is also an input, by any path or link, or is inside one that rankloom wrote.
+
+    Parameters
+    ----------
+    output : Path
+    *inputs : str, Path, None, or sequences of them
+        Paths, also as NAME=FILE or among the options of a spelling; what is not the path of a file is ignored.
+    """
+    for path in _paths(inputs):
+        if _is_same(output, path) or _is_written_inside(output, path) or _is_written_inside(path, output):
+            raise InputError(f"The input {path} would be overwritten; write to another path than {output}.")
+
+
+def check_run_output(output: Path, *inputs: object) -> None:
+    """Check a file for a run, as `check_output` does: a table of documents or queries is not replaced by a run."""
+    from rankloom.datasets.table import is_table
+    from rankloom.io import check_target
+
+    check_target(output)
+    check_output(output, *inputs)
+    if output.exists() and is_table(str(output)):
+        raise InputError(f"{output} exists and is a table, not a run; write to another path, as {output.stem}.run.")
+    writes(output)
+
+
+def _paths(given: object) -> Iterator[Path]:
+    """Yield the existing files and folders that arguments name."""
+    if isinstance(given, list | tuple):
+        for part in given:
+            yield from _paths(part)
+    elif isinstance(given, str | Path):
+        _, _, named = str(given).partition("=")
+        for text in (str(given), named):
+            with suppress(RankloomError):  # the spelling of a ranker or a collection may name files in its options
+                yield from _paths([value for _, value in Call.parse(text).options if isinstance(value, str)])
+            if text and os.path.lexists(text):
+                yield Path(text)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _is_written_inside(path: Path, folder: Path) -> bool:
+    """Return True if a path leads into a folder written by rankloom, which is replaced or read as a whole."""
+    return kind_of_folder(folder) is not None and folder.resolve() in path.resolve().parents
+
+
+def kind_of_folder(path: Path) -> str | None:
+    """Return what a folder written by rankloom is, from its meta.json; None if it is something else."""
+    try:
+        kind = json.loads((path / "meta.json").read_bytes()).get("kind")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return kind if isinstance(kind, str) else None
