@@ -85,7 +85,7 @@ def test_finished_tasks_stay(tmp_path, monkeypatch):
     for table in (tmp_path / "a.npy", tmp_path / "b.npy"):
         np.save(table, rl.Ranks.from_vectors(np.eye(9)).items)
     arguments = ("index", tmp_path / "a.npy", tmp_path / "b.npy", "--memory", "1GB", "-o", tmp_path / "big.loom")
-    said = interrupted(monkeypatch, "rankloom.index.build_on_disk.install", *arguments)
+    said = interrupted(monkeypatch, "rankloom.index.base.install", *arguments)
     assert said == f"Stopped; {tmp_path / '.big.loom.building'} keeps the finished tasks, and the same command resumes."
     assert run(*arguments).exit_code == 0
     assert not (tmp_path / ".big.loom.building").exists()
