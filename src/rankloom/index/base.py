@@ -82,6 +82,11 @@ class CollectionIndex(Generic[R]):
             return self._table.arrays
         return {**self._table.arrays, **dict(zip(("id_bytes", "id_ptr"), pack_ids(ids), strict=True))}
 
+    @property
+    def arrays_without_ids(self) -> Mapping[str, Array]:
+        """The arrays of what is searched, where ids are stored elsewhere."""
+        return {name: array for name, array in self._table.arrays.items() if name not in ("id_bytes", "id_ptr")}
+
     def with_ids(self, ids: Ids | Sequence[str]) -> Self:
         """Set the ids of an index that was built or opened without ids, and return it; `save` writes them."""
         ids = ids if isinstance(ids, Ids) else Ids(ids)

@@ -31,7 +31,6 @@ KIND = "rankloom searcher"
 FORMATS = range(2, 3)
 KINDS: Mapping[str, type[CollectionIndex[Any]]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
 ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
-ID_ARRAYS = ("id_bytes", "id_ptr")  # stored once, with the documents
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -48,8 +47,7 @@ def save_state(state: State, path: Path) -> None:
         arrays |= _prefixed(f"probes{number}", {} if model.probes is None else model.probes.arrays())
     indexes = _stored_indexes(state)
     for number, index in enumerate(indexes):
-        without_ids = {name: array for name, array in index.arrays.items() if name not in ID_ARRAYS}
-        arrays |= _prefixed(f"index{number}", without_ids)
+        arrays |= _prefixed(f"index{number}", index.arrays_without_ids)
     save_folder(path, arrays, _meta(state, models, indexes))
 
 
