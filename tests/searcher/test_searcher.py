@@ -11,6 +11,7 @@ from sample_texts import documents, encode
 import rankloom as rl
 from rankloom.errors import InputError
 from rankloom.evaluation import Evaluation
+from rankloom.methods import RRF, Vote
 from rankloom.ranks import PAD, Ids
 from rankloom.weft.votes import add_votes
 from strategies import examples
@@ -440,3 +441,12 @@ def test_odd_arguments_are_errors(searcher):
     with pytest.raises(InputError, match="Ids are strings"):
         searcher.delete([["d1"]])
     assert ids(searcher.search("heart", rankers="bm25", method="rrf", k=2))
+
+
+def test_a_method_may_be_a_value():
+    searcher = rl.Searcher.build(["a cat", "a dog", "a cat and a dog"], rankers={"words": "okapi"})
+    for value in (RRF(constant=20), Vote(share=0.5)):
+        spelled = searcher.search("cat dog", method=str(value))
+        assert [(hit.id, hit.score) for hit in searcher.search("cat dog", method=value)] == [
+            (hit.id, hit.score) for hit in spelled
+        ]

@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, make_dataclass
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ Index = TypeVar("Index")
 @dataclass(frozen=True, kw_only=True)
 class Method(Options, ABC):
     """A fusion method; its fields are its options, and its `str` is its spelling: ``rrf(constant=20)``."""
+
+    entry_kind: ClassVar[str] = "method"
 
     @property
     def rankers(self) -> tuple[str, ...]:
@@ -142,6 +144,8 @@ class IndexMethod(Method, Generic[Index]):
 @dataclass(frozen=True, kw_only=True)
 class Supervised(Options, ABC):
     """A method that learns from judged queries; `train` makes a fusion method of it."""
+
+    entry_kind: ClassVar[str] = "supervised method"
 
     @abstractmethod
     def learn(self, judged: Judged, lengths: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -272,17 +276,15 @@ def make_method(method: str | Call | Method, **options: Any) -> Method:
     InputError
         If the name or an option does not exist, or the method needs training.
     """
-    if isinstance(method, Method):
-        if options:
-            raise InputError(f"The method {method} has its options already; leave out {', '.join(options)}.")
-        return method
-    call = Call.given(method, "method")
-    if call.name in SUPERVISED and call.name not in METHODS:
+    if isinstance(method, str):
+        method = Call.parse(method)
+    name = method.name if isinstance(method, Call) else ""
+    if isinstance(method, Supervised) or (name in SUPERVISED and name not in METHODS):
         raise InputError(
-            f"The method {call.name!r} learns from judged queries: trained = rankloom.train(ranks, qrels, "
-            f"{call.name!r}), then fuse(..., method=trained)."
+            f"The method {str(method)!r} learns from judged queries: trained = rankloom.train(ranks, qrels, "
+            f"{str(method)!r}), then fuse(..., method=trained)."
         )
-    made: Method = METHODS.make(call, **options)
+    made: Method = METHODS.make(method, **options)
     return made
 
 

@@ -77,13 +77,13 @@ class Registry(Mapping[str, T], Generic[T]):
         """Return the options of an entry by name."""
         return options_of(cast("Callable[..., Any]", self[name]))
 
-    def make(self, spelled: str | Call, **options: Any) -> Any:
+    def make(self, spelled: str | Call | Options, **options: Any) -> Any:
         """Call the entry that a spelling names with its options, and return the result.
 
         Parameters
         ----------
-        spelled : str or Call
-            A name, or a name with options as in ``rrf(constant=20)``.
+        spelled : str, Call or Options
+            A name, or a name with options as in ``rrf(constant=20)``; a value is returned as it is.
         **options
             Further options; they override those of the spelling.
 
@@ -93,6 +93,10 @@ class Registry(Mapping[str, T], Generic[T]):
             If a name or an option does not exist, a required option is missing, or a value does not fit the annotation
             of the option (see `Option`).
         """
+        if isinstance(spelled, Options) and spelled.entry_kind == self.kind:
+            if options:
+                raise InputError(f"The {self.kind} {spelled} has its options already; leave out {', '.join(options)}.")
+            return spelled
         call = Call.given(spelled, self.kind)
         factory: Any = self[call.name]
         given = {**dict(call.options), **options}
@@ -102,8 +106,10 @@ class Registry(Mapping[str, T], Generic[T]):
             return factory(**given)
         return factory(**{name: known[name].checked(value, self.kind, call.name) for name, value in given.items()})
 
-    def checked(self, spelled: str | Call, **options: Any) -> Call:
+    def checked(self, spelled: str | Call | Options, **options: Any) -> Call:
         """Return the call that a spelling describes, with its options checked but without calling it."""
+        if isinstance(spelled, Options) and spelled.entry_kind == self.kind:
+            return spelled.spelled()
         call = Call.given(spelled, self.kind)
         remaining = Call(call.name, tuple(pair for pair in call.options if pair[0] not in options))
         known, given = self.options(call.name), {**dict(remaining.options), **options}

@@ -9,6 +9,7 @@ from typing import Any, Required, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom.aggregate import Method
 from rankloom.datasets.images import ImageFile
 from rankloom.registry import Call
 from rankloom.searcher.store import Where
@@ -25,7 +26,7 @@ class SearchOptions(TypedDict, total=False):
     """How to search."""
 
     offset: int
-    method: str | Call
+    method: str | Call | Method
     rankers: Sequence[str] | None
     weights: Mapping[str, float] | Sequence[float] | None
     where: Where | None

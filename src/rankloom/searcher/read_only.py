@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack, overload
 
+from rankloom.aggregate import Method
 from rankloom.errors import InputError, brief, text_list, whole_number
 from rankloom.evaluation import Evaluation, evaluate
 from rankloom.fusion_graph import FusionGraph
@@ -76,7 +77,7 @@ class ReadOnlySearcher:
         vectors: of.Vectors | None = None,
         ids: str | Sequence[str] | None = None,
         offset: int = 0,
-        method: str | Call = AUTO,
+        method: str | Call | Method = AUTO,
         rankers: Sequence[str] | None = None,
         weights: Weights | None = None,
         where: Where | None = None,
@@ -99,9 +100,10 @@ class ReadOnlySearcher:
             Ids of the queries, for rankers that know queries by id, such as ``vectors(path=..., queries=...)``.
         offset : int
             How many of the best hits to skip.
-        method : str
-            A name in `METHODS`, with options as in ``vote(share=0.3)``. "auto" is `weft` for an item and for a query
-            that is like an item (an image among images), and `vote` for others (text queries over documents).
+        method : str or Method
+            A name in `METHODS`, with options as in ``vote(share=0.3)``, or such a method: ``Vote(share=0.3)``. "auto"
+            is `weft` for an item and for a query that is like an item (an image among images), and `vote` for others
+            (text queries over documents).
         rankers : sequence of str, optional
             Fuse only these.
         weights : {name of a ranker: float} or sequence of float, optional
@@ -167,7 +169,7 @@ class ReadOnlySearcher:
         queries: Mapping[str, str],
         k: int = 100,
         *,
-        method: str | Call = AUTO,
+        method: str | Call | Method = AUTO,
         rankers: Sequence[str] | None = None,
         weights: Weights | None = None,
         where: Where | None = None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloom.aggregate import METHODS, CollectionMethod
+from rankloom.aggregate import METHODS, CollectionMethod, Method
 from rankloom.errors import InputError, UnknownNameError, text_list
 from rankloom.ranks.pool import checked_weights
 from rankloom.registry import Call
@@ -58,7 +58,7 @@ def make_request(
     k: int,
     offset: int = 0,
     *,
-    method: str | Call = AUTO,
+    method: str | Call | Method = AUTO,
     rankers: Sequence[str] | None = None,
     weights: Weights | None = None,
     where: Filter | None = None,
@@ -111,7 +111,7 @@ def method_names(state: State, *, external: bool) -> list[str]:
     return [AUTO, *(name for name in METHODS if not (external and issubclass(METHODS[name], CollectionMethod)))]
 
 
-def _resolved(state: State, queries: QueryBatch, names: Sequence[str], method: str | Call) -> Call:
+def _resolved(state: State, queries: QueryBatch, names: Sequence[str], method: str | Call | Method) -> Call:
     """Return the method of a search; "auto" is weft for items and for queries that are like items, else vote."""
     if isinstance(method, str) and method == AUTO:
         if state.graphs is not None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.aggregate.methods import METHODS, SUPERVISED, QueryMethod, Supervised
+from rankloom.aggregate.methods import METHODS, SUPERVISED, Method, QueryMethod, Supervised
 from rankloom.errors import InputError
 from rankloom.evaluation.truth import Judged, Qrels, as_mapping, judged_by_qrels
 from rankloom.ranks import Ids, Ranks
 from rankloom.ranks.align import AlignedRanks, Missing, RankerLists, align, split_names
 from rankloom.ranks.arrays import Floats
 from rankloom.ranks.pool import fuse_pools
-from rankloom.registry import Call
+from rankloom.registry import Call, Options
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -97,14 +97,12 @@ def train(
 
 def make_supervised(method: str | Call | Supervised, **options: Any) -> Supervised:
     """Return the supervised method that a spelling describes."""
-    if isinstance(method, Supervised):
-        if options:
-            raise InputError(f"The method {method} has its options already; leave out {', '.join(options)}.")
-        return method
-    call = Call.given(method, "method")
-    if call.name in METHODS and call.name not in SUPERVISED:
-        raise InputError(f"The method {call.name!r} learns nothing; fuse runs it, and optimize finds its options.")
-    made: Supervised = SUPERVISED.make(call, **options)
+    if not isinstance(method, Options):
+        method = Call.given(method, "method")
+    name = method.name if isinstance(method, Call) else ""
+    if isinstance(method, Method) or (name in METHODS and name not in SUPERVISED):
+        raise InputError(f"The method {str(method)!r} learns nothing; fuse runs it, and optimize finds its options.")
+    made: Supervised = SUPERVISED.make(method, **options)
     return made
 
 
