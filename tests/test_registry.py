@@ -131,7 +131,7 @@ def test_an_option_annotated_as_a_path_must_be_the_path_of_a_file():
         ("rankers", "okapi", {"b": True}, "b .* must be a finite number; got True"),
         ("rankers", "gnf-wgu", {"idf": "maybe"}, "idf .* must be yes or no; got 'maybe'"),
         ("rankers", "bic", {"longest_side": 2.5}, "longest_side .* must be a whole number or none; got 2.5"),
-        ("rankers", "bow-cosine", {"weights": 3}, 'must be text; got 3. Put it in quotes: weights="3"'),
+        ("rankers", "bow-cosine", {"weights": 3}, "Unknown value of weights 3; choose from binary, log-tf"),
         ("datasets", "soccer", {"check": "maybe"}, "check of the collection 'soccer' must be yes or no; got 'maybe'"),
         ("datasets", "table", {"path": "t.csv", "label": 7}, "must be text or none; got 7. Put it in quotes"),
     ],
