@@ -7,7 +7,6 @@ from rankloom.fusion_graph.weave import ROWS, measure, weave
 from rankloom.index.job import Job, Step
 from rankloom.index.shard import Shard, prefix, shard_postings
 from rankloom.index.steps import normalized
-from rankloom.ranks import Ranks
 
 
 def graph_steps(job: Job) -> list[Step]:
@@ -20,9 +19,7 @@ def graph_steps(job: Job) -> list[Step]:
 
 def weave_part(job: Job, number: int) -> None:
     """Weave the graphs of a part."""
-    settings, n = job.spec["settings"], job.spec["n_items"]
-    lists = [normalized(job, number, ranker, settings["cutoff"]) for ranker in range(settings["n_rankers"])]
-    woven = weave([Ranks.trusted(items, None, n) for items in lists], job.scratch, settings.get("weighting", "paper"))
+    woven = weave(normalized(job, number), job.scratch, job.spec["settings"].get("weighting", "paper"))
     job.store({prefix(number) + name: array for name, array in zip(ROWS, woven, strict=False)})
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,14 +19,13 @@ from rankloom._kernels.fusion_graph.arguments import (
     LinkedGraphs,
     Woven,
 )
-from rankloom._kernels.index.arguments import Queries, ScoredLists, SearchScratch, Target
 from rankloom.errors import check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS, check_graph_norm
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, linked, measure, weave
 from rankloom.index.job import Job, Step
-from rankloom.index.row_kind import Kernel
+from rankloom.index.row_kind import Kernel, RowKind
 from rankloom.index.row_table import RowTable
 from rankloom.index.settings import IndexSettings
 from rankloom.index.shard import postings
@@ -54,14 +54,12 @@ class Settings(IndexSettings):
         return IndexSettings.checked(self)
 
 
-@dataclass(frozen=True)
-class GraphRows:
+class GraphRows(RowKind[Graphs, Settings]):
     """The kind of row of an index of fusion graphs."""
-
-    settings: Settings
 
     SETTINGS: ClassVar[type[IndexSettings]] = Settings
     ROWS: ClassVar[tuple[str, ...]] = ROWS
+    ROW_TYPE: ClassVar[type[Graphs]] = Graphs
     LAYOUT: ClassVar[Layout] = {
         **SHARED,
         "row_weights": ("float32", ("entries",)),
@@ -77,36 +75,21 @@ class GraphRows:
     }
 
     @property
-    def comparator(self) -> str:
-        """The comparator that was given to `build`."""
-        return self.settings.comparator
-
-    @property
     def minmax(self) -> bool:
         """Whether weights are rescaled to [0, 1]."""
         return self.settings.graph_norm == "minmax"
 
-    @classmethod
-    def of(cls, names: tuple[str, ...], n_rankers: int, **options: Any) -> Self:
-        """Return the kind with these options of a build, checked."""
-        return cls(Settings(n_rankers, rankers=names, **options).checked())
-
     def is_valid(self) -> bool:
-        """Return True if the settings, read from disk, are valid."""
         return self.settings.graph_norm in GRAPH_NORMS
 
-    def check_comparator(self, name: str) -> None:
-        """Raise UnknownNameError or ContractError if a comparator cannot be used."""
+    def checked_comparator(self, name: str | None) -> str:
+        name = self.settings.comparator if name is None else name
         comparator = COMPARATORS[name]
         if comparator.similarity not in (wgu, mcs):
             check_values(comparator, name)
-
-    def rows(self, *arrays: Array) -> Graphs:
-        """Return arrays as graphs."""
-        return Graphs(*arrays)
+        return name
 
     def sizes(self, rows: Graphs) -> Array:
-        """Return the size of each graph."""
         return rows.norms[:, SIZE]
 
     def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
@@ -118,44 +101,28 @@ class GraphRows:
         return {**order._asdict(), **dict(zip(ROWS, graphs, strict=True)), **postings(graphs, self.sizes(graphs))}
 
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Graphs]) -> Graphs:
-        """Return the graphs of external queries: normalized, woven, measured."""
         woven = weave(normalize_queries(lists, virtual, table), table.slots, self.settings.weighting)
         links = None if table.is_sharded else _links(table)
         return measure(woven, self.minmax, table.slots, links, table.shards)
 
     def linked(self, rows: Graphs, members: Array | None, table: RowTable[Graphs]) -> LinkedGraphs:
-        """Return graphs with the rows of W of their members, or of all items."""
         return LinkedGraphs(rows, _links(table) if members is None else linked(members, table.shards))
 
     def kernel(self, comparator: str, table: RowTable[Graphs]) -> Kernel:
-        """Return the function that searches a shard."""
         from rankloom._kernels.fusion_graph.search import compiled, search
 
         chosen = COMPARATORS[comparator]
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
         functions = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (0, 0)
-        how = Comparator(self.minmax, kind, *functions)
-
-        def kernel(
-            start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: ScoredLists
-        ) -> None:
-            search(start, stop, queries, target, how, scratch, best)
-
-        return kernel
+        return partial(search, Comparator(self.minmax, kind, *functions))
 
     def item_bytes(self, depth: int) -> int:
-        """Return the memory that a task of a build on disk needs for each item."""
         return 24 * min(self.settings.depth, depth) + 24 * self.settings.n_rankers * self.settings.cutoff + 128
 
     def steps(self, job: Job) -> list[Step]:
-        """Return the steps of a build on disk after the lists are renumbered."""
         from rankloom.fusion_graph.on_disk import graph_steps
 
         return graph_steps(job)
-
-    def spec(self) -> Mapping[str, Any]:
-        """Return what a build on disk depends on besides the settings."""
-        return {}
 
 
 def _links(table: RowTable[Graphs]) -> Woven:

@@ -50,7 +50,7 @@ class CollectionIndex(Generic[R]):
 
     KIND: ClassVar[str]  #: the kind recorded in the folder on disk
     FORMATS: ClassVar[range] = range(1, 3)  #: the format numbers that this version reads; 2 has shards
-    ROW_KIND: ClassVar[type[RowKind[Any]]]
+    ROW_KIND: ClassVar[type[RowKind[Any, Any]]]
 
     def __init__(self, settings: IndexSettings, arrays: Mapping[str, Array]) -> None:
         self.settings = settings
@@ -119,7 +119,7 @@ class CollectionIndex(Generic[R]):
     @classmethod
     def _of_lists(
         cls,
-        kind: RowKind[R],
+        kind: RowKind[R, Any],
         ranks: Sequence[Ranks],
         keep_scores: bool,
         threads: int | None,
@@ -227,9 +227,7 @@ class CollectionIndex(Generic[R]):
         """
         with running(threads, progress):
             k = self._check_search(queries, k, items, virtual)
-            if comparator is None:
-                comparator = self._table.kind.comparator
-            self._table.kind.check_comparator(comparator)
+            comparator = self._table.kind.checked_comparator(comparator)
             mask = self._allowed(allowed)
             asked, ids = self._item_rows(items) if queries is None else self._external_rows(queries, virtual, missing)
             found = (self._served or self._table).search(comparator, asked, mask, k)

@@ -98,7 +98,7 @@ def with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[s
     return options | dict(given)
 
 
-def specification(kind: str, rows: RowKind[Any], lists: Lists, size: int, keep_scores: bool) -> dict[str, Any]:
+def specification(kind: str, rows: RowKind[Any, Any], lists: Lists, size: int, keep_scores: bool) -> dict[str, Any]:
     """Return what a build depends on, as plain data."""
     return {
         "kind": kind,
@@ -113,7 +113,7 @@ def specification(kind: str, rows: RowKind[Any], lists: Lists, size: int, keep_s
 
 
 def run(
-    job: Job, rows: RowKind[Any], *, scheduler: str | None, threads: int | None, progress: Progress | None
+    job: Job, rows: RowKind[Any, Any], *, scheduler: str | None, threads: int | None, progress: Progress | None
 ) -> dict[str, SimpleNamespace]:
     """Run all steps of a build that are not done yet, and return the shapes of the arrays of the index."""
     settings = rows.settings

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
 from rankloom.errors import InputError
@@ -25,9 +24,9 @@ from rankloom.index.tables import aside
 from rankloom.io.array_folder import check_folder, described, install_folder, write_array
 from rankloom.io.atomic_file import atomic_write, resolved
 from rankloom.io.file_lock import claimed
+from rankloom.ranks.arrays import Array
 from rankloom.threads import Progress, Scratch, running
 
-Array = NDArray[Any]
 SPECIFICATION = "job.json"
 
 

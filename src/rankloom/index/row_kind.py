@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from rankloom._kernels.index.arguments import Queries, ScoredLists, SearchScratch, Target
 from rankloom.index.job import Job, Step
@@ -32,70 +34,71 @@ class CsrRows(Protocol):
 
 
 R = TypeVar("R", bound=CsrRows)
+S = TypeVar("S", bound=IndexSettings)
 
 
-class RowKind(Protocol[R]):
+@dataclass(frozen=True)
+class RowKind(ABC, Generic[R, S]):
     """How the rows of items and queries are made from lists, compared by a kernel, and stored.
 
     Attributes
     ----------
     ROWS : tuple of str
-        The arrays of rows, in the order of the named tuple.
+        The arrays of rows, in the order of the named tuple `ROW_TYPE`.
     LAYOUT, RANGES
         All arrays and their values (`verify`).
     """
 
+    settings: S
+
     SETTINGS: ClassVar[type[IndexSettings]]
     ROWS: ClassVar[tuple[str, ...]]
+    ROW_TYPE: ClassVar[type[Any]]
     LAYOUT: ClassVar[Layout]
     RANGES: ClassVar[Ranges]
-
-    def __init__(self, settings: Any) -> None: ...
-
-    @property
-    def settings(self) -> IndexSettings:
-        """The settings of the build."""
-
-    @property
-    def comparator(self) -> str:
-        """The name of the default comparator."""
 
     @classmethod
     def of(cls, names: tuple[str, ...], n_rankers: int, **options: Any) -> Self:
         """Return the kind with these options of a build, checked."""
+        settings: Any = cls.SETTINGS(n_rankers, rankers=names, **options).checked()
+        return cls(settings)
 
+    @abstractmethod
     def is_valid(self) -> bool:
-        """Return True if the settings that other indexes do not have, read from disk, are valid."""
+        """Return True if the settings of this kind, read from disk, are valid."""
 
-    def check_comparator(self, name: str) -> None:
-        """Raise UnknownNameError if there is no comparator of that name."""
+    @abstractmethod
+    def checked_comparator(self, name: str | None) -> str:
+        """Return the name of what compares rows, by default that of the build; raise InputError if it cannot."""
 
-    def rows(self, *arrays: Array) -> R:
-        """Return arrays as rows."""
-
+    @abstractmethod
     def sizes(self, rows: R) -> Array:
         """Return the size of each row, or its sizes by field."""
 
+    @abstractmethod
     def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
         """Return the arrays of an index but for those that every index may have."""
 
+    @abstractmethod
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[R]) -> R:
-        """Return the rows of external queries, by their lists in the numbering of the items."""
+        """Return the rows of external queries, by their lists with the numbers of the items."""
 
+    @abstractmethod
     def linked(self, rows: R, members: Array | None, table: RowTable[R]) -> Any:
-        """Return query rows as the kernel takes them.
+        """Return query rows with what the kernel needs to know of their members, or of all items."""
 
-        Posting lists, and whatever else the kernel needs to know of items, are those of `members`, or of all items.
-        """
-
+    @abstractmethod
     def kernel(self, comparator: str, table: RowTable[R]) -> Kernel:
         """Return the function that searches a shard."""
 
+    @abstractmethod
     def item_bytes(self, depth: int) -> int:
         """Return the memory that a task of a build on disk needs for each item, given the depth of the lists."""
 
+    @abstractmethod
     def steps(self, job: Job) -> list[Step]:
         """Return the steps of a build on disk after the lists are renumbered."""
 
     def spec(self) -> Mapping[str, Any]:
         """Return what a build on disk depends on besides the settings, as plain data."""
+        return {}

@@ -62,7 +62,7 @@ class RowTable(Generic[R]):
         Those of an index.
     """
 
-    def __init__(self, kind: RowKind[R], arrays: Mapping[str, Array]) -> None:
+    def __init__(self, kind: RowKind[R, Any], arrays: Mapping[str, Array]) -> None:
         self.kind = kind
         self.arrays = arrays
         self.order = Order(arrays["numbers"], arrays["places"])
@@ -74,13 +74,14 @@ class RowTable(Generic[R]):
     def rows(self, numbers: Array) -> R:
         """Return the rows of items by internal number, copied from the shards that own them."""
         *entries, sizes = self.kind.ROWS
-        return self.kind.rows(*gathered(self.shards, numbers, entries[1:]), picked(self.shards, numbers, sizes))
+        copies = gathered(self.shards, numbers, entries[1:])
+        return self.kind.ROW_TYPE(*copies, picked(self.shards, numbers, sizes))  # type: ignore[no-any-return]
 
     def all_rows(self) -> R:
         """Return the rows of all items, without a copy if the index is not sharded."""
         if self.is_sharded:
             return self.rows(np.arange(self.n_items, dtype=np.int32))
-        return self.kind.rows(*(self.arrays[name] for name in self.kind.ROWS))
+        return self.kind.ROW_TYPE(*(self.arrays[name] for name in self.kind.ROWS))  # type: ignore[no-any-return]
 
     def split(self, arrays: Mapping[str, Array], n_shards: int) -> dict[str, Array]:
         """Return the arrays of an index with its rows split into shards."""

@@ -57,9 +57,9 @@ class Shard:
         with slots.borrowed() as slot, self.marks.borrowed() as seen, self.sums.borrowed() as sums:
             yield SearchScratch(slot, seen, sums)
 
-    def target(self, kind: RowKind[Any], members: Array | None, allowed: Bools) -> Target:
+    def target(self, kind: RowKind[Any, Any], members: Array | None, allowed: Bools) -> Target:
         """Return the rows as the target of queries; those queries' posting lists are those of `members`, or all."""
-        rows = kind.rows(*(self.arrays[name] for name in kind.ROWS))
+        rows = kind.ROW_TYPE(*(self.arrays[name] for name in kind.ROWS))
         return Target(rows, self.postings(members), self.numbers, allowed, self.max_entries)
 
     def postings(self, members: Array | None) -> PostingLists:
@@ -152,12 +152,11 @@ def local_postings(ptr: Array, items: Array, slot: Array) -> tuple[Array, Array,
 
     `slot` is scratch of zeros of the size of the collection.
     """
-    from rankloom._kernels.index import shards as kernels
+    from rankloom._kernels.index.shards import local_postings as fill
 
-    found = np.empty(min(len(items), len(slot)), np.uint32)
-    vertices = np.sort(found[: kernels.distinct(items, slot, found)])
+    vertices = np.sort(numbered(items, slot)[0])
     post_ptr, rows = np.empty(len(vertices) + 1, np.int64), np.empty(len(items), np.uint32)
-    kernels.local_postings(ptr, items, frozen(vertices), slot, post_ptr, rows)
+    fill(ptr, items, frozen(vertices), slot, post_ptr, rows)
     return vertices, frozen(post_ptr), frozen(rows)
 
 
@@ -183,13 +182,14 @@ def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list
     rows : integer array
         Internal numbers.
     """
-    from rankloom._kernels.index.shards import copy_rows, row_lengths
+    from rankloom._kernels.index.shards import copy_rows
 
     rows = frozen(np.array(rows, np.int64))  # of any type when given: compile once
     owners = owned(shards, rows)
     ptr = np.zeros(len(rows) + 1, np.int64)
     for shard, at in owners:
-        row_lengths(at, rows, shard.first, shard.arrays["row_ptr"], ptr[1:])
+        own = rows[at] - shard.first
+        ptr[at + 1] = shard.arrays["row_ptr"][own + 1] - shard.arrays["row_ptr"][own]
     np.cumsum(ptr, out=ptr)
     out = [frozen(ptr)]
     for name in names:

@@ -6,19 +6,15 @@ Parts are consecutive internal numbers, except in the check, where they are cons
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import Transposed
 from rankloom.index.job import Job, Step
 from rankloom.index.tables import Files, Growing, check_rows, copy_table, is_direct, open_array
-from rankloom.ranks import PAD
+from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import run_blocks
-
-Array = NDArray[Any]
 
 
 def first_steps(job: Job) -> list[Step]:
@@ -46,7 +42,7 @@ def tables(job: Job, ranker: int) -> tuple[Array, Array | None]:
     copied = job.work / f"items_{ranker}.npy"
     items, scores = job.spec["tables"][ranker]["files"]
     if copied.exists():
-        items, scores = [copied], [one for one in [job.work / f"scores_{ranker}.npy"] if one.exists()]
+        items, scores = [copied], [path for path in [job.work / f"scores_{ranker}.npy"] if path.exists()]
     return frozen(open_array(items[0])), frozen(open_array(scores[0])) if scores else None
 
 
@@ -147,8 +143,14 @@ def lengths(job: Job, _: int) -> None:
     job.notes["empty"] = empty
 
 
-def normalized(job: Job, number: int, ranker: int, cutoff: int) -> Array:
-    """Return the lists of a part, repositioned if so set, and cut."""
+def normalized(job: Job, number: int) -> list[Ranks]:
+    """Return the lists of a part by each ranker, repositioned if so set, and cut."""
+    settings, n_items = job.spec["settings"], job.spec["n_items"]
+    lists = (_normalized(job, number, ranker, settings["cutoff"]) for ranker in range(settings["n_rankers"]))
+    return [Ranks.trusted(items, None, n_items) for items in lists]
+
+
+def _normalized(job: Job, number: int, ranker: int, cutoff: int) -> Array:
     lists = job.read(f"inside_{ranker}_{number}", mapped=False)
     if not job.spec["settings"]["reposition"]:
         return frozen(np.ascontiguousarray(lists[:, :cutoff]))

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, MissingExtraError, brief
 from rankloom.io.text_file import as_path
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import split_names
+from rankloom.ranks.arrays import Array
 
-Array = NDArray[Any]
 CHUNK = 1 << 16  # rows read at a time
 
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError
 from rankloom.index.shard import VERTICES, prefix, shard_arrays
+from rankloom.ranks.arrays import Array
 from rankloom.threads import Scratch, run_blocks
 
-Array = NDArray[Any]
 #: name of an array -> its type and its shape, in terms of named sizes
 Layout = Mapping[str, tuple[str, tuple[str | int, ...]]]
 #: name of an array -> the smallest and the largest value it may have, the latter also as a named size

@@ -9,7 +9,6 @@ from rankloom.index.order import Order
 from rankloom.index.shard import prefix, shard_postings
 from rankloom.index.steps import normalized
 from rankloom.index.tables import aside
-from rankloom.ranks import Ranks
 from rankloom.weft.row_kind import ROWS, WeftSettings
 from rankloom.weft.rows import expanded, item_lists, neighbors_of
 from rankloom.weft.weights import shares_of
@@ -26,9 +25,7 @@ def weft_steps(job: Job) -> list[Step]:
 
 def lists_part(job: Job, number: int) -> None:
     """Write the normalized lists of a part, each starting with the item itself."""
-    settings, n, (start, _) = job.spec["settings"], job.spec["n_items"], job.part(number)
-    cut = [normalized(job, number, ranker, settings["cutoff"]) for ranker in range(settings["n_rankers"])]
-    lists = item_lists([Ranks.trusted(items, None, n) for items in cut], settings["cutoff"], start)
+    lists = item_lists(normalized(job, number), job.spec["settings"]["cutoff"], job.part(number)[0])
     job.write(f"lists_{number}", lists)
 
 

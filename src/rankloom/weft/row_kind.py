@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom._kernels.index.arguments import Queries, ScoredLists, SearchScratch, Target
 from rankloom._kernels.weft.arguments import Rows
 from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.index.job import Job, Step
 from rankloom.index.order import Order
-from rankloom.index.row_kind import Kernel
+from rankloom.index.row_kind import Kernel, RowKind
 from rankloom.index.row_table import ALL, QueryRows, RowTable
 from rankloom.index.settings import IndexSettings
 from rankloom.index.shard import postings
@@ -63,14 +63,14 @@ AGREEMENT = WeftSettings(1, 10, 1000, True, expand=4, width=None)
 
 
 @dataclass(frozen=True)
-class WeftRows:
+class WeftRows(RowKind[Rows, WeftSettings]):
     """The kind of row of a weft index; `weights` matter only in a build."""
 
-    settings: WeftSettings
     weights: Weights = None
 
     SETTINGS: ClassVar[type[IndexSettings]] = WeftSettings
     ROWS: ClassVar[tuple[str, ...]] = ROWS
+    ROW_TYPE: ClassVar[type[Rows]] = Rows
     LAYOUT: ClassVar[Layout] = {  # with m rankers, and the cutoff L
         **SHARED,
         "lists": ("int32", ("m", "n", "L")),
@@ -81,30 +81,19 @@ class WeftRows:
     }
     RANGES: ClassVar[Ranges] = {"lists": (PAD, "n - 1"), "shares": (0.0, 1.0)}
 
-    @property
-    def comparator(self) -> str:
-        """The only comparator."""
-        return COMPARATOR
-
     @classmethod
     def of(cls, names: tuple[str, ...], n_rankers: int, *, weights: Weights = None, **options: Any) -> Self:
-        """Return the kind with these options of a build, checked."""
-        return cls(WeftSettings(n_rankers, rankers=names, **options).checked(), weights)
+        return replace(super().of(names, n_rankers, **options), weights=weights)
 
     def is_valid(self) -> bool:
-        """Return True if the settings, read from disk, are valid."""
         return self.settings.expand <= self.settings.max_expand
 
-    def check_comparator(self, name: str) -> None:
-        """Raise UnknownNameError if there is no comparator of that name."""
-        check_choice("comparator", name, (COMPARATOR,))
-
-    def rows(self, *arrays: Array) -> Rows:
-        """Return arrays as rows."""
-        return Rows(*arrays)
+    def checked_comparator(self, name: str | None) -> str:
+        if name is not None:
+            check_choice("comparator", name, (COMPARATOR,))
+        return COMPARATOR
 
     def sizes(self, rows: Rows) -> Array:
-        """Return the sizes of each row, by field."""
         return rows.sizes
 
     def build(self, collection: Sequence[Ranks]) -> dict[str, Array]:
@@ -126,42 +115,29 @@ class WeftRows:
         return {**order._asdict(), "lists": lists, "shares": shares, **named}
 
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Rows]) -> Rows:
-        """Return the rows of external queries."""
         own = frozen(stacked(normalize_queries(lists, virtual, table), self.settings.cutoff))
         neighbors = neighbors_of(table.arrays["lists"], table.order, table.arrays["shares"], self.settings)
         return expanded(own, neighbors, table.slots, inside=False)
 
     def linked(self, rows: Rows, members: Array | None, table: RowTable[Rows]) -> Rows:
-        """Return the rows: the kernel needs nothing else."""
         return rows
 
     def kernel(self, comparator: str, table: RowTable[Rows]) -> Kernel:
-        """Return the function that searches a shard."""
         from rankloom._kernels.weft.search import search
 
-        parts = field_parts(table.arrays["shares"])
-
-        def kernel(
-            start: int, stop: int, queries: Queries, target: Target, scratch: SearchScratch, best: ScoredLists
-        ) -> None:
-            search(start, stop, queries, target, parts, scratch, best)
-
-        return kernel
+        return partial(search, field_parts(table.arrays["shares"]))
 
     def item_bytes(self, depth: int) -> int:
-        """Return the memory that a task of a build on disk needs for each item."""
         settings = self.settings
         entries = max_entries(settings.n_rankers, settings.cutoff, settings.expand, settings.width)
         return 24 * min(settings.depth, depth) + entries * (6 + 2 * settings.n_rankers)
 
     def steps(self, job: Job) -> list[Step]:
-        """Return the steps of a build on disk after the lists are renumbered."""
         from rankloom.weft.on_disk import weft_steps
 
         return weft_steps(job)
 
     def spec(self) -> Mapping[str, Any]:
-        """Return what a build on disk depends on besides the settings."""
         if isinstance(self.weights, str):
             raise InputError(f"On disk, weights must be a number for each ranker; got {brief(self.weights)}.")
         return {"weights": check_weights(self.weights, self.settings.n_rankers)}
@@ -177,5 +153,5 @@ def _agreement(normalized: Sequence[Ranks], order: Order) -> Floats:
     table = RowTable(kind, kind.arrays(lists, order, unlike))
     rows = np.arange(table.n_items, dtype=np.int32)
     first = table.search(COMPARATOR, QueryRows(rows, rows, order.numbers), ALL, AGREEMENT.cutoff).items
-    inside = np.where(first == PAD, PAD, order.places[first]).astype(np.int32)
+    inside = frozen(np.where(first == PAD, PAD, order.places[first]).astype(np.int32))
     return agreement_shares(lists, inside, unlike, scratch)

@@ -339,7 +339,7 @@ def scan(query, target, comparator, scratch, room):
 
 
 @kernel
-def search(start, stop, queries, target, comparator, scratch, best):
+def search(comparator, start, stop, queries, target, scratch, best):
     """Search with the graphs of `queries.rows[start:stop]`, and update the best items so far.
 
     The content of `queries` are `LinkedGraphs`, that of `target` are `Graphs`.

@@ -21,28 +21,6 @@ def number(items, slot, sources, members):
 
 
 @kernel
-def distinct(items, slot, found):
-    """Collect the distinct items; `slot` is scratch of zeros, cleared before returning."""
-    n = 0
-    for item in items:
-        if slot[item] == 0:
-            slot[item] = 1
-            found[n] = item
-            n += 1
-    for x in range(n):
-        slot[found[x]] = 0
-    return n
-
-
-@kernel
-def row_lengths(at, rows, first, ptr, lengths):
-    """Write the lengths of the rows that a shard owns, those at positions `at`."""
-    for x in at:
-        row = rows[x] - first
-        lengths[x] = ptr[row + 1] - ptr[row]
-
-
-@kernel
 def copy_rows(at, rows, first, width, ptr, values, out_ptr, out):
     """Copy the rows that a shard owns, those at positions `at`, to a CSR matrix; an entry has `width` values."""
     for x in at:

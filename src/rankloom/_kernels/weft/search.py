@@ -246,7 +246,7 @@ def collect(step, floor, mark, query, target, scratch, room):
 
 
 @kernel
-def search(start, stop, queries, target, parts, scratch, best):
+def search(parts, start, stop, queries, target, scratch, best):
     """Search with the queries from `start` to `stop`, and update the best items so far.
 
     The rows of the first posting lists are compared immediately, until there are enough results. For the other rows,
