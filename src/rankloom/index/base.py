@@ -21,7 +21,7 @@ from rankloom.index import build_on_disk as on_disk
 from rankloom.index.cluster import connected
 from rankloom.index.job import install, opened_job
 from rankloom.index.row_kind import R, RowKind
-from rankloom.index.row_table import ALL, QueryRows, RowTable
+from rankloom.index.row_table import QueryRows, RowTable
 from rankloom.index.served import ServedShards
 from rankloom.index.settings import Absent, IndexSettings, aligned_collection, shared_arrays
 from rankloom.index.verify import DamageError, check_arrays, raising, read_settings
@@ -228,7 +228,7 @@ class CollectionIndex(Generic[R]):
         with running(threads, progress):
             k = self._check_search(queries, k, items, virtual)
             comparator = self._table.kind.checked_comparator(comparator)
-            mask = self._allowed(allowed)
+            mask = self._table.mask(allowed)
             asked, ids = self._item_rows(items) if queries is None else self._external_rows(queries, virtual, missing)
             found = (self._served or self._table).search(comparator, asked, mask, k)
         kind: Kind = "collection" if asked.into is self._table.order.numbers else "queries"
@@ -294,21 +294,6 @@ class CollectionIndex(Generic[R]):
             )
         return queries.replaced(n_items=self.n_items, item_ids=self.item_ids)
 
-    def _allowed(self, allowed: Bools | None) -> Bools:
-        """Return a mask of items by row of the index; empty if all are allowed."""
-        if allowed is None:
-            return ALL
-        try:
-            mask: Array = np.asarray(allowed)
-        except ValueError:  # rows of different lengths
-            mask = np.empty(0)
-        if mask.shape != (self.n_items,) or mask.dtype != np.bool_:
-            raise InputError(
-                f"allowed must be True or False for each of the {self.n_items} items; got {mask.dtype} of shape "
-                f"{mask.shape}."
-            )
-        return frozen(mask[self._table.order.numbers])
-
     def _check_search(self, queries: object, k: int, items: object, virtual: object) -> int:
         """Return the number of items to find, at most all; raise InputError for incompatible arguments."""
         if queries is not None and items is not None:
@@ -325,7 +310,7 @@ class CollectionIndex(Generic[R]):
         Parameters
         ----------
         shards : int, optional
-            Split the index by item into so many shards, or as many as it has items. By default as it is.
+            The number of shards to split the index into, at most one for each item. By default as it is.
         """
         arrays = self.arrays if shards is None else self._table.split(self.arrays, whole_number("shards", shards))
         save_folder(as_path(path), arrays, self.meta(self.settings, arrays))

@@ -39,7 +39,7 @@ class Lists:
         """Return the tables at these paths; raise InputError unless they have a row for each item."""
         names, given = split_paths(paths)
         files = tuple(find_files(path) for path in given)
-        shapes = [shape_of(one) for one in files]
+        shapes = [shape_of(table) for table in files]
         for path, shape in zip(given, shapes, strict=True):
             if shape[0] != shapes[0][0]:
                 raise InputError(f"{given[0]} has {shapes[0][0]} rows and {path} has {shape[0]}; each item needs one.")
@@ -47,7 +47,9 @@ class Lists:
 
     def spec(self) -> list[dict[str, Any]]:
         """Return plain data that changes when a file does."""
-        return [{"files": [list(f) for f in one], "state": [_state(p) for f in one for p in f]} for one in self.files]
+        return [
+            {"files": list(map(list, table)), "state": [_state(p) for f in table for p in f]} for table in self.files
+        ]
 
 
 def _state(path: str) -> list[int]:
@@ -78,10 +80,10 @@ def part_size(n_items: int, item_bytes: int, memory: str | int, shards: int | No
         size = shard_size(n_items, whole_number("shards", shards))
     n_parts = -(-n_items // size)
     if size > limit or n_parts > MAX_PARTS:
-        least = -(-n_items // limit)
+        min_parts = -(-n_items // limit)
         raise InputError(
             f"{n_parts} shards of {size:,} items need about {size * item_bytes / 1e9:.2g} GB each, and memory is "
-            f"{memory}; give at least {least:,} shards or more memory."
+            f"{memory}; give at least {min_parts:,} shards or more memory."
             if size > limit
             else f"{n_parts:,} shards are too many, at most {MAX_PARTS:,} are supported; give more memory."
         )

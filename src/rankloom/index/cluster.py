@@ -61,8 +61,8 @@ def map_tasks(
     """
     from distributed import as_completed
 
-    sent = [client.scatter(one, broadcast=True, hash=False) for one in shared]
-    futures = client.map(work, tasks, *[[one] * len(tasks) for one in sent], pure=False)
+    sent = [client.scatter(value, broadcast=True, hash=False) for value in shared]
+    futures = client.map(work, tasks, *[[future] * len(tasks) for future in sent], pure=False)
     for done, future in enumerate(as_completed(futures), 1):
         future.result()  # raises the error of a task, as soon as there is one
         if progress:

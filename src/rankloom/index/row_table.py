@@ -9,6 +9,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import Queries, ScoredLists
+from rankloom.errors import InputError
 from rankloom.index.order import Order
 from rankloom.index.row_kind import Kernel, R, RowKind
 from rankloom.index.shard import (
@@ -93,6 +94,21 @@ class RowTable(Generic[R]):
                 own = dict(zip(self.kind.ROWS, rows, strict=True)) | shard_postings(rows, self.kind.sizes(rows), slot)
             split |= {prefix(number) + name: array for name, array in own.items()}
         return dict(sorted(split.items()))
+
+    def mask(self, allowed: Bools | None) -> Bools:
+        """Return a mask of items by row of the index; empty if all are allowed."""
+        if allowed is None:
+            return ALL
+        try:
+            mask: Array = np.asarray(allowed)
+        except ValueError:  # rows of different lengths
+            mask = np.empty(0)
+        if mask.shape != (self.n_items,) or mask.dtype != np.bool_:
+            raise InputError(
+                f"allowed must be True or False for each of the {self.n_items} items; got {mask.dtype} of shape "
+                f"{mask.shape}."
+            )
+        return frozen(mask[self.order.numbers])
 
     def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query; of all items if it is empty."""

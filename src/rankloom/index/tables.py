@@ -67,7 +67,7 @@ def is_direct(files: Files) -> bool:
         return False
     mapped = [open_array(path) for path in (*files.items, *files.scores)]
     types = ("int32", "float32")
-    return all(one.dtype == t and one.flags.c_contiguous for one, t in zip(mapped, types[: len(mapped)], strict=True))
+    return all(array.dtype == t and array.flags.c_contiguous for array, t in zip(mapped, types, strict=False))
 
 
 def open_array(path: str | Path) -> Array:
@@ -136,7 +136,7 @@ def _of_batch(path: str, *columns: Any) -> tuple[Array, Array | None]:
     if not np.array_equal(lengths[0], lengths[-1]):
         raise InputError(f"{path} has a list of scores that is not as long as the list of items.")
     padded = [
-        _padded(np.asarray(one.flatten()), lengths[0], fill) for one, fill in zip(columns, (PAD, 0), strict=False)
+        _padded(np.asarray(column.flatten()), lengths[0], fill) for column, fill in zip(columns, (PAD, 0), strict=False)
     ]
     return padded[0], padded[1] if len(padded) == 2 else None
 

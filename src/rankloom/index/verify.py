@@ -71,21 +71,21 @@ def read_settings(kind: type[S], given: object, path: object) -> S:
 
 
 def _is_for_each(value: object, n_rankers: int) -> bool:
-    """Return True unless a setting is a list that has not one value for each ranker; it may have none."""
+    """Return True if a setting is not a list, or is empty, or has one value for each ranker."""
     return not isinstance(value, list | tuple) or len(value) in (0, n_rankers)
 
 
 def _fits(value: object, annotation: str) -> bool:
-    for one in annotation.split(" | "):
-        if one == "None" and value is None:
+    for name in annotation.split(" | "):
+        if name == "None" and value is None:
             return True
-        if one == "bool" and isinstance(value, bool):
+        if name == "bool" and isinstance(value, bool):
             return True
-        if one == "int" and isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_SETTING:
+        if name == "int" and isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_SETTING:
             return True
-        if one == "str" and isinstance(value, str):
+        if name == "str" and isinstance(value, str):
             return True
-        item = {"tuple[str, ...]": str, "tuple[bool, ...]": bool}.get(one)
+        item = {"tuple[str, ...]": str, "tuple[bool, ...]": bool}.get(name)
         if item is not None and isinstance(value, list | tuple) and all(isinstance(v, item) for v in value):
             return True
     return False
