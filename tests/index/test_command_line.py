@@ -56,9 +56,10 @@ def test_serve_keeps_a_sharded_index_mapped(tmp_path, ranks):
         answers = [[(hit.id, hit.score) for hit in one.search(item=item, k=5)] for one in (whole, sharded)]
         assert answers[0] == answers[1]
         assert whole.graph(item=item).to_dict() == sharded.graph(item=item).to_dict()
-    assert sharded.index.n_shards == 3
-    assert sharded.documents[44] == {"id": "44"}
-    assert not any(array.flags.owndata for array in sharded.index.arrays.values())
+    graphs = sharded._state.graphs
+    assert graphs.n_shards == 3
+    assert sharded.search(item="44", k=1)[0].document == {"id": "44"}
+    assert not any(array.flags.owndata for array in graphs.arrays.values())
 
 
 def test_serve_opens_a_sharded_index_once_and_verified(tmp_path, ranks, monkeypatch):
