@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.datasets.images import ImageFile
 from rankloom.errors import InputError, UnknownNameError, check_type
 from rankloom.io.cache import digest_bytes
 from rankloom.ranks import Ids
+from rankloom.ranks.arrays import Array
 from rankloom.registry import Registry
 
 #: One value for each item: a text, an image, a row of a matrix.
-Part = Sequence[Any] | NDArray[Any]
+Part = Sequence[Any] | Array
 
 
 @runtime_checkable

@@ -79,7 +79,7 @@ class Shard:
         return PostingLists(frozen(start), frozen(stop), rows, frozen(own))
 
 
-def _largest(dtype: np.dtype[Any]) -> Any:
+def _largest(dtype: np.dtype) -> Any:
     return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 

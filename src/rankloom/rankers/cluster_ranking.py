@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rankloom.index.cluster import map_tasks
 from rankloom.rankers.ranker import Fitted
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.threads import running
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class PartRanker(Protocol):
         """Number of items."""
         ...
 
-    def rank_part(self, rows: NDArray[np.integer[Any]], *, depth: int = 1000) -> Ranks:
+    def rank_part(self, rows: NDArray[np.integer], *, depth: int = 1000) -> Ranks:
         """Return the lists of some items, by number, with the bits that `rank` gives."""
         ...
 
@@ -59,9 +60,7 @@ def rank_by_parts(fitted: RankedByParts, client: Client, *, depth: int = 1000, p
     return Ranks.trusted(items, scores, ranker.n_items, kind="collection", recall=tables[0][2])
 
 
-def rank_one(
-    start: int, ranker: PartRanker, part: int, depth: int
-) -> tuple[NDArray[Any], NDArray[Any] | None, float | None]:
+def rank_one(start: int, ranker: PartRanker, part: int, depth: int) -> tuple[Array, Array | None, float | None]:
     """Return the items, the scores and the recall of the lists of one part: the task of a worker."""
     with running(threads=1):  # there is a worker for each core
         found = ranker.rank_part(np.arange(start, min(start + part, ranker.n_items)), depth=depth)

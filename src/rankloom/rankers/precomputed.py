@@ -18,6 +18,7 @@ from rankloom.io.rows import Duplicates
 from rankloom.io.text_file import FilePath
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import PAD, Ids, Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.registry import Options
 
 #: Meaning of the values in a matrix.
@@ -132,7 +133,7 @@ class Matrix(Options):
 class FittedMatrix:
     """An open matrix."""
 
-    matrix: NDArray[Any]
+    matrix: Array
     meaning: Meaning
 
     def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000) -> Ranks:
@@ -150,7 +151,7 @@ def read_rows(
     *,
     key: str | None = None,
     kind: Literal["item", "query"] = "item",
-) -> tuple[NDArray[Any], NDArray[np.intp] | None]:
+) -> tuple[Array, NDArray[np.intp] | None]:
     """Return the matrix in a file, and the row of each id that is wanted; None if they are in the same order."""
     matrix, ids = read_matrix(path, list_file=list_file, key=key)
     if ids is None:
@@ -170,7 +171,7 @@ def read_rows(
     return matrix, None if np.array_equal(rows, np.arange(len(matrix))) else rows
 
 
-def _check_diagonal(path: FilePath, matrix: NDArray[Any], meaning: Meaning) -> None:
+def _check_diagonal(path: FilePath, matrix: Array, meaning: Meaning) -> None:
     """Raise InputError if nearly every item is the farthest from itself."""
     if not len(matrix) or matrix.dtype.kind not in "biuf":
         return
@@ -184,7 +185,7 @@ def _check_diagonal(path: FilePath, matrix: NDArray[Any], meaning: Meaning) -> N
         )
 
 
-def _is_worst(values: NDArray[Any], own: int, meaning: Meaning) -> bool:
+def _is_worst(values: Array, own: int, meaning: Meaning) -> bool:
     worst, best = (values.max(), values.min()) if meaning == "distance" else (values.min(), values.max())
     return bool(values[own] == worst != best)
 

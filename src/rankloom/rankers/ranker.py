@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError
 from rankloom.io.cache import Cache
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.registry import Registry
 
 
@@ -68,10 +69,10 @@ class Updatable(Fitted, Protocol):
 
     def rank_items(
         self,
-        rows: NDArray[np.integer[Any]],
+        rows: NDArray[np.integer],
         *,
         depth: int = 1000,
-        among: NDArray[np.integer[Any]] | None = None,
+        among: NDArray[np.integer] | None = None,
         floors: NDArray[np.float32] | None = None,
     ) -> Ranks:
         """Return the lists of some items, by number, with the bits that `rank` gives.
@@ -87,7 +88,7 @@ class Updatable(Fitted, Protocol):
         """
         ...
 
-    def subset(self, numbers: NDArray[np.integer[Any]]) -> Self:
+    def subset(self, numbers: NDArray[np.integer]) -> Self:
         """Return the ranker with only these items, in this order, and the same statistics."""
         ...
 
@@ -101,7 +102,7 @@ class Updatable(Fitted, Protocol):
         """
         ...
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return everything that the ranker's `restored` needs to make it again: no objects, no pickle."""
         ...
 

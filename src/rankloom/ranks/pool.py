@@ -5,13 +5,13 @@ A per-query method maps a `Pool` to a table of scores; `fuse_pools` does the res
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rankloom.errors import InputError, brief
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array
 
 CELLS = 1 << 18  # list cells in a block of queries, few enough for the CPU cache
 MAX_SCORE = float(np.finfo(np.float32).max)
@@ -50,7 +50,7 @@ class Pool:
             flat[cells] = combine(flat[cells], given)
         return table[:, :-1]
 
-    def spread(self, values: Values, absent: float, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def spread(self, values: Values, absent: float, dtype: DTypeLike = np.float64) -> Array:
         """Return the value of each item by each ranker, shape (m, n_queries, width); `absent` if it is not listed."""
         table = np.full((len(self.cells), len(self.items), self.items.shape[1] + 1), absent, dtype)
         for layer, cells, given in zip(table, self.cells, values, strict=True):
@@ -61,7 +61,7 @@ class Pool:
         """Sum, for each item, the amounts of the rankers that list it."""
         return self.fold(np.add, amounts, 0.0)
 
-    def positions(self) -> NDArray[Any]:
+    def positions(self) -> Array:
         """Return the position of each item in each ranker's lists, from 1, shape (m, n_queries, width); 0 if absent."""
         whole = np.int16 if max(r.depth for r in self.ranks) < np.iinfo(np.int16).max else np.int32
         return self.spread([np.arange(1, r.depth + 1) for r in self.ranks], 0, whole)

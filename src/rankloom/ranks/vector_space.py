@@ -141,7 +141,7 @@ class VectorSpace:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def subset(self, numbers: NDArray[np.integer[Any]]) -> Self:
+    def subset(self, numbers: NDArray[np.integer]) -> Self:
         """Return some of the vectors, in this order."""
         return type(self)(self.vectors[numbers], self.lengths[numbers], self.counts[numbers], self.metric)
 
@@ -160,8 +160,8 @@ class VectorSpace:
         queries: "VectorSpace",
         depth: int,
         *,
-        own: NDArray[np.integer[Any]] | None = None,
-        among: NDArray[np.integer[Any]] | None = None,
+        own: NDArray[np.integer] | None = None,
+        among: NDArray[np.integer] | None = None,
         ceilings: Float32s | None = None,
     ) -> tuple[Int32s, Float32s]:
         """Return the nearest vectors of each query and their costs, as `nearest`.
@@ -183,10 +183,10 @@ class VectorSpace:
     def rescored(
         self,
         queries: "VectorSpace",
-        candidates: NDArray[np.integer[Any]],
+        candidates: NDArray[np.integer],
         depth: int,
         *,
-        own: NDArray[np.integer[Any]] | None = None,
+        own: NDArray[np.integer] | None = None,
     ) -> tuple[Int32s, Float32s]:
         """Return the best of each row's candidates, by number, and their exact costs; PAD and -1 mean none."""
         if own is not None:  # wins ties, and is a candidate of its own list
@@ -339,7 +339,7 @@ def _all(numbers: Any) -> Any:
     return slice(None) if numbers is None else numbers
 
 
-def _columns(own: NDArray[np.integer[Any]], numbers: Indexes) -> Indexes:
+def _columns(own: NDArray[np.integer], numbers: Indexes) -> Indexes:
     """Return the index of each number in `numbers`, which ascend; -1 where it is missing."""
     indices = np.searchsorted(numbers, own)
     found = np.append(numbers, -1)[indices] == own

@@ -13,7 +13,6 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.datasets import Collection, open_collection
 from rankloom.datasets.images import ImageFile
@@ -22,6 +21,7 @@ from rankloom.errors import InputError, brief
 from rankloom.io.text_file import MAX_DIGITS
 from rankloom.rankers.text.terms import share_tokens
 from rankloom.ranks import Ids
+from rankloom.ranks.arrays import Array
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.store import Document
 
@@ -261,7 +261,7 @@ def _is_vector(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(entry, float | int) for entry in value)
 
 
-def _matrix(name: str, values: list[Any]) -> NDArray[Any]:
+def _matrix(name: str, values: list[Any]) -> Array:
     odd = next((n for n, row in enumerate(values) if not _is_vector(row) or len(row) != len(values[0])), None)
     if odd is not None:
         raise InputError(

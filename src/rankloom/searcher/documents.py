@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankloom.errors import IndexFileError, InputError, is_function
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import Ids
+from rankloom.ranks.arrays import Array
 from rankloom.searcher.lru import LRUCache
 from rankloom.searcher.store import Document, Mask, Where
 
@@ -125,13 +126,13 @@ class Documents(Sequence[Document]):
             raise InputError(f"No document has a field {field!r}; the first one has {', '.join(self[0])}.")
         return values
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return the arrays that `restored` makes the documents from."""
         ids, id_ptr = pack_ids(self.ids)
         return {"documents": self._blob, "document_ptr": self._ptr, "id_bytes": ids, "id_ptr": id_ptr}
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> Documents:
+    def restored(cls, arrays: Mapping[str, Array]) -> Documents:
         """Return the documents that `arrays` were made from."""
         ids = unpack_ids(arrays["id_bytes"], arrays["id_ptr"])
         ptr, blob = arrays["document_ptr"], arrays["documents"]

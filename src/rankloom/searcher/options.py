@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import Any, Required, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom.aggregate import Method
 from rankloom.datasets.images import ImageFile
+from rankloom.ranks.arrays import Array
 from rankloom.registry import Call
 from rankloom.searcher.store import Where
 
-Image = str | Path | bytes | ImageFile | NDArray[Any]
+Image = str | Path | bytes | ImageFile | Array
 Several = list[str] | tuple[str, ...]
-Vector = Sequence[float] | np.ndarray[tuple[int], np.dtype[Any]]
+Vector = Sequence[float] | np.ndarray[tuple[int], np.dtype]
 Vectors = Mapping[str, ArrayLike]  #: name of a ranker -> a vector, or a matrix with a row for each query
 Rows = Sequence[Sequence[float]]
-Matrix = np.ndarray[tuple[int, int], np.dtype[Any]] | Sequence[np.ndarray[tuple[int], np.dtype[Any]]]
+Matrix = np.ndarray[tuple[int, int], np.dtype] | Sequence[np.ndarray[tuple[int], np.dtype]]
 
 
 class SearchOptions(TypedDict, total=False):

@@ -13,13 +13,14 @@ from rankloom.datasets.images import reduced
 from rankloom.errors import InputError
 from rankloom.rankers.image.image_features import pixels
 from rankloom.rankers.vectors.encoder import EncoderRanker
+from rankloom.ranks.arrays import Array
 
 N_PROBES = 8
 SAMPLE = 1000  # contents to choose the probes from
 MAX_TEXT, MAX_SIDE = 10_000, 512  # characters, pixels: longer contents are cut or reduced
 MIN_COSINE = 0.999
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,10 +34,10 @@ class Probes:
     """
 
     contents: Sequence[Any]
-    vectors: NDArray[Any]
+    vectors: Array
 
     @classmethod
-    def of(cls, ranker: EncoderRanker, items: Sequence[Any], vectors: NDArray[Any]) -> Probes:
+    def of(cls, ranker: EncoderRanker, items: Sequence[Any], vectors: Array) -> Probes:
         """Return probes chosen from the items that an encoder has encoded."""
         contents = [_short(ranker.part, items[number]) for number in _different(vectors)]
         return cls(contents, ranker.query_vectors(contents))
@@ -69,7 +70,7 @@ class Probes:
         }
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> Probes:
+    def restored(cls, arrays: Mapping[str, Array]) -> Probes:
         """Return the probes that `arrays` describes."""
         pieces = np.split(arrays["bytes"], arrays["ends"][:-1])
         contents = [
@@ -89,7 +90,7 @@ def _short(part: str, item: Any) -> Any:
     return np.ascontiguousarray(reduced(pixels(item).astype(np.uint8, copy=False), MAX_SIDE))
 
 
-def _different(vectors: NDArray[Any]) -> list[int]:
+def _different(vectors: Array) -> list[int]:
     """Return the numbers of vectors that point in different directions: each is the farthest from those before it."""
     sample = np.unique(np.linspace(0, len(vectors) - 1, min(SAMPLE, len(vectors))).astype(np.intp))
     chosen, nearest = [0], np.full(len(sample), -np.inf)
@@ -102,7 +103,7 @@ def _different(vectors: NDArray[Any]) -> list[int]:
     return numbers
 
 
-def _cosines(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+def _cosines(first: Array, second: Array) -> NDArray[np.float64]:
     """Return the cosine of each pair of rows; two rows of zeros are equal."""
     first, second = first.astype(np.float64), second.astype(np.float64)
     lengths = np.linalg.norm(first, axis=1), np.linalg.norm(second, axis=1)

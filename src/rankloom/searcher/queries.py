@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloom.errors import InputError, brief
 from rankloom.rankers.text.terms import share_tokens
 from rankloom.ranks import Ids
+from rankloom.ranks.arrays import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +38,8 @@ class QueryBatch:
 
     labels: tuple[str, ...]
     parts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    vectors: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    encoded: Mapping[str, Sequence[Any] | NDArray[Any]] = field(default_factory=dict)
+    vectors: Mapping[str, Array] = field(default_factory=dict)
+    encoded: Mapping[str, Sequence[Any] | Array] = field(default_factory=dict)
     items: NDArray[np.intp] | None = None
     single: bool = False
 
@@ -107,7 +108,7 @@ def _listed(part: str, given: Any) -> list[Any]:
     return contents
 
 
-def _numbers(name: str, given: ArrayLike) -> NDArray[Any]:
+def _numbers(name: str, given: ArrayLike) -> Array:
     try:
         array = np.asarray(given)
     except ValueError:  # rows of different lengths

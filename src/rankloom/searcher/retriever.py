@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError
 from rankloom.rankers import Fitted, Ranker, Updatable, is_comparable, is_updatable
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.store import Filter
 
@@ -39,11 +40,11 @@ class Retriever(Protocol):
         """Whether it has `item_lists`: filtered lists of items, and lists deeper than the stored ones."""
         ...
 
-    def encoded(self, queries: Sequence[Any]) -> Sequence[Any] | NDArray[Any]:
+    def encoded(self, queries: Sequence[Any]) -> Sequence[Any] | Array:
         """Return external queries in the form in which `lists` is quickest: it may be called several times."""
         ...
 
-    def lists(self, queries: Sequence[Any] | NDArray[Any], depth: int, where: Filter | None = None) -> Ranks:
+    def lists(self, queries: Sequence[Any] | Array, depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of external queries, given by their part, in the form of `encoded`, or as vectors."""
         ...
 
@@ -104,15 +105,15 @@ class Model:
             )
         return self.fitted
 
-    def encoded(self, queries: Sequence[Any]) -> Sequence[Any] | NDArray[Any]:
+    def encoded(self, queries: Sequence[Any]) -> Sequence[Any] | Array:
         """Return the vectors of queries if the ranker compares vectors."""
         fitted: Any = self.fitted
         if not hasattr(fitted, "rank_vectors"):
             return queries
-        vectors: NDArray[Any] = fitted.source.query_vectors(queries, cache=fitted.cache)
+        vectors: Array = fitted.source.query_vectors(queries, cache=fitted.cache)
         return vectors
 
-    def lists(self, queries: Sequence[Any] | NDArray[Any], depth: int, where: Filter | None = None) -> Ranks:
+    def lists(self, queries: Sequence[Any] | Array, depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of external queries."""
         fitted: Any = self.fitted
         if isinstance(queries, np.ndarray):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError, InputError, RankloomError, brief, is_function, whole_number
 from rankloom.fusion_graph import FusionIndex
@@ -21,6 +20,7 @@ from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS, is_updatable
 from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.retriever import Model
@@ -32,7 +32,7 @@ FORMATS = range(2, 3)
 KINDS: Mapping[str, type[CollectionIndex[Any]]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
 ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 def save_state(state: State, path: Path) -> None:
@@ -198,10 +198,10 @@ def _lists(arrays: Arrays, n_items: int, verify: bool) -> Ranks:
     return Ranks.trusted(items, scores, n_items, kind="collection")
 
 
-def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
     return {f"{prefix}_{name}": array for name, array in arrays.items()}
 
 
-def _under(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
+def _under(arrays: Mapping[str, Array], prefix: str) -> Arrays:
     start = f"{prefix}_"
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -14,6 +14,7 @@ from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.per_query.majorities import PAIRS, SLACK, Absent, MajorityMethod, ends, moved, pair_blocks
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.ranks.pool import checked_weights, lay_out, scores_by_order
 
 
@@ -72,7 +73,7 @@ class Kemeny(MajorityMethod):
     def shares(self, weights: list[float]) -> list[float]:
         return [weight / (max(weights) or 1.0) for weight in weights]  # so that SLACK means the same at any scale
 
-    def order(self, margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def order(self, margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
         sizes = real.sum(axis=1)
         order = np.empty(real.shape, np.intp)
         for size in np.unique(sizes[sizes <= self.exact]):
@@ -127,14 +128,14 @@ def kemeny_cost(
     return cost
 
 
-def _exact_orders(margin: NDArray[Any]) -> NDArray[np.intp]:
+def _exact_orders(margin: Array) -> NDArray[np.intp]:
     """Return the best order for each matrix of margins, all of the same size; the first of several."""
     n, size = margin.shape[:2]
     step = max(1, PAIRS // (max(size, 1) << size))
     return np.concatenate([_best_of_subsets(margin[start : start + step]) for start in range(0, n, step)])
 
 
-def _best_of_subsets(margin: NDArray[Any]) -> NDArray[np.intp]:
+def _best_of_subsets(margin: Array) -> NDArray[np.intp]:
     n, size = margin.shape[:2]
     against = _against(margin)
     cost = np.zeros((n, 1 << size))
@@ -147,7 +148,7 @@ def _best_of_subsets(margin: NDArray[Any]) -> NDArray[np.intp]:
     return _unwound(first, size)
 
 
-def _against(margin: NDArray[Any]) -> NDArray[np.float64]:
+def _against(margin: Array) -> NDArray[np.float64]:
     """Return the votes against item x before all of a set minus those for it, shape (n, items, sets)."""
     n, size = margin.shape[:2]
     against = np.zeros((n, size, 1 << size))
@@ -178,7 +179,7 @@ def _layers(size: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     return layers
 
 
-def _searched_orders(margin: NDArray[Any], real: NDArray[np.bool_], seeds: list[tuple[int, int]]) -> NDArray[np.intp]:
+def _searched_orders(margin: Array, real: NDArray[np.bool_], seeds: list[tuple[int, int]]) -> NDArray[np.intp]:
     """Return orders that moving a single item does not improve, the best of several starts."""
     net = np.where(real, margin.sum(axis=2, dtype=np.float64), -np.inf)
     best = _improved(margin, np.argsort(-net, axis=1, kind="stable"))
@@ -191,14 +192,14 @@ def _searched_orders(margin: NDArray[Any], real: NDArray[np.bool_], seeds: list[
     return best
 
 
-def _contradiction(margin: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.float64]:
+def _contradiction(margin: Array, order: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the cost of each order, up to a factor and an offset common to all orders."""
     rows = np.arange(len(order))[:, None, None]
     ordered = margin[rows, order[:, :, None], order[:, None, :]]
     return np.asarray(-np.triu(ordered).sum(axis=(1, 2), dtype=np.float64))
 
 
-def _improved(margin: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.intp]:
+def _improved(margin: Array, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Move the item at each position to where it costs least, until nothing moves; padding stays last."""
     active = np.arange(len(order))
     while active.size:
@@ -209,7 +210,7 @@ def _improved(margin: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.intp]
     return order
 
 
-def _move(margin: NDArray[Any], order: NDArray[np.intp], active: NDArray[np.intp], position: int) -> NDArray[np.bool_]:
+def _move(margin: Array, order: NDArray[np.intp], active: NDArray[np.intp], position: int) -> NDArray[np.bool_]:
     """Move the item at a position in the orders of the rows `active`; return in which of them it moved."""
     current = order[active]
     ahead = np.zeros((active.size, current.shape[1] + 1))  # the cost of having all items before a column ahead of it
@@ -220,7 +221,7 @@ def _move(margin: NDArray[Any], order: NDArray[np.intp], active: NDArray[np.intp
     return moves
 
 
-def _kwiksorted(margin: NDArray[Any], real: NDArray[np.bool_], seed: tuple[int, int]) -> NDArray[np.intp]:
+def _kwiksorted(margin: Array, real: NDArray[np.bool_], seed: tuple[int, int]) -> NDArray[np.intp]:
     """Return a random order of each row by KwikSort; each row restarts the generator, so blocks do not matter."""
     order = np.tile(np.arange(real.shape[1]), (len(real), 1))
     for row, (votes, n) in enumerate(zip(margin, real.sum(axis=1), strict=True)):
@@ -228,7 +229,7 @@ def _kwiksorted(margin: NDArray[Any], real: NDArray[np.bool_], seed: tuple[int, 
     return order
 
 
-def _kwiksort(margin: NDArray[Any], items: NDArray[np.intp], random: np.random.Generator) -> NDArray[np.intp]:
+def _kwiksort(margin: Array, items: NDArray[np.intp], random: np.random.Generator) -> NDArray[np.intp]:
     if len(items) < 2:
         return items
     pivot = items[random.integers(len(items))]

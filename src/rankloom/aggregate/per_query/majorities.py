@@ -3,13 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import QueryMethod, register_method
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.ranks.pool import Pool, checked_weights, fuse_pools, scores_by_order
 from rankloom.registry import Count
 
@@ -37,7 +38,7 @@ class MajorityMethod(QueryMethod):
         return weights
 
     @abstractmethod
-    def order(self, margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def order(self, margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the scores of items from the margins between them; `real` is False at padding."""
 
     def _scores(self, pool: Pool, weights: list[float] | None) -> NDArray[np.float64]:
@@ -82,7 +83,7 @@ class Condorcet(MajorityMethod):
 
     variant: Literal["wins", "copeland", "fuse"] = "wins"
 
-    def order(self, margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def order(self, margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
         return SCORED[self.variant](margin, real)
 
 
@@ -93,9 +94,7 @@ def pair_blocks(pool: Pool) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, rows, step))
 
 
-def margins(
-    positions: NDArray[Any], real: NDArray[np.bool_], absent: Absent, weights: list[float] | None
-) -> NDArray[Any]:
+def margins(positions: Array, real: NDArray[np.bool_], absent: Absent, weights: list[float] | None) -> Array:
     """Return the votes for item a before item b minus the votes for b before a.
 
     Parameters
@@ -122,7 +121,7 @@ def margins(
     return total
 
 
-def ends(row: NDArray[Any], real: NDArray[np.bool_], absent: Absent) -> tuple[NDArray[Any], NDArray[Any]]:
+def ends(row: Array, real: NDArray[np.bool_], absent: Absent) -> tuple[Array, Array]:
     """Return two copies of a ranker's positions: a comes before b if a's in the first is below b's in the second.
 
     Absent items are at infinity in the first, so they come before none. In the second they are at 0, so they come after
@@ -133,15 +132,15 @@ def ends(row: NDArray[Any], real: NDArray[np.bool_], absent: Absent) -> tuple[ND
     return early, row if absent == "left_out" else np.where(real, early, 0)
 
 
-def _wins(margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _wins(margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.asarray(np.count_nonzero(margin > 0, axis=2), np.float64)
 
 
-def _copeland(margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _copeland(margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.asarray(_wins(margin, real) - np.count_nonzero(margin < 0, axis=2))
 
 
-def _fuse(margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _fuse(margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Insert each item after the last one that it does not beat; padding beats none and stays last."""
     order = np.tile(np.arange(real.shape[1]), (len(real), 1))
     for item in range(1, real.shape[1]):

@@ -1,13 +1,13 @@
 """Markov chains over the items of a query: a walk towards items that most rankers prefer."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.per_query.majorities import MajorityMethod
+from rankloom.ranks.arrays import Array
 from rankloom.registry import Fraction
 
 
@@ -48,7 +48,7 @@ class MC4(MajorityMethod):
 
     teleport: Fraction = 0.05
 
-    def order(self, margin: NDArray[Any], real: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def order(self, margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
         return _stationary(margin > 0, real, self.teleport)
 
 

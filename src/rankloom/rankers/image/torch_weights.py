@@ -18,15 +18,15 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError
+from rankloom.ranks.arrays import Array
 
 MAGIC = 0x1950A86A20F9469CFC6C
-DTYPES: dict[str, np.dtype[Any]] = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
+DTYPES: dict[str, np.dtype] = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
 
 
-def read_torch_weights(path: str | Path) -> dict[str, NDArray[Any]]:
+def read_torch_weights(path: str | Path) -> dict[str, Array]:
     """Return the tensors of a file by name.
 
     Raises
@@ -59,7 +59,7 @@ class _Tensor:
     shape: tuple[int, ...]
     stride: tuple[int, ...]
 
-    def within(self, storages: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    def within(self, storages: Mapping[str, Array]) -> Array:
         storage = storages[self.key]
         last = self.offset + sum((n - 1) * step for n, step in zip(self.shape, self.stride, strict=True))
         if min([self.offset, *self.stride, *(n - 1 for n in self.shape)]) < 0 or last >= storage.size:
@@ -73,7 +73,7 @@ class _Reader(pickle.Unpickler):
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(file)
-        self.storages: dict[str, np.dtype[Any]] = {}
+        self.storages: dict[str, np.dtype] = {}
 
     def find_class(self, module: str, name: str) -> Any:
         known: dict[tuple[str, str], Any] = {
@@ -97,7 +97,7 @@ def _tensor(key: str, offset: int, shape: tuple[int, ...], stride: tuple[int, ..
     return _Tensor(key, offset, shape, stride)
 
 
-def _tensors(file: BinaryIO) -> dict[str, NDArray[Any]]:
+def _tensors(file: BinaryIO) -> dict[str, Array]:
     magic, _, machine = (_Reader(file).load() for _ in range(3))
     if magic != MAGIC or not machine["little_endian"]:
         raise ValueError("it starts with another magic number")
@@ -108,7 +108,7 @@ def _tensors(file: BinaryIO) -> dict[str, NDArray[Any]]:
     return {name: tensor.within(storages) for name, tensor in tensors.items()}
 
 
-def _storage(file: BinaryIO, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _storage(file: BinaryIO, dtype: np.dtype) -> Array:
     (length,) = struct.unpack("<q", file.read(8))
     content = file.read(length * dtype.itemsize)
     if length < 0 or len(content) != length * dtype.itemsize:

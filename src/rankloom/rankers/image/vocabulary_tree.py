@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, check_whole, whole_number
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.text_file import FilePath
+from rankloom.ranks.arrays import Array
 from rankloom.threads import report
 
 LENGTH = 128  # of a descriptor
@@ -107,7 +107,7 @@ class VocabularyTree:
         with atomic_write(Path(path), "wb") as file:
             np.savez(file, **self.arrays())  # type: ignore[arg-type]  # the stub checks them against allow_pickle
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return its arrays by name."""
         return {"centers": self.centers, "children": self.children}
 
@@ -123,7 +123,7 @@ class VocabularyTree:
             raise InputError(f"{path} cannot be read as a vocabulary (.npz): {error}.") from None
 
     @classmethod
-    def checked(cls, arrays: dict[str, NDArray[Any]]) -> VocabularyTree:
+    def checked(cls, arrays: dict[str, Array]) -> VocabularyTree:
         """Return the tree of these arrays. Raise InputError if they are not those of a tree."""
         centers, children = (arrays.get(name, np.empty(0)) for name in ("centers", "children"))
         n = len(centers)

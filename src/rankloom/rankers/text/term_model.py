@@ -32,7 +32,7 @@ OVERLAPS = {"product": 0, "minimum": 1}
 SHARES = {"total": 0, "union": 1, "larger": 2, "mean": 3}
 POSTINGS = ("post_ptr", "post_texts", "post_weights", "sizes")  # names of the arrays of the inverted index
 
-Numbers = NDArray[np.integer[Any]]
+Numbers = NDArray[np.integer]
 
 
 class Statistics(NamedTuple):

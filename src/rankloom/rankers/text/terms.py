@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
+from rankloom.ranks.arrays import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -285,7 +286,7 @@ def _tokenized(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[list[str], T
     return list(numbers), Tokens(np.array(words, np.int32), text_of[sentence_of], sentence_of, len(per_text))
 
 
-def _counts(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> csr_matrix:
+def _counts(rows: Array, columns: Array, shape: tuple[int, int]) -> csr_matrix:
     from scipy.sparse import coo_matrix
 
     counts = coo_matrix((np.ones(len(rows), np.int32), (rows, columns)), shape).tocsr()

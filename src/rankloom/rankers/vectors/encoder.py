@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom.datasets.images import ImageError
 from rankloom.errors import InputError, check_choice, whole_number
@@ -18,6 +18,7 @@ from rankloom.rankers.image.image_features import IMAGES, TEXTS, FeatureStore, I
 from rankloom.rankers.ranker import UnreadableItemsError
 from rankloom.rankers.text.terms import check_texts
 from rankloom.rankers.vectors.vectors import FittedVectors
+from rankloom.ranks.arrays import Array
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.threads import report
 
@@ -83,7 +84,7 @@ class EncoderRanker:
         vectors = self.item_vectors(items, cache=cache)
         return FittedVectors(self, VectorSpace.of(vectors, METRICS[self.metric]))
 
-    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
+    def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
         """Return the fitted ranker that `FittedVectors.arrays` describes; the encoder is not called."""
         return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]))
 
@@ -93,7 +94,7 @@ class EncoderRanker:
         settings = (FORMAT, __version__, self.name, self.part, self.metric, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes())
 
-    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
+    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
         """Return the vectors of items. Raise UnreadableItemsError if images cannot be read."""
         contents = check_texts(items, "items") if self.part == "texts" else items
         vectors = extract(contents, self._encode_all, store=self._store(cache), kind=KINDS[self.part])
@@ -102,7 +103,7 @@ class EncoderRanker:
             raise InputError(f"The encoder of {self.name} must return vectors of one length; got {lengths}.")
         return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
 
-    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
+    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
         """Return the vectors of external queries, contents as the items are."""
         if self.part == "texts":
             queries = check_texts(queries, "queries")
@@ -116,7 +117,7 @@ class EncoderRanker:
             return FeatureStore(Cache(None), "", 0)
         return FeatureStore(cache, self.digest(), self._probe_vectors().shape[1])
 
-    def _probe_vectors(self) -> NDArray[Any]:
+    def _probe_vectors(self) -> Array:
         return self._matrix([*PROBES] if self.part == "texts" else list(probe_images()))
 
     def _encode_all(self, items: Sequence[Any]) -> list[Vector | str]:
@@ -138,7 +139,7 @@ class EncoderRanker:
         except ImageError as error:
             return error
 
-    def _matrix(self, contents: list[Any]) -> NDArray[Any]:
+    def _matrix(self, contents: list[Any]) -> Array:
         """Return what the encoder gives for some contents, after checks."""
         if self.encode is None:
             raise InputError(

@@ -17,6 +17,7 @@ from rankloom.rankers.precomputed import read_rows
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Kind, Ranks
 from rankloom.ranks.approximate import BUILDERS, Neighbors, check_algorithm, neighbors_by
+from rankloom.ranks.arrays import Array
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.registry import Options
 
@@ -27,11 +28,11 @@ Algorithm = Literal["exact", "faiss", "hnsw", "ivf"]
 class VectorSource(Protocol):
     """What turns items and queries into vectors: a ranker."""
 
-    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
+    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
         """Return the vectors of items. Raise UnreadableItemsError if some cannot be read."""
         ...
 
-    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
+    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
         """Return the vectors of external queries."""
         ...
 
@@ -71,7 +72,7 @@ class FittedVectors:
         return len(self.space)
 
     @property
-    def vectors(self) -> NDArray[Any]:
+    def vectors(self) -> Array:
         """The vectors as given, of shape (n_items, d)."""
         return self.space.vectors
 
@@ -107,10 +108,10 @@ class FittedVectors:
 
     def rank_items(
         self,
-        rows: NDArray[np.integer[Any]],
+        rows: NDArray[np.integer],
         *,
         depth: int = 1000,
-        among: NDArray[np.integer[Any]] | None = None,
+        among: NDArray[np.integer] | None = None,
         floors: NDArray[np.float32] | None = None,
     ) -> Ranks:
         """Return the lists of some items, as `Updatable`; `among` must ascend."""
@@ -120,7 +121,7 @@ class FittedVectors:
         options = {"own": numbers, "among": among, "ceilings": ceilings}
         return self._exact()._ranks(queries, depth, "queries", **options)
 
-    def rank_part(self, rows: NDArray[np.integer[Any]], *, depth: int = 1000) -> Ranks:
+    def rank_part(self, rows: NDArray[np.integer], *, depth: int = 1000) -> Ranks:
         """Return the lists of some items as `rank` does: by the algorithm, with the same bits."""
         return self._ranks(self.space.subset(rows), depth, "queries", own=rows)
 
@@ -148,7 +149,7 @@ class FittedVectors:
             raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
         return Ranks.trusted(items, 0 - cost, self.n_items, kind=kind, recall=recall)
 
-    def subset(self, numbers: NDArray[np.integer[Any]]) -> Self:
+    def subset(self, numbers: NDArray[np.integer]) -> Self:
         """Return the ranker with only these items, in this order."""
         return replace(self, space=self.space.subset(np.asarray(numbers, np.intp)))
 
@@ -157,7 +158,7 @@ class FittedVectors:
         vectors = self.source.item_vectors(items, cache=cache)
         return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return the vectors in the dtype in which they came, and their measures."""
         return self.space.arrays()
 
@@ -234,7 +235,7 @@ class Vectors(Options):
         space = VectorSpace.of(self.item_vectors(items), METRICS[self.metric])
         return FittedVectors(self, space, algorithm=self.algorithm)
 
-    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> FittedVectors:
+    def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
         """Return the fitted ranker that `FittedVectors.arrays` describes."""
         return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]), algorithm=self.algorithm)
 
@@ -243,14 +244,14 @@ class Vectors(Options):
         """Whether it knows external queries by id."""
         return self.queries is not None
 
-    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
+    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
         """Return the vectors of items: the items themselves, or rows of the file by id."""
         if self.path is None:
             return np.asarray(items)
         matrix, rows = read_rows(self.path, self.list_file, items, key=self.key)
         return matrix if rows is None else matrix[rows]
 
-    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> NDArray[Any]:
+    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
         """Return the vectors of external queries: the queries themselves, or rows of their file by id."""
         vectors = np.asarray(queries)
         if self.path is None or vectors.dtype.kind != "U":
