@@ -147,11 +147,11 @@ def distances(name, images, others=None):
     """Return the distances of a shape ranker."""
     descriptor, alignment, penalty = SHAPE[name]
     ranker = RANKERS[name]()
-    assert (ranker.descriptor, ranker.distance.penalty) == (descriptor, penalty)
+    assert (ranker.described.vector, ranker.compared.penalty) == (descriptor, penalty)
     stack = np.stack([ranker.describe(image) for image in images])
     other = None if others is None else np.stack([ranker.describe(image) for image in others])
-    assert ranker.distance.cost == ALIGNMENTS[alignment].cost
-    return ranker.distance(stack, other)
+    assert ranker.compared.cost == ALIGNMENTS[alignment].cost
+    return ranker.compared(stack, other)
 
 
 @pytest.mark.parametrize("change", TRANSFORMATIONS)
@@ -235,7 +235,7 @@ def test_progress_counts_compared_images():
 
 def test_the_penalty_is_an_option():
     images = [blob(seed) for seed in range(5)]
-    assert RANKERS.make("ss(penalty=1)").distance.penalty == 1
+    assert RANKERS.make("ss(penalty=1)").compared.penalty == 1
     default, other = (RANKERS.make(name).fit(images).rank().scores for name in ("ss", "ss(penalty=1)"))
     assert not np.array_equal(default, other)
     with pytest.raises(InputError, match="penalty must be a positive number"):
