@@ -238,7 +238,7 @@ def test_the_penalty_is_an_option():
     assert RANKERS.make("ss(penalty=1)").compared.penalty == 1
     default, other = (RANKERS.make(name).fit(images).rank().scores for name in ("ss", "ss(penalty=1)"))
     assert not np.array_equal(default, other)
-    with pytest.raises(InputError, match="penalty must be a positive number"):
+    with pytest.raises(InputError, match="penalty must be a finite number above 0"):
         RANKERS.make("ss(penalty=0)")
 
 
