@@ -70,6 +70,7 @@ class RowTable(Generic[R]):
         self.n_items = len(self.order.numbers)
         self.is_sharded = "row_ptr" not in arrays
         self.shards = shards_of(arrays)
+        self.shard_rows: list[R] = [kind.ROW_TYPE(*(shard.arrays[name] for name in kind.ROWS)) for shard in self.shards]
         self.slots = Scratch(self.n_items)
 
     def rows(self, numbers: Array) -> R:
@@ -82,7 +83,7 @@ class RowTable(Generic[R]):
         """Return the rows of all items, without a copy if the index is not sharded."""
         if self.is_sharded:
             return self.rows(np.arange(self.n_items, dtype=np.int32))
-        return self.kind.ROW_TYPE(*(self.arrays[name] for name in self.kind.ROWS))  # type: ignore[no-any-return]
+        return self.shard_rows[0]
 
     def split(self, arrays: Mapping[str, Array], n_shards: int) -> dict[str, Array]:
         """Return the arrays of an index with its rows split into shards."""
@@ -126,7 +127,7 @@ class RowTable(Generic[R]):
         explicit = self.all_rows() if asked.external is None else asked.external
         rows, into, own = (frozen(numbers.view()) for numbers in (asked.rows, asked.into, asked.own))
         queries = Queries(rows, into, own, explicit.items, self.kind.linked(explicit, None, self))
-        target = shard.target(self.kind, None, mask)
+        target = shard.target(self.shard_rows[0], None, mask)
 
         def work(start: int, stop: int) -> None:
             with shard.scratch(self.slots) as scratch:
@@ -158,7 +159,8 @@ class RowTable(Generic[R]):
         """Search one shard for queries made explicit, and update the best items so far."""
         shard = self.shards[number]
         with shard.scratch(self.slots) as scratch:
-            kernel(0, len(queries.rows), queries, shard.target(self.kind, members, allowed), scratch, best)
+            target = shard.target(self.shard_rows[number], members, allowed)
+            kernel(0, len(queries.rows), queries, target, scratch, best)
 
     def block(self, asked: QueryRows, start: int, stop: int) -> QueryBlock:
         """Return a block of queries made explicit."""

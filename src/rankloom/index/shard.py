@@ -15,7 +15,7 @@ from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import Scratch
 
 if TYPE_CHECKING:
-    from rankloom.index.row_kind import CsrRows, RowKind
+    from rankloom.index.row_kind import CsrRows
 
 R = TypeVar("R", bound="CsrRows")
 POSTINGS = ("post_ptr", "post_rows", "post_least")
@@ -57,9 +57,8 @@ class Shard:
         with slots.borrowed() as slot, self.marks.borrowed() as seen, self.sums.borrowed() as sums:
             yield SearchScratch(slot, seen, sums)
 
-    def target(self, kind: RowKind[Any, Any], members: Array | None, allowed: Bools) -> Target:
-        """Return the rows as the target of queries; those queries' posting lists are those of `members`, or all."""
-        rows = kind.ROW_TYPE(*(self.arrays[name] for name in kind.ROWS))
+    def target(self, rows: CsrRows, members: Array | None, allowed: Bools) -> Target:
+        """Return its rows as the target of queries; those queries' posting lists are those of `members`, or all."""
         return Target(rows, self.postings(members), self.numbers, allowed, self.max_entries)
 
     def postings(self, members: Array | None) -> PostingLists:

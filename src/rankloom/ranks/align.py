@@ -53,7 +53,7 @@ def align(ranks: Sequence[Ranks], *, missing: Missing = "error") -> AlignedRanks
             "equal ids are not about the same thing. Give ranks of one kind."
         )
     check_choice("missing policy", missing, get_args(Missing))
-    return AlignedRanks(_aligned_queries(_aligned_items(given), missing))
+    return AlignedRanks(_numbered_alike(given, missing))
 
 
 def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
@@ -63,7 +63,7 @@ def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
     """
     if isinstance(ranks, CollectionRanks):
         return ranks
-    aligned = align([r.as_collection() for r in checked_ranks(ranks)], missing="empty")
+    aligned = _numbered_alike([r.as_collection() for r in checked_ranks(ranks)], "empty")
     return CollectionRanks(r.replaced(kind="collection") for r in aligned)
 
 
@@ -130,6 +130,10 @@ def by_name(ranks: RankerLists, names: Sequence[str]) -> Sequence[Ranks]:
 def with_lists(ranks: Sequence[Ranks]) -> list[Ranks]:
     """Return the rankers that have any list, or the first one if none has: the others do not affect the result."""
     return [r for r in ranks if (r.items != PAD).any()] or list(ranks[:1])
+
+
+def _numbered_alike(ranks: Sequence[Ranks], missing: Missing) -> list[Ranks]:
+    return _aligned_queries(_aligned_items(ranks), missing)
 
 
 def _aligned_items(ranks: Sequence[Ranks]) -> list[Ranks]:
