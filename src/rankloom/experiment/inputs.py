@@ -18,6 +18,7 @@ from rankloom.experiment.spec import Experiment, digest
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.rankers import RANKERS, Lists, Ranker, rank_collection
 from rankloom.rankers.precomputed import RankFile
+from rankloom.rankers.ranking import MadeRanker, made_ranker
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry, file_options
 from rankloom.threads import Progress
@@ -80,9 +81,9 @@ def prepare(
     collection = open_collection(_collection(experiment.collection, base))
     if collection.labels is None and collection.queries is None:
         raise InputError(f"{collection.name} has neither labels nor judged queries; an experiment needs one of them.")
-    _check_files(calls)
-    first = _check_precomputed(collection, calls)  # ranked first: their content is fully checked only then
-    ordered = {name: calls[name] for name in (*first, *calls)}
+    made = {name: _made(name, call) for name, call in calls.items()}
+    first = _check_precomputed(collection, made)  # ranked first: their content is fully checked only then
+    ordered = {name: made[name] for name in (*first, *made)}
     collection, order_note = _ordered(collection, first, experiment)
     done = rank_collection(collection, ordered, depth=experiment.depth, cache=cache, strict=strict, progress=progress)
     lists = {name: done.lists[name] for name in calls}
@@ -90,14 +91,14 @@ def prepare(
     return Inputs(experiment, done.collection, lists, digests, _truth(done.collection), done.skipped, order_note)
 
 
-def _check_files(calls: Mapping[str, Call]) -> None:
-    """Raise InputError if a ranker has invalid options, or is given a file that cannot be read."""
-    for name, call in calls.items():
-        checked = RANKERS.checked(call)
-        for option in file_options(RANKERS[call.name]):
-            path = dict(checked.options).get(option)
-            if path is not None:
-                _check_readable(name, option, Path(path))
+def _made(name: str, call: Call) -> MadeRanker:
+    """Return the ranker. Raise InputError if its options are invalid, or it is given a file that cannot be read."""
+    made = made_ranker(call)
+    for option in file_options(RANKERS[call.name]):
+        path = dict(call.options).get(option)
+        if path is not None:
+            _check_readable(name, option, Path(path))
+    return made
 
 
 def _check_readable(ranker: str, option: str, path: Path) -> None:
@@ -112,7 +113,7 @@ def _check_readable(ranker: str, option: str, path: Path) -> None:
         raise InputError(f"Cannot read {path}, the {option} of the ranker {ranker!r}: {reason}.") from None
 
 
-def _check_precomputed(collection: Collection, calls: Mapping[str, Call]) -> list[str]:
+def _check_precomputed(collection: Collection, rankers: Mapping[str, MadeRanker]) -> list[str]:
     """Read the files of rankers that use nothing else, and match their ids; return the names of these rankers.
 
     Raises
@@ -121,8 +122,7 @@ def _check_precomputed(collection: Collection, calls: Mapping[str, Call]) -> lis
         If a file cannot be parsed, or does not fit the collection.
     """
     names = []
-    for name, call in calls.items():
-        ranker = RANKERS.make(call)
+    for name, (ranker, _) in rankers.items():
         if ranker.part == "ids":
             names.append(name)
             with warnings.catch_warnings():
