@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.aggregate import METHODS, QueryMethod, fuse
+from rankloom.aggregate import QueryMethod, fuse
 from rankloom.errors import InputError
 from rankloom.index import Explanation, Part
 from rankloom.ranks import Ranks
@@ -44,7 +44,7 @@ def answer(state: State, queries: QueryBatch, request: Request) -> FusedAnswers:
     queries = encoded(state, queries, request.names)
     described = query_lists(state, queries, request.names, request.depth)
     lists = described
-    if request.where is not None and request.method.name not in DESCRIBED:
+    if request.where is not None and request.call.name not in DESCRIBED:
         lists = query_lists(state, queries, request.names, request.depth, request.where)
     return FusionRun(state, queries, request, described, lists).answers()
 
@@ -93,7 +93,7 @@ class FusionRun:
     def answers(self) -> FusedAnswers:
         """Return the answers of the method that the request names."""
         by_index = {"weft": self._by_weft, "vote": self._by_vote, "fg": self._by_graphs}
-        return by_index.get(self.request.method.name, self._by_lists)()
+        return by_index.get(self.request.call.name, self._by_lists)()
 
     def _by_weft(self) -> FusedAnswers:
         index, found = self._weft(self.request.n)
@@ -132,7 +132,8 @@ class FusionRun:
 
     def _by_lists(self) -> FusedAnswers:
         method, n, where = self.request.method, self.request.n, self.request.where
-        needs_items = not issubclass(METHODS[method.name], QueryMethod)
+        assert method is not None
+        needs_items = not isinstance(method, QueryMethod)
         if not needs_items:
             fused = fuse(list(self.lists.values()), method, n)
         elif self.queries.items is not None:
@@ -170,7 +171,7 @@ class FusionRun:
         return why
 
     def _options(self) -> dict[str, Any]:
-        return dict(self.request.method.options)
+        return dict(self.request.call.options)
 
     def _query(self, query: int) -> Any:
         """Return a query as `explain` takes it: the number of an item, or the lists of an external query."""
@@ -180,7 +181,7 @@ class FusionRun:
 
     def _no_explanation(self, query: int, item: int) -> Explanation:
         raise InputError(
-            f"Answers of {self.request.method} have no explanation that adds up; search by vote, weft or fg."
+            f"Answers of {self.request.call} have no explanation that adds up; search by vote, weft or fg."
         )
 
 

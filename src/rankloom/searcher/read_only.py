@@ -129,7 +129,7 @@ class ReadOnlySearcher:
         )
         found = answer(state, queries, request)
         answers = [
-            Answer(label, str(request.method), found, row, state, offset) for row, label in enumerate(queries.labels)
+            Answer(label, str(request.call), found, row, state, offset) for row, label in enumerate(queries.labels)
         ]
         return answers[0] if queries.single else answers
 
@@ -235,7 +235,7 @@ class ReadOnlySearcher:
         batch = encoded(state, _by_id(queries), names)
         systems = query_lists(state, batch, names, k)
         for request in requests:
-            label = str(request.method)
+            label = str(request.call)
             if label in names:
                 raise InputError(f"The ranker {label!r} has the name of a method; give it another name.")
             systems.pop(label, None)  # "vote" and "auto" may be the same: the last one counts

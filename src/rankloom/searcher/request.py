@@ -19,6 +19,7 @@ from rankloom.weft.votes import VOTE_DEPTH
 LIST_DEPTH = VOTE_DEPTH  # items of each ranker's list that a method gets, at least
 AUTO = "auto"
 VOTERS = ("weft", "vote")  # methods whose weights are those of the index and of the votes
+INDEXED = (*VOTERS, "fg")  # methods that search an index of the searcher; the others fuse lists
 GRAPHS_ONLY = "An index on disk has graphs only: search by its items, or serve the collection itself."
 
 #: A weight for each ranker, by name or in order.
@@ -35,7 +36,10 @@ class Request:
         Number of answers, counting those that an offset skips.
     depth : int
         How much of each ranker's list is fused: it does not depend on the offset, so pages fit together.
-    method : Call
+    call : Call
+        The method as it was asked for: its options take precedence over those of the searcher.
+    method : Method or None
+        What fuses the lists; None for a method that searches an index of the searcher.
     names : tuple of str
         The rankers to fuse: those that accept the queries.
     weights : tuple of float, or None
@@ -46,7 +50,8 @@ class Request:
 
     n: int
     depth: int
-    method: Call
+    call: Call
+    method: Method | None
     names: tuple[str, ...]
     weights: tuple[float, ...] | None = None
     where: Filter | None = None
@@ -70,7 +75,17 @@ def make_request(
     checked = _checked_weights(call, names, chosen or tuple(state.retrievers), weights)
     if checked is not None and call.name not in VOTERS:
         call = Call.of(call.name, {**dict(call.options), "weights": checked})
-    return Request(min(k + offset, len(state)), max(LIST_DEPTH, k), call, names, checked, where)
+    made = _made(call if checked is not None or not isinstance(method, Method) else method, call)
+    return Request(min(k + offset, len(state)), max(LIST_DEPTH, k), call, made, names, checked, where)
+
+
+def _made(method: Call | Method, call: Call) -> Method | None:
+    """Return a method that fuses lists; for one that searches an index, check its options."""
+    if call.name not in INDEXED:
+        return METHODS.make(method)  # type: ignore[no-any-return]
+    if call.options:
+        METHODS.checked(call)
+    return None
 
 
 def accepting(state: State, queries: QueryBatch, chosen: Sequence[str] | None) -> tuple[str, ...]:
@@ -118,7 +133,7 @@ def _resolved(state: State, queries: QueryBatch, names: Sequence[str], method: s
             return Call("fg")
         alike = queries.items is not None or all(state.retrievers[name].comparable for name in names)
         return Call("weft" if alike else "vote")
-    call: Call = METHODS.checked(method)
+    call = method.spelled() if isinstance(method, Method) else Call.given(method, "method")
     if state.graphs is not None and call.name != "fg":
         raise UnknownNameError("method", call.name, method_names(state, external=False))
     if queries.items is None and issubclass(METHODS[call.name], CollectionMethod):

@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rankloom.aggregate import fuse
+from rankloom.aggregate import Method, fuse
 from rankloom.errors import InputError
 from rankloom.fusion_graph.index import CUTOFF as GRAPH_CUTOFF
 from rankloom.fusion_graph.index import FusionIndex
 from rankloom.ranks import Ids, NumberIds, Ranks
-from rankloom.registry import Call
 from rankloom.searcher.batch import TEXT_FIELDS
 from rankloom.searcher.documents import Documents, IdStore
 from rankloom.searcher.lru import LRUCache
@@ -128,7 +127,7 @@ class State:
         """Return the cache key of an index."""
         return kind.__name__, tuple(names), tuple(sorted(options.items()))
 
-    def fused(self, method: Call, names: Sequence[str], k: int) -> Ranks:
+    def fused(self, method: Method, names: Sequence[str], k: int) -> Ranks:
         """Return the fusion of the lists of all items by a method that needs the whole collection."""
         key = ("fused", str(method), tuple(names), k)
         fused: Ranks = self.indexes.get(key, lambda: fuse([self.lists[name] for name in names], method, k))

@@ -165,10 +165,10 @@ def _array(name: str, value: Any) -> Any:
 
 
 def _method(spelled: str) -> str | Call:
-    """Return a method whose options are harmless: no paths, and no huge numbers."""
+    """Return a method whose options are harmless: no paths, and no huge numbers. The search checks the rest."""
     if spelled == AUTO:
         return AUTO
-    call: Call = METHODS.checked(spelled)
+    call = Call.parse(spelled)
     files = file_options(METHODS[call.name])
     for name, value in call.options:
         limit = MAX_CUTOFF if name == "cutoff" else MAX_OPTION
