@@ -9,7 +9,7 @@ import pytest
 import oracle
 from rankloom import Ranks
 from rankloom.fusion_graph.index import FusionIndex
-from rankloom.fusion_graph.normalize import reposition, rescale
+from rankloom.fusion_graph.normalize import reposition, rescaled_steps
 from rankloom.ranks import PAD
 
 HERE = Path(__file__).parents[1] / "golden" / "fg"
@@ -85,7 +85,8 @@ def matrix(ranks):
 
 def test_normalized_lists_equal_the_programs(case):
     for number, ranks in enumerate(case.ranks):
-        ours = rescale((reposition(ranks) if case.reposition else ranks).head(case.cutoff))
+        ours = (reposition(ranks) if case.reposition else ranks).head(case.cutoff)
+        ours = ours.replaced(scores=rescaled_steps(ours.depth)[ours.lengths()])
         theirs = {name: values[case.lists["ranker"] == number] for name, values in case.lists.items()}
         items = np.full((case.n, case.cutoff), PAD, np.int32)
         scores = np.zeros(items.shape, np.float32)

@@ -11,7 +11,7 @@ import oracle
 from brute import plain
 from rankloom import Ranks
 from rankloom.errors import InputError
-from rankloom.fusion_graph.normalize import reposition, reposition_queries, rescale
+from rankloom.fusion_graph.normalize import reposition, reposition_queries, rescaled_steps
 from rankloom.ranks import PAD
 from strategies import collections, examples, ranks
 
@@ -88,7 +88,6 @@ def test_repositioning_needs_a_row_for_each_item():
 def test_ids_are_preserved():
     given_ranks = Ranks.from_dict({"a": ["a", "b"], "b": ["b", "a"]})
     assert reposition(given_ranks).query_ids == given_ranks.query_ids
-    assert rescale(given_ranks).item_ids == given_ranks.item_ids
 
 
 def test_empty_lists_can_be_repositioned():
@@ -103,19 +102,14 @@ def test_virtual_positions_equal_the_oracles(data, cutoff):
     queries = data.draw(ranks(n_items=own.n_items, n_queries=3, scores=True))
     table = np.where(own.items == PAD, np.float32(-np.inf), own.scores)
     theirs = [values[: len(row)] for values, row in zip(own.scores.tolist(), plain(own), strict=True)]
-    for row, got in enumerate(plain(reposition_queries(queries, table, cutoff))):
+    for row, got in enumerate(reposition_queries(queries.items, queries.scores, table, cutoff)):
         listed = plain(queries)[row]
         scores = queries.scores[row].tolist()[: len(listed)]
-        assert got == oracle.eq1(listed, oracle.virtual_positions(listed, scores, theirs))[:cutoff]
-
-
-def test_virtual_positions_need_scores():
-    with pytest.raises(InputError, match=r"the queries have none; search with virtual=False\."):
-        reposition_queries(Ranks([[0]]), np.zeros((1, 1), np.float32), 1)
+        assert got[got != PAD].tolist() == oracle.eq1(listed, oracle.virtual_positions(listed, scores, theirs))[:cutoff]
 
 
 def test_rescaled_scores_go_from_1_to_a_tenth_in_equal_steps():
-    scores = rescale(Ranks([[3, 1, 2, 0], [0, 1, 2, PAD], [0, 1, PAD, PAD], [0, PAD, PAD, PAD], [PAD] * 4])).scores
+    scores = rescaled_steps(4)[::-1]
     expected = [[1, 0.7, 0.4, 0.1], [1, 0.55, 0.1, 0], [1, 0.1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     np.testing.assert_allclose(scores, expected, atol=1e-7)
     assert scores.dtype == np.float32
@@ -123,9 +117,8 @@ def test_rescaled_scores_go_from_1_to_a_tenth_in_equal_steps():
 
 @given(ranks())
 def test_rescaling_keeps_the_order_and_equals_the_oracles(given_ranks):
-    out = rescale(given_ranks)
-    np.testing.assert_array_equal(out.items, given_ranks.items)
-    for row, scores in zip(plain(out), out.scores.tolist(), strict=True):
+    table = rescaled_steps(given_ranks.depth)[given_ranks.lengths()]
+    for row, scores in zip(plain(given_ranks), table.tolist(), strict=True):
         expected = list(oracle.rescaled(row).values()) if row else []
         assert scores[: len(row)] == pytest.approx(expected)
         assert not any(scores[len(row) :])

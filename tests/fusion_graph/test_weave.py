@@ -30,7 +30,7 @@ def rows(ptr, items, values):
 
 def test_w_and_p_by_hand():
     """Item 0 is first for one ranker and last of three for the other: W = 1 + .1, P = 1 + 1/3."""
-    woven = weave([Ranks([[0, 1]], n_items=3), Ranks([[2, 1, 0]], n_items=3)], Scratch(3))
+    woven = weave([np.array([[0, 1]], np.int32), np.array([[2, 1, 0]], np.int32)], Scratch(3))
     assert rows(woven.ptr, woven.items, woven.W)[0] == pytest.approx({0: 1 + 0.1, 1: 0.1 + 0.55, 2: 1})
     assert rows(woven.ptr, woven.items, woven.P)[0] == pytest.approx({0: 1 + 1 / 3, 1: 1 / 2 + 1 / 2, 2: 1})
 
@@ -75,8 +75,8 @@ def test_postings_are_the_transpose_with_the_smallest_size(rankers, cutoff, minm
 def test_the_internal_order_renumbers_rows_and_items():
     ranks = Ranks([[0, 1, PAD], [1, PAD, PAD], [2, 0, 1]])
     order = Order(np.array([2, 0, 1], np.int32), np.array([1, 2, 0], np.int32))
-    assert order.inside(ranks).items.tolist() == [[0, 1, 2], [1, 2, PAD], [2, PAD, PAD]]
-    assert order.inside_queries(ranks).items.tolist() == [[1, 2, PAD], [2, PAD, PAD], [0, 1, 2]]
+    assert order.inside(ranks.items, 3).tolist() == [[0, 1, 2], [1, 2, PAD], [2, PAD, PAD]]
+    assert order.inside_queries(ranks.items).tolist() == [[1, 2, PAD], [2, PAD, PAD], [0, 1, 2]]
 
 
 def test_the_arrays_of_an_index_are_read_only():
@@ -87,7 +87,7 @@ def test_the_arrays_of_an_index_are_read_only():
 def test_a_weighting_determines_the_terms_of_w_and_p(monkeypatch):
     monkeypatch.setattr(WEIGHTINGS, "_known", dict(WEIGHTINGS))
     register_weighting("halves")(lambda positions, scores: (0.5**positions, 2.0 * scores))
-    woven = weave([Ranks([[0, 1]], n_items=3), Ranks([[2, 1, 0]], n_items=3)], Scratch(3), "halves")
+    woven = weave([np.array([[0, 1]], np.int32), np.array([[2, 1, 0]], np.int32)], Scratch(3), "halves")
     assert rows(woven.ptr, woven.items, woven.W)[0] == pytest.approx({0: 1 / 2 + 1 / 8, 1: 1 / 4 + 1 / 4, 2: 1 / 2})
     assert rows(woven.ptr, woven.items, woven.P)[0] == pytest.approx({0: 2 + 0.2, 1: 0.2 + 1.1, 2: 2})
 

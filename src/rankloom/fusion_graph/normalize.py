@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from rankloom._kernels import contiguous, frozen
+from rankloom._kernels.index.arguments import Transposed
 from rankloom.errors import InputError, check_choice
 from rankloom.index.order import Order
-from rankloom.index.settings import Absent, IndexSettings
-from rankloom.ranks import PAD, Ranks
+from rankloom.index.settings import Absent, IndexSettings, unlisted_positions
+from rankloom.ranks import PAD, Ranks, list_lengths
 from rankloom.ranks.arrays import Float32s, Int32s, Int64s, Uint32s
 from rankloom.threads import Scratch, run_blocks
 
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
 
 def normalize_collection(
     collection: Sequence[Ranks], cutoff: int, settings: IndexSettings
-) -> tuple[Order, list[Ranks]]:
+) -> tuple[Order, list[Int32s]]:
     """Return an order for the items of a collection, and their lists in it: repositioned if so set, and cut."""
-    order = Order.of(collection[0])
-    inside = (order.inside(r) for r in collection)  # lazily: deep lists take a lot of memory
+    order = Order.of(contiguous(collection[0].items), collection[0].depth)
+    inside = (order.inside(contiguous(r.items), r.depth) for r in collection)  # lazily: deep lists take a lot of memory
     if not settings.reposition:
-        return order, [r.head(cutoff) for r in inside]
-    return order, [_repositioned(r, cutoff, settings.absent) for r in inside]
+        return order, [lists[:, :cutoff] for lists in inside]
+    return order, [_repositioned(lists, cutoff, settings.absent) for lists in inside]
 
 
-def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: RowTable[Any]) -> list[Ranks]:
+def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: RowTable[Any]) -> list[Int32s]:
     """Return the lists of external queries in the numbering of a table: repositioned where possible, and cut.
 
     Parameters
@@ -47,18 +48,16 @@ def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: Row
     wanted = settings.comparable or (False,) * len(queries) if virtual is None else (virtual,) * len(queries)
     normalized = []
     for number, (ranks, use) in enumerate(zip(queries, wanted, strict=True)):
-        scores = table.arrays.get(f"scores_{number}")
-        scored = scores is not None and ranks.scores is not None
-        if virtual and not scored:
+        lists, scores = ranks.items[:, : settings.cutoff], table.arrays.get(f"scores_{number}")
+        if use and scores is not None and ranks.scores is not None:
+            lists = reposition_queries(ranks.items, ranks.scores, scores, settings.cutoff)
+        elif virtual:
             raise InputError(
                 f"Virtual positions need scores in the index and in the queries; ranker {number + 1} has none in "
                 f"{'the index' if scores is None else 'the queries'}. Search with virtual=False."
             )
-        if scores is not None and scored and use:
-            normalized.append(reposition_queries(ranks, scores, settings.cutoff))
-        else:
-            normalized.append(ranks.head(settings.cutoff))
-    return [table.order.inside_queries(r) for r in normalized]
+        normalized.append(table.order.inside_queries(lists))
+    return normalized
 
 
 def reposition(ranks: Ranks, cutoff: int | None = None, *, absent: Absent = "first") -> Ranks:
@@ -110,25 +109,40 @@ def reposition(ranks: Ranks, cutoff: int | None = None, *, absent: Absent = "fir
         )
     if cutoff is not None and cutoff < 1:
         raise InputError(f"cutoff must be at least 1; got {cutoff}.")
-    return _repositioned(ranks, cutoff or ranks.depth, absent)
+    lists = _repositioned(contiguous(ranks.items), cutoff or ranks.depth, absent)
+    return ranks.replaced(items=lists, scores=None)
 
 
-def _repositioned(ranks: Ranks, cutoff: int, absent: str) -> Ranks:
+def _repositioned(lists: Int32s, cutoff: int, absent: str) -> Int32s:
+    from rankloom._kernels.lists import transposed
+
+    lengths = frozen(list_lengths(lists))
+    back = transposed(*_as_csr(lists, lengths), len(lists), columns=True)
+    return repositioned(lists, lengths, unlisted_positions(lengths, absent), back, cutoff, Scratch(len(lists)))
+
+
+def repositioned(
+    lists: Int32s, lengths: Int32s, unlisted: Int32s, back: Transposed, cutoff: int, scratch: Scratch
+) -> Int32s:
+    """Return the lists of consecutive items sorted by Eq. (1), and cut.
+
+    Parameters
+    ----------
+    unlisted : int32 array of shape (n_items,)
+        The position of what an item does not list.
+    back : Transposed
+        Which lists of the collection have each of these items, and where.
+    """
     from rankloom._kernels import lists as kernels
 
-    lists = contiguous(ranks.items)
-    lengths = frozen(ranks.lengths())
-    unlisted = np.where(lengths == 0, lengths.max(initial=0), lengths) + 1 if absent == "last" else lengths + 1
-    back = kernels.transposed(*_as_csr(lists, lengths), ranks.n_items, columns=True)
-    out = np.empty((ranks.n_items, min(cutoff, ranks.depth)), np.int32)
-    scratch = Scratch(ranks.n_items)
+    out = np.empty((len(lists), min(cutoff, lists.shape[1])), np.int32)
 
     def work(start: int, stop: int) -> None:
         with scratch.borrowed() as position:
-            kernels.reposition(start, stop, lists, lengths, frozen(unlisted), back, position, out)
+            kernels.reposition(start, stop, lists, lengths, unlisted, back, position, out)
 
-    run_blocks(work, ranks.n_items, stage="Repositioning")
-    return ranks.replaced(items=out, scores=None)
+    run_blocks(work, len(lists), stage="Repositioning")
+    return frozen(out)
 
 
 def reposition_item(ranks: Ranks, item: int, cutoff: int) -> Int32s:
@@ -154,12 +168,11 @@ def _as_csr(lists: Int32s, lengths: Int32s) -> tuple[Int64s, Uint32s]:
     ptr = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lengths, out=ptr[1:])
     items = (lists.reshape(-1) if ptr[-1] == lists.size else lists[lists != PAD]).view(np.uint32)
-    ptr.flags.writeable = items.flags.writeable = False
-    return ptr, items
+    return frozen(ptr), frozen(items)
 
 
-def reposition_queries(queries: Ranks, scores: Float32s, cutoff: int) -> Ranks:
-    """Reposition the lists of external queries by the positions that the queries *would* take.
+def reposition_queries(lists: Int32s, scores: Float32s, item_scores: Float32s, cutoff: int) -> Int32s:
+    """Reposition the lists of external queries by the positions that the queries *would* take, and cut them.
 
     An external query is in no item's list. If scores are comparable, its virtual position in j's list is one more than
     the number of items there that score strictly higher than the query does; then Eq. (1) applies as in the collection.
@@ -167,55 +180,38 @@ def reposition_queries(queries: Ranks, scores: Float32s, cutoff: int) -> Ranks:
 
     Parameters
     ----------
-    queries : Ranks
-        With scores.
-    scores : float32 array of shape (n_items, depth)
+    item_scores : float32 array of shape (n_items, depth)
         Scores of the items' lists by the same ranker, non-increasing; -inf after the end of a list.
-    cutoff : int
-        Length to cut the lists to afterwards.
 
     Examples
     --------
     The query would be third in item 0's list and second in item 1's, so item 1 moves up:
 
     >>> own = np.array([[1.0, 0.9], [1.0, 0.2]], np.float32)
-    >>> reposition_queries(Ranks([[0, 1]], [[0.5, 0.5]]), own, cutoff=2).items
+    >>> reposition_queries(np.array([[0, 1]], np.int32), np.array([[0.5, 0.5]], np.float32), own, cutoff=2)
     array([[1, 0]], dtype=int32)
     """
     from rankloom._kernels import lists as kernels
 
-    if queries.scores is None:
-        raise InputError("Virtual positions need scores, but the queries have none; search with virtual=False.")
-    lists, query_scores, own = contiguous(queries.items), contiguous(queries.scores), contiguous(scores)
-    lengths = frozen(queries.lengths())
-    out = np.empty((queries.n_queries, min(cutoff, queries.depth)), np.int32)
+    lists, scores, own = contiguous(lists), contiguous(scores), contiguous(item_scores)
+    lengths = frozen(list_lengths(lists))
+    out = np.empty((len(lists), min(cutoff, lists.shape[1])), np.int32)
     run_blocks(
-        lambda start, stop: kernels.reposition_queries(start, stop, lists, query_scores, lengths, own, out),
-        queries.n_queries,
+        lambda start, stop: kernels.reposition_queries(start, stop, lists, scores, lengths, own, out),
+        len(lists),
         stage="Repositioning",
     )
-    return queries.replaced(items=out, scores=None)
-
-
-def rescale(ranks: Ranks) -> Ranks:
-    """Replace scores by 1.0 for the first to 0.1 for the last item of each list, in equal steps.
-
-    A list of one item gets 1.0.
-
-    References
-    ----------
-    Dourado, Pedronette, Torres (2019), Section 4.1.1, doi:10.1016/j.ipm.2019.03.008
-
-    Examples
-    --------
-    >>> rescale(Ranks([[3, 1, 2], [0, -1, -1]])).scores.tolist()
-    [[1.0, 0.550000011920929, 0.10000000149011612], [1.0, 0.0, 0.0]]
-    """
-    return ranks.replaced(scores=rescaled_steps(ranks.depth)[ranks.lengths()])
+    return out
 
 
 def rescaled_steps(depth: int) -> Float32s:
     """Return a table whose row n has the rescaled scores of a list of length n, for n from 0 to `depth`.
+
+    They go from 1.0 for the first to 0.1 for the last item, in equal steps.
+
+    References
+    ----------
+    Dourado, Pedronette, Torres (2019), Section 4.1.1, doi:10.1016/j.ipm.2019.03.008
 
     Examples
     --------

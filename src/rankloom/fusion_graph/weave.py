@@ -22,8 +22,8 @@ from rankloom._kernels.fusion_graph.arguments import SIZE, Graphs, Woven
 from rankloom.errors import ContractError, brief
 from rankloom.fusion_graph.normalize import rescaled_steps
 from rankloom.index.shard import Shard, gathered, numbered, slice_rows
-from rankloom.ranks import Ranks, stack_lists
-from rankloom.ranks.arrays import Array, Float32s, Floats, Int64s
+from rankloom.ranks import stack_lists
+from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s, Int64s
 from rankloom.registry import Registry
 from rankloom.threads import Scratch, run_blocks
 
@@ -76,13 +76,13 @@ def _positive(given: Any, length: int) -> bool:
     return values.shape == (length,) and bool(np.isfinite(values).all() and (values > 0).all())
 
 
-def weave(ranks: Sequence[Ranks], scratch: Scratch, weighting: str = "paper") -> Woven:
+def weave(normalized: Sequence[Int32s], scratch: Scratch, weighting: str = "paper") -> Woven:
     """Return W and P of lists that are repositioned and cut; they are rescaled here.
 
     Parameters
     ----------
-    ranks : sequence of Ranks
-        One for each ranker, all with the same number of rows.
+    normalized : sequence of int32 arrays
+        The lists of each ranker, all with the same number of rows.
     scratch : Scratch
         Of the size of the collection.
     weighting : str
@@ -90,7 +90,7 @@ def weave(ranks: Sequence[Ranks], scratch: Scratch, weighting: str = "paper") ->
     """
     from rankloom._kernels.fusion_graph import graphs as kernels
 
-    lists = frozen(stack_lists([r.items for r in ranks]))
+    lists = frozen(stack_lists(normalized))
     tables = weighting_tables(weighting, lists.shape[2])
     n_rows = lists.shape[1]
     ptr = np.zeros(n_rows + 1, np.int64)

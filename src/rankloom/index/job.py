@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from rankloom._kernels import frozen
 from rankloom.errors import InputError
 from rankloom.index.cluster import connected, map_tasks
-from rankloom.index.tables import aside
+from rankloom.index.order import Order
+from rankloom.index.tables import aside, growing
 from rankloom.io.array_folder import check_folder, described, install_folder, write_array
 from rankloom.io.atomic_file import atomic_write, resolved
 from rankloom.io.file_lock import claimed
@@ -64,6 +66,11 @@ class Job:
         return start, min(start + self.spec["size"], self.spec["n_items"])
 
     @cached_property
+    def order(self) -> Order:
+        """The internal numbering, once it is known."""
+        return Order(self.read("numbers"), self.read("places"))
+
+    @cached_property
     def scratch(self) -> Scratch:
         """Scratch of the size of the collection; the system provides the pages that are touched."""
         return Scratch(self.spec["n_items"])
@@ -84,9 +91,16 @@ class Job:
         """Write arrays of the index, and note their checksums."""
         for name, array in arrays.items():
             _write(self.index / f"{name}.npy", array)
-        self.stored(arrays)
+        self._note(arrays)
 
-    def stored(self, arrays: Mapping[str, Array]) -> None:
+    @contextmanager
+    def filled(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Iterator[Array]:
+        """Yield an array of the index to fill; it may be larger than memory."""
+        with growing(self.index / f"{name}.npy", shape, dtype) as array:
+            yield array
+        self._note({name: array})
+
+    def _note(self, arrays: Mapping[str, Array]) -> None:
         """Note the checksums of files of the index."""
         with ThreadPoolExecutor() as pool:
             about = pool.map(lambda name: described(self.index / f"{name}.npy", arrays[name]), arrays)

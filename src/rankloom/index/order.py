@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloom._kernels import contiguous, frozen
-from rankloom.ranks import PAD, Ranks
+from rankloom._kernels import frozen
+from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Int32s
 from rankloom.threads import run_blocks
 
@@ -27,31 +27,31 @@ class Order(NamedTuple):
     places: Int32s
 
     @classmethod
-    def of(cls, ranks: Ranks) -> Order:
-        """Return the breadth-first order of a collection's items along its lists."""
+    def of(cls, lists: Int32s, depth: int) -> Order:
+        """Return the breadth-first order of a collection's items along its lists, which may be deeper than `depth`."""
         from rankloom._kernels.lists import visiting_order
 
-        numbers = np.empty(ranks.n_queries, np.int32)
-        visiting_order(contiguous(ranks.items), ranks.depth, numbers)
+        numbers = np.empty(len(lists), np.int32)
+        visiting_order(lists, depth, numbers)
         places = np.empty(len(numbers), np.int32)
         places[numbers] = np.arange(len(numbers), dtype=np.int32)
         return cls(frozen(numbers), frozen(places))
 
-    def inside(self, ranks: Ranks) -> Ranks:
-        """Return collection ranks in the internal numbering: row i is the list of item ``numbers[i]``."""
+    def inside(self, lists: Int32s, depth: int, rows: slice = slice(None)) -> Int32s:
+        """Return the lists of the items ``numbers[rows]`` in the internal numbering, cut to `depth`."""
         from rankloom._kernels.lists import relabel
 
-        lists = contiguous(ranks.items)
-        out = np.empty((len(self.numbers), ranks.depth), np.int32)
+        sources = self.numbers[rows]
+        out = np.empty((len(sources), depth), np.int32)
         run_blocks(
-            lambda start, stop: relabel(start, stop, self.numbers, self.places, lists, out),
+            lambda start, stop: relabel(start, stop, sources, self.places, lists, out),
             len(out),
             stage="Renumbering",
         )
-        return Ranks.trusted(out, None, ranks.n_items)
+        return frozen(out)
 
-    def inside_queries(self, queries: Ranks) -> Ranks:
+    def inside_queries(self, lists: Int32s) -> Int32s:
         """Return the lists of external queries with items in the internal numbering."""
-        out = self.places[queries.items] if len(self.places) else queries.items.copy()
-        out[queries.items == PAD] = PAD
-        return Ranks.trusted(out, None, queries.n_items)
+        out = self.places[lists] if len(self.places) else lists.copy()
+        out[lists == PAD] = PAD
+        return frozen(out)

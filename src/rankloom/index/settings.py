@@ -13,7 +13,7 @@ from rankloom.errors import InputError, RankloomWarning, brief, check_choice, ch
 from rankloom.io.npz import pack_ids
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import align_collection
-from rankloom.ranks.arrays import Array, Float32s
+from rankloom.ranks.arrays import Array, Int32s
 
 #: The position, for Eq. 1, in the list of an item that has no list.
 Absent = Literal["first", "last"]
@@ -70,6 +70,12 @@ def warn_if_sparse(n_empty_lists: Sequence[int], n_items: int, names: Sequence[s
             )
 
 
+def unlisted_positions(lengths: Int32s, absent: str) -> Int32s:
+    """Return the position, for Eq. 1, of what each list does not contain, by the lengths of all lists."""
+    longest = lengths.max(initial=0) if absent == "last" else 0
+    return np.where(lengths == 0, longest, lengths).astype(np.int32) + np.int32(1)
+
+
 def stores_scores(settings: IndexSettings, keep_scores: bool) -> bool:
     """Return True if an index keeps the scores of lists: if asked to, and if repositioning can use them."""
     check_flag(keep_scores=keep_scores)
@@ -77,10 +83,12 @@ def stores_scores(settings: IndexSettings, keep_scores: bool) -> bool:
 
 
 def shared_arrays(collection: Sequence[Ranks], settings: IndexSettings, *, keep_scores: bool) -> dict[str, Array]:
-    """Return the arrays that any index may have: the scores of lists, if they can be used, and packed ids."""
+    """Return the arrays that any index may have: scores of lists, -inf after their end, if used, and packed ids."""
     arrays: dict[str, Array] = {}
     if stores_scores(settings, keep_scores):
-        arrays |= {f"scores_{i}": _list_scores(r) for i, r in enumerate(collection) if r.scores is not None}
+        for number, ranks in enumerate(collection):
+            if ranks.scores is not None:
+                arrays[f"scores_{number}"] = np.where(ranks.items == PAD, np.float32(-np.inf), ranks.scores)
     if collection[0].item_ids is not None:
         arrays["id_bytes"], arrays["id_ptr"] = pack_ids(collection[0].item_ids)
     return arrays
@@ -94,9 +102,3 @@ def _checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[b
     if len(flags) != n_rankers or not all(isinstance(flag, bool | np.bool_) for flag in flags):
         raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {brief(given)}.")
     return tuple(map(bool, flags))
-
-
-def _list_scores(ranks: Ranks) -> Float32s:
-    """Return the scores of collection ranks, -inf after the end of a list."""
-    assert ranks.scores is not None
-    return np.where(ranks.items == PAD, np.float32(-np.inf), ranks.scores)

@@ -1,6 +1,6 @@
-"""The first steps of every build on disk: from tables of lists to normalized lists, part by part.
+"""The first steps of every build on disk: from tables of lists to renumbered lists, part by part.
 
-check the lists -> order the items -> renumber the lists, and turn them round for Eq. 1 -> reposition and cut.
+check the lists -> order the items -> renumber the lists, and turn them round for Eq. 1.
 Parts are consecutive internal numbers, except in the check, where they are consecutive item numbers.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom._kernels.index.arguments import Transposed
 from rankloom.index.job import Job, Step
-from rankloom.index.tables import Files, Growing, check_rows, copy_table, is_direct, open_array
-from rankloom.ranks import PAD, Ranks
+from rankloom.index.order import Order
+from rankloom.index.settings import unlisted_positions
+from rankloom.index.tables import Files, check_rows, copy_table, is_direct, open_array
+from rankloom.ranks import PAD, list_lengths
 from rankloom.ranks.arrays import Array
 from rankloom.threads import run_blocks
 
@@ -75,48 +76,30 @@ def copy_scores(job: Job, ranker: int) -> None:
     if scores is None or not job.spec["keep_scores"]:
         return
     depth, name = depth_of(job, items), f"scores_{ranker}"
-    out = Growing(job.index / f"{name}.npy", (len(items), depth), np.float32)
-    for start in range(0, len(items), job.spec["size"]):
-        rows = (slice(start, start + job.spec["size"]), slice(0, depth))
-        out.append(np.where(items[rows] == PAD, np.float32(-np.inf), scores[rows]), 0)
-    out.close()
-    job.stored({name: open_array(job.index / f"{name}.npy")})
+    with job.filled(name, (len(items), depth), np.float32) as out:
+        for start in range(0, len(items), job.spec["size"]):
+            rows = (slice(start, start + job.spec["size"]), slice(0, depth))
+            out[rows] = np.where(items[rows] == PAD, np.float32(-np.inf), scores[rows])
 
 
 def order(job: Job, _: int) -> None:
     """Number the items in breadth-first order over the lists of the first ranker."""
-    from rankloom._kernels.lists import visiting_order
-
     items, _scores = tables(job, 0)
-    numbers = np.empty(len(items), np.int32)
-    visiting_order(items, depth_of(job, items), numbers)
-    places = np.empty(len(numbers), np.int32)
-    places[numbers] = np.arange(len(numbers), dtype=np.int32)
-    job.store({"numbers": numbers, "places": places})
+    job.store(Order.of(items, depth_of(job, items))._asdict())
 
 
 def renumber(job: Job, number: int) -> None:
     """Write the lists of a part in the internal numbering, and what they say of the items of other parts."""
     start, stop = job.part(number)
-    rows, places = job.read("numbers")[start:stop], job.read("places")
     for ranker in range(len(job.spec["tables"])):
         items, _ = tables(job, ranker)
-        lists = _relabeled(items, rows, places, depth_of(job, items))
+        lists = job.order.inside(items, depth_of(job, items), slice(start, stop))
         job.write(f"inside_{ranker}_{number}", lists)
-        found = np.count_nonzero(lists != PAD, axis=1).astype(np.int32)
-        job.write(f"lengths_{ranker}_{number}", found)
+        job.write(f"lengths_{ranker}_{number}", list_lengths(lists))
         if job.spec["settings"]["reposition"]:
             turned, ends = _turned(lists, start, job.spec["size"], job.n_parts)
             job.write(f"turned_{ranker}_{number}", turned)
             job.write(f"ends_{ranker}_{number}", ends)
-
-
-def _relabeled(items: Array, rows: Array, places: Array, depth: int) -> Array:
-    from rankloom._kernels.lists import relabel
-
-    lists = np.empty((len(rows), depth), np.int32)
-    run_blocks(lambda first, last: relabel(first, last, rows, places, items, lists), len(rows), stage="Renumbering")
-    return frozen(lists)
 
 
 def _turned(lists: Array, start: int, size: int, n_parts: int) -> tuple[Array, Array]:
@@ -137,58 +120,6 @@ def lengths(job: Job, _: int) -> None:
     for ranker in range(len(job.spec["tables"])):
         parts = [job.read(f"lengths_{ranker}_{number}", mapped=False) for number in range(job.n_parts)]
         found = np.concatenate(parts)
-        longest = found.max(initial=0) if job.spec["settings"].get("absent") == "last" else 0
-        job.write(f"unlisted_{ranker}", np.where(found == 0, longest, found).astype(np.int32) + np.int32(1))
+        job.write(f"unlisted_{ranker}", unlisted_positions(found, job.spec["settings"].get("absent", "first")))
         empty.append(int((found == 0).sum()))
     job.notes["empty"] = empty
-
-
-def normalized(job: Job, number: int) -> list[Ranks]:
-    """Return the lists of a part by each ranker, repositioned if so set, and cut."""
-    settings, n_items = job.spec["settings"], job.spec["n_items"]
-    lists = (_normalized(job, number, ranker, settings["cutoff"]) for ranker in range(settings["n_rankers"]))
-    return [Ranks.trusted(items, None, n_items) for items in lists]
-
-
-def _normalized(job: Job, number: int, ranker: int, cutoff: int) -> Array:
-    lists = job.read(f"inside_{ranker}_{number}", mapped=False)
-    if not job.spec["settings"]["reposition"]:
-        return frozen(np.ascontiguousarray(lists[:, :cutoff]))
-    from rankloom._kernels.lists import reposition
-
-    start, _ = job.part(number)
-    back = _listing(lists, start, _incoming(job, number, ranker))
-    own, unlisted = job.read(f"lengths_{ranker}_{number}", mapped=False), job.read(f"unlisted_{ranker}")
-    out = np.empty((len(lists), min(cutoff, lists.shape[1])), np.int32)
-
-    def work(first: int, last: int) -> None:
-        with job.scratch.borrowed() as position:
-            reposition(first, last, lists, own, unlisted, back, position, out)
-
-    run_blocks(work, len(lists), stage="Repositioning")
-    return frozen(out)
-
-
-def _incoming(job: Job, number: int, ranker: int) -> Array:
-    """Return what the lists of other parts say of the items of a part."""
-    found = [np.empty((0, 3), np.int32)]
-    for other in range(job.n_parts):
-        ends = job.read(f"ends_{ranker}_{other}", mapped=False)
-        rows = slice(ends[number - 1] if number else 0, ends[number])
-        if rows.stop > rows.start:
-            found.append(np.array(job.read(f"turned_{ranker}_{other}")[rows]))
-    return frozen(np.concatenate(found))
-
-
-def _listing(lists: Array, start: int, incoming: Array) -> Transposed:
-    """Return the lists that contain each item of a part, and its positions there, in CSR form."""
-    from rankloom._kernels.index import shards as kernels
-
-    here = lists[(lists >= start) & (lists < start + len(lists))]
-    ptr = np.zeros(len(lists) + 1, np.int64)
-    for targets in (here, incoming[:, 0]):
-        ptr[1:] += np.bincount(targets - start, minlength=len(lists))
-    np.cumsum(ptr, out=ptr)
-    rows, columns = np.empty(ptr[-1], np.uint32), np.empty(ptr[-1], np.int32)
-    kernels.fill_listing(lists, start, incoming, ptr[:-1].copy(), rows, columns)
-    return Transposed(frozen(ptr), frozen(rows), frozen(columns))

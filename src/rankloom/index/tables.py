@@ -8,14 +8,18 @@ once, part by part.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from rankloom.errors import InputError, MissingExtraError, brief
+from rankloom.io.array_folder import write_array
 from rankloom.io.text_file import as_path
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import split_names
@@ -163,52 +167,43 @@ def copy_table(files: Files, depth: int, items_to: Path, scores_to: Path) -> Non
     """Write a table as one int32 file, and one float32 file if it has scores; both appear when they are complete."""
     shape = shape_of(files)
     shape = (shape[0], min(depth, shape[1]))
-    out = Growing(items_to, shape, np.int32)
-    scored: Growing | None = None
-    for items, scores in blocks(files):
-        if items.dtype.kind not in "iu":
-            raise InputError(f"{files.items[0]} must contain item numbers; got {items.dtype}.")
-        if items.max(initial=0) > np.iinfo(np.int32).max or items.min(initial=0) < PAD:
-            raise InputError(f"{files.items[0]} has an item number that is negative or does not fit in 32 bits.")
-        if out.filled and (scores is None) != (scored is None):
-            raise InputError(f"Only some parts of the table of {files.items[0]} have scores; give all or none.")
-        out.append(items[:, : shape[1]], PAD)
-        if scores is not None:
-            scored = scored or Growing(scores_to, shape, np.float32)
-            scored.append(_as_float32(scores[:, : shape[1]]), 0)
-    if scored is not None:
-        scored.close()
-    out.close()
+    n_done, scored = 0, None
+    with growing(items_to, shape, np.int32) as out, ExitStack() as if_scored:
+        for items, scores in blocks(files):
+            if items.dtype.kind not in "iu":
+                raise InputError(f"{files.items[0]} must contain item numbers; got {items.dtype}.")
+            if items.max(initial=0) > np.iinfo(np.int32).max or items.min(initial=0) < PAD:
+                raise InputError(f"{files.items[0]} has an item number that is negative or does not fit in 32 bits.")
+            if n_done and (scores is None) != (scored is None):
+                raise InputError(f"Only some parts of the table of {files.items[0]} have scores; give all or none.")
+            rows = slice(n_done, n_done + len(items))
+            _fill(out[rows], items, PAD)
+            if scores is not None:
+                scored = if_scored.enter_context(growing(scores_to, shape, np.float32)) if scored is None else scored
+                _fill(scored[rows], scores, 0)
+            n_done = rows.stop
 
 
-def _as_float32(scores: Array) -> Array:
-    with np.errstate(over="ignore"):  # the check of the lists reports infinity
-        return scores.astype(np.float32)
+def _fill(out: Array, rows: Array, padding: int) -> None:
+    """Copy rows, cut or padded to the width of `out`."""
+    width = min(rows.shape[1], out.shape[1])
+    with np.errstate(over="ignore"):  # of scores in float32: the check of the lists reports infinity
+        out[:, :width] = rows[:, :width]
+    out[:, width:] = padding
 
 
-class Growing:
-    """A 2-d array on disk that is written row by row, aside, and renamed when it is complete."""
-
-    def __init__(self, path: Path, shape: tuple[int, int], dtype: Any) -> None:
-        self._path = path
-        self._aside = aside(path)
-        self._array = np.lib.format.open_memmap(self._aside, "w+", dtype, shape) if shape[0] else np.empty(shape, dtype)
-        self.filled = 0
-
-    def append(self, rows: Array, fill: float) -> None:
-        """Write further rows, padded to the width of the array."""
-        target = self._array[self.filled : self.filled + len(rows)]
-        target[:, : rows.shape[1]] = rows
-        target[:, rows.shape[1] :] = fill
-        self.filled += len(rows)
-
-    def close(self) -> None:
-        """Let the file appear."""
-        if not len(self._array):
-            with self._aside.open("wb") as stream:
-                np.lib.format.write_array(stream, self._array)
-        del self._array
-        self._aside.replace(self._path)
+@contextmanager
+def growing(path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> Iterator[Array]:
+    """Yield an array on disk to fill; it is written aside, and its file appears at the end."""
+    temporary = aside(path)
+    if math.prod(shape):
+        array: Array = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
+        yield array
+    else:  # an empty array cannot be mapped
+        array = np.empty(shape, dtype)
+        yield array
+        write_array(temporary, array, sync=False)
+    temporary.replace(path)
 
 
 def aside(path: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from rankloom.ranks.checks import MAX_ITEMS, PAD, Kind
 from rankloom.ranks.ids import Ids, NumberIds
-from rankloom.ranks.lists import stack_lists
+from rankloom.ranks.lists import list_lengths, stack_lists
 from rankloom.ranks.ranks import Ranks
 
-__all__ = ["MAX_ITEMS", "PAD", "Ids", "Kind", "NumberIds", "Ranks", "stack_lists"]
+__all__ = ["MAX_ITEMS", "PAD", "Ids", "Kind", "NumberIds", "Ranks", "list_lengths", "stack_lists"]

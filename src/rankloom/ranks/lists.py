@@ -29,11 +29,17 @@ def padded_lists(lists: Lists, ids: Ids, *, scored: bool) -> tuple[Int32s, Float
     return items, scores
 
 
-def stack_lists(lists: Sequence[Int32s]) -> Int32s:
-    """Return the lists of several rankers as one padded array of shape (rankers, rows, max depth)."""
-    out = np.full((len(lists), len(lists[0]), max(items.shape[1] for items in lists)), PAD, np.int32)
-    for ranker, items in enumerate(lists):
-        out[ranker, :, : items.shape[1]] = items
+def list_lengths(items: Int32s) -> Int32s:
+    """Return the length of each list."""
+    return np.asarray(np.count_nonzero(items != PAD, axis=1), np.int32)
+
+
+def stack_lists(lists: Sequence[Int32s], depth: int | None = None) -> Int32s:
+    """Return the lists of several rankers as one padded array of shape (rankers, rows, depth of the deepest)."""
+    width = max(items.shape[1] for items in lists) if depth is None else depth
+    out = np.full((len(lists), len(lists[0]), width), PAD, np.int32)
+    for layer, items in zip(out, lists, strict=True):
+        layer[:, : items.shape[1]] = items[:, :width]
     return out
 
 

@@ -30,7 +30,15 @@ from rankloom.ranks.checks import (
 )
 from rankloom.ranks.html_table import ranks_table
 from rankloom.ranks.ids import Ids
-from rankloom.ranks.lists import Lists, kept_items, padded_lists, renumbered_items, selected_rows, spread_rows
+from rankloom.ranks.lists import (
+    Lists,
+    kept_items,
+    list_lengths,
+    padded_lists,
+    renumbered_items,
+    selected_rows,
+    spread_rows,
+)
 from rankloom.ranks.nearest import matrix_neighbors, table
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 
@@ -283,7 +291,7 @@ class Ranks:
 
     def lengths(self) -> NDArray[np.int32]:
         """Return the length of each list."""
-        return np.asarray(np.count_nonzero(self.items != PAD, axis=1), np.int32)
+        return list_lengths(self.items)
 
     def head(self, depth: int) -> Ranks:
         """Return the lists cut to `depth`, at least 1."""

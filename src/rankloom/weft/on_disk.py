@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankloom.fusion_graph.on_disk import normalize_part
 from rankloom.index.job import Job, Step
-from rankloom.index.order import Order
 from rankloom.index.shard import prefix, shard_postings
-from rankloom.index.steps import normalized
-from rankloom.index.tables import aside
 from rankloom.weft.row_kind import ROWS, WeftSettings
 from rankloom.weft.rows import expanded, item_lists, neighbors_of
 from rankloom.weft.weights import shares_of
@@ -25,33 +23,26 @@ def weft_steps(job: Job) -> list[Step]:
 
 def lists_part(job: Job, number: int) -> None:
     """Write the normalized lists of a part, each starting with the item itself."""
-    lists = item_lists(normalized(job, number), job.spec["settings"]["cutoff"], job.part(number)[0])
+    lists = item_lists(normalize_part(job, number), job.spec["settings"]["cutoff"], job.part(number)[0])
     job.write(f"lists_{number}", lists)
 
 
 def join_lists(job: Job, _: int) -> None:
     """Write the lists of all parts as one array of the index, and the weights of the rankers."""
-    settings, file = job.spec["settings"], job.index / "lists.npy"
+    settings = job.spec["settings"]
     shape = (settings["n_rankers"], job.spec["n_items"], settings["cutoff"])
-    temporary = aside(file)
-    if not job.spec["n_items"]:
-        job.store({"lists": np.empty(shape, np.int32)})
-    else:
-        joined = np.lib.format.open_memmap(temporary, "w+", np.int32, shape)
+    with job.filled("lists", shape, np.int32) as joined:
         for number in range(job.n_parts):
             start, stop = job.part(number)
             joined[:, start:stop] = job.read(f"lists_{number}")
-        joined.flush()
-        temporary.replace(file)
-        job.stored({"lists": joined})
     listed = [empty < job.spec["n_items"] for empty in job.read_notes("lengths")["empty"]]
     job.store({"shares": shares_of(job.spec["weights"], listed)})
 
 
 def expand_part(job: Job, number: int) -> None:
     """Expand the lists of a part, and transpose the rows."""
-    lists, order = job.read("lists"), Order(job.read("numbers"), job.read("places"))
-    neighbors = neighbors_of(lists, order, job.read("shares"), WeftSettings(**job.spec["settings"]))
+    lists, settings = job.read("lists"), WeftSettings(**job.spec["settings"])
+    neighbors = neighbors_of(lists, job.order, job.read("shares"), settings)
     rows = expanded(lists, neighbors, job.scratch, inside=True, part=job.part(number))
     with job.scratch.borrowed() as slot:
         found = shard_postings(rows, rows.sizes, slot)

@@ -20,10 +20,10 @@ from rankloom.index.row_table import ALL, QueryRows, RowTable
 from rankloom.index.settings import IndexSettings
 from rankloom.index.shard import postings
 from rankloom.index.verify import SHARED, Layout, Ranges
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch
-from rankloom.weft.rows import expanded, item_lists, max_entries, neighbors_of, stacked
+from rankloom.weft.rows import expanded, item_lists, max_entries, neighbors_of
 from rankloom.weft.weights import (
     Weights,
     agreement_shares,
@@ -115,7 +115,7 @@ class WeftRows(RowKind[Rows, WeftSettings]):
         return {**order._asdict(), "lists": lists, "shares": shares, **named}
 
     def query_rows(self, lists: Sequence[Ranks], virtual: bool | None, table: RowTable[Rows]) -> Rows:
-        own = frozen(stacked(normalize_queries(lists, virtual, table), self.settings.cutoff))
+        own = frozen(stack_lists(normalize_queries(lists, virtual, table), self.settings.cutoff))
         neighbors = neighbors_of(table.arrays["lists"], table.order, table.arrays["shares"], self.settings)
         return expanded(own, neighbors, table.slots, inside=False)
 
@@ -143,9 +143,9 @@ class WeftRows(RowKind[Rows, WeftSettings]):
         return {"weights": check_weights(self.weights, self.settings.n_rankers)}
 
 
-def _agreement(normalized: Sequence[Ranks], order: Order) -> Floats:
+def _agreement(normalized: Sequence[Int32s], order: Order) -> Floats:
     """Return weights that grow with agreement with the fusion, and are lower for redundant rankers."""
-    scratch, listed = Scratch(normalized[0].n_items), have_lists(normalized)
+    scratch, listed = Scratch(len(order.numbers)), have_lists(normalized)
     lists = item_lists(normalized, AGREEMENT.cutoff)
     unlike = rarity(lists, scratch) * [has or not any(listed) for has in listed]
     unlike = frozen(unlike / unlike.sum())

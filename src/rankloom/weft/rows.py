@@ -20,7 +20,7 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom._kernels.weft.arguments import Neighbors, NewRows, Rows
 from rankloom.index.order import Order
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import stack_lists
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch, run_blocks
 
@@ -40,26 +40,17 @@ def nearness(cutoff: int) -> Floats:
     >>> nearness(3).round(2).tolist()
     [1.0, 0.5, 0.21]
     """
-    weights: Floats = frozen(1.0 - np.log(np.arange(1, cutoff + 1)) / np.log(cutoff + 1))
-    return weights
+    return frozen(1.0 - np.log(np.arange(1, cutoff + 1)) / np.log(cutoff + 1))
 
 
-def stacked(ranks: Sequence[Ranks], cutoff: int) -> Int32s:
-    """Return lists as one array of shape (rankers, rows, cutoff), padded."""
-    lists = np.full((len(ranks), ranks[0].n_queries, cutoff), PAD, np.int32)
-    for layer, r in zip(lists, ranks, strict=True):
-        layer[:, : min(cutoff, r.depth)] = r.items[:, :cutoff]
-    return lists
-
-
-def item_lists(normalized: Sequence[Ranks], cutoff: int, first: int = 0) -> Int32s:
+def item_lists(normalized: Sequence[Int32s], cutoff: int, first: int = 0) -> Int32s:
     """Return the lists of items, each starting with the item itself, as an array of shape (rankers, items, cutoff).
 
     The lists are those of the items from `first` on.
     """
     from rankloom._kernels.weft.expand import own_first
 
-    lists = stacked(normalized, cutoff)
+    lists = stack_lists(normalized, cutoff)
 
     def work(start: int, stop: int) -> None:
         for layer in lists:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom.errors import InputError, brief
-from rankloom.ranks import PAD, Ranks
+from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.ranks.pool import checked_weights
 from rankloom.threads import Scratch, run_blocks
@@ -34,19 +34,17 @@ def check_weights(weights: Weights, n_rankers: int) -> list[float] | None:
 def shares_of(weights: Sequence[float] | None, listed: Sequence[bool]) -> Floats:
     """Return weights that sum to 1; by default equal ones for the rankers that have lists, or for all if none has."""
     given = np.array(weights if weights is not None else listed if any(listed) else [1] * len(listed), np.float64)
-    shares: Floats = frozen(given / given.sum())
-    return shares
+    return frozen(given / given.sum())
 
 
-def have_lists(ranks: Sequence[Ranks]) -> list[bool]:
+def have_lists(normalized: Sequence[Int32s]) -> list[bool]:
     """Return, for each ranker, whether it has any list; one without lists must not affect the result."""
-    return [bool((r.items != PAD).any()) for r in ranks]
+    return [bool((lists != PAD).any()) for lists in normalized]
 
 
 def field_parts(shares: Floats) -> Floats:
     """Return the weight of each field in the score: one half for the fused field, one half shared by the rankers."""
-    parts: Floats = frozen(np.concatenate([[0.5], shares / 2]))
-    return parts
+    return frozen(np.concatenate([[0.5], shares / 2]))
 
 
 def agreement_shares(lists: Int32s, fused: Int32s, unlike: Floats, scratch: Scratch) -> Floats:
@@ -61,8 +59,7 @@ def agreement_shares(lists: Int32s, fused: Int32s, unlike: Floats, scratch: Scra
         The weights u, which are lower for redundant rankers (`rarity`).
     """
     weights = unlike * np.array([mean_overlap(layer, fused, scratch) ** 2 for layer in lists])
-    shares: Floats = frozen(weights / weights.sum() if weights.sum() > 0 else unlike)
-    return shares
+    return frozen(weights / weights.sum() if weights.sum() > 0 else unlike)
 
 
 def rarity(lists: Int32s, scratch: Scratch) -> Floats:
@@ -72,7 +69,7 @@ def rarity(lists: Int32s, scratch: Scratch) -> Floats:
     for r in range(m):
         for s in range(r):
             overlaps[r, s] = overlaps[s, r] = mean_overlap(lists[r], lists[s], scratch)
-    unlike: Floats = 1 / overlaps.sum(axis=1)
+    unlike = 1 / overlaps.sum(axis=1)
     return frozen(unlike / unlike.sum())
 
 
