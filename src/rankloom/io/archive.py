@@ -22,20 +22,6 @@ def load_arrays(path: FilePath) -> Arrays:
 
     All sizes are checked before anything is unpacked: those in the directory of the archive, and that each array has
     as many bytes as its header declares.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, a folder, unreadable or damaged, has Python objects, or unpacks to more than 1 GB and
-        100 times its size.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "a.npz")
-    >>> np.savez(path, x=[1, 2])
-    >>> load_arrays(path)
-    {'x': array([1, 2])}
     """
     with opened(path) as file:
         try:

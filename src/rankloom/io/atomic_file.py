@@ -41,11 +41,6 @@ def atomic_write(path: FilePath, mode: str = "w") -> Iterator[Any]:
     mode : {"w", "wb"}
         Text (UTF-8, lines end in a line feed) or bytes.
 
-    Raises
-    ------
-    InputError
-        If the folder does not exist or is not writable, the disk is full, or `path` is not a file.
-
     Examples
     --------
     >>> import tempfile
@@ -61,7 +56,8 @@ def atomic_write(path: FilePath, mode: str = "w") -> Iterator[Any]:
         with _temporary_file(target.parent) as temporary:
             with _open_layers(temporary, compressed=target.suffix == ".gz", text=mode == "w") as file:
                 yield file
-            _sync(temporary)
+            with temporary.open("rb+") as written:
+                os.fsync(written.fileno())
             if target.exists():
                 shutil.copymode(target, temporary)
             temporary.replace(target)
@@ -70,13 +66,7 @@ def atomic_write(path: FilePath, mode: str = "w") -> Iterator[Any]:
 
 
 def check_target(path: FilePath) -> Path:
-    """Return the resolved path that a file would be written to.
-
-    Raises
-    ------
-    InputError
-        If `path` is a folder or a device, or its folder does not exist.
-    """
+    """Return the resolved path that a file would be written to; raise InputError if it cannot be written there."""
     try:
         target = resolved(as_path(path))
         if target.is_dir():
@@ -105,13 +95,7 @@ def resolved(path: FilePath) -> Path:
 
 
 def make_folder(folder: Path, hint: str = "") -> Path:
-    """Create a folder and its parents; if it exists, remove the temporary files of killed processes.
-
-    Raises
-    ------
-    InputError
-        If it cannot be created; `hint` is appended to the message.
-    """
+    """Create a folder and its parents, and remove the files of killed processes; `hint` ends the message of errors."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -154,8 +138,3 @@ def _open_layers(path: Path, *, compressed: bool, text: bool) -> Iterator[IO[Any
         if compressed:  # no name or time in the header, so that equal content gives equal bytes
             file = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)))
         yield stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n")) if text else file
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())

@@ -15,21 +15,12 @@ from rankloom.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The reader and the writer of a file format.
-
-    Attributes
-    ----------
-    read, write : callable
-    endings : tuple of str
-        File name suffixes.
-    duplicates : bool
-        Whether `read` takes `duplicates`. Otherwise a file with an item twice in a list is always an error.
-    """
+    """The reader and the writer of a file format."""
 
     read: Callable[..., Ranks]
     write: Callable[[Ranks, FilePath], None]
     endings: tuple[str, ...] = ()
-    duplicates: bool = False
+    duplicates: bool = False  #: whether `read` has this option; otherwise an item twice in a list is an error
 
 
 #: File formats by name.
@@ -59,11 +50,6 @@ def read_ranks(
         How to treat an item that a query lists twice: raise an error, or use the better-ranked. An npz file cannot
         have duplicates: they are always an error.
 
-    Raises
-    ------
-    InputError
-        If the format is unknown, or its reader raises one.
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -86,13 +72,7 @@ def read_ranks(
 
 
 def write_ranks(ranks: Ranks, path: FilePath, *, format: str | None = None) -> None:
-    """Write ranks to a file; the format is chosen as in `read_ranks`.
-
-    Raises
-    ------
-    InputError
-        If the format is unknown, or its writer raises one.
-    """
+    """Write ranks to a file; the format is chosen as in `read_ranks`."""
     FORMATS[format or format_of(path)].write(ranks, path)
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, MissingExtraError, UnknownNameError
 from rankloom.io.rows import Duplicates, Rows, ranks_of
 from rankloom.ranks import PAD, Ids, Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Floats
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
+    Frame: TypeAlias = pandas.DataFrame | polars.DataFrame
+
 
 def from_frame(
-    frame: pandas.DataFrame | polars.DataFrame,
+    frame: Frame,
     *,
     query: str = "query",
     item: str = "item",
@@ -44,13 +45,6 @@ def from_frame(
     item_ids, duplicates
         As in `read_run`.
 
-    Raises
-    ------
-    InputError
-        If `frame` is not a DataFrame, a column is missing, an id is null or neither a string nor a whole number, a
-        score is not a finite number, or an item is not in `item_ids` or listed twice by a query. A frame without
-        rows gives ranks without rows.
-
     Examples
     --------
     >>> import polars
@@ -58,15 +52,13 @@ def from_frame(
     >>> from_frame(frame).to_dict()
     {'q1': {'2': 0.75, '7': 0.5}}
     """
-    _check_frame(frame)
-    queries = _id_column(_column(frame, query), query)
-    items = _id_column(_column(frame, item), item)
+    queries, items = (_id_column(frame, name) for name in (query, item))
     query_ids = Ids(dict.fromkeys(queries))
     ids = Ids(dict.fromkeys(items)) if item_ids is None else item_ids
     rows = Rows(
         query_ids.numbers(queries),
         ids.numbers(items, "item"),
-        np.zeros(len(items)) if score is None else _scores(_column(frame, score), score),
+        np.zeros(len(items)) if score is None else _score_column(frame, score),
         None,
         "Row {} of the frame".format,
     )
@@ -74,7 +66,7 @@ def from_frame(
 
 
 def qrels_from_frame(
-    frame: pandas.DataFrame | polars.DataFrame, *, query: str = "query", item: str = "item", grade: str = "grade"
+    frame: Frame, *, query: str = "query", item: str = "item", grade: str = "grade"
 ) -> dict[str, dict[str, int]]:
     """Return relevance judgments from a pandas or polars frame with a row for each judged pair.
 
@@ -85,27 +77,19 @@ def qrels_from_frame(
     grade : str
         Column of grades, whole numbers; above 0 is relevant.
 
-    Raises
-    ------
-    InputError
-        If `frame` is not a DataFrame or has no rows, a column is missing, an id is null or neither a string nor a
-        whole number, a grade is not a whole number, or an item is judged twice for a query.
-
     Examples
     --------
     >>> import polars
     >>> qrels_from_frame(polars.DataFrame({"query": ["q1", "q1"], "item": [7, 2], "grade": [2, 0]}))
     {'q1': {'7': 2, '2': 0}}
     """
-    _check_frame(frame)
-    queries, items = (_id_column(_column(frame, name), name) for name in (query, item))
-    grades = _grades(_column(frame, grade), grade)
+    queries, items = (_id_column(frame, name) for name in (query, item))
     qrels: dict[str, dict[str, int]] = {}
-    for row, (one, judged, value) in enumerate(zip(queries, items, grades, strict=True)):
-        known = qrels.setdefault(one, {})
-        if judged in known:
-            raise InputError(f"Row {row} of the frame judges item {judged!r} a second time for query {one!r}; drop it.")
-        known[judged] = value
+    for row, (q, i, value) in enumerate(zip(queries, items, _grade_column(frame, grade), strict=True)):
+        judged = qrels.setdefault(q, {})
+        if i in judged:
+            raise InputError(f"Row {row} of the frame judges item {i!r} a second time for query {q!r}; drop it.")
+        judged[i] = value
     if not qrels:
         raise InputError("The frame has no rows; judgments are rows of query, item and grade.")
     return qrels
@@ -117,46 +101,42 @@ def is_frame(value: object) -> bool:
     return bool(names & {("pandas", "DataFrame"), ("polars", "DataFrame")})
 
 
-def _check_frame(frame: object) -> None:
+def _column(frame: Frame, name: str, types: tuple[type, ...], rule: str) -> list[Any]:
+    """Return the values of a column; raise InputError if there is no such column, or a value is of another type."""
     if not is_frame(frame):
         raise InputError(f"Expected a pandas or polars DataFrame; got {type(frame).__name__}.")
-
-
-def _column(frame: pandas.DataFrame | polars.DataFrame, name: str) -> list[Any]:
     columns = list(frame.columns)
     if name not in columns:
         raise UnknownNameError("column", name, map(str, columns))
     if columns.count(name) > 1:
         raise InputError(f"The frame has {columns.count(name)} columns {name!r}; rename all but one.")
     values: list[Any] = frame[name].to_list()
+    found = set(map(type, values))  # checks each type once, not each of a million values
+    wrong = {kind for kind in found if not issubclass(kind, types) or issubclass(kind, (bool, np.bool_))}
+    if wrong:
+        raise _wrong_value(values, name, [type(value) in wrong for value in values], rule)
     return values
 
 
-def _id_column(values: list[object], column: str) -> list[str]:
-    _check_kinds(values, column, (str, Integral), "an id must be a string or a whole number")
-    return list(map(str, values))
+def _wrong_value(values: list[Any], column: str, wrong: list[bool], rule: str) -> InputError:
+    row = wrong.index(True)
+    return InputError(f"Row {row} of the frame has {values[row]!r} in column {column!r}; {rule}.")
 
 
-def _scores(values: list[object], column: str) -> NDArray[np.float64]:
-    _check_kinds(values, column, (Real,), "a score must be a number")
-    return np.array(values, np.float64)
+def _id_column(frame: Frame, name: str) -> list[str]:
+    return list(map(str, _column(frame, name, (str, Integral), "an id must be a string or a whole number")))
 
 
-def _grades(values: list[Any], column: str) -> list[int]:
-    rule = "a grade must be a whole number"
-    _check_kinds(values, column, (Real,), rule)
-    row = next((row for row, value in enumerate(values) if value % 1 != 0), None)  # NaN, too
-    if row is not None:
-        raise InputError(f"Row {row} of the frame has {values[row]!r} in column {column!r}; {rule}.")
+def _score_column(frame: Frame, name: str) -> Floats:
+    return np.array(_column(frame, name, (Real,), "a score must be a number"), np.float64)
+
+
+def _grade_column(frame: Frame, name: str) -> list[int]:
+    values = _column(frame, name, (Real,), rule := "a grade must be a whole number")
+    wrong = [value % 1 != 0 for value in values]  # NaN, too
+    if any(wrong):
+        raise _wrong_value(values, name, wrong, rule)
     return list(map(int, values))
-
-
-def _check_kinds(values: Sequence[object], column: str, right: tuple[type, ...], rule: str) -> None:
-    kinds = set(map(type, values))  # checks each type once, not each of a million values
-    wrong = {kind for kind in kinds if not issubclass(kind, right) or issubclass(kind, (bool, np.bool_))}
-    if wrong:
-        row = next(i for i, value in enumerate(values) if type(value) in wrong)
-        raise InputError(f"Row {row} of the frame has {values[row]!r} in column {column!r}; {rule}.")
 
 
 def to_pandas(ranks: Ranks) -> pandas.DataFrame:
@@ -167,11 +147,6 @@ def to_pandas(ranks: Ranks) -> pandas.DataFrame:
     pandas.DataFrame
         Columns query, item (strings), rank (the position, from 1), and score if the ranks have scores.
         An empty list has no rows.
-
-    Raises
-    ------
-    MissingExtraError
-        If pandas is not installed.
 
     Examples
     --------
@@ -189,11 +164,6 @@ def to_pandas(ranks: Ranks) -> pandas.DataFrame:
 
 def to_polars(ranks: Ranks) -> polars.DataFrame:
     """Return ranks as a polars frame with the same columns as `to_pandas`.
-
-    Raises
-    ------
-    MissingExtraError
-        If polars is not installed.
 
     Examples
     --------

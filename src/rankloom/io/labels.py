@@ -10,12 +10,6 @@ def read_labels(path: FilePath) -> dict[str, str]:
 
     Without a tab, a line with both a colon and whitespace is an error: it could be split at either.
 
-    Raises
-    ------
-    InputError
-        If the file is missing, unreadable, empty or not UTF-8, a line does not have 2 columns, or an item occurs
-        twice. The message starts with file and line.
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -57,12 +51,6 @@ def _columns(location: str, line: bytes) -> list[bytes]:
 
 def read_ids(path: FilePath) -> Ids:
     """Read the ids of items in the order of their numbers, one per line (UDLF's list file); blank lines are skipped.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, unreadable, empty or not UTF-8, or an id occurs twice. The message starts with file
-        and line.
 
     Examples
     --------

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.archive import load_arrays
 from rankloom.io.labels import read_ids
 from rankloom.io.text_file import FLOAT32_MAX, FilePath, is_float32, numbered_lines, opened, shown
 from rankloom.ranks import Ids
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Floats
 
 
 def read_matrix(
@@ -31,12 +30,6 @@ def read_matrix(
         Ids of the rows, one per line, if the file itself has none.
     key : str, optional
         Name of the matrix in an ``.npz`` with several. Its ids are then in the array ``{key}_ids``, if there is one.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, a folder, unreadable, damaged or empty, there is no such matrix or more than one, a
-        number is not finite (in text), or there is not exactly one id for each row.
 
     Examples
     --------
@@ -103,39 +96,35 @@ def _ids(path: FilePath, ids: Array) -> Ids:
 
 
 def _read_text(path: FilePath) -> Array:
-    values, count, width = array("d"), 0, 0
-    for number, line in nonblank_lines(path):
-        width, count = width or n_fields(line), count + 1
-        values.frombytes(parse_floats(f"{path}:{number}", line, width).tobytes())
+    values, count = array("d"), 0
+    for _, row in text_rows(path):
+        values.frombytes(row.tobytes())
+        count += 1
     if not count:
         raise InputError(f"{path} is empty; a matrix has a row on each line.")
-    return np.frombuffer(values).reshape(count, width)
+    return np.frombuffer(values).reshape(count, -1)
 
 
-def nonblank_lines(path: FilePath) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a text file that are not blank, with their numbers."""
-    return ((number, line) for number, line in numbered_lines(path) if line.strip())
+def text_rows(path: FilePath) -> Iterator[tuple[int, Floats]]:
+    """Yield the number and the values of each line that is not blank; all have as many values as the first."""
+    width = 0
+    for number, line in numbered_lines(path):
+        if line.strip():
+            row = _parse_floats(f"{path}:{number}", line, width)
+            width = len(row)
+            yield number, row
 
 
-def n_fields(line: bytes) -> int:
-    """Return how many numbers a line has."""
-    return len(_split(line))
-
-
-def parse_floats(location: str, line: bytes, width: int) -> NDArray[np.float64]:
-    """Return the numbers of a line. Raise InputError if there are not `width`, or float32 cannot hold one."""
-    fields = _split(line)
-    if len(fields) != width:
+def _parse_floats(location: str, line: bytes, width: int) -> Floats:
+    """Return the numbers of a line; raise InputError if there are not `width`, unless 0, or float32 cannot hold one."""
+    fields = line.split(b",") if b"," in line else line.split()
+    if width and len(fields) != width:
         raise InputError(f"{location}: expected {width} numbers, as on the first line, got {len(fields)}.")
     try:
-        row = np.fromiter(map(float, fields), np.float64, width)
+        row = np.fromiter(map(float, fields), np.float64)
     except ValueError:
-        row = np.full(width, np.nan)
+        row = np.full(len(fields), np.nan)
     if b"_" in line or not (np.abs(row) <= FLOAT32_MAX).all():  # False for NaN, too
         column, wrong = next((i, field) for i, field in enumerate(fields, 1) if not is_float32(field))
         raise InputError(f"{location}: column {column} must be a finite number; got {shown(wrong)}.")
     return row
-
-
-def _split(line: bytes) -> list[bytes]:
-    return line.split(b",") if b"," in line else line.split()

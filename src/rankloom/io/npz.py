@@ -4,31 +4,19 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError
 from rankloom.io.archive import Arrays, load_arrays
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.text_file import FilePath
 from rankloom.ranks import Ids, Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Bytes, Int64s
 
 FORMAT = 1
 
 
-def pack_ids(ids: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return ids as arrays: their concatenated UTF-8 bytes, and the start of each.
-
-    Returns
-    -------
-    blob : uint8 array
-    ptr : int64 array of shape (n + 1,)
-        Id i is ``blob[ptr[i]:ptr[i + 1]]``.
-
-    Raises
-    ------
-    InputError
-        If an id cannot be encoded as UTF-8 (a lone surrogate).
+def pack_ids(ids: Iterable[str]) -> tuple[Bytes, Int64s]:
+    """Return ids as arrays: their concatenated UTF-8 bytes, and the start of each; id i is ``blob[ptr[i]:ptr[i + 1]]``.
 
     Examples
     --------
@@ -36,9 +24,9 @@ def pack_ids(ids: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     >>> blob.tobytes(), ptr.tolist()
     (b'd7\\xc3\\xa9', [0, 2, 4])
     """
-    encoded = [_utf8(one) for one in ids]
+    encoded = [_utf8(id) for id in ids]
     ptr = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(one) for one in encoded], out=ptr[1:])
+    np.cumsum(list(map(len, encoded)), out=ptr[1:])
     return np.frombuffer(b"".join(encoded), np.uint8), ptr
 
 
@@ -51,11 +39,6 @@ def _utf8(text: str) -> bytes:
 
 def unpack_ids(blob: Array, ptr: Array) -> Ids:
     """Return the ids that `pack_ids` packed.
-
-    Raises
-    ------
-    InputError
-        If the arrays do not match, are not UTF-8, or contain an id twice.
 
     Examples
     --------
@@ -79,11 +62,6 @@ def write_npz(ranks: Ranks, path: FilePath) -> None:
     The arrays are ``format`` (the number 1), ``items``, ``n_items``, and if present ``scores``, ``kind``, ``recall``,
     ``item_ids``, ``item_ids_ptr``, ``query_ids``, ``query_ids_ptr`` (see `pack_ids`).
 
-    Raises
-    ------
-    InputError
-        If `path` cannot be written, or an id cannot be encoded as UTF-8.
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -106,14 +84,7 @@ def write_npz(ranks: Ranks, path: FilePath) -> None:
 
 
 def read_npz(path: FilePath) -> Ranks:
-    """Read ranks written by `write_npz`; they are validated, and nothing is unpickled.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, a folder, unreadable, damaged, of a different kind or of a later format, or its arrays
-        are not valid ranks (a number too large, NaN, an item twice in a row, ...).
-    """
+    """Read ranks written by `write_npz`; they are validated, and nothing is unpickled."""
     arrays = load_arrays(path)
     if "format" not in arrays or "items" not in arrays or "n_items" not in arrays:
         raise InputError(f"{path} is not a file of ranks; write one with rankloom.io.write_ranks.")

@@ -16,25 +16,13 @@ Duplicates = Literal["error", "first"]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Results as read, one element each.
+    """Results as read, one element each."""
 
-    Attributes
-    ----------
-    queries, items : int arrays of shape (n_rows,)
-        Numbers of the query and of the item.
-    scores : float64 array of shape (n_rows,)
-        Higher is better.
-    positions : int array of shape (n_rows,), or None
-        Breaks ties: the smaller position comes first, then the earlier row.
-    location : row -> str
-        Location of a row in its source, for error messages.
-    """
-
-    queries: NDArray[np.integer]
-    items: NDArray[np.integer]
-    scores: NDArray[np.float64]
-    positions: NDArray[np.integer] | None
-    location: Callable[[int], str]
+    queries: NDArray[np.integer]  #: numbers of the queries
+    items: NDArray[np.integer]  #: numbers of the items
+    scores: NDArray[np.float64]  #: higher is better
+    positions: NDArray[np.integer] | None  #: break ties: the smaller position comes first, then the earlier row
+    location: Callable[[int], str]  #: where a row is in its source, for messages
 
 
 def ranks_of(
@@ -43,16 +31,11 @@ def ranks_of(
     """Sort rows into ranked lists: by score, highest first, then by position, then in the given order.
 
     Scores are compared in float64 and stored in float32, so the order is right even if they become equal.
-
-    Raises
-    ------
-    InputError
-        If a score is NaN, infinite or beyond float32, or a query lists an item twice and `duplicates` is not "first",
-        which uses the better-ranked row.
     """
     check_duplicates_policy(duplicates)
     _check_scores(rows)
-    order = _order(rows)
+    keys = [-rows.scores, rows.queries]
+    order = np.lexsort(keys if rows.positions is None else [rows.positions, *keys])  # stable
     pairs = rows.queries[order].astype(np.int64) * len(item_ids) + rows.items[order]
     first = np.unique(pairs, return_index=True)[1]
     if len(first) < len(pairs):
@@ -77,11 +60,6 @@ def _check_scores(rows: Rows) -> None:
         raise InputError(
             f"{rows.location(row)}: the score must be a finite number that float32 can hold; got {rows.scores[row]}."
         )
-
-
-def _order(rows: Rows) -> NDArray[np.intp]:
-    keys = [-rows.scores, rows.queries] if rows.positions is None else [rows.positions, -rows.scores, rows.queries]
-    return np.lexsort(keys)  # stable
 
 
 def _listed_twice(rows: Rows, query_ids: Ids, item_ids: Ids) -> InputError:

@@ -46,13 +46,7 @@ def as_path(path: FilePath) -> Path:
 
 @contextmanager
 def opened(path: FilePath) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, decompressed if the name ends in ``.gz``.
-
-    Raises
-    ------
-    InputError
-        If the file does not exist, is a folder, cannot be read, or is not complete gzip.
-    """
+    """Open a file for reading bytes, decompressed if the name ends in ``.gz``; raise InputError if that fails."""
     try:
         with ExitStack() as stack:
             file = stack.enter_context(as_path(path).open("rb"))
@@ -100,11 +94,6 @@ def numbered_lines(path: FilePath) -> Iterator[tuple[int, bytes]]:
 
     Lines stay bytes so that only ASCII whitespace separates columns, as in the C programs that introduced these
     formats, and so that an id that occurs a million times is decoded once.
-
-    Raises
-    ------
-    InputError
-        As `opened`, and if a line is not UTF-8 or longer than `MAX_LINE_BYTES`.
     """
     with opened(path) as file:
         for number, line in enumerate(limited_lines(path, file), 1):

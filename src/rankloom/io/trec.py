@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError, brief, check_type
 from rankloom.io.atomic_file import atomic_write
-from rankloom.io.rows import Duplicates, Rows, check_duplicates_policy, ranks_of
+from rankloom.io.rows import Duplicates, Rows, ranks_of
 from rankloom.io.text_file import FilePath, check_field, is_float32, numbered_lines, parse_int, shown, unknown_item
 from rankloom.ranks import PAD, Ids, Ranks
 
@@ -25,10 +25,6 @@ class Numbering(dict[bytes, int]):
     def __missing__(self, key: bytes) -> int:
         self[key] = number = len(self)
         return number
-
-    def ids(self) -> Ids:
-        """Return the ids seen so far."""
-        return Ids(map(bytes.decode, self))
 
 
 def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplicates = "error") -> Ranks:
@@ -47,17 +43,10 @@ def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplica
     duplicates : {"error", "first"}
         How to treat an item that a query lists twice: raise an error, or use the better-ranked line.
 
-    Returns
-    -------
-    Ranks
-        With `query_ids` and `item_ids`.
-
     Raises
     ------
     InputError
-        If the file is missing, a folder, unreadable, empty or not UTF-8, a line does not have 6 columns, a score is
-        not a finite number, a rank is not a whole number from 0, or an item is not in `item_ids` or listed twice.
-        The message starts with file and line.
+        If the file cannot be read, or a line is not valid; the message starts with file and line.
 
     Examples
     --------
@@ -86,7 +75,6 @@ def read_runs(
 
 
 def _read_runs(paths: Sequence[FilePath], item_ids: Ids | None, duplicates: Duplicates) -> list[Ranks]:
-    check_duplicates_policy(duplicates)
     numbers: dict[bytes, int] = Numbering()
     if item_ids is not None:
         item_ids = item_ids if isinstance(item_ids, Ids) else Ids(item_ids)
@@ -114,7 +102,7 @@ def _read_rows(path: FilePath, item_numbers: dict[bytes, int]) -> tuple[Rows, Id
     if not lines:
         raise InputError(f"{path} is empty; a run has lines of '{RUN_COLUMNS}'.")
     q, i, s, r = map(np.asarray, (queries, items, scores, ranks))
-    return Rows(q, i, s, r, lambda row: f"{path}:{lines[row]}"), query_numbers.ids()
+    return Rows(q, i, s, r, lambda row: f"{path}:{lines[row]}"), Ids(map(bytes.decode, query_numbers))
 
 
 def _columns(path: FilePath, names: str) -> Iterator[tuple[int, list[bytes]]]:
@@ -125,12 +113,7 @@ def _columns(path: FilePath, names: str) -> Iterator[tuple[int, list[bytes]]]:
         if len(fields) == expected:
             yield number, fields
         elif fields:
-            raise _wrong_columns(path, number, line, names)
-
-
-def _wrong_columns(path: FilePath, number: int, line: bytes, columns: str) -> InputError:
-    expected, got = len(columns.split()), len(line.split())
-    return InputError(f"{path}:{number}: expected {expected} columns, got {got}: {shown(line)}.")
+            raise InputError(f"{path}:{number}: expected {expected} columns, got {len(fields)}: {shown(line)}.")
 
 
 def _wrong_field(location: str, item: bytes, rank: bytes, score: bytes, known: dict[bytes, int]) -> InputError:
@@ -156,12 +139,7 @@ def write_run(ranks: Ranks, path: FilePath, *, tag: str = "rankloom") -> None:
     path : str or path
         Replaced only after everything is written.
     tag : str
-        The last column: the name of the run.
-
-    Raises
-    ------
-    InputError
-        If an id or the tag is empty or contains whitespace, or `path` cannot be written.
+        The last column: the name of the run. Like ids, it must not contain whitespace.
 
     Examples
     --------
@@ -212,12 +190,6 @@ def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
     -------
     dict of str to dict of str to int
         ``{query: {item: grade}}``, queries and items in the order of the file.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, a folder, unreadable, empty or not UTF-8, a line does not have 4 columns, a grade is
-        not a whole number, or an item is judged twice for a query. The message starts with file and line.
 
     Examples
     --------

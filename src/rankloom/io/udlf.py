@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, check_choice
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.labels import read_ids
-from rankloom.io.matrix import n_fields, nonblank_lines, parse_floats
+from rankloom.io.matrix import text_rows
 from rankloom.io.rows import Duplicates, check_duplicates_policy
 from rankloom.io.text_file import FilePath, check_field, numbered_lines, shown, unknown_item
 from rankloom.ranks import MAX_ITEMS, PAD, Ids, Ranks
@@ -63,14 +63,6 @@ def read_udlf_ranks(
     Ranks
         Collection ranks without scores; a row for each line, as many items as lines.
 
-    Raises
-    ------
-    InputError
-        If a file is missing, a folder, unreadable, empty or not UTF-8, a line is blank (UDLF has no empty lists), an
-        item is listed twice on a line, a number is not whole or out of range, an id is unknown, the numbers of lines
-        and of items in the list file differ, or names are given without a list file. The message starts with file and
-        line.
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -107,7 +99,7 @@ def _check_count(path: FilePath, count: int, what: str, list_file: FilePath | No
 
 
 def _numbers_by_id(ids: Ids, list_file: FilePath) -> dict[bytes, int]:
-    spaced = next((one for one in ids if len(one.encode().split()) > 1), None)
+    spaced = next((id for id in ids if len(id.encode().split()) > 1), None)
     if spaced is not None:
         raise InputError(f"{list_file}: {spaced!r} has whitespace, which separates the names of a list.")
     return {item.encode(): number for number, item in enumerate(ids)}
@@ -202,11 +194,6 @@ def write_udlf_ranks(
     list_file : str or path, optional
         Where to write the ids of the items, one per line, which UDLF also needs.
 
-    Raises
-    ------
-    InputError
-        If an item has no list or an empty one, an id is empty or contains whitespace, or a file cannot be written.
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -217,27 +204,23 @@ def write_udlf_ranks(
     """
     check_choice("kind of lists", kind, get_args(ListKind))
     ranks = ranks.as_collection()
-    _check_no_empty_list(ranks)
-    show = str if kind == "numbers" else ranks.item_id
-    if kind == "names" or list_file is not None:
-        ids = [ranks.item_id(item) for item in range(ranks.n_items)]
-        for one in ids:
-            check_field("item id", one)
-    if list_file is not None:
-        with atomic_write(list_file, "w") as file:
-            file.writelines(f"{one}\n" for one in ids)
-    with atomic_write(path, "w") as file:
-        for row in ranks.items:
-            file.write(" ".join(map(show, row[row != PAD].tolist())) + "\n")
-
-
-def _check_no_empty_list(ranks: Ranks) -> None:
     empty = np.flatnonzero(ranks.lengths() == 0)
     if len(empty):
         raise InputError(
             f"Item {ranks.item_id(int(empty[0]))!r} has an empty list, which UDLF files cannot hold; "
             "every item must list at least itself."
         )
+    show = str if kind == "numbers" else ranks.item_id
+    if kind == "names" or list_file is not None:
+        ids = [ranks.item_id(item) for item in range(ranks.n_items)]
+        for id in ids:
+            check_field("item id", id)
+    if list_file is not None:
+        with atomic_write(list_file, "w") as file:
+            file.writelines(f"{id}\n" for id in ids)
+    with atomic_write(path, "w") as file:
+        for row in ranks.items:
+            file.write(" ".join(map(show, row[row != PAD].tolist())) + "\n")
 
 
 def read_udlf_matrix(
@@ -268,12 +251,6 @@ def read_udlf_matrix(
     Ranks
         Collection ranks; the scores are the similarities, or the negated distances.
 
-    Raises
-    ------
-    InputError
-        If a file is missing, a folder, unreadable, empty or not UTF-8, the matrix is not square, a number is NaN,
-        infinite or beyond float32, or the list file has a different number of items.
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -303,7 +280,7 @@ def read_udlf_matrix(
 
 
 def _width(path: FilePath) -> int:
-    width = next((n_fields(line) for _, line in nonblank_lines(path)), 0)
+    width = next((len(row) for _, row in text_rows(path)), 0)
     if not width:
         raise InputError(f"{path} is empty; {SQUARE}.")
     return width
@@ -312,10 +289,9 @@ def _width(path: FilePath) -> int:
 def _matrix_rows(path: FilePath, n_items: int) -> Iterator[NDArray[np.float64]]:
     """Yield the rows of a matrix; raise InputError if it is not square."""
     count = 0
-    for number, line in nonblank_lines(path):
-        count += 1
+    for count, (number, row) in enumerate(text_rows(path), 1):
         if count > n_items:
             raise InputError(f"{path}:{number}: there are more lines than the {n_items} numbers on each; {SQUARE}.")
-        yield parse_floats(f"{path}:{number}", line, n_items)
+        yield row
     if count < n_items:
         raise InputError(f"{path} has {count} lines of {n_items} numbers; {SQUARE}.")
