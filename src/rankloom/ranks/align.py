@@ -1,6 +1,7 @@
 """Alignment of several rankers to a common numbering of items and queries."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Literal, TypeVar, get_args
 
 import numpy as np
@@ -68,13 +69,7 @@ def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
 
 
 def checked_ranks(ranks: Sequence[Ranks | Lists]) -> list[Ranks]:
-    """Return the ranks of several rankers; lists in dicts become Ranks.
-
-    Raises
-    ------
-    InputError
-        If `ranks` is not a non-empty sequence of Ranks or of dicts that `Ranks.from_dict` takes.
-    """
+    """Return the ranks of several rankers, at least one; lists in dicts become Ranks."""
     if not isinstance(ranks, Iterable) or isinstance(ranks, Ranks | Mapping | str):
         raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
     given = [Ranks.from_dict(r) if isinstance(r, Mapping) else r for r in ranks]
@@ -108,13 +103,7 @@ def split_names(ranks: Sequence[T] | Mapping[str, T]) -> tuple[tuple[str, ...], 
 
 
 def by_name(ranks: RankerLists, names: Sequence[str]) -> Sequence[Ranks]:
-    """Return the ranks of rankers in the order of `names`; a sequence is taken to be in that order.
-
-    Raises
-    ------
-    InputError
-        If the names of the ranks are not those in `names`, or `names` is empty.
-    """
+    """Return the ranks of rankers in the order of `names`; a sequence is taken to be in that order."""
     given, lists = split_names(ranks)
     if not given:
         return lists
@@ -140,10 +129,8 @@ def _aligned_items(ranks: Sequence[Ranks]) -> list[Ranks]:
     known = [r.item_ids for r in ranks if r.item_ids is not None]
     if len(known) < len(ranks):
         _check_same({r.n_items for r in ranks}, known, "items")
-        return [_with_ids(r, known[0], r.query_ids) for r in ranks] if known else list(ranks)
-    common = known[0]
-    for other in known[1:]:
-        common = common.union(other)
+        return [r.replaced(item_ids=known[0]) for r in ranks] if known else list(ranks)
+    common = reduce(Ids.union, known)
     return [r.renumbered(common) for r in ranks]
 
 
@@ -151,7 +138,7 @@ def _aligned_queries(ranks: list[Ranks], missing: Missing) -> list[Ranks]:
     known = [r.query_ids for r in ranks if r.query_ids is not None]
     if len(known) < len(ranks):
         _check_same({r.n_queries for r in ranks}, known, "queries")
-        return [_with_ids(r, r.item_ids, known[0]) for r in ranks] if known else ranks
+        return [r.replaced(query_ids=known[0]) for r in ranks] if known else ranks
     if all(ids == known[0] for ids in known):
         return ranks
     queries = Ids(_common_queries(known, missing))
@@ -159,10 +146,6 @@ def _aligned_queries(ranks: list[Ranks], missing: Missing) -> list[Ranks]:
         r.spread(np.array([ids.number(query) if query in ids else PAD for query in queries], np.intp), queries)
         for r, ids in zip(ranks, known, strict=True)
     ]
-
-
-def _with_ids(ranks: Ranks, item_ids: Ids | None, query_ids: Ids | None) -> Ranks:
-    return ranks.replaced(item_ids=item_ids, query_ids=query_ids)
 
 
 def _check_same(counts: set[int], known: Sequence[Ids], what: str) -> None:

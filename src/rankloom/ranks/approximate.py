@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,8 @@ MIN_RECALL = 0.95  # below it, a warning is issued
 #: Names of the implementations: exact; all pairs in float32; approximate.
 ALGORITHMS = ("exact", "faiss", "hnsw", "ivf")
 
+#: An index of faiss, which declares no types.
+FaissIndex = Any
 Found = tuple[Int32s, Float32s]
 #: (queries, depth, options) -> items and costs, as `VectorSpace.neighbors`
 Neighbors = Callable[..., Found]
@@ -88,14 +91,6 @@ class ApproximateIndex:
     thread: several would not always build the same graph (hnsw) or clusters (ivf). Parts are built at the same time,
     and a query is searched in each of them; so the bits depend on the vectors alone.
 
-    Attributes
-    ----------
-    space : VectorSpace
-    algorithm : {"hnsw", "ivf"}
-    parts : sequence of faiss.Index
-    recall : float
-        Share of the 10 nearest vectors that it finds, measured on 200 of the vectors.
-
     References
     ----------
     Malkov, Yashunin (2018), Efficient and robust approximate nearest neighbor search using hierarchical navigable small
@@ -107,15 +102,15 @@ class ApproximateIndex:
 
     space: VectorSpace
     algorithm: str
-    parts: Sequence[Any]
-    recall: float
+    parts: Sequence[FaissIndex]
+    recall: float  #: share of the 10 nearest vectors that it finds, measured on 200 of the vectors
 
     @classmethod
     def of(cls, algorithm: str, space: VectorSpace) -> Self:
         """Build the index of each part, and measure the recall; warn if it is low."""
         faiss, rows = _faiss(), _rows(space)
 
-        def build(start: int) -> Any:
+        def build(start: int) -> FaissIndex:
             with _one_thread(faiss):
                 return BUILDERS[algorithm](faiss, rows[start : start + PART], space.metric.squared)
 
@@ -154,14 +149,14 @@ class ApproximateIndex:
         return np.concatenate(found, axis=1)
 
 
-def _hnsw(faiss: Any, rows: Float32s, squared: bool) -> Any:
+def _hnsw(faiss: ModuleType, rows: Float32s, squared: bool) -> FaissIndex:
     graph = faiss.IndexHNSWFlat(max(rows.shape[1], 1), LINKS, _metric(faiss, squared))
     graph.hnsw.efConstruction = BUILD_BEAM
     graph.add(rows)
     return graph
 
 
-def _ivf(faiss: Any, rows: Float32s, squared: bool) -> Any:
+def _ivf(faiss: ModuleType, rows: Float32s, squared: bool) -> FaissIndex:
     clusters = max(1, min(int(CLUSTERS * len(rows) ** 0.5), len(rows) // MIN_CLUSTER))
     lists = faiss.index_factory(max(rows.shape[1], 1), f"IVF{clusters},Flat", _metric(faiss, squared))
     lists.cp.seed, lists.cp.niter = 0, ITERATIONS
@@ -171,14 +166,14 @@ def _ivf(faiss: Any, rows: Float32s, squared: bool) -> Any:
     return lists
 
 
-def _metric(faiss: Any, squared: bool) -> Any:
+def _metric(faiss: ModuleType, squared: bool) -> object:
     return faiss.METRIC_L2 if squared else faiss.METRIC_INNER_PRODUCT
 
 
 #: Algorithm -> (faiss, vectors, whether costs are squared) -> their index.
 BUILDERS = {"hnsw": _hnsw, "ivf": _ivf}
 #: Algorithm -> (faiss, index, depth) -> parameters of a search: deeper lists need more candidates.
-SEARCHES: dict[str, Callable[[Any, Any, int], Any]] = {
+SEARCHES: dict[str, Callable[[ModuleType, FaissIndex, int], object]] = {
     "hnsw": lambda faiss, part, depth: faiss.SearchParametersHNSW(efSearch=max(2 * depth, MIN_BEAM)),
     "ivf": lambda faiss, part, depth: faiss.SearchParametersIVF(
         nprobe=min(part.nlist, max(MIN_PROBES, 4 * depth * part.nlist // part.ntotal))
@@ -202,7 +197,7 @@ def _rows(space: VectorSpace) -> Float32s:
 
 
 @contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
+def _one_thread(faiss: ModuleType) -> Iterator[None]:
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
@@ -211,7 +206,7 @@ def _one_thread(faiss: Any) -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
-def _faiss() -> Any:
+def _faiss() -> ModuleType:
     try:
         import faiss
     except ImportError:

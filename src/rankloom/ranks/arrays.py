@@ -1,4 +1,4 @@
-"""The types of arrays, by the type of their elements."""
+"""The types of arrays, by the type of their elements, and what pads them."""
 
 from typing import Any
 
@@ -14,3 +14,5 @@ Uint32s = NDArray[np.uint32]
 Indexes = NDArray[np.intp]
 Float32s = NDArray[np.float32]
 Floats = NDArray[np.float64]
+
+PAD = -1  # fills a row of items after its last one

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import ContractError, InputError, RankloomWarning, brief, check_choice
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import PAD, Array
 from rankloom.ranks.ids import Ids
 from rankloom.ranks.nearest import table
 
@@ -18,7 +18,6 @@ from rankloom.ranks.nearest import table
 Kind = Literal["collection", "queries"]
 #: Ids as they may be given: any sequence of strings.
 GivenIds = Iterable[str] | None
-PAD = -1  # fills a row after its last item
 MAX_ITEMS = int(np.iinfo(np.int32).max)
 MIN_OWN_SHARE = 0.5  # of rows that begin with their own item; with fewer, they are probably not the lists of items
 CHECK_CELLS = 1 << 22  # cells checked at a time, to bound the memory of the checks

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from rankloom.ranks.checks import PAD
+from rankloom.ranks.arrays import PAD
 
 if TYPE_CHECKING:
     from rankloom.ranks.ranks import Ranks

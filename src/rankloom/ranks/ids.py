@@ -23,15 +23,13 @@ class Ids:
     __slots__ = ("_ids", "_numbers")
 
     def __init__(self, ids: Iterable[str]) -> None:
-        if isinstance(ids, str) or not isinstance(ids, Iterable):
-            raise InputError(f"Ids must be a list of strings; got {brief(ids)}. Put it in a list.")
-        self._ids = tuple(ids)
-        wrong = [one for one in self._ids if not isinstance(one, str)]
+        self._ids = tuple(_checked_list(ids))
+        wrong = [id for id in self._ids if not isinstance(id, str)]
         if wrong:
             raise InputError(f"Ids must be strings; got {brief(wrong[0])}. Use str() on each.")
-        self._numbers = {one: number for number, one in enumerate(self._ids)}
+        self._numbers = {id: number for number, id in enumerate(self._ids)}
         if len(self._numbers) < len(self._ids):
-            twice = next(one for i, one in enumerate(self._ids) if self._numbers[one] != i)
+            twice = next(id for i, id in enumerate(self._ids) if self._numbers[id] != i)
             raise InputError(f"Ids must be unique; {twice!r} is given twice.")
 
     def number(self, id: str, kind: str = "id") -> int:
@@ -43,18 +41,19 @@ class Ids:
 
     def numbers(self, ids: Iterable[str], kind: str = "id") -> NDArray[np.int32]:
         """Return the numbers of several ids."""
-        if isinstance(ids, str) or not isinstance(ids, Iterable):
-            raise InputError(f"Ids must be a list of strings; got {brief(ids)}. Put it in a list.")
-        return np.fromiter((self.number(one, kind) for one in ids), np.int32)
+        return np.fromiter((self.number(id, kind) for id in _checked_list(ids)), np.int32)
 
     def union(self, other: Ids) -> Ids:
         """Return these ids, followed by the new ones of `other`."""
         return self if other == self else Ids(dict.fromkeys([*self._ids, *other._ids]))
 
     def __getitem__(self, number: int) -> str:
-        if not 0 <= number < len(self._ids):  # no negative indexing: -1 is PAD
-            raise InputError(f"There is no id with the number {number}; there are {len(self)}, from 0.")
+        self._check_number(number)
         return self._ids[number]
+
+    def _check_number(self, number: int) -> None:
+        if not 0 <= number < len(self):  # no negative indexing: -1 is PAD
+            raise InputError(f"There is no id with the number {number}; there are {len(self)}, from 0.")
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -74,6 +73,12 @@ class Ids:
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self._ids[:3])) + (", ..." if len(self) > 3 else "")
         return f"Ids([{shown}], n={len(self)})"
+
+
+def _checked_list(ids: Iterable[str]) -> Iterable[str]:
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise InputError(f"Ids must be a list of strings; got {brief(ids)}. Put it in a list.")
+    return ids
 
 
 class NumberIds(Ids):
@@ -98,8 +103,7 @@ class NumberIds(Ids):
         return int(id)
 
     def __getitem__(self, number: int) -> str:
-        if not 0 <= number < self._n:
-            raise InputError(f"There is no id with the number {number}; there are {self._n}, from 0.")
+        self._check_number(number)
         return str(number)
 
     def __len__(self) -> int:

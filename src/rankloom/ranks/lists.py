@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, brief
-from rankloom.ranks.arrays import Float32s, Floats, Indexes, Int32s
-from rankloom.ranks.checks import PAD, checked_values
+from rankloom.ranks.arrays import PAD, Floats, Indexes, Int32s
+from rankloom.ranks.checks import checked_values
 from rankloom.ranks.ids import Ids
 
 #: The lists of queries, with or without scores.
@@ -41,24 +40,6 @@ def stack_lists(lists: Sequence[Int32s], depth: int | None = None) -> Int32s:
     for layer, items in zip(out, lists, strict=True):
         layer[:, : items.shape[1]] = items[:, :width]
     return out
-
-
-def kept_items(items: Int32s, scores: Float32s | None, numbers: NDArray[np.integer]) -> tuple[Int32s, Float32s | None]:
-    """Return lists without the items that are not in `numbers`, no deeper than that."""
-    if not isinstance(numbers, np.ndarray) or numbers.ndim != 1:
-        raise InputError(f"Give an array of item numbers; got {brief(numbers)}.")
-    kept = np.isin(items, numbers)
-    order = np.argsort(~kept, axis=1, kind="stable")[:, : len(numbers)]
-    there = np.take_along_axis(kept, order, axis=1)
-    found = np.where(there, np.take_along_axis(items, order, axis=1), PAD).astype(np.int32)
-    return found, None if scores is None else np.where(there, np.take_along_axis(scores, order, axis=1), np.float32(0))
-
-
-def spread_rows(items: Int32s, scores: Float32s | None, numbers: NDArray[np.integer]) -> tuple[Int32s, Float32s | None]:
-    """Return rows by number, with an empty list wherever the number is PAD."""
-    depth = items.shape[1]
-    spread = np.vstack([items, np.full((1, depth), PAD, np.int32)])[numbers]
-    return spread, None if scores is None else np.vstack([scores, np.zeros((1, depth), np.float32)])[numbers]
 
 
 def renumbered_items(items: Int32s, old: Ids, new: Ids) -> Int32s:

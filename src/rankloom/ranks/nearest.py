@@ -6,67 +6,38 @@ first. So lists can be merged by their stored scores.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError
-from rankloom.ranks.arrays import Array, Float32s, Floats, Indexes, Int32s
+from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
 from rankloom.threads import report
 
 BLOCK_BYTES = 32 << 20  # of float64 costs in memory at a time
-PAD = -1  # fills a row after its last item
 
 #: (start, stop, out): fills `out`, of shape (stop - start, n_items), with the costs of those queries.
-Costs = Callable[[int, int, Any], object]
+Costs = Callable[[int, int, Array], object]
 #: (values, queries) -> values, where `queries` is a number or a slice
 Convert = Callable[[Floats, int | slice], Floats]
 
 
-def _same(values: Floats, _: int | slice) -> Floats:
-    return values
-
-
-def _unknown(query: int, items: Indexes) -> Floats:
-    raise NotImplementedError  # with a tolerance of 0, no exact cost is needed
-
-
 class Refinement(NamedTuple):
-    """How exact costs follow from approximate ones, which may be on a different, monotone scale.
+    """How exact costs follow from approximate ones, which may be on a different, monotone scale."""
 
-    Attributes
-    ----------
-    tolerance : float64 array of shape (n_queries,)
-        Maximum error of an approximate cost, on its own scale.
-    to_cost, of_cost : (values, queries) -> values
-        From the approximate scale to costs, and back to an upper bound.
-    exact : (query, items) -> array
-        Exact costs of a few items, bit-identical in any block.
-    """
-
-    tolerance: Floats
-    to_cost: Convert = _same
-    of_cost: Convert = _same
-    exact: Callable[[int, Indexes], Floats] = _unknown
+    tolerance: Floats  #: of each query: the maximum error of an approximate cost, on its own scale
+    exact: Callable[[int, Indexes], Floats]  #: (query, items) -> their costs, bit-identical in any block
+    to_cost: Convert = lambda values, _: values  #: from the approximate scale to costs
+    of_cost: Convert = lambda values, _: values  #: from costs to an upper bound on the approximate scale
 
 
 class Search(NamedTuple):
-    """How the items of a query are compared.
-
-    Attributes
-    ----------
-    costs : (start, stop, out) -> None
-        Fills `out`, of shape (stop - start, n_items), with the finite costs of those queries; smaller is better.
-    refinement : Refinement, optional
-        Needed if `costs` are approximate.
-    dtype : float32 or float64
-        Of the approximate costs.
-    """
+    """How the items of a query are compared; without a refinement, the costs are exact."""
 
     costs: Costs
     refinement: Refinement | None = None
-    dtype: type = np.float64
+    dtype: type = np.float64  #: of approximate costs, float32 or float64
 
 
 def nearest(
@@ -94,12 +65,11 @@ def nearest(
     array([[1, 2]], dtype=int32)
     """
     depth = min(depth, n_items)
-    refinement = search.refinement or Refinement(np.zeros(n_queries))
+    refinement = search.refinement or Refinement(np.zeros(n_queries), lambda query, items: np.empty(0))  # not called
     items, best = np.full((n_queries, depth), PAD, np.int32), np.zeros((n_queries, depth), np.float32)
     block = min(n_queries, max(1, BLOCK_BYTES // (8 * max(n_items, 1))))
-    buffer: Array = np.empty(
-        (block, n_items), search.dtype
-    )  # reused: allocating it again would cost more than the sums
+    # Reused: allocating it again would cost more than the sums.
+    buffer: Array = np.empty((block, n_items), search.dtype)
     for start in range(0, n_queries if depth else 0, max(block, 1)):
         rows = buffer[: min(block, n_queries - start)]
         search.costs(start, start + len(rows), rows)
@@ -118,10 +88,8 @@ def nearest(
 
 
 def _limits(rows: Array, start: int, depth: int, refinement: Refinement, ceilings: Float32s | None) -> Floats:
-    """Return an approximate cost for each row that no item of its list is above.
-
-    Costs that round to the same float32 tie, so the cost of the last one is rounded up to the next float32.
-    """
+    """Return an approximate cost for each row that no item of its list is above."""
+    # Costs that round to the same float32 tie, so the cost of the last one is rounded up to the next float32.
     queries = slice(start, start + len(rows))
     tolerance = refinement.tolerance[queries]
     worst = rounded(refinement.to_cost(_bounds(rows, depth) + tolerance, queries))
@@ -132,11 +100,9 @@ def _limits(rows: Array, start: int, depth: int, refinement: Refinement, ceiling
 
 
 def _bounds(rows: Array, depth: int) -> Floats:
-    """Return an upper bound of each row's `depth`-th smallest cost, usually a close one.
-
-    The columns form `width` groups. The `depth` groups with the smallest minima have an item each within the bound, so
-    `depth` items do. Partitioning these few minima is much cheaper than partitioning the rows.
-    """
+    """Return an upper bound of each row's `depth`-th smallest cost, usually a close one."""
+    # The columns form `width` groups. The `depth` groups with the smallest minima have an item each within the bound,
+    # so `depth` items do. Partitioning these few minima is much cheaper than partitioning the rows.
     n_items = rows.shape[1]
     width = min(n_items, 8 * depth)
     lows = rows[:, :width].copy()
@@ -157,10 +123,8 @@ def in_tie_order(items: Indexes, own: int) -> Indexes:
 
 
 def _settled(query: int, candidates: Indexes, rough: Array, depth: int, refinement: Refinement) -> Float32s:
-    """Return the costs of candidates, given in tie-breaking order; a lower bound for those that are not needed.
-
-    Where the whole interval of the error rounds to one float32, that is the cost, and the exact one need not be known.
-    """
+    """Return the costs of candidates, given in tie-breaking order; a lower bound for those that are not needed."""
+    # Where the whole interval of the error rounds to one float32, that is the cost.
     values, tolerance = rough.astype(np.float64), refinement.tolerance[query]
     cost = rounded(refinement.to_cost(values - tolerance, query))
     unsure = cost != rounded(refinement.to_cost(values + tolerance, query))
@@ -198,10 +162,7 @@ def matrix_neighbors(matrix: ArrayLike, depth: int, sign: float, *, own: bool) -
 
 
 def table(given: ArrayLike, name: str, *, whole: bool = False) -> Array:
-    """Return a 2-d array of real (or `whole`) numbers without copying: a memory map remains one.
-
-    Booleans are accepted as real numbers 0 and 1; an empty array may have any dtype.
-    """
+    """Return a 2-d array of real (or `whole`) numbers without a copy; an empty array may have any dtype."""
     try:
         rows = np.asarray(given)
     except ValueError:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Bools, Floats
 from rankloom.registry import Registry
 
-Normalization = Callable[..., NDArray[np.float64]]
+Normalization = Callable[..., Floats]
 
 #: The normalizations by name.
 #: An option ``constant`` is the value of a list of equal scores; an option ``pool`` receives the sizes of the pools.
@@ -20,7 +21,7 @@ NORMALIZATIONS: Registry[Normalization] = Registry("normalization", entries=Call
 
 
 @NORMALIZATIONS.register("min_max")
-def min_max(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
+def min_max(ranks: Ranks, *, constant: float = 1.0) -> Floats:
     r"""Scale each list to 1 for its best score and 0 for its worst.
 
     .. math:: s' = (s - \min) / (\max - \min)
@@ -45,17 +46,13 @@ def min_max(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
 
 
 @NORMALIZATIONS.register("max_norm")
-def max_norm(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
+def max_norm(ranks: Ranks, *, constant: float = 1.0) -> Floats:
     r"""Divide the scores of each list by the largest absolute score in it.
 
     .. math:: s' = s / \max |s|
 
     For nonnegative scores that is the best score; negative scores, such as negated distances, keep their order.
-
-    Parameters
-    ----------
-    constant : float
-        As in `min_max`.
+    `constant` is as in `min_max`.
 
     Examples
     --------
@@ -68,7 +65,7 @@ def max_norm(ranks: Ranks, *, constant: float = 1.0) -> NDArray[np.float64]:
 
 
 @NORMALIZATIONS.register("sum_norm")
-def sum_norm(ranks: Ranks) -> NDArray[np.float64]:
+def sum_norm(ranks: Ranks) -> Floats:
     r"""Shift the scores of each list so that the worst is 0, and divide by their sum: a list sums to 1.
 
     .. math:: s' = (s - \min) / \sum (s - \min)
@@ -92,17 +89,13 @@ def sum_norm(ranks: Ranks) -> NDArray[np.float64]:
 
 
 @NORMALIZATIONS.register("z_score")
-def z_score(ranks: Ranks, *, constant: float = 0.0) -> NDArray[np.float64]:
+def z_score(ranks: Ranks, *, constant: float = 0.0) -> Floats:
     r"""Shift and scale each list to mean 0 and (population) standard deviation 1.
 
     .. math:: s' = (s - \mu) / \sigma
 
-    Low items get negative values, so in a sum an item listed low may come after one not listed at all.
-
-    Parameters
-    ----------
-    constant : float
-        As in `min_max`.
+    Low items get negative values, so in a sum an item listed low may come after one not listed at all. `constant` is
+    as in `min_max`.
 
     References
     ----------
@@ -122,7 +115,7 @@ def z_score(ranks: Ranks, *, constant: float = 0.0) -> NDArray[np.float64]:
 
 
 @NORMALIZATIONS.register("three_sigma")
-def three_sigma(ranks: Ranks, *, constant: float = 0.5) -> NDArray[np.float64]:
+def three_sigma(ranks: Ranks, *, constant: float = 0.5) -> Floats:
     r"""Scale each list so that three standard deviations below its mean are 0 and three above are 1.
 
     .. math:: s' = (s - (\mu - 3 \sigma)) / (6 \sigma)
@@ -145,7 +138,7 @@ def three_sigma(ranks: Ranks, *, constant: float = 0.5) -> NDArray[np.float64]:
 
 
 @NORMALIZATIONS.register("rank_norm")
-def rank_norm(ranks: Ranks) -> NDArray[np.float64]:
+def rank_norm(ranks: Ranks) -> Floats:
     r"""Replace scores by positions: 1 for the first item, 1 / L for the last of a list of L. Needs no scores.
 
     .. math:: s' = 1 - (\rho - 1) / L
@@ -163,7 +156,7 @@ def rank_norm(ranks: Ranks) -> NDArray[np.float64]:
 
 
 @NORMALIZATIONS.register("borda_norm")
-def borda_norm(ranks: Ranks, *, pool: NDArray[np.integer] | None = None) -> NDArray[np.float64]:
+def borda_norm(ranks: Ranks, *, pool: NDArray[np.integer] | None = None) -> Floats:
     r"""Replace scores by positions among all candidates: 1 for the first item. Needs no scores.
 
     .. math:: s' = 1 - (\rho - 1) / |U|
@@ -190,7 +183,7 @@ def borda_norm(ranks: Ranks, *, pool: NDArray[np.integer] | None = None) -> NDAr
 
 
 @NORMALIZATIONS.register("raw")
-def raw(ranks: Ranks) -> NDArray[np.float64]:
+def raw(ranks: Ranks) -> Floats:
     """Return the scores unchanged, for rankers whose scores are already on one scale.
 
     Examples
@@ -201,7 +194,7 @@ def raw(ranks: Ranks) -> NDArray[np.float64]:
     return _scores(ranks, "raw")
 
 
-def _scores(ranks: Ranks, name: str) -> NDArray[np.float64]:
+def _scores(ranks: Ranks, name: str) -> Floats:
     if ranks.scores is None:
         raise InputError(
             f"The normalization {name!r} needs scores, and these ranks have none. "
@@ -210,7 +203,7 @@ def _scores(ranks: Ranks, name: str) -> NDArray[np.float64]:
     return ranks.scores.astype(np.float64)
 
 
-def _ends(scores: NDArray[np.float64], ranks: Ranks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(scores: Floats, ranks: Ranks) -> tuple[Floats, Floats]:
     """Return the best and the worst score of each list, as columns; 0 for empty lists."""
     if not ranks.depth:
         return np.zeros((ranks.n_queries, 1)), np.zeros((ranks.n_queries, 1))
@@ -218,20 +211,14 @@ def _ends(scores: NDArray[np.float64], ranks: Ranks) -> tuple[NDArray[np.float64
     return scores[:, :1], scores[np.arange(ranks.n_queries), last][:, None]
 
 
-def _divided(
-    scores: NDArray[np.float64],
-    divisor: NDArray[np.float64],
-    equal: NDArray[np.bool_],
-    constant: float | NDArray[np.float64],
-    ranks: Ranks,
-) -> NDArray[np.float64]:
+def _divided(scores: Floats, divisor: Floats, equal: Bools, constant: float | Floats, ranks: Ranks) -> Floats:
     """Divide each row; rows of equal scores get `constant`, padding gets 0."""
     values = np.where(equal, constant, scores / np.where(equal, 1.0, divisor))
     values[ranks.items == PAD] = 0.0
     return values
 
 
-def _by_position(ranks: Ranks, size: NDArray[np.integer]) -> NDArray[np.float64]:
+def _by_position(ranks: Ranks, size: NDArray[np.integer]) -> Floats:
     values = np.asarray(1.0 - np.arange(ranks.depth) / np.maximum(size, 1)[:, None])
     values[ranks.items == PAD] = 0.0
     return values

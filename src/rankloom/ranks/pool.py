@@ -3,7 +3,7 @@
 A per-query method maps a `Pool` to a table of scores; `fuse_pools` does the rest, in blocks of queries.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +11,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from rankloom.errors import InputError, brief
 from rankloom.ranks import PAD, Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Float32s, Floats, Indexes, Int32s, Int64s
 
 CELLS = 1 << 18  # list cells in a block of queries, few enough for the CPU cache
 MAX_SCORE = float(np.finfo(np.float32).max)
 MAX_WEIGHT = 1e30  # of a ranker, so that sums and products stay finite
 
-#: The values of each ranker's list cells: for each ranker an array of shape (n_queries, depth), or one that broadcasts
-#: to it.
+#: The values of each ranker's list cells: for each ranker an array that broadcasts to shape (n_queries, depth).
 Values = Sequence[NDArray[np.floating | np.integer] | float]
 
 
@@ -31,18 +30,17 @@ class Pool:
     ranks : list of Ranks
         The lists of these queries, one Ranks for each ranker.
     items : int32 array of shape (n_queries, width)
-        One pool in each row, in order of first appearance (reading the lists one ranker after the other); padded with
-        PAD.
+        One pool in each row, in order of first appearance, reading one ranker after the other; padded with PAD.
     cells : list of int arrays
         For each cell of each ranker's lists, the index of its item in a flat table of shape (n_queries, width + 1);
         padding maps to the last column. An item is in a list only once, so the indices of a ranker's items differ.
     """
 
     ranks: list[Ranks]
-    items: NDArray[np.int32]
-    cells: list[NDArray[np.intp]]
+    items: Int32s
+    cells: list[Indexes]
 
-    def fold(self, combine: np.ufunc, values: Values, start: float) -> NDArray[np.float64]:
+    def fold(self, combine: np.ufunc, values: Values, start: float) -> Floats:
         """Combine, for each item, `start` with the values from each ranker that lists it."""
         table = np.full((len(self.items), self.items.shape[1] + 1), start)
         flat = table.reshape(-1)
@@ -57,7 +55,7 @@ class Pool:
             layer.reshape(-1)[cells] = given
         return table[:, :, :-1]
 
-    def counted(self, amounts: Sequence[float]) -> NDArray[np.float64]:
+    def counted(self, amounts: Sequence[float]) -> Floats:
         """Sum, for each item, the amounts of the rankers that list it."""
         return self.fold(np.add, amounts, 0.0)
 
@@ -66,11 +64,11 @@ class Pool:
         whole = np.int16 if max(r.depth for r in self.ranks) < np.iinfo(np.int16).max else np.int32
         return self.spread([np.arange(1, r.depth + 1) for r in self.ranks], 0, whole)
 
-    def lengths(self) -> NDArray[np.int32]:
+    def lengths(self) -> Int32s:
         """Return the length of each ranker's list of each query, shape (m, n_queries)."""
         return np.array([r.lengths() for r in self.ranks])
 
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Int64s:
         """Return the number of items in each pool."""
         return np.asarray(np.count_nonzero(self.items != PAD, axis=1))
 
@@ -94,7 +92,7 @@ def lay_out(ranks: list[Ranks]) -> Pool:
     return Pool(ranks, items[:, :-1], np.split(cells, np.cumsum([r.depth for r in ranks])[:-1], axis=1))
 
 
-def _grouped(listed: NDArray[np.int32], n_items: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _grouped(listed: Int32s, n_items: int) -> tuple[Indexes, Indexes]:
     """Return the cells of a table grouped by row and item, in order within a group, and where the groups start."""
     rows, total = listed.shape
     bits = total.bit_length()
@@ -108,9 +106,7 @@ def _grouped(listed: NDArray[np.int32], n_items: int) -> tuple[NDArray[np.intp],
     return entries.reshape(-1), np.flatnonzero(begins)
 
 
-def fuse_pools(
-    ranks: Sequence[Ranks], k: int, score: Callable[[Pool], NDArray[np.float64]], *, depth: int | None = None
-) -> Ranks:
+def fuse_pools(ranks: Sequence[Ranks], k: int, score: Callable[[Pool], Floats], *, depth: int | None = None) -> Ranks:
     """Score the pool of every query and return its k best items, ties in order of first appearance.
 
     Scores are rounded to float32 before they are compared, so that rounding errors do not break ties.
@@ -120,7 +116,7 @@ def fuse_pools(
     ranks : sequence of Ranks
         With the same numbering of items and the same number of rows.
     score : callable
-        From a Pool to a float64 array of the shape of its `items`; values at padding do not matter.
+        From a Pool to an array of the shape of its `items`; values at padding do not matter.
     depth : int, optional
         How many items of each list to use; all by default.
     """
@@ -128,27 +124,17 @@ def fuse_pools(
     width = min(k, sum(r.depth for r in cut))
     items = np.full((cut[0].n_queries, width), PAD, np.int32)
     scores = np.zeros(items.shape, np.float32)
-    for rows in _blocks(cut):
-        pool = lay_out([Ranks.trusted(*_part(r, rows), r.n_items) for r in cut])
+    block = max(1, CELLS // max(1, sum(r.depth for r in cut)))
+    for start in range(0, len(items), block):
+        rows = slice(start, start + block)
+        pool = lay_out([r.part(rows) for r in cut])
         found, values = _best(pool.items, score(pool), k)
         items[rows, : found.shape[1]] = found
         scores[rows, : found.shape[1]] = values
-    first = ranks[0]
-    return first.replaced(items=items, scores=scores, recall=None)
+    return ranks[0].replaced(items=items, scores=scores, recall=None)
 
 
-def _blocks(ranks: Sequence[Ranks]) -> Iterator[slice]:
-    step = max(1, CELLS // max(1, sum(r.depth for r in ranks)))
-    return (slice(start, start + step) for start in range(0, ranks[0].n_queries, step))
-
-
-def _part(ranks: Ranks, rows: slice) -> tuple[NDArray[np.int32], NDArray[np.float32] | None]:
-    return ranks.items[rows], None if ranks.scores is None else ranks.scores[rows]
-
-
-def _best(
-    items: NDArray[np.int32], scores: NDArray[np.float64], k: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _best(items: Int32s, scores: Floats, k: int) -> tuple[Int32s, Float32s]:
     """Return the k best of each row with their scores, ties in the order of columns."""
     rounded = np.clip(scores, -MAX_SCORE, MAX_SCORE).astype(np.float32) + np.float32(0)  # -0 becomes 0
     keys = _descending(rounded).astype(np.int64) << 32 | np.arange(items.shape[1])
@@ -162,13 +148,13 @@ def _best(
     return found, np.where(found != PAD, np.take_along_axis(rounded, columns, axis=1), np.float32(0))
 
 
-def _descending(numbers: NDArray[np.float32]) -> NDArray[np.int32]:
+def _descending(numbers: Float32s) -> Int32s:
     """Return integers in the opposite order of the floats (the bits of floats, read as integers, keep their order)."""
     bits = numbers.view(np.int32)
     return ~(bits ^ ((bits >> 31) & 0x7FFFFFFF))
 
 
-def scores_by_order(order: NDArray[np.intp]) -> NDArray[np.float64]:
+def scores_by_order(order: Indexes) -> Floats:
     """Return the scores -1, -2, ... in the order of the columns given for each row."""
     scores = np.empty(order.shape)
     np.put_along_axis(scores, order, -np.arange(1.0, order.shape[1] + 1)[None], axis=1)
@@ -180,7 +166,7 @@ def weighted(values: Values, weights: Sequence[float]) -> Values:
     return [v if w == 1 else w * v for v, w in zip(values, weights, strict=True)]
 
 
-def weighted_sum(pool: Pool, values: Values, weights: Sequence[float]) -> NDArray[np.float64]:
+def weighted_sum(pool: Pool, values: Values, weights: Sequence[float]) -> Floats:
     """Return, for each item, the weighted sum of its values."""
     return pool.fold(np.add, weighted(values, weights), 0.0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.errors import InputError, check_range, whole_number
+from rankloom.errors import InputError, brief, check_range, whole_number
 from rankloom.ranks.approximate import check_algorithm, neighbors_by
+from rankloom.ranks.arrays import PAD, Array
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
-    PAD,
     GivenIds,
     Kind,
     check_kind,
@@ -32,12 +32,10 @@ from rankloom.ranks.html_table import ranks_table
 from rankloom.ranks.ids import Ids
 from rankloom.ranks.lists import (
     Lists,
-    kept_items,
     list_lengths,
     padded_lists,
     renumbered_items,
     selected_rows,
-    spread_rows,
 )
 from rankloom.ranks.nearest import matrix_neighbors, table
 from rankloom.ranks.vector_space import METRICS, VectorSpace
@@ -297,15 +295,17 @@ class Ranks:
         """Return the lists cut to `depth`, at least 1."""
         if whole_number("depth", depth) >= self.depth:
             return self
-        scores = None if self.scores is None else self.scores[:, :depth]
-        return self.replaced(items=self.items[:, :depth], scores=scores)
+        return self._changed(lambda table, _: table[:, :depth])
 
     def rows(self, numbers: Sequence[int] | NDArray[np.integer] | slice) -> Ranks:
         """Return the lists that row numbers (from 0), a mask or a slice select, in that order."""
         picked = selected_rows(self.n_queries, numbers)
-        scores = None if self.scores is None else self.scores[picked]
         ids = None if self.query_ids is None else Ids(self.query_ids[q] for q in picked.tolist())
-        return self.replaced(items=self.items[picked], scores=scores, query_ids=ids, kind="queries")
+        return self._changed(lambda table, _: table[picked], query_ids=ids, kind="queries")
+
+    def part(self, rows: slice) -> Ranks:
+        """Return the lists of consecutive rows, without ids."""
+        return Ranks.trusted(self.items[rows], None if self.scores is None else self.scores[rows], self.n_items)
 
     def among(self, numbers: NDArray[np.integer]) -> Ranks:
         """Return the lists without the items that are not in `numbers`, no deeper than that.
@@ -316,8 +316,12 @@ class Ranks:
         array([[0, 1],
                [1, 0]], dtype=int32)
         """
-        items, scores = kept_items(self.items, self.scores, numbers)
-        return self.replaced(items=items, scores=scores)
+        if not isinstance(numbers, np.ndarray) or numbers.ndim != 1:
+            raise InputError(f"Give an array of item numbers; got {brief(numbers)}.")
+        kept = np.isin(self.items, numbers)
+        order = np.argsort(~kept, axis=1, kind="stable")[:, : len(numbers)]
+        there = np.take_along_axis(kept, order, axis=1)
+        return self._changed(lambda table, padding: np.where(there, np.take_along_axis(table, order, axis=1), padding))
 
     def item_id(self, number: int) -> str:
         """Return the id of an item, or its number as a string if the items have no ids."""
@@ -375,8 +379,16 @@ class Ranks:
 
     def spread(self, numbers: NDArray[np.integer], query_ids: Ids | None) -> Ranks:
         """Return rows by number, with an empty list wherever the number is PAD."""
-        items, scores = spread_rows(self.items, self.scores, numbers)
-        return self.replaced(items=items, scores=scores, query_ids=query_ids, kind=None)
+        return self._changed(
+            lambda table, padding: np.vstack([table, np.full((1, self.depth), padding)])[numbers],
+            query_ids=query_ids,
+            kind=None,
+        )
+
+    def _changed(self, change: Callable[[Array, np.generic], Array], **fields: object) -> Ranks:
+        """Return these ranks with the same change made to their items and scores, given what pads them."""
+        scores = None if self.scores is None else change(self.scores, np.float32(0))
+        return self.replaced(items=change(self.items, np.int32(PAD)), scores=scores, **fields)
 
     def __len__(self) -> int:
         return self.n_queries

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError
-from rankloom.ranks.arrays import Array, Float32s, Floats, Indexes, Int32s
-from rankloom.ranks.nearest import BLOCK_BYTES, PAD, Refinement, Search, check_finite, nearest, rounded, table
+from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
+from rankloom.ranks.nearest import BLOCK_BYTES, Refinement, Search, check_finite, nearest, rounded, table
 
 COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
@@ -24,7 +24,7 @@ MAX_PLAIN_PAIRS = 16  # up to so many, l1 distances do without scipy.spatial, wh
 MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, if fewer than 1 in SPARSITY values are nonzero, skip zeros
 
 #: (queries, vectors) -> all distances, the same bits for a pair in any matrix
-Distance = Callable[[Any, Any], Floats]
+Distance = Callable[[Array, Array], Floats]
 
 
 class Metric(NamedTuple):
@@ -35,7 +35,7 @@ class Metric(NamedTuple):
 
     exact: Callable[[Floats, Floats], Floats]  # (one query, candidates) -> their costs
     distance: Distance | None = None  # of all pairs, exact, in place of a product; takes vectors as they are stored
-    within: Callable[[Any], Float32s] | None = None  # distances of all pairs of a matrix, each computed once
+    within: Callable[[Array], Float32s] | None = None  # distances of all pairs of a matrix, each computed once
     factor: float = -1.0
     squared: bool = False  # costs are distances, approximate costs their squares less that of the query
     unit: bool = False  # vectors are scaled to length 1, and costs rounded to COSINE_DECIMALS
@@ -86,22 +86,11 @@ METRICS: dict[str, Metric] = {
 
 @dataclass(frozen=True, eq=False)
 class VectorSpace:
-    """Vectors and what a search needs of each; made by `of`.
+    """Vectors and what a search needs of each; made by `of`."""
 
-    Attributes
-    ----------
-    vectors : array of shape (n, d)
-        As given: a memory map remains one.
-    lengths : float64 array of shape (n,)
-        Euclidean lengths.
-    counts : int32 array of shape (n,)
-        How many numbers of each vector are not 0.
-    metric : Metric
-    """
-
-    vectors: Array
-    lengths: Floats
-    counts: Int32s
+    vectors: Array  #: as given: a memory map remains one
+    lengths: Floats  #: Euclidean lengths
+    counts: Int32s  #: how many numbers of each vector are not 0
     metric: Metric
 
     @classmethod
@@ -164,15 +153,7 @@ class VectorSpace:
         among: NDArray[np.integer] | None = None,
         ceilings: Float32s | None = None,
     ) -> tuple[Int32s, Float32s]:
-        """Return the nearest vectors of each query and their costs, as `nearest`.
-
-        Parameters
-        ----------
-        own : array of int, optional
-            The number of each query among these vectors.
-        among : array of int, optional
-            Compare only these vectors, by number, ascending.
-        """
+        """Return the nearest vectors of each query and their costs, as `nearest`; only those numbered in `among`."""
         self.check_width(queries)
         numbers = np.arange(len(self)) if among is None else np.asarray(among, np.intp)
         search = self._search(queries, None if among is None else numbers)
@@ -220,9 +201,6 @@ class VectorSpace:
         if width != mine and len(self) and len(other):
             raise InputError(f"{name} and vectors must have the same length; got {width} and {mine}.")
 
-    def _exact(self, queries: "VectorSpace", query: int, numbers: Indexes) -> Floats:
-        return self.metric.exact(queries.prepared(slice(query, query + 1))[0], self.prepared(numbers))
-
     def _search(self, queries: "VectorSpace", among: Indexes | None) -> Search:
         if self.metric.distance is not None:
             return self._by_distance(self.metric.distance, queries, among)
@@ -266,11 +244,9 @@ class VectorSpace:
         return Search(costs, self._refinement(queries, among, np.float32), np.float32)
 
     def _refinement(self, queries: "VectorSpace", among: Indexes | None, dtype: type) -> Refinement:
-        """Return the exact costs, and the error of a product.
-
-        The error of a sum is less than eps times the number of its nonzero terms times the sum of their sizes; 4 is
-        ample for the scaling, both costs and the rounding of the vectors.
-        """
+        """Return the exact costs, and the error of a product."""
+        # The error of a sum is less than eps times the number of its nonzero terms times the sum of their sizes; 4 is
+        # ample for the scaling, both costs and the rounding of the vectors.
         metric = self.metric
         squares = np.ones(len(queries)) if metric.unit else np.square(queries.lengths)
         size = squares + (1.0 if metric.unit else np.square(self.lengths.max(initial=0.0)))
@@ -278,19 +254,20 @@ class VectorSpace:
         tolerance = 4 * terms * float(np.finfo(dtype).eps) * size
 
         def exact(query: int, columns: Indexes) -> Floats:
-            return self._exact(queries, query, columns if among is None else among[columns])
+            numbers = columns if among is None else among[columns]
+            return metric.exact(queries.prepared(slice(query, query + 1))[0], self.prepared(numbers))
 
         if metric.squared:
             return Refinement(
                 tolerance,
+                exact,
                 lambda values, query: np.sqrt(np.maximum(values + squares[query], 0)),
                 lambda costs, query: np.square(costs) - squares[query],
-                exact,
             )
         if metric.unit:
             ulp = 10.0**-COSINE_DECIMALS
-            return Refinement(tolerance, lambda v, _: np.round(v, COSINE_DECIMALS), lambda c, _: c + ulp, exact)
-        return Refinement(tolerance, exact=exact)
+            return Refinement(tolerance, exact, lambda v, _: np.round(v, COSINE_DECIMALS), lambda c, _: c + ulp)
+        return Refinement(tolerance, exact)
 
     def prepared(self, numbers: Any = None) -> Floats:
         """Return some vectors in float64, for the cosine with length 1: the same bits however many there are."""
