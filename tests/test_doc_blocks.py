@@ -77,7 +77,7 @@ FILES = {
     "docs/scaling.md": write_tables,
 }
 #: The names that the Python of a page expects.
-NAMES = {"docs/guide.md": lists, "docs/training.md": lists, "docs/scaling.md": index}
+NAMES = {"docs/guide.md": lists, "docs/extending.md": lists, "docs/training.md": lists, "docs/scaling.md": index}
 
 
 @pytest.mark.parametrize(
