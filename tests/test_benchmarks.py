@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,3 +45,37 @@ def test_the_frames_of_a_chain_are_counted_and_printed_as_a_tree():
     assert head in counted
     assert tree[0].endswith(": fuse")
     assert max(len(line) - len(line.lstrip()) for line in tree) == 2
+
+
+DRAWN = {
+    '`rl.fuse(ranks, "fg")`': "fuse fg",
+    "An external query": "external",
+    "Documents": "build",
+    "A text": "search",
+    "More documents": "add",
+    "To disk": "save",
+    "A request": "POST /search",
+    "An experiment": "experiment",
+}
+
+
+def drawn(title):
+    """Return the tree of calls that ARCHITECTURE.md draws under a title: level and function of each line."""
+    text = (BENCHMARKS.parent / "ARCHITECTURE.md").read_text()
+    tree = text.partition(f"**{title}")[2].partition("```\n")[2].partition("```")[0]
+    rows = [re.match(r"( *)(\S+) +(\S+)", line).groups() for line in tree.splitlines()]
+    return [(len(indent) // 2, f"{file.removesuffix('.py').replace('/', '.')}: {name}") for indent, name, file in rows]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("title", "chain"), DRAWN.items(), ids=DRAWN.values())
+def test_the_architecture_draws_recorded_calls(title, chain):
+    lines = output("frames.py", chain, "--depth", "99").splitlines()[1:]
+    calls = [(len(line) - len(line.lstrip()), line.strip().partition("  x")[0]) for line in lines]
+    tree, at, around = drawn(title), 0, []
+    assert tree
+    for level, name in tree:
+        at = next((n for n in range(at, len(calls)) if calls[n][1] == name), None)
+        assert at is not None, f"{name} is not called, or not in this order"
+        around = [*around[:level], calls[at][0]]
+        assert around == sorted(set(around)), f"{name} is not called below the line before it"
