@@ -1,6 +1,12 @@
 """The fusion methods, the registries of `fuse`, and the search for a method's options and weights."""
 
 from rankloom.aggregate.contract import check_method
+from rankloom.aggregate.graphs.context import SCA, CrossDiffusion
+from rankloom.aggregate.graphs.corgraph import CorGraph
+from rankloom.aggregate.graphs.query_graph import QueryRankFusion
+from rankloom.aggregate.graphs.reciprocal import HelloNeighbor
+from rankloom.aggregate.graphs.recknngraphccs import RecKNNGraphCCs
+from rankloom.aggregate.graphs.rkgraph import RkGraph
 from rankloom.aggregate.index_methods import FG, Vote, Weft
 from rankloom.aggregate.learned.supervised import BayesFuse, MapFuse, PosFuse, ProbFuse, SegFuse, SlideFuse
 from rankloom.aggregate.learned.tuning import cross_validate, optimize
@@ -23,22 +29,36 @@ from rankloom.aggregate.per_query.markov import MC4
 from rankloom.aggregate.per_query.positions import ISR, MRA, RBC, RRF, Borda, LogISR, LogNISR
 from rankloom.aggregate.per_query.scores import CombANZ, CombMAX, CombMED, CombMethod, CombMIN, CombMNZ, CombSUM, RLSim
 from rankloom.aggregate.per_query.weighted import DBSF, GMNZ, WMNZ, Mixed, WSum
+from rankloom.aggregate.reranking.bfstree import BFSTree
+from rankloom.aggregate.reranking.contextrr import ContextRR
+from rankloom.aggregate.reranking.cprr import CPRR
+from rankloom.aggregate.reranking.lhrr import LHRR
+from rankloom.aggregate.reranking.rdpac import RDPAC
+from rankloom.aggregate.reranking.reciprocal_sets import RecKNNGraph, RLRecom
+from rankloom.aggregate.reranking.rfe import RFE
+from rankloom.aggregate.reranking.rlsim_udl import RLSimUDL
 from rankloom.ranks.normalizations import NORMALIZATIONS
 
 __all__ = [
+    "CPRR",
     "DBSF",
     "FG",
     "GMNZ",
     "ISR",
+    "LHRR",
     "MC4",
     "METHODS",
     "MRA",
     "NORMALIZATIONS",
     "QALF",
     "RBC",
+    "RDPAC",
+    "RFE",
     "RRF",
+    "SCA",
     "SUPERVISED",
     "WMNZ",
+    "BFSTree",
     "BayesFuse",
     "Borda",
     "CollectionMethod",
@@ -50,6 +70,10 @@ __all__ = [
     "CombMethod",
     "CombSUM",
     "Condorcet",
+    "ContextRR",
+    "CorGraph",
+    "CrossDiffusion",
+    "HelloNeighbor",
     "IndexMethod",
     "Kemeny",
     "LogISR",
@@ -63,7 +87,13 @@ __all__ = [
     "PosFuse",
     "ProbFuse",
     "QueryMethod",
+    "QueryRankFusion",
+    "RLRecom",
     "RLSim",
+    "RLSimUDL",
+    "RecKNNGraph",
+    "RecKNNGraphCCs",
+    "RkGraph",
     "SegFuse",
     "SlideFuse",
     "Supervised",

@@ -1,4 +1,3 @@
-import doctest
 import inspect
 import re
 
@@ -155,21 +154,6 @@ def test_help_has_every_parameter(function):
     text = inspect.getdoc(function)
     parameters = set(inspect.signature(function).parameters) - {"self", "ranks", "k"}
     assert {name for name in parameters if not re.search(rf"\b{name}\b", text)} == set()
-
-
-#: Methods whose class is made from a function, where pytest does not look for their examples.
-DECORATED = [name for name in sorted(METHODS) if METHODS[name].__module__ == "types"]
-
-
-@pytest.mark.parametrize("name", DECORATED)
-def test_examples_run(name):
-    def function(ranks, k=10, **options):
-        return METHODS.make(name, **options).fuse(ranks, k)
-
-    names = {**vars(rl), "np": np, name: function}
-    example = doctest.DocTestParser().get_doctest(METHODS[name].__doc__, names, name, None, 0)
-    assert example.examples
-    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -1,6 +1,7 @@
 """Collection ranks as arrays for the kernels, and back: helpers for the whole-collection methods."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -9,9 +10,11 @@ from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, Transposed
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks, stack_lists
-from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s
+from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s, Uint32s
 from rankloom.ranks.pool import MAX_SCORE
-from rankloom.threads import run_rows
+from rankloom.threads import BLOCK, Scratch, run_blocks, run_rows
+
+Rows = TypeVar("Rows", Array, ScoredLists)
 
 MAX_LEVELS = 1000  # nested graphs of a method; levels are stored in 16 bits
 
@@ -36,12 +39,6 @@ def check_neighbors(neighbors: int, depth: int) -> None:
     """Raise InputError if the neighborhood is larger than the depth of the lists."""
     if neighbors > depth:
         raise InputError(f"neighbors must be at most depth; got {neighbors} and {depth}.")
-
-
-def check_logarithm(neighbors: int) -> None:
-    """Raise InputError if the logarithm of the neighborhood size is 0."""
-    if neighbors < 2:
-        raise InputError(f"neighbors must be at least 2, since weights are divided by its logarithm; got {neighbors}.")
 
 
 def own_first(ranks: Ranks, depth: int) -> tuple[Int32s, Float32s | None]:
@@ -134,9 +131,7 @@ def mutual_lists(
     back = inverted([lists]) if back is None else back
     missing = frozen(np.full(n, width + 1, np.int32) if missing is None else missing)
     order = Order(width if head is None else min(head, width), backward_from, with_larger)
-    out = np.empty_like(lists)
-    run_rows(lambda start, stop: reorder(start, stop, lists, back, missing, order, out), n, "Comparing positions")
-    return frozen(out)
+    return frozen(filled(np.empty_like(lists), "Comparing positions", reorder, lists, back, missing, order))
 
 
 def overlap_shares(p: float, k: int) -> Floats:
@@ -150,6 +145,26 @@ def overlap_shares(p: float, k: int) -> Floats:
 def empty_lists(n_rows: int, width: int, scores: DTypeLike = np.float32) -> ScoredLists:
     """Return arrays for a kernel to fill, with scores of the given type."""
     return ScoredLists(np.empty((n_rows, width), np.int32), np.empty((n_rows, width), scores))
+
+
+def filled(out: Rows, stage: str, kernel: Callable[..., None], *given: object) -> Rows:
+    """Return arrays whose rows a kernel has filled, in blocks: ``kernel(start, stop, *given, out)``."""
+    table = out.items if isinstance(out, ScoredLists) else out
+    run_rows(lambda start, stop: kernel(start, stop, *given, out), len(table), stage)
+    if isinstance(out, ScoredLists):
+        frozen(out.items)
+    return out
+
+
+def run_with_scratch(work: Callable[[int, int, Uint32s], None], n: int, stage: str, block: int = BLOCK) -> None:
+    """Call ``work(start, stop, slot)`` for blocks of n items; `slot` is a scratch array with an element per item."""
+    scratch = Scratch(n)
+
+    def borrowing(start: int, stop: int) -> None:
+        with scratch.borrowed() as slot:
+            work(start, stop, slot)
+
+    run_blocks(borrowing, n, stage=stage, block=block)
 
 
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:

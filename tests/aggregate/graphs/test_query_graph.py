@@ -238,8 +238,8 @@ def test_figures_of_the_released_version_on_digits(shared):
     ("options", "message"),
     [
         ({"version": "relased"}, "Did you mean 'released'?"),
-        ({"solver": "page"}, "Unknown solver 'page'; choose from density, pagerank."),
-        ({"ties": "item"}, "Unknown order of ties 'item'"),
+        ({"solver": "page"}, "Unknown value of solver 'page'; choose from density, pagerank."),
+        ({"ties": "item"}, "Unknown value of ties 'item'"),
         ({"decay": 0.5}, "version 'released' and solver 'density' has no option 'decay'"),
         ({"iterations": 5}, "has no option 'iterations'"),
         ({"version": "article", "region": 5}, "has no option 'region'"),

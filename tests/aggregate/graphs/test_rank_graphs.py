@@ -12,11 +12,11 @@ import rankloom as rl
 from brute import JIT, plain
 from rankloom._kernels import frozen, sorting
 from rankloom._kernels.graphs import nested
-from rankloom.aggregate import corgraph, recknngraphccs, rkgraph
 from rankloom.aggregate.graphs.nested import components_of, groups_of
 from rankloom.aggregate.graphs.rkgraph import swapped_first
 from rankloom.aggregate.lists import mutual_lists
 from rankloom.errors import InputError
+from rankloom.methods import CorGraph, RecKNNGraphCCs, RkGraph
 from rankloom.ranks import PAD
 from strategies import collections, examples
 
@@ -53,7 +53,7 @@ def test_recknngraphccs_by_hand():
     t = 1 (weight 2): only self-loops: each group {i} and component {i} gives W(i, i) += 2, twice.
     t = 2 (weight 1): 0 and 1 are connected; groups {0, 1} twice and {2}, components {0, 1} and {2}.
     """
-    out = recknngraphccs([rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], 3, neighbors=2)
+    out = rl.fuse([rl.Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], "recknngraphccs", 3, neighbors=2)
     assert out.items.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
     assert out.scores[0].tolist() == [1 + 2 * 2 + 3, 1 + 3, 1]
     assert out.scores[2].tolist() == [1 + 2 * 2 + 2, 1, 1]
@@ -64,7 +64,7 @@ def test_rkgraph_by_hand():
 
     A(q, q): 2 * 2 * (1/2)^2 as a = q of row q, twice; 2 * (1/2)^2 as a pair of row q; nothing from the other row.
     """
-    out = rkgraph([rl.Ranks([[0, 1], [1, 0]])], neighbors=1, persistence=0.5)
+    out = rl.fuse([rl.Ranks([[0, 1], [1, 0]])], "rkgraph", neighbors=1, persistence=0.5)
     assert out.items.tolist() == [[0, 1], [1, 0]]
     assert out.scores[0].tolist() == [1 + 2 * 2 / 4 + 2 / 4, 1]
 
@@ -81,7 +81,7 @@ def test_corgraph_by_hand():
 
     So out(i) = {i}: W(i, i) = t for the edge, t for the group, t for the component, which is the whole column sum.
     """
-    out = corgraph([rl.Ranks([[0, 1], [1, 0]])], start=0.5, step=0.5)
+    out = rl.fuse([rl.Ranks([[0, 1], [1, 0]])], "corgraph", start=0.5, step=0.5)
     assert out.items.tolist() == [[0, 1], [1, 0]]
     assert out.scores.tolist() == [[1, 0], [1, 0]]
 
@@ -91,7 +91,7 @@ def test_corgraph_of_lists_that_agree_by_hand():
 
     W(0, 0) = 1 edge + 2 groups + 1 component, W(1, 0) the same; the column sum is both.
     """
-    out = corgraph([rl.Ranks([[0, 1], [0, 1]])], start=0.5, step=0.5)
+    out = rl.fuse([rl.Ranks([[0, 1], [0, 1]])], "corgraph", start=0.5, step=0.5)
     assert out.scores.tolist() == [[0.5, 0.5], [0.5, 0.5]]
     assert out.items.tolist() == [[0, 1], [0, 1]]  # ties keep the order of the list
 
@@ -103,7 +103,7 @@ def test_corgraph_of_lists_that_agree_by_hand():
 @given(collections(), st.integers(1, 4), st.integers(1, 2), st.integers(1, 12), BOOLEANS)
 def test_rkgraph_matches_the_oracle(rankers, neighbors, iterations, depth, last):
     pool = "last" if last else "union"
-    out = rkgraph(rankers, 10, neighbors=neighbors, iterations=iterations, depth=depth, pool=pool)
+    out = rl.fuse(rankers, "rkgraph", 10, neighbors=neighbors, iterations=iterations, depth=depth, pool=pool)
     expected = oracle.rkgraph([plain(r) for r in rankers], neighbors, iterations, 0.95, depth, pool)
     assert plain(out) == [[item for item, _ in row] for row in expected]
     same(out, expected)
@@ -122,7 +122,7 @@ def test_rkgraph_matches_the_oracle(rankers, neighbors, iterations, depth, last)
 def test_recknngraphccs_matches_the_oracle(rankers, neighbors, iterations, depth, added, backward_from, k):
     fusion = "sum" if added else "product"
     options = {"iterations": iterations, "depth": depth, "fusion": fusion, "backward_from": backward_from}
-    out = recknngraphccs(rankers, k, neighbors=neighbors, **options)
+    out = rl.fuse(rankers, "recknngraphccs", k, neighbors=neighbors, **options)
     expected = oracle.recknngraphccs([plain(r) for r in rankers], neighbors, **options)
     assert plain(out) == [[item for item, _ in row][:k] for row in expected]
     same(out, expected)
@@ -140,7 +140,7 @@ def test_recknngraphccs_matches_the_oracle(rankers, neighbors, iterations, depth
 )
 def test_corgraph_matches_the_oracle(rankers, neighbors, depth, kind, distances, exponent, k):
     options = {"neighbors": neighbors, "depth": depth, "start": 0.3, "step": 0.1}
-    out = corgraph(rankers, k, correlation=kind, distances=distances, exponent=exponent, **options)
+    out = rl.fuse(rankers, "corgraph", k, correlation=kind, distances=distances, exponent=exponent, **options)
     scores = None if distances == "positions" else [r.scores.astype(np.float64).tolist() for r in rankers]
     same(out, oracle.corgraph([plain(r) for r in rankers], kind=kind, scores=scores, by=exponent, **options))
 
@@ -153,11 +153,11 @@ def test_items_that_only_share_a_component_match_the_oracle(m, depth):
     lists = [plain(r) for r in ranks]
     for k in (1, 12, 60):
         for fusion in ("product", "sum"):
-            out = recknngraphccs(ranks, k, neighbors=5, depth=depth, fusion=fusion)
+            out = rl.fuse(ranks, "recknngraphccs", k, neighbors=5, depth=depth, fusion=fusion)
             expected = oracle.recknngraphccs(lists, 5, depth=depth, fusion=fusion)
             assert plain(out) == [[item for item, _ in row][:k] for row in expected]
         options = {"neighbors": 3, "start": 0.2, "step": 0.1}
-        same(corgraph(ranks, k, **options), oracle.corgraph(lists, **options))
+        same(rl.fuse(ranks, "corgraph", k, **options), oracle.corgraph(lists, **options))
 
 
 @examples(EXAMPLES)
@@ -261,9 +261,9 @@ def test_items_and_rows_are_matched_by_id(method):
 def test_the_pool_of_rkgraph_is_the_last_list_or_the_union():
     a = rl.Ranks([[0, 1], [1, 0], [2, 0], [3, 0]])
     b = rl.Ranks([[0, 2], [1, 3], [2, 1], [3, 1]])
-    last = rkgraph([a, b], 4, neighbors=1, depth=2, pool="last")
+    last = rl.fuse([a, b], "rkgraph", 4, neighbors=1, depth=2, pool="last")
     assert [set(row) for row in plain(last)] == [{0, 2}, {1, 3}, {2, 1}, {3, 1}]
-    union = rkgraph([a, b], 4, neighbors=1, depth=3)
+    union = rl.fuse([a, b], "rkgraph", 4, neighbors=1, depth=3)
     assert all(set(row) <= {i, *a.items[i].tolist(), *b.items[i].tolist()} for i, row in enumerate(plain(union)))
 
 
@@ -288,11 +288,11 @@ def test_a_kernel_is_compiled_once():
 EXTERNAL = rl.Ranks([[0, 1]])
 
 
-@pytest.mark.parametrize("function", [rkgraph, corgraph, recknngraphccs])
-def test_external_queries_raise(function):
+@pytest.mark.parametrize("method", [RkGraph(), CorGraph(), RecKNNGraphCCs()], ids=str)
+def test_external_queries_raise(method):
     with pytest.raises(InputError, match="a row for each item; got 1 rows and 2 items"):
-        rl.fuse([EXTERNAL], function.__name__)
+        rl.fuse([EXTERNAL], method)
     with pytest.raises(InputError, match="cannot answer external queries"):
-        function([EXTERNAL])
+        method.fuse([EXTERNAL])
     with pytest.raises(InputError, match="all of the same collection"):
-        function([])
+        method.fuse([])

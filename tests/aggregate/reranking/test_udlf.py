@@ -1,6 +1,7 @@
 """The methods of UDLF but CorGraph and RkGraph: by hand, against an oracle, and their properties."""
 
 from math import log, sqrt
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,11 +13,11 @@ import rankloom as rl
 import udlf_oracle as oracle
 from brute import JIT, plain
 from rankloom._kernels import sorting
-from rankloom.aggregate import bfstree, contextrr, cprr, lhrr, rdpac, recknngraph, rfe, rlrecom, rlsim_udl
-from rankloom.aggregate.reranking.rlsim_udl import MEASURES
+from rankloom.aggregate.methods import make_method
+from rankloom.aggregate.reranking.rlsim_udl import Measure
 from rankloom.aggregate.reranking.sorted_lists import reranked
 from rankloom.errors import InputError
-from rankloom.methods import check_method
+from rankloom.methods import BFSTree, RLRecom, check_method
 from rankloom.ranks import PAD
 from strategies import collections, examples
 
@@ -79,7 +80,7 @@ def test_cprr_by_hand():
     S(0, 0) = 2 (2 * 2 + 1 * 1) from the lists of 0 and 1, and 2 (1 * 1) since 0 refers to 1;
     S(0, 1) = 2 (2 * 1 + 1 * 2); S(0, 2) = 2 (1 * 1) since both refer to 1.
     """
-    out = cprr([THREE], 3, neighbors=2)
+    out = rl.fuse([THREE], "cprr", 3, neighbors=2)
     assert out.items[0].tolist() == [0, 1, 2]
     assert out.scores[0].tolist() == [2 * 5 + 2, 2 * 4, 2]
 
@@ -89,7 +90,7 @@ def test_lhrr_by_hand():
 
     h_i(i) = 2, c = 2: S(0, 0) = 1 + 2 * 2 * 2; S(0, 1) = (1 + 0) * 0 * 0.
     """
-    out = lhrr([THREE], 2, neighbors=2)
+    out = rl.fuse([THREE], "lhrr", 2, neighbors=2)
     assert out.items.tolist() == [[0, 1], [1, 0], [2, 1]]
     assert out.scores[0].tolist() == [1 + 2 * 2 * 2, 0]
 
@@ -99,19 +100,19 @@ def test_bfstree_by_hand():
 
     V(q, q) = (1/4 / (1 + 1/4))^2 = 1/25, divided by 1 + 1/25.
     """
-    out = bfstree([THREE], 2, neighbors=1, persistence=0.5)
+    out = rl.fuse([THREE], "bfstree", 2, neighbors=1, persistence=0.5)
     assert out.scores[0].tolist() == pytest.approx([1 / 26, 0])
 
 
 def test_rdpac_of_items_that_only_list_themselves():
     """W and P are the identity: so is the product."""
     alone = rl.Ranks([[0], [1]], n_items=2)
-    assert rdpac([alone], neighbors=1, depth=1).scores.tolist() == [[1], [1]]
+    assert rl.fuse([alone], "rdpac", neighbors=1, depth=1).scores.tolist() == [[1], [1]]
 
 
 def test_rlsim_by_hand():
     """K = 2: the first two items of 0 and 1 are the same, which counts at d = 2: s = 2 * 2 / (2 * 3)."""
-    out = rlsim_udl([THREE], 3, neighbors=2, iterations=1)
+    out = rl.fuse([THREE], "rlsim_udl", 3, neighbors=2, iterations=1)
     assert out.scores[0].tolist() == pytest.approx([0, -1 / (1 + 2 * 2 / 6), -1 / (1 + 2 * 1 / 6)])
 
 
@@ -120,14 +121,14 @@ def test_recknngraph_by_hand():
 
     W(0, 1) = 1 + 1, W(1, 2) = 9/16, W(0, 2) = 0. The scores add up to less than a large epsilon, so there is one round.
     """
-    out = recknngraph([THREE], 3, neighbors=2, epsilon=0.9)
+    out = rl.fuse([THREE], "recknngraph", 3, neighbors=2, epsilon=0.9)
     assert out.scores[0].tolist() == pytest.approx([0, -2 / 3 / (1 + 2), -3])
     assert out.scores[2].tolist() == pytest.approx([0, -3 / 3 / (1 + 9 / 16), -3])
 
 
 def test_rlrecom_by_hand():
     """Without recommendations, distances are sums of positions, from 0: 1 + 1 and 2 + 2."""
-    out = rlrecom([THREE], 3, neighbors=2, strength=1e-9)
+    out = rl.fuse([THREE], "rlrecom", 3, neighbors=2, strength=1e-9)
     assert out.scores[0].tolist() == pytest.approx([0, -2, -4])
 
 
@@ -144,7 +145,7 @@ def test_contextrr_by_hand():
     # 1, y = 1 in column 2; and W(x, y) where x = 0 and y = 1, at (2, 2).
     weight = 1 + c[1, 1] + (c[2, 1] + c[2, 2] + c[1, 1] + c[2, 1]) / 4
     weight += c[2, 2] + (c[1, 1] + c[1, 2] + c[1, 2] + c[2, 2]) / 4
-    out = contextrr([two], 2, neighbors=1, depth=2, iterations=1)
+    out = rl.fuse([two], "contextrr", 2, neighbors=1, depth=2, iterations=1)
     assert out.items.tolist() == [[0, 1], [1, 0]]
     assert out.scores.tolist() == [pytest.approx([0, -2 / weight])] * 2
 
@@ -168,7 +169,7 @@ def test_the_item_itself_is_swapped_with_the_best():
 @given(collections(), st.integers(1, 4), st.integers(1, 3), st.integers(4, 12))
 def test_cprr_matches_the_oracle(rankers, neighbors, iterations, depth):
     options = {"neighbors": neighbors, "iterations": iterations, "depth": depth}
-    same(cprr(rankers, 10, **options), oracle.cprr([plain(r) for r in rankers], **options))
+    same(rl.fuse(rankers, "cprr", 10, **options), oracle.cprr([plain(r) for r in rankers], **options))
 
 
 @pytest.mark.parametrize(("m", "seed"), [(1, 0), (1, 1), (1, 2), (1, 3), (3, 0), (3, 1), (3, 5)])  # without near ties
@@ -177,18 +178,18 @@ def test_lhrr_and_rdpac_match_the_oracle(m, seed, ragged):
     ranks = points(SIZE, m, 12, seed, ragged)
     lists = [plain(r) for r in ranks]
     for options in ({"neighbors": 4}, {"neighbors": 5, "depth": 9, "iterations": 3}):
-        same(lhrr(ranks, SIZE, **options), oracle.lhrr(lists, **options))
+        same(rl.fuse(ranks, "lhrr", SIZE, **options), oracle.lhrr(lists, **options))
     options = {"neighbors": 4, "depth": 5, "iterations": 3}
     for pool in ("last", "union"):
-        same(rdpac(ranks, SIZE, pool=pool, **options), oracle.rdpac(lists, pool=pool, **options))
+        same(rl.fuse(ranks, "rdpac", SIZE, pool=pool, **options), oracle.rdpac(lists, pool=pool, **options))
 
 
 @pytest.mark.parametrize("seed", range(4))  # without an item that is as similar to another as to itself
 @pytest.mark.parametrize("ragged", [False, True])
 def test_bfstree_matches_the_oracle(seed, ragged):
     ranks = points(SIZE, 1, 12, seed, ragged)
-    close(bfstree(ranks, SIZE, neighbors=4), oracle.bfstree(plain(ranks[0]), neighbors=4))
-    out = bfstree(ranks, SIZE, neighbors=3, depth=8, persistence=0.9)
+    close(rl.fuse(ranks, "bfstree", SIZE, neighbors=4), oracle.bfstree(plain(ranks[0]), neighbors=4))
+    out = rl.fuse(ranks, "bfstree", SIZE, neighbors=3, depth=8, persistence=0.9)
     close(out, oracle.bfstree(plain(ranks[0]), neighbors=3, depth=8, p=0.9))
 
 
@@ -197,33 +198,33 @@ def test_bfstree_matches_the_oracle(seed, ragged):
 def test_rlsim_of_one_ranker_matches_the_oracle(rankers, neighbors, iterations, depth):
     options = {"neighbors": neighbors, "iterations": iterations, "depth": depth}
     lists = oracle.prepared([plain(rankers[0])], rankers[0].n_items)[0]
-    same(rlsim_udl(rankers, 10, **options), oracle.rlsim_udl(lists, **options))
+    same(rl.fuse(rankers, "rlsim_udl", 10, **options), oracle.rlsim_udl(lists, **options))
 
 
-@pytest.mark.parametrize("measure", MEASURES[1:])
+@pytest.mark.parametrize("measure", get_args(Measure)[1:])
 @pytest.mark.parametrize("seed", range(2))
 def test_rlsim_by_other_measures_matches_the_oracle(measure, seed):
     """One round: near ties that float32 breaks would spread."""
     ranks = points(SIZE, 1, SIZE, seed)
     options = {"neighbors": 5, "iterations": 1, "depth": 9, "measure": measure}
-    close(rlsim_udl(ranks, SIZE, **options), oracle.rlsim_udl(plain(ranks[0]), **options))
+    close(rl.fuse(ranks, "rlsim_udl", SIZE, **options), oracle.rlsim_udl(plain(ranks[0]), **options))
 
 
-@pytest.mark.parametrize("measure", MEASURES[1:])
+@pytest.mark.parametrize("measure", get_args(Measure)[1:])
 @pytest.mark.parametrize("neighbors", [5, 6, 9])
 @pytest.mark.parametrize("ragged", [False, True])
 def test_rlsim_of_lists_shorter_than_the_neighborhood_matches_the_oracle(measure, neighbors, ragged):
     ranks = points(SIZE, 1, 6, ragged=ragged)
     options = {"neighbors": neighbors, "iterations": 1, "measure": measure}
     lists = oracle.prepared([plain(ranks[0])], SIZE)[0]
-    close(rlsim_udl(ranks, SIZE, **options), oracle.rlsim_udl(lists, **options))
+    close(rl.fuse(ranks, "rlsim_udl", SIZE, **options), oracle.rlsim_udl(lists, **options))
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", get_args(Measure))
 @pytest.mark.parametrize("neighbors", [1, 2, 60])
 def test_rlsim_of_short_lists_and_any_neighborhood(measure, neighbors):
     ranks = points(SIZE, 2, 12, ragged=True)
-    out = rlsim_udl(ranks, SIZE, neighbors=neighbors, measure=measure)
+    out = rl.fuse(ranks, "rlsim_udl", SIZE, neighbors=neighbors, measure=measure)
     assert np.isfinite(out.scores).all()
     assert all(row[0] == i for i, row in enumerate(plain(out)) if row)
 
@@ -235,7 +236,7 @@ def test_rlsim_of_two_rankers_matches_the_oracle_up_to_ties(rankers, neighbors):
     used = oracle.prepared([plain(r) for r in rankers], 8)
     assume(len(used) == 2)  # a ranker without lists is left out
     lists, F = oracle.geometric_mean(used)
-    out = rlsim_udl(rankers, 8, neighbors=neighbors, iterations=1)
+    out = rl.fuse(rankers, "rlsim_udl", 8, neighbors=neighbors, iterations=1)
     assert [set(row) for row in plain(out)] == [set(row) for row in lists]
     distinct = all(len({round(F[i, j], 9) for j in row}) == len(row) for i, row in enumerate(lists))
     if distinct:
@@ -248,7 +249,7 @@ def test_rlsim_of_two_rankers_matches_the_oracle_up_to_ties(rankers, neighbors):
 def test_contextrr_of_whole_lists_matches_the_oracle(seed, m):
     ranks = points(SIZE, m, SIZE, seed)
     options = {"neighbors": 3, "depth": 7, "iterations": 2}
-    same(contextrr(ranks, SIZE, **options), oracle.contextrr([plain(r) for r in ranks], **options))
+    same(rl.fuse(ranks, "contextrr", SIZE, **options), oracle.contextrr([plain(r) for r in ranks], **options))
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -257,7 +258,7 @@ def test_contextrr_of_whole_lists_matches_the_oracle(seed, m):
 @pytest.mark.parametrize("options", [{"neighbors": 4}, {"neighbors": 3, "depth": 9, "epsilon": 0.1}])
 def test_recknngraph_matches_the_oracle(seed, m, ragged, options):
     ranks = points(SIZE, m, 12, seed, ragged)
-    same(recknngraph(ranks, SIZE, **options), oracle.recknngraph([plain(r) for r in ranks], **options))
+    same(rl.fuse(ranks, "recknngraph", SIZE, **options), oracle.recknngraph([plain(r) for r in ranks], **options))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -265,7 +266,7 @@ def test_recknngraph_matches_the_oracle(seed, m, ragged, options):
 def test_rlrecom_matches_the_oracle(seed, ragged):
     ranks = points(SIZE, 1, 12, seed, ragged)
     for options in ({"neighbors": 4}, {"neighbors": 3, "depth": 9, "strength": 0.5, "epsilon": 0.1}):
-        close(rlrecom(ranks, SIZE, **options), oracle.rlrecom(plain(ranks[0]), **options))
+        close(rl.fuse(ranks, "rlrecom", SIZE, **options), oracle.rlrecom(plain(ranks[0]), **options))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -274,21 +275,21 @@ def test_rlrecom_matches_the_oracle(seed, ragged):
 def test_rfe_matches_the_oracle(seed, m, more):
     ranks = points(SIZE, m, 12, seed)
     options = {"neighbors": 4, "iterations": 2, **more}
-    same(rfe(ranks, SIZE, **options), oracle.rfe([plain(r) for r in ranks], **options))
+    same(rl.fuse(ranks, "rfe", SIZE, **options), oracle.rfe([plain(r) for r in ranks], **options))
 
 
 def test_a_steep_slope_of_rfe_is_a_step():
     ranks = points(SIZE, 2, 12)
-    steep, steeper = (rfe(ranks, neighbors=10, slope=slope) for slope in (1e3, 1e300))
+    steep, steeper = (rl.fuse(ranks, "rfe", neighbors=10, slope=slope) for slope in (1e3, 1e300))
     np.testing.assert_array_equal(steep.items, steeper.items)
     np.testing.assert_array_equal(steep.scores, steeper.scores)
 
 
-@pytest.mark.parametrize("method", [bfstree, rlrecom])
+@pytest.mark.parametrize("method", [BFSTree(neighbors=4), RLRecom(neighbors=4)])
 def test_methods_of_one_ranker_use_the_reciprocal_rank_fusion_of_several(method):
     ranks = points(SIZE, 3, 12)
     fused = rl.fuse(ranks, "rrf", 1400)
-    out, expected = method(ranks, neighbors=4), method([fused], neighbors=4)
+    out, expected = method.fuse(ranks), method.fuse([fused])
     np.testing.assert_array_equal(out.items, expected.items)
     np.testing.assert_array_equal(out.scores, expected.scores)
 
@@ -351,10 +352,10 @@ def test_distances_can_be_scores(method):
     np.testing.assert_array_equal(one.scores, other.scores)
 
 
-@pytest.mark.parametrize("function", [cprr, lhrr, bfstree, rdpac, rlsim_udl, contextrr, recknngraph, rlrecom, rfe])
-def test_external_queries_raise(function):
+@pytest.mark.parametrize("method", METHODS)
+def test_external_queries_raise(method):
     with pytest.raises(InputError, match="cannot answer external queries"):
-        function([rl.Ranks([[0, 1]])])
+        make_method(method).fuse([rl.Ranks([[0, 1]])])
 
 
 def test_weights_of_lhrr_are_logarithmic():

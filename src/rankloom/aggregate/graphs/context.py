@@ -1,29 +1,32 @@
 """Methods that compare neighborhoods: sparse contextual activation and cross diffusion."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers, empty_lists, own_first, stack_own_first
-from rankloom.errors import InputError, check_choice, check_range, check_whole
+from rankloom.aggregate.lists import answers, empty_lists, own_first, run_with_scratch, stack_own_first
+from rankloom.aggregate.methods import CollectionMethod, NeighborMethod, register_method
+from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Bools, Floats, Int32s
 from rankloom.ranks.pool import MAX_WEIGHT, checked_weights
-from rankloom.threads import Scratch, run_blocks
+from rankloom.registry import Count
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csr_array
+
+Activation = Literal["rank", "scores"]
 
 
-@register_reranker("sca", neighbors=20, depth=100, within_depth=False)
-def sca(
-    asked: Reranking,
-    *,
-    expansion: int = 6,
-    activation: str = "rank",
-    combine: str = "memberships",
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@register_method("sca")
+@dataclass(frozen=True, kw_only=True)
+class SCA(CollectionMethod):
     r"""Sparse contextual activation: ranks items by how much their neighborhoods overlap with the query's.
 
     Every item i is a sparse vector: :math:`F_i(j)` for j among its first `neighbors`, itself
@@ -65,50 +68,48 @@ def sca(
     Examples
     --------
     >>> one = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
-    >>> fused = sca([one], k=3, neighbors=2, expansion=1)
+    >>> fused = SCA(neighbors=2, expansion=1).fuse([one], k=3)
     >>> fused.items[0], fused.scores[0]
     (array([0, 1, 2], dtype=int32), array([1. , 0.5, 0.2], dtype=float32))
     """
-    from rankloom._kernels.graphs import context as kernels
 
-    ranks, k, neighbors, depth, _ = asked
-    check_whole(expansion=expansion)
-    check_choice("value of combine", combine, ("memberships", "similarities"))
-    k = min(k, ranks[0].n_items)
-    used, share = _used(ranks, weights)
-    vectors = [_activated(r, neighbors, expansion, activation) for r in used]
-    lists = stack_own_first(used, depth, ranks[0].n_items)
-    parts = np.ones((1, ranks[0].n_items))
-    if combine == "memberships":
-        vectors = [sum(vector * part for vector, part in zip(vectors, share, strict=True))] if vectors else []
-    else:
-        present = _present(used, ranks[0].n_items) * share[:, None]
-        parts = present / np.maximum(present.sum(axis=0), np.finfo(float).tiny)
-    score = np.zeros((lists.shape[1], lists.shape[0] * lists.shape[2]))
-    scratch = Scratch(lists.shape[1])
-    for vector, part in zip(vectors, parts, strict=bool(vectors)):
-        table = _table(vector)
-        sums = np.asarray(vector.sum(axis=1), np.float64).reshape(-1)
+    neighbors: Count = 20
+    depth: Count = 100
+    expansion: Count = 6
+    activation: Activation = "rank"
+    combine: Literal["memberships", "similarities"] = "memberships"
+    weights: Sequence[float] | None = None
 
-        def compare(start: int, stop: int, table: Any = table, sums: Any = sums, part: Any = part) -> None:
-            with scratch.borrowed() as slot:
-                kernels.jaccards(start, stop, lists, table, sums, part, slot, score)
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        from rankloom._kernels.graphs.context import best_of_pools
 
-        run_blocks(compare, len(score), stage="Comparing")
-    out = empty_lists(len(score), k)
+        n = ranks[0].n_items
+        used, share = _used(ranks, self.weights)
+        vectors = [self._activated(r) for r in used]
+        lists = stack_own_first(used, self.depth, n)
+        score = np.zeros((n, lists.shape[0] * lists.shape[2]))
+        if self.combine == "similarities":
+            present = _present(used, n) * share[:, None]
+            parts = present / np.maximum(present.sum(axis=0), np.finfo(float).tiny)
+            for vector, part in zip(vectors, parts, strict=True):
+                _add_jaccards(lists, vector, part, score)
+        elif vectors:
+            whole = sum(vector * part for vector, part in zip(vectors, share, strict=True))
+            _add_jaccards(lists, whole, np.ones(n), score)
+        out = empty_lists(n, min(k, n))
+        run_with_scratch(lambda start, stop, slot: best_of_pools(start, stop, lists, slot, score, out), n, "Ranking")
+        return answers(ranks[0], *out)
 
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            kernels.best_of_pools(start, stop, lists, slot, score, out)
+    def _activated(self, ranks: Ranks) -> csr_array:
+        """Return the vectors F of one ranker as rows of a sparse matrix: memberships averaged over the expansion."""
+        items, _ = own_first(ranks, self.expansion)
+        means = _sparse(*_row_shares(items, (items != PAD).astype(np.float64)))
+        return means @ _sparse(*_memberships(ranks, self.neighbors, self.activation))
 
-    run_blocks(work, len(score), stage="Ranking")
-    return answers(ranks[0], *out)
 
-
-@register_reranker("crossdiffusion", neighbors=10, depth=100, iterations=5)
-def crossdiffusion(
-    asked: Reranking, *, eta: float = 1.0, activation: str = "rank", weights: Sequence[float] | None = None
-) -> Ranks:
+@register_method("crossdiffusion")
+@dataclass(frozen=True, kw_only=True)
+class CrossDiffusion(NeighborMethod):
     r"""Cross diffusion: the affinities of each ranker spread over the neighborhoods of the others.
 
     :math:`P_r` holds the affinities of the first `depth` of each list, rows divided by their
@@ -153,45 +154,59 @@ def crossdiffusion(
     Examples
     --------
     >>> one = Ranks([[0, 1, 2, 3], [1, 0, 2, 3], [2, 3, 1, 0], [3, 2, 1, 0]])
-    >>> crossdiffusion([one], k=2, neighbors=2, depth=4).items.tolist()
+    >>> CrossDiffusion(neighbors=2, depth=4).fuse([one], k=2).items.tolist()
     [[0, 1], [1, 0], [2, 3], [3, 2]]
     """
-    from rankloom._kernels.graphs import context as kernels
 
-    ranks, k, neighbors, depth, iterations = asked
-    check_range(0, MAX_WEIGHT, eta=eta)
-    used, share = _used(ranks, weights)
-    n = ranks[0].n_items
-    k = min(k, n)
-    listed = [_memberships(r, depth, activation) for r in used]
-    near = [_row_shares(items[:, :neighbors], values[:, :neighbors]) for items, values in listed]
-    K = [kernels.Affinities(rows, _table(_sparse(*rows).tocsc())) for rows in near]
-    width = min(depth, n)
-    now = ScoredLists(np.full((len(used), n, width), PAD, np.int32), np.zeros((len(used), n, width)))
-    for r, (items, values) in enumerate(listed):
-        now.items[r, :, : items.shape[1]], now.scores[r, :, : items.shape[1]] = _row_shares(items, values)
-    new = ScoredLists(np.empty_like(now.items), np.empty_like(now.scores))
-    scratch = Scratch(n)
-    for _ in range(iterations):
-        for r in range(len(used)):
-            others = np.where(np.arange(len(used)) == r, 0.0, share) if len(used) > 1 else share
-            part, out = others / others.sum(), ScoredLists(new.items[r], new.scores[r])
+    neighbors: Count = 10
+    depth: Count = 100
+    iterations: Count = 5
+    eta: Annotated[float, Ge(0), Le(MAX_WEIGHT)] = 1.0
+    activation: Activation = "rank"
+    weights: Sequence[float] | None = None
 
-            def spread(start: int, stop: int, r: int = r, part: Any = part, P: Any = now, out: Any = out) -> None:
-                with scratch.borrowed() as slot:
-                    kernels.diffuse(start, stop, K[r], P, part, float(eta), slot, out)
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        from rankloom._kernels.graphs.context import mean_of_rows
 
-            run_blocks(spread, n, stage="Diffusing")
-        now, new = new, now
-    out, part = empty_lists(n, k), share / max(share.sum(), 1e-300)
+        used, share = _used(ranks, self.weights)
+        n = ranks[0].n_items
+        now = self._diffused(used, share, n)
+        out, part = empty_lists(n, min(k, n)), share / max(share.sum(), 1e-300)
+        run_with_scratch(lambda start, stop, slot: mean_of_rows(start, stop, now, part, slot, out), n, "Ranking")
+        out.items[~_present(used, n).any(axis=0)] = PAD
+        return answers(ranks[0], *out)
 
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            kernels.mean_of_rows(start, stop, now, part, slot, out)
+    def _diffused(self, ranks: Sequence[Ranks], share: Floats, n: int) -> ScoredLists:
+        """Return the rows of P of all rankers after the last round."""
+        from rankloom._kernels.graphs.context import Affinities, diffuse
 
-    run_blocks(work, n, stage="Ranking")
-    out.items[~_present(used, n).any(axis=0)] = PAD
-    return answers(ranks[0], *out)
+        listed = [_memberships(r, self.depth, self.activation) for r in ranks]
+        near = [_row_shares(items[:, : self.neighbors], values[:, : self.neighbors]) for items, values in listed]
+        K = [Affinities(rows, _table(_sparse(*rows).tocsc())) for rows in near]
+        shape = (len(ranks), n, min(self.depth, n))
+        now = ScoredLists(np.full(shape, PAD, np.int32), np.zeros(shape))
+        for r, (items, values) in enumerate(listed):
+            now.items[r, :, : items.shape[1]], now.scores[r, :, : items.shape[1]] = _row_shares(items, values)
+        new = ScoredLists(np.empty_like(now.items), np.empty_like(now.scores))
+
+        def spread(r: int, P: ScoredLists, out: ScoredLists) -> None:
+            others = np.where(np.arange(len(ranks)) == r, 0.0, share) if len(ranks) > 1 else share
+            given = K[r], P, others / others.sum(), float(self.eta)
+            run_with_scratch(lambda start, stop, slot: diffuse(start, stop, *given, slot, out), n, "Diffusing")
+
+        for _ in range(self.iterations):
+            for r in range(len(ranks)):
+                spread(r, now, ScoredLists(new.items[r], new.scores[r]))
+            now, new = new, now
+        return now
+
+
+def _add_jaccards(lists: Int32s, vectors: csr_array, part: Floats, score: Floats) -> None:
+    """Add the similarities of each item to the items of its lists, weighted by the item's part, to the scores."""
+    from rankloom._kernels.graphs.context import jaccards
+
+    given = lists, _table(vectors), np.asarray(vectors.sum(axis=1), np.float64).reshape(-1), part
+    run_with_scratch(lambda start, stop, slot: jaccards(start, stop, *given, slot, score), len(score), "Comparing")
 
 
 def _used(ranks: Sequence[Ranks], weights: Sequence[float] | None) -> tuple[list[Ranks], Floats]:
@@ -206,9 +221,8 @@ def _present(ranks: Sequence[Ranks], n_items: int) -> Bools:
     return np.array([r.items[:, 0] != PAD for r in ranks], np.bool_).reshape(len(ranks), n_items)
 
 
-def _memberships(ranks: Ranks, length: int, activation: str) -> tuple[Int32s, Floats]:
+def _memberships(ranks: Ranks, length: int, activation: Activation) -> tuple[Int32s, Floats]:
     """Return the first `length` items of each list and their memberships; 0 at padding."""
-    check_choice("activation", activation, ("rank", "scores"))
     items, scores = own_first(ranks, length)
     if activation == "rank":
         values = np.broadcast_to(1 - np.arange(items.shape[1]) / length, items.shape)
@@ -225,23 +239,15 @@ def _row_shares(items: Int32s, values: Floats) -> ScoredLists:
     return ScoredLists(np.array(items, order="C"), np.divide(values, sums, out=np.zeros_like(values), where=sums > 0))
 
 
-def _sparse(items: Int32s, values: Floats) -> Any:
+def _sparse(items: Int32s, values: Floats) -> csr_array:
     """Return padded lists as a sparse matrix with one row for each item."""
-    from scipy import sparse
+    from scipy.sparse import csr_array
 
     listed = items != PAD
     ptr = np.concatenate([[0], np.cumsum(listed.sum(axis=1))])
-    return sparse.csr_array((values[listed], items[listed], ptr), shape=(len(items), len(items)))
+    return csr_array((values[listed], items[listed], ptr), shape=(len(items), len(items)))
 
 
-def _table(matrix: Any) -> SparseRows:
+def _table(matrix: csr_array | csc_array) -> SparseRows:
     """Return a sparse matrix as kernels take it: its rows, or its columns if it is stored by columns."""
     return SparseRows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
-
-
-def _activated(ranks: Ranks, neighbors: int, expansion: int, activation: str) -> Any:
-    """Return the vectors F of one ranker as rows of a sparse matrix: memberships averaged over the expansion."""
-    items, _ = own_first(ranks, expansion)
-    return _sparse(*_row_shares(items, (items != PAD).astype(np.float64))) @ _sparse(
-        *_memberships(ranks, neighbors, activation)
-    )

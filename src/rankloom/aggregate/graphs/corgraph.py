@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from annotated_types import Gt
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import SparseRows
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.graphs.nested import components_of, divided, groups_of, ranked
-from rankloom.aggregate.lists import MAX_LEVELS, answers, inverted, longest, overlap_shares, padded_to
-from rankloom.errors import InputError, brief, check_between, check_choice
+from rankloom.aggregate.lists import MAX_LEVELS, answers, filled, inverted, longest, overlap_shares, padded_to
+from rankloom.aggregate.methods import CollectionMethod, register_method
+from rankloom.errors import InputError, brief
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import with_lists
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count, Fraction
 
 if TYPE_CHECKING:
     from rankloom._kernels.graphs.correlation import Distances
 
 
-@register_reranker("corgraph", neighbors=25, depth=200, within_depth=False)
-def corgraph(
-    asked: Reranking,
-    *,
-    start: float = 0.35,
-    step: float = 0.005,
-    correlation: str = "pearson",
-    persistence: float | None = None,
-    distances: str = "positions",
-    exponent: str = "positions",
-) -> Ranks:
+@register_method("corgraph")
+@dataclass(frozen=True, kw_only=True)
+class CorGraph(CollectionMethod):
     r"""CorGraph: the graph of items with correlated distances, at many thresholds.
 
     The distances of several rankers are first fused: with :math:`e_i` one minus the share of the first K items of i's
@@ -91,58 +85,62 @@ def corgraph(
 
     Examples
     --------
-    >>> out = corgraph([Ranks([[0, 1, 2, 3], [1, 0, 2, 3], [2, 3, 1, 0], [3, 2, 1, 0]])], k=2, neighbors=3)
+    >>> one = Ranks([[0, 1, 2, 3], [1, 0, 2, 3], [2, 3, 1, 0], [3, 2, 1, 0]])
+    >>> out = CorGraph(neighbors=3).fuse([one], k=2)
     >>> out.items[0], out.items[3]
     (array([0, 1], dtype=int32), array([3, 2], dtype=int32))
     """
-    ranks, k, neighbors, depth, _ = asked
-    if persistence is not None and correlation == "pearson":
-        raise InputError("persistence is an option of correlation='rbo' only; leave it out.")
-    persistence = 0.95 if persistence is None else persistence
-    check_between(0, 1, start=start, persistence=persistence)
-    check_between(0, np.inf, step=step)
-    check_choice("correlation", correlation, ("pearson", "rbo"))
-    check_choice("distances", distances, ("positions", "scores"))
-    check_choice("exponent", exponent, ("numbers", "positions"))
-    n = ranks[0].n_items
-    ranks = with_lists(ranks)
-    length = longest(ranks, depth)
-    if (1 - start) / step > MAX_LEVELS:
-        raise InputError(
-            f"step must give at most {MAX_LEVELS} thresholds; got {brief(step)}, from {brief(start)} to 1."
-        )
-    thresholds = frozen(start + step * np.arange(np.ceil((1 - start) / step - 1e-9)))
-    D, lists = _distances(ranks, length, neighbors, distances, exponent)
-    if correlation == "pearson":
-        levels = _correlated(D, lists, neighbors, thresholds)
-    else:
-        levels = _overlapping(lists, neighbors, persistence, thresholds)
-    groups = groups_of([lists], [levels], len(thresholds))
-    components = components_of(groups, 1, n, len(thresholds))
-    column, components = divided(groups, components, thresholds)
-    return answers(ranks[0], *ranked([lists], groups, components, thresholds, min(k, n), column=column))
 
+    neighbors: Count = 25
+    depth: Count = 200
+    start: Fraction = 0.35
+    step: Annotated[float, Gt(0)] = 0.005
+    correlation: Literal["pearson", "rbo"] = "pearson"
+    persistence: Fraction | None = None
+    distances: Literal["positions", "scores"] = "positions"
+    exponent: Literal["numbers", "positions"] = "positions"
 
-def _distances(
-    ranks: Sequence[Ranks], length: int, neighbors: int, kind: str, exponent: str
-) -> tuple[Distances, Array]:
-    """Return the distances, fused if there are several rankers, and the lists sorted by them."""
-    from rankloom._kernels.graphs.correlation import Distances
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.persistence is not None and self.correlation == "pearson":
+            raise InputError("persistence is an option of correlation='rbo' only; leave it out.")
+        if (1 - self.start) / self.step > MAX_LEVELS:
+            shown = f"{brief(self.step)}, from {brief(self.start)} to 1."
+            raise InputError(f"step must give at most {MAX_LEVELS} thresholds; got {shown}")
 
-    width = length if kind == "positions" else longest(ranks, max(r.depth for r in ranks))
-    items = [padded_to(r.items, width) for r in ranks]
-    known = [_known(r, rows, length, kind) for r, rows in zip(ranks, items, strict=True)]
-    if len(ranks) > 1:
-        return _fused(items, known, length, neighbors, exponent)
-    values, absent = known[0]
-    listed = items[0] != PAD
-    ptr = _pointers(np.count_nonzero(listed, axis=1))
-    back = inverted(items)
-    flat = frozen(values[listed])
-    rows = SparseRows(ptr, frozen(items[0][listed]), flat)
-    columns = SparseRows(back.ptr, frozen(back.rows.astype(np.int32)), frozen(flat[ptr[back.rows] + back.columns]))
-    D = Distances(rows, columns, frozen(absent[None]), False)
-    return D, frozen(np.ascontiguousarray(items[0][:, :length]))
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        n = ranks[0].n_items
+        ranks = with_lists(ranks)
+        thresholds = frozen(self.start + self.step * np.arange(np.ceil((1 - self.start) / self.step - 1e-9)))
+        D, lists = self._distances(ranks)
+        if self.correlation == "pearson":
+            levels = _correlated(D, lists, self.neighbors, thresholds)
+        else:
+            levels = _overlapping(lists, self.neighbors, self.persistence or 0.95, thresholds)
+        groups = groups_of([lists], [levels], len(thresholds))
+        components = components_of(groups, 1, n, len(thresholds))
+        column, components = divided(groups, components, thresholds)
+        return answers(ranks[0], *ranked([lists], groups, components, thresholds, min(k, n), column=column))
+
+    def _distances(self, ranks: Sequence[Ranks]) -> tuple[Distances, Array]:
+        """Return the distances, fused if there are several rankers, and the lists sorted by them."""
+        from rankloom._kernels.graphs.correlation import Distances
+
+        length = longest(ranks, self.depth)
+        width = length if self.distances == "positions" else longest(ranks, max(r.depth for r in ranks))
+        items = [padded_to(r.items, width) for r in ranks]
+        known = [_known(r, rows, length, self.distances) for r, rows in zip(ranks, items, strict=True)]
+        if len(ranks) > 1:
+            return _fused(items, known, length, self.neighbors, self.exponent)
+        values, absent = known[0]
+        listed = items[0] != PAD
+        ptr = _pointers(np.count_nonzero(listed, axis=1))
+        back = inverted(items)
+        flat = frozen(values[listed])
+        rows = SparseRows(ptr, frozen(items[0][listed]), flat)
+        columns = SparseRows(back.ptr, frozen(back.rows.astype(np.int32)), frozen(flat[ptr[back.rows] + back.columns]))
+        D = Distances(rows, columns, frozen(absent[None]), False)
+        return D, frozen(np.ascontiguousarray(items[0][:, :length]))
 
 
 def _known(ranks: Ranks, items: Array, length: int, kind: str) -> tuple[Array, Array]:
@@ -175,12 +173,10 @@ def _fused(
         absent[r] = rest**e
     frozen(values), frozen(absent)
     back, rankers = inverted(items), kernels.Rankers(lists, values, absent)
-    count = np.empty(n, np.int64)
-    run_rows(lambda start, stop: kernels.count_pools(start, stop, lists, back, count), n, "Counting")
-    ptr = _pointers(count)
+    ptr = _pointers(filled(np.empty(n, np.int64), "Counting", kernels.count_pools, lists, back))
     F = SparseRows(ptr, np.empty(int(ptr[-1]), np.int32), np.empty(int(ptr[-1])))
     nearest = np.empty((n, min(length, n)), np.int32)
-    run_rows(lambda start, stop: kernels.fuse_distances(start, stop, rankers, back, F, nearest), n, "Fusing distances")
+    filled(nearest, "Fusing distances", kernels.fuse_distances, rankers, back, F)
     frozen(F.items), frozen(F.values)
     return kernels.Distances(F, F, absent, True), frozen(nearest)
 
@@ -212,12 +208,9 @@ def _correlated(D: Distances, lists: Array, neighbors: int, thresholds: Array) -
     from rankloom._kernels.graphs import correlation as kernels
 
     n, length = lists.shape
-    own = np.zeros((n, min(neighbors, length)))
-    run_rows(lambda start, stop: kernels.own_distances(start, stop, lists, D, own), n, "Correlating")
-    frozen(own)
+    own = frozen(filled(np.zeros((n, min(neighbors, length))), "Correlating", kernels.own_distances, lists, D))
     levels = np.empty((n, length), np.int16)
-    run_rows(lambda start, stop: kernels.correlate(start, stop, lists, own, D, thresholds, levels), n, "Correlating")
-    return frozen(levels)
+    return frozen(filled(levels, "Correlating", kernels.correlate, lists, own, D, thresholds))
 
 
 def _overlapping(lists: Array, neighbors: int, persistence: float, thresholds: Array) -> Array:
@@ -226,6 +219,5 @@ def _overlapping(lists: Array, neighbors: int, persistence: float, thresholds: A
     from rankloom._kernels.graphs.mutual import overlaps
 
     shares = overlap_shares(persistence, neighbors)
-    S = np.empty(lists.shape)
-    run_rows(lambda start, stop: overlaps(start, stop, lists, neighbors, shares, S), len(lists), "Comparing lists")
+    S = filled(np.empty(lists.shape), "Comparing lists", overlaps, lists, neighbors, shares)
     return frozen((np.searchsorted(thresholds, S + CLOSE, side="right") - 1).astype(np.int16))

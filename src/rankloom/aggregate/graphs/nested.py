@@ -9,7 +9,7 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
-from rankloom.aggregate.lists import empty_lists
+from rankloom.aggregate.lists import empty_lists, filled
 from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Array
 from rankloom.threads import run_rows
@@ -113,15 +113,8 @@ def ranked(
         column is not None,
         fusion == "product",
     )
-    stacked = frozen(np.stack(pools))
-    out = empty_lists(n, width, np.float64)
-    run_rows(
-        lambda start, stop: kernels.best_rows(start, stop, stacked, groups, components, rules, out),
-        n,
-        "Ranking by graph",
-    )
-    frozen(out.items)
-    return out
+    stacked, out = frozen(np.stack(pools)), empty_lists(n, width, np.float64)
+    return filled(out, "Ranking by graph", kernels.best_rows, stacked, groups, components, rules)
 
 
 def divided(groups: Groups, components: Components, weight: Array) -> tuple[Array, Components]:

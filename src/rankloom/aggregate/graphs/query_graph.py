@@ -1,61 +1,48 @@
 """Query-specific rank fusion: a graph of reciprocal neighbors around each query, its vertices ranked."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from annotated_types import Gt, Le
 
-from rankloom.aggregate.lists import answers, check_collection, empty_lists, own_first, stack_own_first
+from rankloom._kernels import contiguous, frozen
+from rankloom.aggregate.lists import answers, empty_lists, filled, own_first, run_with_scratch, stack_own_first
 from rankloom.aggregate.methods import CollectionMethod, register_method
-from rankloom.errors import InputError, brief, check_choice, check_range, check_whole
+from rankloom.errors import InputError
 from rankloom.ranks import Ranks
-from rankloom.ranks.arrays import Floats, Int32s
+from rankloom.ranks.arrays import Floats, Int32s, Uint32s
 from rankloom.ranks.pool import checked_weights
-from rankloom.threads import Scratch, run_blocks, run_rows
+from rankloom.registry import Count, Share
+
+if TYPE_CHECKING:
+    from rankloom._kernels.graphs.query_graphs import Article, Rankers, Released
+
+    #: A kernel, the rankers it reads and its rules.
+    Prepared = tuple[Callable[..., None], Rankers, Article | Released]
 
 BLOCK = 512  # queries; fewer than usual, as graphs take longer than lists
 
-#: A kernel, the rankers it reads and its rules.
-Prepared = tuple[Callable[..., None], Any, Any]
-
-#: Options of each version and solver, with their defaults.
-OWN_OPTIONS: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("released", "density"): {"region": 20, "threshold": 0.3},
-    ("released", "pagerank"): {"region": 20, "threshold": 0.3, "iterations": 10},
-    ("article", "density"): {"threshold": 0.0, "decay": 0.8, "vertices": 100},
-    ("article", "pagerank"): {
-        "threshold": 0.0,
-        "decay": 0.8,
-        "vertices": 100,
-        "damping": 0.85,
-        "restart": 0.99,
-        "iterations": 200,
-    },
+#: The options of each version with their defaults, and those of its PageRank.
+VERSIONS: dict[str, dict[str, float]] = {
+    "released": {"region": 20, "threshold": 0.3},
+    "article": {"threshold": 0.0, "decay": 0.8, "vertices": 100},
+}
+PAGERANKS: dict[str, dict[str, float]] = {
+    "released": {"iterations": 10},
+    "article": {"damping": 0.85, "restart": 0.99, "iterations": 200},
 }
 
 
-@register_method("queryrankfusion", kind=CollectionMethod)
-def queryrankfusion(
-    ranks: Sequence[Ranks],
-    k: int = 10,
-    *,
-    version: str = "released",
-    solver: str = "density",
-    neighbors: int = 15,
-    region: int | None = None,
-    threshold: float | None = None,
-    decay: float | None = None,
-    vertices: int | None = None,
-    damping: float | None = None,
-    restart: float | None = None,
-    iterations: int | None = None,
-    fill: int | None = 0,
-    ties: str = "seen",
-    weights: Sequence[float] | None = None,
-) -> Ranks:
+@register_method("queryrankfusion")
+@dataclass(frozen=True, kw_only=True)
+class QueryRankFusion(CollectionMethod):
     r"""Query-specific rank fusion: a graph around each query, with vertices ranked by weight or PageRank.
 
-    A whole-collection method. :math:`N(i)` is i and the first `neighbors` - 1 others of its list. Each ranker grows a
+    :math:`N(i)` is i and the first `neighbors` - 1 others of its list. Each ranker grows a
     graph around the query q; the result is the union of these graphs, with weights summed.
 
     *Released version* (the authors' scripts). Layer 1: each of the first `region` items c of q's list with
@@ -123,102 +110,94 @@ def queryrankfusion(
     Item 1 has item 0 among its neighbors, item 2 does not:
 
     >>> one = Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 0]])
-    >>> fused = queryrankfusion([one], k=3, neighbors=2)
+    >>> fused = QueryRankFusion(neighbors=2).fuse([one], k=3)
     >>> fused.items[0], fused.scores[0]
     (array([0, 1, 2], dtype=int32), array([3., 1., 0.], dtype=float32))
     """
-    check_collection(ranks, "queryrankfusion")
-    check_whole(neighbors=neighbors)
-    k = min(k, ranks[0].n_items)
-    given = {
-        "region": region,
-        "threshold": threshold,
-        "decay": decay,
-        "vertices": vertices,
-        "damping": damping,
-        "restart": restart,
-        "iterations": iterations,
-    }
-    options = _own_options(version, solver, given)
-    check_choice("order of ties", ties, ("seen", "fill"))
-    if ties == "fill" and fill is None:
-        raise InputError("ties='fill' needs fill, the index of a ranker.")
-    share = np.array(checked_weights(weights, len(ranks)))
-    spare = _fill_lists(ranks, fill)
-    depth = max(neighbors, options.get("region", 0) + 1)
-    lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], depth, len(spare))
-    prepare = _released if version == "released" else _article
-    kernel, rankers, rules = prepare(lists, share[share > 0], neighbors, options, ties == "fill")
-    out = empty_lists(len(spare), k)
-    scratch = Scratch(len(spare))
 
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
+    version: Literal["released", "article"] = "released"
+    solver: Literal["density", "pagerank"] = "density"
+    neighbors: Count = 15
+    region: Count | None = None
+    threshold: Share | None = None
+    decay: Annotated[float, Gt(0), Le(1)] | None = None  # at 0 all edges would have weight 0
+    vertices: Count | None = None
+    damping: Share | None = None
+    restart: Share | None = None
+    iterations: Count | None = None
+    fill: int | None = 0
+    ties: Literal["seen", "fill"] = "seen"
+    weights: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._own_options()
+        if self.ties == "fill" and self.fill is None:
+            raise InputError("ties='fill' needs fill, the index of a ranker.")
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        share = np.array(checked_weights(self.weights, len(ranks)))
+        spare, options = self._fill_lists(ranks), self._own_options()
+        depth = max(self.neighbors, int(options.get("region", 0)) + 1)
+        lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], depth, len(spare))
+        prepare = self._released if self.version == "released" else self._article
+        kernel, rankers, rules = prepare(lists, share[share > 0], options)
+        out = empty_lists(len(spare), min(k, len(spare)))
+
+        def work(start: int, stop: int, slot: Uint32s) -> None:
             kernel(start, stop, rankers, spare, rules, slot, out)
 
-    run_blocks(work, len(spare), stage="Fusing", block=BLOCK)
-    return answers(ranks[0], *out)
+        run_with_scratch(work, len(spare), "Fusing", BLOCK)
+        return answers(ranks[0], *out)
 
+    def _own_options(self) -> dict[str, float]:
+        """Return the options of this version and solver; raise InputError for options of another one."""
+        options = dict(VERSIONS[self.version])
+        if self.solver == "pagerank":
+            options |= PAGERANKS[self.version]
+        for name in ("region", "threshold", "decay", "vertices", "damping", "restart", "iterations"):
+            if (value := getattr(self, name)) is not None:
+                if name not in options:
+                    owner = f"{self.entry_name} with version {self.version!r} and solver {self.solver!r}"
+                    raise InputError(f"{owner} has no option {name!r}.")
+                options[name] = value
+        return options
 
-def _own_options(version: str, solver: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of this version and solver, checked; raise InputError for options of another one."""
-    check_choice("version", version, ("released", "article"))
-    check_choice("solver", solver, ("density", "pagerank"))
-    known_options = OWN_OPTIONS[version, solver]
-    for name, value in given.items():
-        if value is not None and name not in known_options:
-            raise InputError(f"queryrankfusion with version {version!r} and solver {solver!r} has no option {name!r}.")
-    options = {name: default if given[name] is None else given[name] for name, default in known_options.items()}
-    check_whole(**{name: options[name] for name in ("region", "vertices", "iterations") if name in options})
-    shares = [name for name in ("threshold", "decay", "damping", "restart") if name in options]
-    check_range(0, 1, **{name: options[name] for name in shares})
-    if options.get("decay") == 0:
-        raise InputError("decay must be above 0; at 0 all edges have weight 0.")
-    return options | {name: float(options[name]) for name in shares}
+    def _fill_lists(self, ranks: Sequence[Ranks]) -> Int32s:
+        """Return the lists that fill short answers, read-only; empty lists if `fill` is None."""
+        if self.fill is None:
+            return frozen(np.empty((ranks[0].n_queries, 0), np.int32))
+        if not 0 <= self.fill < len(ranks):
+            raise InputError(f"fill must be the index of a ranker, 0 to {len(ranks) - 1}, or None; got {self.fill}.")
+        return contiguous(own_first(ranks[self.fill], ranks[self.fill].depth + 1)[0])
 
+    def _released(self, lists: Int32s, share: Floats, options: Mapping[str, float]) -> Prepared:
+        from rankloom._kernels.graphs import query_graphs as kernels
 
-def _fill_lists(ranks: Sequence[Ranks], fill: int | None) -> Int32s:
-    """Return the lists that fill short answers, read-only; empty lists if `fill` is None."""
-    if fill is None:
-        spare = np.empty((ranks[0].n_queries, 0), np.int32)
-    elif not isinstance(fill, int | np.integer) or not 0 <= fill < len(ranks):
-        raise InputError(f"fill must be the index of a ranker, 0 to {len(ranks) - 1}, or None; got {brief(fill)}.")
-    else:
-        spare = np.ascontiguousarray(own_first(ranks[fill], ranks[fill].depth + 1)[0])
-    spare = spare.view()
-    spare.flags.writeable = False
-    return spare
+        width = lists.shape[2]  # larger sizes would only make larger scratch arrays
+        rules = kernels.Released(
+            min(self.neighbors, width),
+            min(int(options["region"]), width),
+            float(options["threshold"]),
+            int(options.get("iterations", 0)),
+            self.ties == "fill",
+        )
+        return kernels.released, kernels.Rankers(lists, np.empty((0, 0, 0)), share), rules
 
+    def _article(self, lists: Int32s, share: Floats, options: Mapping[str, float]) -> Prepared:
+        from rankloom._kernels.graphs import query_graphs as kernels
 
-def _released(lists: Int32s, share: Floats, neighbors: int, options: Mapping[str, Any], by_fill: bool) -> Prepared:
-    from rankloom._kernels.graphs import query_graphs as kernels
-
-    width = lists.shape[2]  # larger sizes would only make larger scratch arrays
-    sizes = min(neighbors, width), min(options["region"], width)
-    rules = kernels.Released(*sizes, options["threshold"], options.get("iterations", 0), by_fill)
-    return kernels.released, kernels.Rankers(lists, np.empty((0, 0, 0)), share), rules
-
-
-def _article(lists: Int32s, share: Floats, neighbors: int, options: Mapping[str, Any], by_fill: bool) -> Prepared:
-    from rankloom._kernels.graphs import query_graphs as kernels
-
-    lists = np.ascontiguousarray(lists[:, :, :neighbors])
-    jaccards = np.zeros(lists.shape)
-    ordered = np.sort(lists, axis=2)
-    n = lists.shape[1]
-    for r in range(len(lists)):
-
-        def compare(start: int, stop: int, r: int = r) -> None:
-            kernels.reciprocal(start, stop, lists[r], ordered[r], jaccards[r])
-
-        run_rows(compare, n, "Comparing neighbors")
-    rules = kernels.Article(
-        min(options["vertices"], max(n, 1)),
-        options["decay"],
-        options["threshold"],
-        options.get("damping", 0.0),
-        options.get("restart", 0.0),
-        options.get("iterations", 0),
-        by_fill,
-    )
-    return kernels.article, kernels.Rankers(lists, jaccards, share), rules
+        lists = np.ascontiguousarray(lists[:, :, : self.neighbors])
+        jaccards = np.zeros(lists.shape)
+        for own, ordered, out in zip(lists, np.sort(lists, axis=2), jaccards, strict=True):
+            filled(out, "Comparing neighbors", kernels.reciprocal, own, ordered)
+        rules = kernels.Article(
+            min(int(options["vertices"]), max(lists.shape[1], 1)),
+            float(options["decay"]),
+            float(options["threshold"]),
+            float(options.get("damping", 0)),
+            float(options.get("restart", 0)),
+            int(options.get("iterations", 0)),
+            self.ties == "fill",
+        )
+        return kernels.article, kernels.Rankers(lists, jaccards, share), rules

@@ -1,19 +1,21 @@
 """Hello neighbor: close sets of reciprocal neighbors."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import answers, empty_lists, stack_own_first
-from rankloom.errors import check_range
+from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.ranks import Ranks
 from rankloom.ranks.pool import checked_weights
+from rankloom.registry import Count, Share
 from rankloom.threads import Scratch, run_blocks
 
 
-@register_reranker("helloneighbor", neighbors=20, depth=100)
-def helloneighbor(asked: Reranking, *, overlap: float = 2 / 3, weights: Sequence[float] | None = None) -> Ranks:
+@register_method("helloneighbor")
+@dataclass(frozen=True, kw_only=True)
+class HelloNeighbor(NeighborMethod):
     r"""Hello neighbor: puts the query's reciprocal neighbors first, ranked by similarity to each other.
 
     :math:`R(i, k)` are the items among the first k of i's list, itself included, that have i
@@ -53,24 +55,29 @@ def helloneighbor(asked: Reranking, *, overlap: float = 2 / 3, weights: Sequence
     Item 1 has item 0 among its neighbors, item 2 does not:
 
     >>> one = Ranks([[0, 2, 1, 3], [1, 0, 2, 3], [2, 3, 1, 0], [3, 2, 1, 0]])
-    >>> fused = helloneighbor([one], k=3, neighbors=3, depth=4)
+    >>> fused = HelloNeighbor(neighbors=3, depth=4).fuse([one], k=3)
     >>> fused.items[0].tolist(), fused.scores[0].tolist()
     ([0, 1, 2], [2.0, 1.75, 0.75])
     """
-    from rankloom._kernels.graphs import context as kernels
 
-    ranks, k, neighbors, depth, _ = asked
-    check_range(0, 1, overlap=overlap)
-    share = np.array(checked_weights(weights, len(ranks)))
-    n = ranks[0].n_items
-    lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], depth, n)
-    rules = kernels.CloseSets(depth, min(neighbors, max(n, 1)), float(overlap))
-    out, part = empty_lists(n, min(k, n)), share[share > 0]
-    scratch = Scratch(n)
+    neighbors: Count = 20
+    depth: Count = 100
+    overlap: Share = 2 / 3
+    weights: Sequence[float] | None = None
 
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot, scratch.borrowed() as inside:
-            kernels.hello_neighbor(start, stop, lists, part, rules, slot, inside, out)
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        from rankloom._kernels.graphs.context import CloseSets, hello_neighbor
 
-    run_blocks(work, n, stage="Fusing")
-    return answers(ranks[0], *out)
+        share = np.array(checked_weights(self.weights, len(ranks)))
+        n = ranks[0].n_items
+        lists = stack_own_first([r for r, weight in zip(ranks, share, strict=True) if weight > 0], self.depth, n)
+        rules = CloseSets(self.depth, min(self.neighbors, max(n, 1)), float(self.overlap))
+        out, part = empty_lists(n, min(k, n)), share[share > 0]
+        scratch = Scratch(n)
+
+        def work(start: int, stop: int) -> None:
+            with scratch.borrowed() as slot, scratch.borrowed() as inside:
+                hello_neighbor(start, stop, lists, part, rules, slot, inside, out)
+
+        run_blocks(work, n, stage="Fusing")
+        return answers(ranks[0], *out)

@@ -1,29 +1,25 @@
 """RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
 import numpy as np
+from annotated_types import Ge, Le
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.graphs.nested import components_of, groups_of, ranked
-from rankloom.aggregate.lists import (
-    MAX_LEVELS,
-    answers,
-    inverted,
-    longest,
-    mutual_lists,
-    padded_to,
-)
-from rankloom.errors import InputError, brief, check_choice, check_whole
+from rankloom.aggregate.lists import MAX_LEVELS, answers, filled, inverted, longest, mutual_lists, padded_to
+from rankloom.aggregate.methods import CollectionMethod, register_method
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import with_lists
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count
 
 
-@register_reranker("recknngraphccs", neighbors=15, iterations=1, within_depth=False)
-def recknngraphccs(
-    asked: Reranking, *, depth: int | None = None, fusion: str = "product", backward_from: int = 1
-) -> Ranks:
+@register_method("recknngraphccs")
+@dataclass(frozen=True, kw_only=True)
+class RecKNNGraphCCs(CollectionMethod):
     r"""RecKNNGraphCCs: the reciprocal nearest-neighbor graph and its connected components.
 
     A round first sorts the head of each list by
@@ -72,44 +68,43 @@ def recknngraphccs(
 
     Examples
     --------
-    >>> recknngraphccs([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=3, neighbors=2).to_dict()["0"]
+    >>> RecKNNGraphCCs(neighbors=2).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=3).to_dict()["0"]
     {'0': 8.0, '1': 4.0, '2': 1.0}
     """
-    ranks, k, neighbors, _, iterations = asked
-    check_whole(**({} if depth is None else {"depth": depth}))
-    check_choice("fusion", fusion, ("product", "sum"))
-    if backward_from not in (0, 1):
-        raise InputError(f"backward_from must be 0 or 1; got {brief(backward_from)}.")
-    if neighbors > MAX_LEVELS:
-        raise InputError(f"neighbors must be at most {MAX_LEVELS}; got {neighbors}.")
-    n = ranks[0].n_items
-    ranks = with_lists(ranks)
-    width = max(longest(ranks, max(r.depth for r in ranks)), 1)
-    lists = [padded_to(r.items, width) for r in ranks]
-    weight = frozen(np.arange(1.0, neighbors + 1))
-    items, scores = np.empty((n, 0), np.int32), np.empty((n, 0))
-    for left in range(iterations, 0, -1):
-        heads = [_repositioned(items, depth or 4 * neighbors, backward_from) for items in lists]
-        tops = [padded_to(items, neighbors) for items in heads]  # so that levels mean the same in short lists
-        groups = groups_of(tops, [_levels(top) for top in tops], neighbors)
-        components = components_of(groups, len(tops), n, neighbors)
-        answer = min(k, n) if left == 1 else width
-        items, scores = ranked(heads, groups, components, weight, answer, fusion=fusion)
-        lists = [items]
-    return answers(ranks[0], items, scores)
 
+    neighbors: Annotated[int, Ge(1), Le(MAX_LEVELS)] = 15
+    iterations: Count = 1
+    depth: Count | None = None
+    fusion: Literal["product", "sum"] = "product"
+    backward_from: Annotated[int, Ge(0), Le(1)] = 1
 
-def _repositioned(lists: Array, depth: int, backward_from: int) -> Array:
-    """Sort the head of each list by forward and backward positions."""
-    missing = (np.count_nonzero(lists != PAD, axis=1) + 1).astype(np.int32)
-    return mutual_lists(lists, head=depth, missing=missing, backward_from=backward_from, with_larger=True)
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        n, neighbors = ranks[0].n_items, self.neighbors
+        ranks = with_lists(ranks)
+        width = max(longest(ranks, max(r.depth for r in ranks)), 1)
+        lists = [padded_to(r.items, width) for r in ranks]
+        weight = frozen(np.arange(1.0, neighbors + 1))
+        items, scores = np.empty((n, 0), np.int32), np.empty((n, 0))
+        for left in range(self.iterations, 0, -1):
+            heads = [self._repositioned(items) for items in lists]
+            tops = [padded_to(items, neighbors) for items in heads]  # so that levels mean the same in short lists
+            groups = groups_of(tops, [_levels(top) for top in tops], neighbors)
+            components = components_of(groups, len(tops), n, neighbors)
+            answer = min(k, n) if left == 1 else width
+            items, scores = ranked(heads, groups, components, weight, answer, fusion=self.fusion)
+            lists = [items]
+        return answers(ranks[0], items, scores)
+
+    def _repositioned(self, lists: Array) -> Array:
+        """Sort the head of each list by forward and backward positions."""
+        missing = (np.count_nonzero(lists != PAD, axis=1) + 1).astype(np.int32)
+        head = self.depth or 4 * self.neighbors
+        return mutual_lists(lists, head=head, missing=missing, backward_from=self.backward_from, with_larger=True)
 
 
 def _levels(tops: Array) -> Array:
     """Return K - t for the smallest t at which an item and one of its list are connected; -1 if they never are."""
     from rankloom._kernels.graphs.nested import reciprocal_levels
 
-    back = inverted([tops])
     levels = np.empty(tops.shape, np.int16)
-    run_rows(lambda start, stop: reciprocal_levels(start, stop, tops, back, levels), len(tops), "Finding neighbors")
-    return frozen(levels)
+    return frozen(filled(levels, "Finding neighbors", reciprocal_levels, tops, inverted([tops])))

@@ -1,30 +1,33 @@
 """RkGraph: a graph of the items that share the top of many lists."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
 from rankloom.aggregate.lists import (
     answers,
     empty_lists,
+    filled,
     inverted,
     longest,
     mutual_lists,
     overlap_shares,
     padded_to,
 )
-from rankloom.errors import check_between, check_choice
+from rankloom.aggregate.methods import CollectionMethod, register_method
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import with_lists
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count, Fraction
 
 
-@register_reranker("rkgraph", neighbors=20, iterations=1, depth=700, within_depth=False)
-def rkgraph(asked: Reranking, *, persistence: float = 0.95, pool: str = "union") -> Ranks:
+@register_method("rkgraph")
+@dataclass(frozen=True, kw_only=True)
+class RkGraph(CollectionMethod):
     r"""RkGraph: connects items that share the top of many lists.
 
     Lists are first sorted by forward plus backward position, :math:`\rho_i(j) + \rho_j(i)` (one more than the longest
@@ -40,6 +43,8 @@ def rkgraph(asked: Reranking, *, persistence: float = 0.95, pool: str = "union")
 
     Parameters
     ----------
+    neighbors, depth
+        As in `cprr`, but `neighbors` may exceed `depth`.
     iterations : int
         Number of rounds, not counting the separate first round of each of several rankers.
     persistence : float
@@ -65,27 +70,33 @@ def rkgraph(asked: Reranking, *, persistence: float = 0.95, pool: str = "union")
 
     Examples
     --------
-    >>> out = rkgraph([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=1)
+    >>> out = RkGraph(neighbors=1).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2)
     >>> out.items.tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
-    ranks, k, neighbors, depth, iterations = asked
-    check_between(0, 1, persistence=persistence)
-    check_choice("pool", pool, ("last", "union"))
-    ranks = with_lists(ranks)
-    length = longest(ranks, depth)
-    lists = [swapped_first(mutual_lists(padded_to(r.items, length))) for r in ranks]
-    tail = overlap_shares(persistence, neighbors)
-    if len(ranks) > 1:
-        tops = [_tops(one, neighbors, tail) for one in lists]
-        lists = [_ranked(items[None], [top], neighbors, length).items for items, top in zip(lists, tops, strict=True)]
-        pools = np.stack(lists if pool == "union" else lists[-1:])
-        lists = [_ranked(pools, tops, neighbors, length).items]
-    items = lists[0]
-    for left in range(iterations, 0, -1):
-        width = min(k, length) if left == 1 else length
-        items, distances = _ranked(items[None], [_tops(items, neighbors, tail)], neighbors, width)
-    return answers(ranks[0], items, 1.0 / distances)
+
+    neighbors: Count = 20
+    iterations: Count = 1
+    depth: Count = 700
+    persistence: Fraction = 0.95
+    pool: Literal["last", "union"] = "union"
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        ranks, neighbors = with_lists(ranks), self.neighbors
+        length = longest(ranks, self.depth)
+        lists = [swapped_first(mutual_lists(padded_to(r.items, length))) for r in ranks]
+        tail = overlap_shares(self.persistence, neighbors)
+        if len(ranks) > 1:
+            tops = [_tops(items, neighbors, tail) for items in lists]
+            pairs = zip(lists, tops, strict=True)
+            lists = [_ranked(items[None], [top], neighbors, length).items for items, top in pairs]
+            pools = np.stack(lists if self.pool == "union" else lists[-1:])
+            lists = [_ranked(pools, tops, neighbors, length).items]
+        items = lists[0]
+        for left in range(self.iterations, 0, -1):
+            width = min(k, length) if left == 1 else length
+            items, distances = _ranked(items[None], [_tops(items, neighbors, tail)], neighbors, width)
+        return answers(ranks[0], items, 1.0 / distances)
 
 
 def swapped_first(lists: Array) -> Array:
@@ -108,9 +119,7 @@ def _tops(lists: Array, k: int, tail: Array) -> tuple[Array, Array]:
     from rankloom._kernels.graphs.mutual import overlaps
 
     tops = np.ascontiguousarray(lists[:, : k + 1])
-    S = np.empty(tops.shape)
-    run_rows(lambda start, stop: overlaps(start, stop, lists, k, tail, S), len(lists), "Comparing lists")
-    return tops, S
+    return tops, filled(np.empty(tops.shape), "Comparing lists", overlaps, lists, k, tail)
 
 
 def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: int) -> ScoredLists:
@@ -120,7 +129,4 @@ def _ranked(pools: Array, graphs: Sequence[tuple[Array, Array]], k: int, width: 
     tops, overlaps = zip(*graphs, strict=True)
     graph = RankGraph(frozen(np.concatenate(tops)), frozen(np.concatenate(overlaps)), inverted(tops))
     out = empty_lists(pools.shape[1], width, np.float64)
-    frozen(pools)
-    run_rows(lambda start, stop: rank_by_graph(start, stop, pools, k, graph, out), len(out.items), "Ranking by graph")
-    frozen(out.items)
-    return out
+    return filled(out, "Ranking by graph", rank_by_graph, frozen(pools), k, graph)

@@ -1,22 +1,29 @@
 """BFSTree: breadth-first trees of ranking references."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers
+from rankloom.aggregate.lists import answers, filled
+from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.per_query.positions import RRF
 from rankloom.aggregate.reranking.sorted_lists import mutual_values, own_lists, reranked
-from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count, Fraction
+
+if TYPE_CHECKING:
+    from rankloom._kernels.reranking.trees import Level
 
 
-@register_reranker("bfstree", neighbors=20, depth=1400)
-def bfstree(asked: Reranking, *, persistence: float = 0.7) -> Ranks:
+@register_method("bfstree")
+@dataclass(frozen=True, kw_only=True)
+class BFSTree(NeighborMethod):
     r"""BFSTree: breadth-first trees over the first items of each list, and one step of diffusion.
 
     Lists are first sorted by forward plus backward position, and again by the larger of the two new positions or, if
@@ -37,6 +44,8 @@ def bfstree(asked: Reranking, *, persistence: float = 0.7) -> Ranks:
     ----------
     persistence : float
         p of the rank-biased overlap, between 0 and 1.
+    neighbors, depth
+        As in `cprr`.
 
     Returns
     -------
@@ -55,30 +64,33 @@ def bfstree(asked: Reranking, *, persistence: float = 0.7) -> Ranks:
 
     Examples
     --------
-    >>> bfstree([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2).items.tolist()
+    >>> BFSTree(neighbors=2).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2).items.tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
-    ranks, k, neighbors, depth, _ = asked
-    check_between(0, 1, persistence=persistence)
-    if len(ranks) > 1:
-        ranks = [RRF().fuse(ranks, depth)]
-    one = _normalized(own_lists(ranks, depth)[0])
-    first, second = _trees(one, neighbors, persistence)
-    values = _diffused(one, first, second)
-    listed = one != PAD
-    sums = 1.0 + np.bincount(one[listed], values[listed].astype(np.float64), len(one))
-    values[listed] = (values[listed] / sums[one[listed]]).astype(np.float32)
-    return answers(ranks[0], *reranked(one, values, k))
+
+    neighbors: Count = 20
+    depth: Count = 1400
+    persistence: Fraction = 0.7
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        if len(ranks) > 1:
+            ranks = [RRF().fuse(ranks, self.depth)]
+        lists = _normalized(own_lists(ranks, self.depth)[0])
+        values = _diffused(lists, *_trees(lists, self.neighbors, self.persistence))
+        listed = lists != PAD
+        sums = 1.0 + np.bincount(lists[listed], values[listed].astype(np.float64), len(lists))
+        values[listed] = (values[listed] / sums[lists[listed]]).astype(np.float32)
+        return answers(ranks[0], *reranked(lists, values, k))
 
 
 def _normalized(lists: Array) -> Array:
     """Sort lists by the sum of both positions, then by the smallest similarity."""
     positions = np.arange(lists.shape[1], 0, -1)
-    one, sums = reranked(lists, mutual_values(lists, positions), aligned=True)
-    return reranked(one, mutual_values(one, positions, sums, smallest=True))[0]
+    lists, sums = reranked(lists, mutual_values(lists, positions), aligned=True)
+    return reranked(lists, mutual_values(lists, positions, sums, smallest=True)).items
 
 
-def _trees(lists: Array, neighbors: int, persistence: float) -> tuple[Any, Any]:
+def _trees(lists: Array, neighbors: int, persistence: float) -> tuple[Level, Level]:
     """Return both levels of all trees."""
     from rankloom._kernels.reranking.trees import correlations, second_level
 
@@ -86,9 +98,7 @@ def _trees(lists: Array, neighbors: int, persistence: float) -> tuple[Any, Any]:
     tops = frozen(np.ascontiguousarray(lists[:, :neighbors]))
     p = np.float32(persistence)
     share = frozen(np.concatenate([[float(np.float32(1) - p)], float(p) ** np.arange(neighbors)]))
-    near = np.empty(tops.shape, np.float32)
-    run_rows(lambda start, stop: correlations(start, stop, tops, share, near), n, "Comparing lists")
-    frozen(near)
+    near = frozen(filled(np.empty(tops.shape, np.float32), "Comparing lists", correlations, tops, share))
     ptr = np.zeros(n + 1, np.int64)
     slot = np.full(n, -1, np.int64)
     nothing = np.empty(0, np.int32), np.empty(0)
@@ -101,7 +111,7 @@ def _trees(lists: Array, neighbors: int, persistence: float) -> tuple[Any, Any]:
     return _level(starts, tops[listed], near[listed].astype(np.float64)), _level(ptr, items, values)
 
 
-def _level(ptr: Array, items: Array, values: Array) -> Any:
+def _level(ptr: Array, items: Array, values: Array) -> Level:
     from rankloom._kernels.lists import transposed
     from rankloom._kernels.reranking.trees import Level
 
@@ -110,13 +120,10 @@ def _level(ptr: Array, items: Array, values: Array) -> Any:
     return Level(frozen(ptr), items, frozen(values), back)
 
 
-def _diffused(lists: Array, first: Any, second: Any) -> Array:
+def _diffused(lists: Array, first: Level, second: Level) -> Array:
     """Return V of each listed item, columns not yet divided."""
     from rankloom._kernels.reranking.trees import column_sums, diffuse
 
     sums = np.ones(len(lists))
     column_sums(first, second, sums)
-    frozen(sums)
-    out = np.zeros(lists.shape, np.float32)
-    run_rows(lambda start, stop: diffuse(start, stop, lists, first, second, sums, out), len(lists), "Diffusing")
-    return out
+    return filled(np.zeros(lists.shape, np.float32), "Diffusing", diffuse, lists, first, second, frozen(sums))

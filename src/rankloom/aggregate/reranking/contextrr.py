@@ -1,20 +1,24 @@
 """ContextRR: re-ranking by images of the distances around an item and its neighbors."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers, inverted
-from rankloom.aggregate.reranking.list_distances import list_distances, sorted_by_both
+from rankloom.aggregate.lists import answers, filled, inverted
+from rankloom.aggregate.methods import CollectionMethod, register_method
+from rankloom.aggregate.reranking.list_distances import Distances, list_distances, sorted_by_both
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, pool_of
-from rankloom.errors import InputError, check_choice
+from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count
 
 
-@register_reranker("contextrr", neighbors=7, depth=25, iterations=5, within_depth=False)
-def contextrr(asked: Reranking, *, distances: str = "positions") -> Ranks:
+@register_method("contextrr")
+@dataclass(frozen=True, kw_only=True)
+class ContextRR(CollectionMethod):
     r"""ContextRR: re-ranking by gray images of the distances around an item and each of its neighbors.
 
     The image of an item i and its o-th neighbor j has the distances between the first L items x of i's list and the
@@ -36,6 +40,8 @@ def contextrr(asked: Reranking, *, distances: str = "positions") -> Ranks:
         K, the number of images of an item; less than `depth`.
     depth : int
         L, the side of an image.
+    iterations : int
+        Number of rounds.
     distances : {"positions", "scores"}
         The first distances, as in `rlsim_udl`; scores are negated distances.
 
@@ -53,29 +59,49 @@ def contextrr(asked: Reranking, *, distances: str = "positions") -> Ranks:
     Examples
     --------
     >>> one = Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
-    >>> contextrr([one], k=2, neighbors=1, depth=3, iterations=1).items.tolist()
+    >>> ContextRR(neighbors=1, depth=3, iterations=1).fuse([one], k=2).items.tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
-    ranks, k, neighbors, depth, iterations = asked
-    check_choice("value of distances", distances, ("positions", "scores"))
-    if neighbors >= depth:
-        raise InputError(f"neighbors must be less than depth; got {neighbors} and {depth}.")
-    lists, values, absent = list_distances(ranks, distances)
-    n = len(lists[0])
-    pool, now = _candidates(lists, values, absent)
-    whole = bool((lists[-1] != PAD).all()) and lists.shape[2] == n
-    missing = np.float32(0 if whole else absent[-1].max(initial=0))
-    largest = np.float32(max(missing, values[-1].max(initial=0), np.finfo(np.float32).tiny))
-    sources = list(zip(lists, values, absent, strict=True))
-    for turn in range(iterations):
-        weights = np.ones(pool.shape, np.float32)
-        for source in sources:
-            _add_images(*source, neighbors, depth, pool, weights)
-        updated = _distances(pool, weights, now, largest)
-        pool, now = sorted_by_both(pool, updated, k if turn + 1 == iterations else None)
-        now, largest = -now, np.float32(2)
-        sources = [(pool, frozen(now), frozen(np.full(n, 2, np.float32)))]
-    return answers(ranks[0], pool, -now)
+
+    neighbors: Count = 7
+    depth: Count = 25
+    iterations: Count = 5
+    distances: Distances = "positions"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.neighbors >= self.depth:
+            raise InputError(f"neighbors must be less than depth; got {self.neighbors} and {self.depth}.")
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        from rankloom._kernels.reranking.list_distances import from_weights
+
+        lists, values, absent = list_distances(ranks, self.distances)
+        n = len(lists[0])
+        pool, now = _candidates(lists, values, absent)
+        whole = bool((lists[-1] != PAD).all()) and lists.shape[2] == n
+        missing = np.float32(0 if whole else absent[-1].max(initial=0))
+        largest = np.float32(max(missing, values[-1].max(initial=0), np.finfo(np.float32).tiny))
+        sources = list(zip(lists, values, absent, strict=True))
+        for turn in range(self.iterations):
+            weights = np.ones(pool.shape, np.float32)
+            for source in sources:
+                self._add_images(*source, pool, weights)
+            updated = np.zeros(pool.shape, np.float32)
+            filled(updated, "Measuring", from_weights, pool, frozen(weights), now, largest)
+            pool, now = sorted_by_both(pool, updated, k if turn + 1 == self.iterations else None)
+            now, largest = -now, np.float32(2)
+            sources = [(pool, frozen(now), frozen(np.full(n, 2, np.float32)))]
+        return answers(ranks[0], pool, -now)
+
+    def _add_images(self, lists: Array, distances: Array, absent: Array, pool: Array, weights: Array) -> None:
+        """Add the images of one ranker to the weights."""
+        from rankloom._kernels.reranking.list_distances import add_images, context_images
+
+        images = np.empty((len(lists), self.neighbors, self.depth, self.depth), np.uint8)
+        frozen(filled(images, "Drawing", context_images, lists, distances, absent, self.neighbors))
+        tops = frozen(np.ascontiguousarray(lists[:, : self.depth]))
+        filled(weights, "Adding images", add_images, tops, images, _light(self.depth), inverted([tops]), pool)
 
 
 def _candidates(lists: Array, distances: Array, absent: Array) -> tuple[Array, Array]:
@@ -88,35 +114,8 @@ def _candidates(lists: Array, distances: Array, absent: Array) -> tuple[Array, A
     return pool, frozen(np.where(found > 0, found - np.float32(1), absent[-1][:, None]))
 
 
-def _add_images(
-    lists: Array, distances: Array, absent: Array, neighbors: int, depth: int, pool: Array, weights: Array
-) -> None:
-    """Add the images of one ranker to the weights."""
-    from rankloom._kernels.reranking.list_distances import add_images, context_images
-
-    n = len(lists)
-    images = np.empty((n, neighbors, depth, depth), np.uint8)
-    run_rows(lambda start, stop: context_images(start, stop, lists, distances, absent, neighbors, images), n, "Drawing")
-    frozen(images)
-    tops = frozen(np.ascontiguousarray(lists[:, :depth]))
-    back = inverted([tops])
-    light = _light(depth)
-    run_rows(lambda start, stop: add_images(start, stop, tops, images, light, back, pool, weights), n, "Adding images")
-
-
 def _light(side: int) -> Array:
     """Return what a black pixel adds, by line and column."""
     line = np.arange(1, side + 1, dtype=np.float64)
     distance = np.sqrt(line[:, None] ** 2 + line**2).astype(np.float32)
     return frozen(np.float32(int(np.sqrt(2 * side * side))) / distance)
-
-
-def _distances(lists: Array, weights: Array, distances: Array, largest: np.float32) -> Array:
-    from rankloom._kernels.reranking.list_distances import from_weights
-
-    out = np.zeros(lists.shape, np.float32)
-    frozen(weights)
-    run_rows(
-        lambda start, stop: from_weights(start, stop, lists, weights, distances, largest, out), len(lists), "Measuring"
-    )
-    return out

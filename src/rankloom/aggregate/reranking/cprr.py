@@ -1,24 +1,31 @@
 """CPRR: Cartesian products of ranking references."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom._kernels.index.arguments import ScoredLists, Transposed
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers, inverted, mutual_lists
+from rankloom._kernels.index.arguments import ScoredLists
+from rankloom.aggregate.lists import answers, filled, inverted, mutual_lists
+from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import own_lists, pool_of, reranked
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count
+
+if TYPE_CHECKING:
+    from rankloom._kernels.reranking.cprr import Heads
 
 FINAL_ROUNDS = 2  # after the fusion, as in the reference program
 
 
-@register_reranker("cprr", neighbors=20, depth=400, iterations=2)
-def cprr(asked: Reranking) -> Ranks:
+@register_method("cprr")
+@dataclass(frozen=True, kw_only=True)
+class CPRR(NeighborMethod):
     r"""CPRR: Cartesian products of the first items of each list, and of the lists that refer to one item.
 
     Lists are first sorted by forward plus backward position (one more than `depth` if absent). With
@@ -34,6 +41,10 @@ def cprr(asked: Reranking) -> Ranks:
 
     Parameters
     ----------
+    neighbors : int
+        K, the neighborhood size; at most `depth`.
+    depth : int
+        How many items of each list to use; answers come from these.
     iterations : int
         Number of rounds of each ranker.
 
@@ -54,23 +65,29 @@ def cprr(asked: Reranking) -> Ranks:
 
     Examples
     --------
-    >>> out = cprr([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=3, neighbors=2)
+    >>> out = CPRR(neighbors=2).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=3)
     >>> out.items[0], out.scores[0]
     (array([0, 1, 2], dtype=int32), array([12.,  8.,  2.], dtype=float32))
     """
-    ranks, k, neighbors, depth, iterations = asked
-    given = own_lists(ranks, depth)
-    if len(given) > 1:
-        items, base = _fused(given, neighbors, iterations)
-        rounds = FINAL_ROUNDS
-    else:
-        items, base, rounds = mutual_lists(given[0]), None, iterations
-    values = np.empty(items.shape, np.float32)
-    for left in range(rounds, 0, -1):
-        values = _products(items, neighbors, base)
-        base = None  # counts in the first round only
-        items, values = reranked(items, values, k if left == 1 else None)
-    return answers(ranks[0], items, values)
+
+    neighbors: Count = 20
+    depth: Count = 400
+    iterations: Count = 2
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        lists = own_lists(ranks, self.depth)
+        base: Array | None = None
+        if len(lists) > 1:
+            items, base = _fused(lists, self.neighbors, self.iterations)
+            rounds = FINAL_ROUNDS
+        else:
+            items, rounds = mutual_lists(lists[0]), self.iterations
+        values = np.empty(items.shape, np.float32)
+        for left in range(rounds, 0, -1):
+            values = _products(items, self.neighbors, base)
+            base = None  # counts in the first round only
+            items, values = reranked(items, values, k if left == 1 else None)
+        return answers(ranks[0], items, values)
 
 
 def _fused(given: Sequence[Array], neighbors: int, rounds: int) -> ScoredLists:
@@ -86,16 +103,11 @@ def _fused(given: Sequence[Array], neighbors: int, rounds: int) -> ScoredLists:
         for left in range(rounds - 1, 0, -1):
             items, _ = reranked(items, _products(items, neighbors), neighbors if left == 1 else None)
             tops.append(items[:, :neighbors])
-        heads = _heads(tops, neighbors)
-
-        def add(start: int, stop: int, lists: Array = lists, whole: Transposed = whole, heads: Any = heads) -> None:
-            add_ranker(start, stop, pool, lists, whole, heads, total)
-
-        run_rows(add, len(pool), "Adding rankers")
+        filled(total, "Adding rankers", add_ranker, pool, lists, whole, _heads(tops, neighbors))
     return reranked(pool, total, given[0].shape[1], aligned=True)
 
 
-def _heads(tops: Sequence[Array], neighbors: int) -> Any:
+def _heads(tops: Sequence[Array], neighbors: int) -> Heads:
     """Return the first items of each list in all rounds as kernels take them."""
     from rankloom._kernels.reranking.cprr import Heads
 
@@ -106,7 +118,5 @@ def _products(lists: Array, neighbors: int, base: Array | None = None) -> Array:
     """Return S of each row and the items of its list, added to the base."""
     from rankloom._kernels.reranking.cprr import add_products
 
-    heads = _heads([lists[:, :neighbors]], neighbors)
     values = np.zeros(lists.shape, np.float32) if base is None else base
-    run_rows(lambda start, stop: add_products(start, stop, lists, heads, values), len(lists), "Multiplying")
-    return values
+    return filled(values, "Multiplying", add_products, lists, _heads([lists[:, :neighbors]], neighbors))

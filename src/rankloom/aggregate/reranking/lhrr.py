@@ -1,22 +1,31 @@
 """LHRR: a hypergraph of ranking references with logarithmic weights."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers, check_logarithm, empty_lists
+from rankloom.aggregate.lists import answers, empty_lists, filled
+from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, mutual_values, own_lists, pool_of, reranked
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
+from rankloom.registry import Count
 from rankloom.threads import run_rows
 
+if TYPE_CHECKING:
+    from rankloom._kernels.reranking.hypergraphs import Hypergraph
 
-@register_reranker("lhrr", neighbors=18, depth=1400, iterations=2)
-def lhrr(asked: Reranking) -> Ranks:
+
+@register_method("lhrr")
+@dataclass(frozen=True, kw_only=True)
+class LHRR(NeighborMethod):
     r"""LHRR: a hypergraph of ranking references, with logarithmic weights of positions.
 
     Lists are first sorted by forward plus backward position (one more than `depth` if absent). A round then makes a
@@ -62,35 +71,34 @@ def lhrr(asked: Reranking) -> Ranks:
 
     Examples
     --------
-    >>> lhrr([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2).items.tolist()
+    >>> LHRR(neighbors=2).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2).items.tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
-    ranks, k, neighbors, depth, iterations = asked
-    check_logarithm(neighbors)
-    given = own_lists(ranks, depth)
-    if len(given) == 1:
-        one, values, _ = _run(given[0], None, neighbors, iterations, k)
-    else:
-        one, values = _fused([_run(lists, None, neighbors, iterations, None) for lists in given])
-        one, values, _ = _run(one, values, neighbors, 1, k)
-    return answers(ranks[0], one, np.minimum.accumulate(_own_highest(values), axis=1))
 
+    neighbors: Annotated[int, Ge(2)] = 18  # weights are divided by its logarithm
+    depth: Count = 1400
+    iterations: Count = 2
 
-def _own_highest(values: Array) -> Array:
-    """Return the values with the first of each row, that of the item itself, at least as high as the second."""
-    if values.shape[1] > 1:
-        values[:, 0] = np.maximum(values[:, 0], values[:, 1])
-    return values
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        lists = own_lists(ranks, self.depth)
+        if len(lists) == 1:
+            items, values, _ = self._run(lists[0], self.iterations, k)
+        else:
+            items, values = _fused([self._run(own, self.iterations) for own in lists])
+            items, values, _ = self._run(items, 1, k, values)
+        values[:, :1] = values[:, :2].max(axis=1, keepdims=True, initial=-np.inf)  # the item itself is first
+        return answers(ranks[0], items, np.minimum.accumulate(values, axis=1))
 
-
-def _run(lists: Array, base: Array | None, neighbors: int, rounds: int, k: int | None) -> tuple[Array, Array, Array]:
-    """Return the lists after all rounds, their values, and the confidence of each item in the last round."""
-    positions = np.arange(lists.shape[1], 0, -1)
-    one, values = reranked(lists, mutual_values(lists, positions, base), fixed=1)
-    confidence = np.empty(0)
-    for left in range(rounds, 0, -1):
-        one, values, confidence = _round(one, neighbors, k if left == 1 else None)
-    return one, values, confidence
+    def _run(
+        self, lists: Array, rounds: int, k: int | None = None, base: Array | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Return the lists after all rounds, their values, and the confidence of each item in the last round."""
+        positions = np.arange(lists.shape[1], 0, -1)
+        lists, values = reranked(lists, mutual_values(lists, positions, base), fixed=1)
+        confidence = np.empty(0)
+        for left in range(rounds, 0, -1):
+            lists, values, confidence = _round(lists, self.neighbors, k if left == 1 else None)
+        return lists, values, confidence
 
 
 def _round(lists: Array, neighbors: int, k: int | None) -> tuple[Array, Array, Array]:
@@ -103,12 +111,11 @@ def _round(lists: Array, neighbors: int, k: int | None) -> tuple[Array, Array, A
     run_rows(lambda start, stop: similarities(start, stop, lists, graph, values, others), n, "Comparing")
     ranked = reranked(lists, values, fixed=1)
     frozen(ranked.scores), frozen(others.items), frozen(others.scores)
-    out = empty_lists(n, width if k is None else min(k, width))
-    run_rows(lambda start, stop: join(start, stop, ranked, others, out), n, "Joining")
-    return frozen(out.items), out.scores, graph.confidence
+    out = filled(empty_lists(n, width if k is None else min(k, width)), "Joining", join, ranked, others)
+    return out.items, out.scores, graph.confidence
 
 
-def _hypergraph(lists: Array, neighbors: int) -> Any:
+def _hypergraph(lists: Array, neighbors: int) -> Hypergraph:
     """Return the hyperedges of all items, by rows and by items."""
     from rankloom._kernels.lists import transposed
     from rankloom._kernels.reranking.hypergraphs import Hyperedges, Hypergraph, count_members, fill_members
@@ -116,12 +123,10 @@ def _hypergraph(lists: Array, neighbors: int) -> Any:
     n = len(lists)
     tops = frozen(np.ascontiguousarray(lists[:, :neighbors]))
     share = frozen(1.0 - np.log(np.arange(1, neighbors + 1)) / np.log(neighbors))
-    size = np.zeros(n, np.int64)
-    run_rows(lambda start, stop: count_members(start, stop, tops, size), n, "Counting")
+    size = filled(np.zeros(n, np.int64), "Counting", count_members, tops)
     ptr = frozen(np.concatenate([np.zeros(1, np.int64), np.cumsum(size)]))
     edges = Hyperedges(ptr, np.empty(ptr[-1], np.uint32), np.empty(ptr[-1]), np.empty(ptr[-1], np.float32))
-    confidence = np.empty(n)
-    run_rows(lambda start, stop: fill_members(start, stop, tops, share, edges, confidence), n, "Making hyperedges")
+    confidence = filled(np.empty(n), "Making hyperedges", fill_members, tops, share, edges)
     edges = Hyperedges(*map(frozen, edges))
     back_ptr, rows, columns = transposed(ptr, edges.items, n, columns=True)
     entries = ptr[rows] + columns

@@ -1,21 +1,23 @@
 """Distances stored along lists, and one array for each: steps shared by RL-Sim and ContextRR."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
-from rankloom.aggregate.lists import inverted, own_first
+from rankloom.aggregate.lists import filled, inverted, own_first
 from rankloom.aggregate.reranking.sorted_lists import reranked
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.ranks.align import with_lists
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+
+Distances = Literal["positions", "scores"]
 
 
-def list_distances(ranks: Sequence[Ranks], distances: str) -> tuple[Array, Array, Array]:
+def list_distances(ranks: Sequence[Ranks], distances: Distances) -> tuple[Array, Array, Array]:
     """Return the whole lists of each ranker, the item itself first, their distances, and those of absent items.
 
     Distances are positions, from 0, or differences to the best score. Shapes: (m, n, width) twice, and (m, n).
@@ -42,8 +44,6 @@ def sorted_by_both(lists: Array, distances: Array, width: int | None = None) -> 
     from rankloom._kernels.reranking.list_distances import smaller_of_both
 
     columns = SparseRows(*inverted([lists], distances))
-    out = np.zeros(lists.shape, np.float32)
-    run_rows(
-        lambda start, stop: smaller_of_both(start, stop, lists, distances, columns, out), len(lists), "Comparing both"
-    )
-    return reranked(lists, out, width, aligned=True)
+    smaller = np.zeros(lists.shape, np.float32)
+    filled(smaller, "Comparing both", smaller_of_both, lists, distances, columns)
+    return reranked(lists, smaller, width, aligned=True)

@@ -1,30 +1,24 @@
 """RDPAC: rank-based diffusion with assured convergence."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, Transposed
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers
+from rankloom.aggregate.lists import answers, filled
+from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, mutual_values, own_lists, pool_of, reranked
-from rankloom.errors import check_between, check_choice, check_whole
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count, Fraction
 
 
-@register_reranker("rdpac", neighbors=15, depth=400, iterations=15)
-def rdpac(
-    asked: Reranking,
-    *,
-    persistence: float = 0.6,
-    list_persistence: float = 0.99,
-    damping: float = 0.95,
-    widening: int = 2,
-    pool: str = "last",
-) -> Ranks:
+@register_method("rdpac")
+@dataclass(frozen=True, kw_only=True)
+class RDPAC(NeighborMethod):
     r"""RDPAC: rank-based diffusion with assured convergence.
 
     Lists of `widening` times L items, L = `depth`, are first sorted by :math:`u^{\rho_i(j)} + u^{\rho_j(i)}`, where u
@@ -44,6 +38,8 @@ def rdpac(
 
     Parameters
     ----------
+    neighbors : int
+        K, the neighborhood size; at most `depth`.
     depth : int
         L, the width of the diffusion; reduced where `widening` times L exceeds the size of the collection.
     iterations : int
@@ -77,75 +73,65 @@ def rdpac(
 
     Examples
     --------
-    >>> rdpac([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2, depth=2).items.tolist()
+    >>> RDPAC(neighbors=2, depth=2).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2).items.tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
-    ranks, k, neighbors, depth, iterations = asked
-    check_whole(widening=widening)
-    check_between(0, 1, persistence=persistence, list_persistence=list_persistence, damping=damping)
-    check_choice("pool", pool, ("last", "union"))
-    depth = min(depth, max(1, ranks[0].n_items // widening))
-    given = own_lists(ranks, widening * depth)
-    shares = np.zeros(given[0].shape[1], np.float32)
-    shares[:depth] = list_persistence ** np.arange(1, min(depth, shares.size) + 1)
-    powers = persistence ** np.arange(1, min(neighbors, depth, shares.size) + 1)
-    one, base = given[0], None
-    if len(given) > 1:
-        sorted_lists = [_sorted(lists, shares, None) for lists in given]
-        diffused = [_diffused(lists, powers, depth, iterations, damping) for lists in sorted_lists]
-        values = [np.where(shares > 0, shares, value) for value in diffused]
-        one, base = _fused(sorted_lists, values, pool)
-    one = _sorted(one, shares, base)
-    return answers(ranks[0], *reranked(one, _diffused(one, powers, depth, iterations, damping), k))
+
+    neighbors: Count = 15
+    depth: Count = 400
+    iterations: Count = 15
+    persistence: Fraction = 0.6
+    list_persistence: Fraction = 0.99
+    damping: Fraction = 0.95
+    widening: Count = 2
+    pool: Literal["last", "union"] = "last"
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        depth = min(self.depth, max(1, ranks[0].n_items // self.widening))
+        lists = own_lists(ranks, self.widening * depth)
+        shares = np.zeros(lists[0].shape[1], np.float32)
+        shares[:depth] = self.list_persistence ** np.arange(1, min(depth, shares.size) + 1)
+        items, base = lists[0], None
+        if len(lists) > 1:
+            lists = [_sorted(own, shares) for own in lists]
+            values = [np.where(shares > 0, shares, self._diffused(own, depth)) for own in lists]
+            items, base = _fused(lists, values, self.pool)
+        items = _sorted(items, shares, base)
+        return answers(ranks[0], *reranked(items, self._diffused(items, depth), k))
+
+    def _diffused(self, lists: Array, depth: int) -> Array:
+        """Return the values of all listed items after the diffusion."""
+        from rankloom._kernels.reranking.rank_diffusion import divide_columns, step
+
+        width = min(depth, lists.shape[1])
+        powers = self.persistence ** np.arange(1, min(self.neighbors, width) + 1)
+        W = np.where(lists[:, : powers.size] != PAD, powers, 0.0).astype(np.float32)
+        P = np.zeros((len(lists), width), np.float32)
+        P[:, : powers.size] = W
+        divide_columns(lists, powers.size, W)
+        given, damping = (lists, frozen(W)), np.float32(self.damping)
+        for _ in range(self.iterations):
+            divide_columns(lists, width, P)
+            P = filled(np.zeros(P.shape, np.float32), "Diffusing", step, *given, frozen(P), damping)
+        divide_columns(lists, width, P)
+        return _cubed(lists, frozen(P))
 
 
-def _sorted(lists: Array, shares: Array, base: Array | None) -> Array:
+def _sorted(lists: Array, shares: Array, base: Array | None = None) -> Array:
     """Sort lists by the shares of both positions, added to the base."""
-    return reranked(lists, mutual_values(lists, shares, base))[0]
-
-
-def _diffused(lists: Array, powers: Array, depth: int, iterations: int, damping: float) -> Array:
-    """Return the values of all listed items after the diffusion."""
-    from rankloom._kernels.reranking.rank_diffusion import divide_columns
-
-    n = len(lists)
-    listed = lists != PAD
-    W = np.where(listed[:, : powers.size], powers, 0.0).astype(np.float32)
-    P = np.zeros((n, min(depth, lists.shape[1])), np.float32)
-    P[:, : powers.size] = W
-    divide_columns(lists, powers.size, W)
-    frozen(W)
-    for _ in range(iterations):
-        divide_columns(lists, P.shape[1], P)
-        P = _stepped(lists, W, frozen(P), np.float32(damping))
-    divide_columns(lists, P.shape[1], P)
-    return _cubed(lists, frozen(P))
-
-
-def _stepped(lists: Array, W: Array, P: Array, damping: np.float32) -> Array:
-    """Return P after one step of the diffusion."""
-    from rankloom._kernels.reranking.rank_diffusion import step
-
-    out = np.zeros(P.shape, np.float32)
-    run_rows(lambda start, stop: step(start, stop, lists, W, P, damping, out), len(lists), "Diffusing")
-    return out
+    return reranked(lists, mutual_values(lists, shares, base)).items
 
 
 def _cubed(lists: Array, P: Array) -> Array:
     """Return the product of P and its square at the listed items, the square replaced as it is computed."""
     from rankloom._kernels.reranking.rank_diffusion import by_position, cube_columns, square
 
-    n = len(lists)
-    squared = np.zeros(lists.shape, np.float32)
-    run_rows(lambda start, stop: square(start, stop, lists, P, squared), n, "Multiplying")
-    frozen(squared)
+    squared = frozen(filled(np.zeros(lists.shape, np.float32), "Multiplying", square, lists, P))
     listed = lists[lists != PAD]
-    ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(listed, minlength=n))])
+    ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(listed, minlength=len(lists)))])
     back = Transposed(ptr, *np.empty((2, listed.size), np.int32))
     by_position(lists, back)
-    out = np.zeros(lists.shape, np.float32)
-    run_rows(lambda start, stop: cube_columns(start, stop, lists, P, squared, back, out), n, "Multiplying again")
-    return out
+    return filled(np.zeros(lists.shape, np.float32), "Multiplying again", cube_columns, lists, P, squared, back)
 
 
 def _fused(lists: Sequence[Array], values: Sequence[Array], pool: str) -> ScoredLists:

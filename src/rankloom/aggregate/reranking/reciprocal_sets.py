@@ -1,24 +1,26 @@
 """ReckNNGraph and RL-Recom: distances reduced by sets of first items that list each other, until they converge."""
 
 from collections.abc import Sequence
-from math import inf
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Gt
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers, empty_lists, inverted, padded_to
+from rankloom.aggregate.lists import answers, empty_lists, filled, inverted, padded_to
+from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.per_query.positions import RRF
 from rankloom.aggregate.reranking.sorted_lists import mutual_values, own_lists, reranked
-from rankloom.errors import check_between
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count, Fraction
 
 
-@register_reranker("recknngraph", neighbors=15, depth=200)
-def recknngraph(asked: Reranking, *, epsilon: float = 0.0125) -> Ranks:
+@register_method("recknngraph")
+@dataclass(frozen=True, kw_only=True)
+class RecKNNGraph(NeighborMethod):
     r"""ReckNNGraph: sets of first items, each weighted by how many of them list each other.
 
     In a round, the first s items of each list i, s from 2 to K, are a set :math:`T_{i,s}` with the score
@@ -36,6 +38,8 @@ def recknngraph(asked: Reranking, *, epsilon: float = 0.0125) -> Ranks:
     ----------
     neighbors : int
         K of the first round; at most `depth`.
+    depth : int
+        How many items of each list to use; answers come from these.
     epsilon : float
         Where to stop, between 0 and 1.
 
@@ -56,47 +60,47 @@ def recknngraph(asked: Reranking, *, epsilon: float = 0.0125) -> Ranks:
 
     Examples
     --------
-    >>> out = recknngraph([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2, epsilon=0.9)
+    >>> out = RecKNNGraph(neighbors=2, epsilon=0.9).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2)
     >>> out.items[0], out.scores[0].round(2)
     (array([0, 1], dtype=int32), array([-0.  , -0.22], dtype=float32))
     """
-    ranks, k, neighbors, depth, _ = asked
-    check_between(0, 1, epsilon=epsilon)
-    given = own_lists(ranks, depth)
-    before, grown, distances = 0.0, 1.0, np.empty(0)
-    while grown > epsilon:
-        scores = [_set_scores(lists, neighbors) for lists in given]
-        order = given[-1] if len(given) == 1 else _sorted(given[-1], given[-1:], scores[-1:]).items
-        items, distances = _sorted(order, given, scores)
-        now = float(scores[-1].sum()) / max(1, neighbors * len(items))
-        given, before, grown, neighbors = [items], now, now - before, neighbors + 1
-    return answers(ranks[0], given[0][:, :k], -distances[:, :k])
+
+    neighbors: Count = 15
+    depth: Count = 200
+    epsilon: Fraction = 0.0125
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        lists, neighbors = own_lists(ranks, self.depth), self.neighbors
+        before, grown, distances = 0.0, 1.0, np.empty(0)
+        while grown > self.epsilon:
+            scores = [_set_scores(own, neighbors) for own in lists]
+            order = lists[-1] if len(lists) == 1 else _sorted(lists[-1], lists[-1:], scores[-1:]).items
+            items, distances = _sorted(order, lists, scores)
+            now = float(scores[-1].sum()) / max(1, neighbors * len(items))
+            lists, before, grown, neighbors = [items], now, now - before, neighbors + 1
+        return answers(ranks[0], lists[0][:, :k], -distances[:, :k])
 
 
 def _set_scores(lists: Array, neighbors: int) -> Array:
     from rankloom._kernels.reranking.reciprocal_sets import set_scores
 
     tops = padded_to(lists, neighbors)
-    out = np.zeros((len(tops), max(neighbors - 1, 0)))
-    run_rows(lambda start, stop: set_scores(start, stop, tops, out), len(tops), "Scoring sets")
-    return out
+    return filled(np.zeros((len(tops), neighbors - 1)), "Scoring sets", set_scores, tops)
 
 
-def _sorted(order: Array, given: Sequence[Array], scores: Sequence[Array]) -> ScoredLists:
+def _sorted(order: Array, tables: Sequence[Array], scores: Sequence[Array]) -> ScoredLists:
     """Return the candidates sorted by the product of the rankers' distances, and the distances."""
     from rankloom._kernels.reranking.reciprocal_sets import Sets, set_distances
 
-    lists = frozen(np.concatenate(given))
+    lists = frozen(np.concatenate(tables))
     squares = frozen((np.concatenate(scores) ** 2).astype(np.float32))
-    sets = Sets(lists, padded_to(lists, squares.shape[1] + 1), squares, inverted(given))
-    out = empty_lists(*order.shape)
-    run_rows(lambda start, stop: set_distances(start, stop, order, sets, out), len(order), "Sorting")
-    frozen(out.items)
-    return out
+    sets = Sets(lists, padded_to(lists, squares.shape[1] + 1), squares, inverted(tables))
+    return filled(empty_lists(*order.shape), "Sorting", set_distances, order, sets)
 
 
-@register_reranker("rlrecom", neighbors=8, depth=400)
-def rlrecom(asked: Reranking, *, strength: float = 2.0, epsilon: float = 0.0125) -> Ranks:
+@register_method("rlrecom")
+@dataclass(frozen=True, kw_only=True)
+class RLRecom(NeighborMethod):
     r"""RL-Recom: items recommend each other if they are among the first of a cohesive list.
 
     The distance of two items is the sum of their positions in each other's list, from 0 (`depth` if absent). With K
@@ -120,6 +124,8 @@ def rlrecom(asked: Reranking, *, strength: float = 2.0, epsilon: float = 0.0125)
         :math:`\lambda`, above 0.
     epsilon : float
         Smallest growth of cohesion for another round, between 0 and 1.
+    neighbors, depth
+        As in `recknngraph`.
 
     Returns
     -------
@@ -138,46 +144,35 @@ def rlrecom(asked: Reranking, *, strength: float = 2.0, epsilon: float = 0.0125)
 
     Examples
     --------
-    >>> rlrecom([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2).items.tolist()
+    >>> RLRecom(neighbors=2).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2).items.tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
-    ranks, k, neighbors, depth, _ = asked
-    check_between(0, 1, epsilon=epsilon)
-    check_between(0, inf, strength=strength)
-    one = own_lists([RRF().fuse(ranks, depth)] if len(ranks) > 1 else ranks, depth)[0]
-    width = one.shape[1]
-    distances = 2 * width - mutual_values(one, np.arange(width, 0, -1))
-    mean, before = np.float32(0), np.float32(-1)
-    while np.float64(mean) * epsilon <= mean - before and before != mean:
-        cohesive = _cohesion(one, neighbors)
-        before, mean = mean, _next_mean(mean, cohesive)
-        _recommend(one, neighbors, strength, cohesive, distances)
-        one, negated = reranked(one, -distances, aligned=True)
-        distances, neighbors = -negated, neighbors + 1
-    return answers(ranks[0], one[:, :k], -distances[:, :k])
+
+    neighbors: Count = 8
+    depth: Count = 400
+    strength: Annotated[float, Gt(0)] = 2.0
+    epsilon: Fraction = 0.0125
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        from rankloom._kernels.reranking.reciprocal_sets import cohesion, recommend
+
+        if len(ranks) > 1:
+            ranks = [RRF().fuse(ranks, self.depth)]
+        lists, neighbors, strength = own_lists(ranks, self.depth)[0], self.neighbors, float(self.strength)
+        n, width = lists.shape
+        distances = 2 * width - mutual_values(lists, np.arange(width, 0, -1))
+        mean, before = np.float32(0), np.float32(-1)
+        while np.float64(mean) * self.epsilon <= mean - before and before != mean:
+            tops, back = padded_to(lists, neighbors + 1), inverted([lists[:, : neighbors + 1]])
+            cohesive = frozen(filled(np.zeros(n, np.float32), "Measuring cohesion", cohesion, tops))
+            before, mean = mean, _next_mean(mean, cohesive)
+            filled(distances, "Recommending", recommend, lists, back, neighbors, strength, cohesive)
+            lists, negated = reranked(lists, -distances, aligned=True)
+            distances, neighbors = -negated, neighbors + 1
+        return answers(ranks[0], lists[:, :k], -distances[:, :k])
 
 
 def _next_mean(before: np.float32, cohesive: Array) -> np.float32:
     """Return the mean of the cohesions, added up in float32 from the mean before."""
     total = np.cumsum(np.concatenate([[before], cohesive]), dtype=np.float32)[-1]
     return np.float32(total / np.float32(max(1, len(cohesive))))
-
-
-def _cohesion(lists: Array, neighbors: int) -> Array:
-    from rankloom._kernels.reranking.reciprocal_sets import cohesion
-
-    tops = padded_to(lists, neighbors + 1)
-    out = np.zeros(len(tops), np.float32)
-    run_rows(lambda start, stop: cohesion(start, stop, tops, out), len(tops), "Measuring cohesion")
-    return frozen(out)
-
-
-def _recommend(lists: Array, neighbors: int, strength: float, cohesive: Array, distances: Array) -> None:
-    from rankloom._kernels.reranking.reciprocal_sets import recommend
-
-    back = inverted([lists[:, : neighbors + 1]])
-    run_rows(
-        lambda start, stop: recommend(start, stop, lists, back, neighbors, float(strength), cohesive, distances),
-        len(lists),
-        "Recommending",
-    )

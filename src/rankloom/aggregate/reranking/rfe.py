@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Gt
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers, check_logarithm, empty_lists, padded_to
+from rankloom.aggregate.lists import answers, empty_lists, filled, padded_to
+from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, own_lists, pool_of, reranked
-from rankloom.errors import check_between
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
+from rankloom.registry import Count, Fraction
 from rankloom.threads import run_rows
 
-Sparse = Any  # scipy.sparse.csr_array, which is not imported here
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 OWN_VALUE = 2.0**30  # of an item in its own list, so that it comes first
 
 
-@register_reranker("rfe", neighbors=20, depth=400, iterations=2)
-def rfe(asked: Reranking, *, slope: float = 0.1, components: bool = True, edges: float | None = None) -> Ranks:
+@register_method("rfe")
+@dataclass(frozen=True, kw_only=True)
+class RFE(NeighborMethod):
     r"""RFE: rank flow embeddings, by the first items of each list and of theirs, and connected components.
 
     Lists are first sorted by :math:`\sigma(\rho_i(j))^2\, \sigma(\rho_j(i))`, where :math:`\sigma(1) = 1` and
@@ -47,6 +51,8 @@ def rfe(asked: Reranking, *, slope: float = 0.1, components: bool = True, edges:
 
     Parameters
     ----------
+    neighbors : int
+        K, the neighborhood size; at least 2, at most `depth`.
     depth : int
         L, to which lists are cut before and after each sort.
     iterations : int
@@ -75,34 +81,38 @@ def rfe(asked: Reranking, *, slope: float = 0.1, components: bool = True, edges:
 
     Examples
     --------
-    >>> rfe([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2).items.tolist()
+    >>> RFE(neighbors=2).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2).items.tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
-    ranks, k, neighbors, depth, iterations = asked
-    check_logarithm(neighbors)
-    check_between(0, inf, slope=slope)
-    if edges is not None:
-        check_between(0, 1, edges=edges)
-    given = own_lists(ranks, depth)
-    one = given[0] if len(given) == 1 else _fused(given, neighbors, slope)
-    one, _ = _normalized(one, neighbors, slope)
-    for _ in range(iterations):
-        E = _embeddings(one, neighbors)
-        one, _ = reranked(one, (_products(E, one) / np.arange(1, one.shape[1] + 1)).astype(np.float32))
-    one, scores = _by_products(one, _embeddings(one, neighbors), neighbors)
-    if components:
-        one, scores = _by_components(one, _embeddings(one, neighbors), neighbors, edges)
-    return answers(ranks[0], one[:, :k], scores[:, :k])
+
+    neighbors: Annotated[int, Ge(2)] = 20  # weights are divided by its logarithm
+    depth: Count = 400
+    iterations: Count = 2
+    slope: Annotated[float, Gt(0)] = 0.1
+    components: bool = True
+    edges: Fraction | None = None
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        tables, neighbors = own_lists(ranks, self.depth), self.neighbors
+        lists = tables[0] if len(tables) == 1 else _fused(tables, neighbors, self.slope)
+        lists, _ = _normalized(lists, neighbors, self.slope)
+        for _ in range(self.iterations):
+            products = _products(_embeddings(lists, neighbors), lists)
+            lists, _ = reranked(lists, (products / np.arange(1, lists.shape[1] + 1)).astype(np.float32))
+        lists, scores = _by_products(lists, _embeddings(lists, neighbors), neighbors)
+        if self.components:
+            lists, scores = _by_components(lists, _embeddings(lists, neighbors), neighbors, self.edges)
+        return answers(ranks[0], lists[:, :k], scores[:, :k])
 
 
-def _fused(given: Sequence[Array], neighbors: int, slope: float) -> Array:
+def _fused(tables: Sequence[Array], neighbors: int, slope: float) -> Array:
     """Return the items of all lists sorted by the sum of one more than the rankers' values."""
-    pool = pool_of(given)
+    pool = pool_of(tables)
     total = np.zeros(pool.shape, np.float32)
-    for lists in given:
-        one, values = _normalized(lists, neighbors, slope)
-        add_to_pool(pool, one, np.float32(1) + values, total)
-    return reranked(pool, total, given[0].shape[1])[0]
+    for lists in tables:
+        items, values = _normalized(lists, neighbors, slope)
+        add_to_pool(pool, items, np.float32(1) + values, total)
+    return reranked(pool, total, tables[0].shape[1]).items
 
 
 def _normalized(lists: Array, neighbors: int, slope: float) -> ScoredLists:
@@ -118,19 +128,19 @@ def _normalized(lists: Array, neighbors: int, slope: float) -> ScoredLists:
     return reranked(lists, values.astype(np.float32), aligned=True)
 
 
-def _sparse(rows: Array, columns: Array, values: Array, n: int) -> Sparse:
+def _sparse(rows: Array, columns: Array, values: Array, n: int) -> csr_array:
     from scipy.sparse import csr_array
 
     return csr_array((values, (rows, columns)), (n, n))
 
 
-def _positions(lists: Array, width: int | None = None, value: Callable[[Array], Array] = lambda p: p) -> Sparse:
+def _positions(lists: Array, width: int | None = None, value: Callable[[Array], Array] = lambda p: p) -> csr_array:
     """Return a sparse matrix of the positions, from 1, of the first items of each list, or of a function of them."""
     rows, columns = np.nonzero(lists[:, :width] != PAD)
     return _sparse(rows, lists[rows, columns], value(columns + 1.0), len(lists))
 
 
-def _at(matrix: Sparse, rows: Array, columns: Array) -> Array:
+def _at(matrix: csr_array, rows: Array, columns: Array) -> Array:
     """Return the entries at pairs of numbers; 0 where one is PAD."""
     known = (rows != PAD) & (columns != PAD)
     out = np.zeros(rows.shape)
@@ -139,37 +149,35 @@ def _at(matrix: Sparse, rows: Array, columns: Array) -> Array:
     return out
 
 
-def _embeddings(lists: Array, neighbors: int) -> Sparse:
+def _embeddings(lists: Array, neighbors: int) -> csr_array:
     """Return E, which is symmetric."""
     w = _positions(lists, neighbors, lambda position: 1 - np.log(position) / np.log(neighbors))
     e = (w + w @ w).tocsr()
     return e.multiply(e.T).tocsr()
 
 
-def _products(E: Sparse, lists: Array) -> Array:
+def _products(E: csr_array, lists: Array) -> Array:
     """Return the products of the embeddings of each item and the items of its list."""
     from rankloom._kernels.sparse_rows import row_products
 
-    out, rows = np.zeros(lists.shape), _rows(E)
-    run_rows(lambda start, stop: row_products(start, stop, lists, rows, out), len(lists), "Comparing embeddings")
-    return out
+    return filled(np.zeros(lists.shape), "Comparing embeddings", row_products, lists, _rows(E))
 
 
-def _rows(matrix: Sparse) -> SparseRows:
+def _rows(matrix: csr_array) -> SparseRows:
     """Return a sparse matrix as a kernel takes it, items ascending."""
     matrix.sort_indices()
     pointers, items = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     return SparseRows(frozen(pointers), frozen(items), frozen(matrix.data.astype(np.float64)))
 
 
-def _confidence(E: Sparse, neighbors: int) -> Array:
+def _confidence(E: csr_array, neighbors: int) -> Array:
     """Return c: the sum of the largest entries of each row, divided by the largest sum."""
     sums = np.array([np.sort(row)[::-1][:neighbors].sum() for row in np.split(E.data, E.indptr[1:-1])][: E.shape[0]])
     confidence: Array = sums / max(sums.max(initial=0), np.finfo(np.float64).tiny)
     return confidence
 
 
-def _extended(lists: Array, rows_of: Callable[[int, int], Sparse], stage: str, own: float = 0.0) -> ScoredLists:
+def _extended(lists: Array, rows_of: Callable[[int, int], csr_array], stage: str, own: float = 0.0) -> ScoredLists:
     """Return lists sorted by sparse rows, extended by their items, and the values."""
     from rankloom._kernels.sparse_rows import extend_lists
 
@@ -183,7 +191,7 @@ def _extended(lists: Array, rows_of: Callable[[int, int], Sparse], stage: str, o
     return out
 
 
-def _by_products(lists: Array, E: Sparse, neighbors: int) -> ScoredLists:
+def _by_products(lists: Array, E: csr_array, neighbors: int) -> ScoredLists:
     """Return lists sorted by the products of embeddings over all rows, weighted by confidence."""
     from scipy.sparse import diags_array
 
@@ -195,11 +203,11 @@ def _by_products(lists: Array, E: Sparse, neighbors: int) -> ScoredLists:
 class _Components(NamedTuple):
     """The components of two or more items: the sums of their rows, and the products of all items with these."""
 
-    embeddings: Sparse
-    products: Sparse
+    embeddings: csr_array
+    products: csr_array
 
 
-def _components(lists: Array, E: Sparse, neighbors: int, share: float | None) -> _Components:
+def _components(lists: Array, E: csr_array, neighbors: int, share: float | None) -> _Components:
     from rankloom._kernels.sparse_rows import join_components
 
     n = len(lists)
@@ -218,15 +226,16 @@ def _components(lists: Array, E: Sparse, neighbors: int, share: float | None) ->
     return _Components(embeddings, (E @ embeddings.T).tocsr())
 
 
-def _by_components(lists: Array, E: Sparse, neighbors: int, share: float | None) -> ScoredLists:
+def _by_components(lists: Array, E: csr_array, neighbors: int, share: float | None) -> ScoredLists:
     """Return lists sorted by the components that items share."""
-    found = _components(lists, E, neighbors, share)
+    components = _components(lists, E, neighbors, share)
     positions, width = _positions(lists), lists.shape[1]
     firsts, seconds, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-    for g in range(found.embeddings.shape[0]):
-        row = found.embeddings[[g]]
+    for g in range(components.embeddings.shape[0]):
+        row = components.embeddings[[g]]
         top = row.indices[np.lexsort((row.indices, -row.data))[:neighbors]].astype(np.int64)
-        near = (found.products[top] @ found.products[top].T).toarray()
+        products = components.products[top]
+        near = (products @ products.T).toarray()
         order = np.arange(1, top.size + 1)
         a, b = np.repeat(top, top.size), np.tile(top, top.size)
         at = _at(positions, a, b)

@@ -1,33 +1,26 @@
 """RL-Sim: items by the similarity of their lists, in rounds."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
-from rankloom.aggregate.collection_methods import Reranking, register_reranker
-from rankloom.aggregate.lists import answers, empty_lists, inverted
-from rankloom.aggregate.reranking.list_distances import list_distances, sorted_by_both
-from rankloom.errors import check_choice
+from rankloom.aggregate.lists import answers, empty_lists, filled, inverted
+from rankloom.aggregate.methods import NeighborMethod, register_method
+from rankloom.aggregate.reranking.list_distances import Distances, list_distances, sorted_by_both
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
+from rankloom.registry import Count
 
-MEASURES = (
-    "intersection",
-    "rbo",
-    "jaccard",
-    "jaccard_k",
-    "kendall_tau",
-    "kendall_tau_w",
-    "spearman",
-    "goodman",
-)
+Measure = Literal["intersection", "rbo", "jaccard", "jaccard_k", "kendall_tau", "kendall_tau_w", "spearman", "goodman"]
 
 
-@register_reranker("rlsim_udl", neighbors=15, depth=700, iterations=3)
-def rlsim_udl(asked: Reranking, *, distances: str = "positions", measure: str = "intersection") -> Ranks:
+@register_method("rlsim_udl")
+@dataclass(frozen=True, kw_only=True)
+class RLSimUDL(NeighborMethod):
     r"""RL-Sim: items by how much their lists overlap, in rounds.
 
     A round compares the list of i with those of the next `depth` items j after i itself,
@@ -47,6 +40,8 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions", measure: str = 
         K of the first round; at most `depth`.
     depth : int
         How many lists to compare with.
+    iterations : int
+        Number of rounds.
     distances : {"positions", "scores"}
         The first distances: positions from 0 (the longest length if absent), or differences to the best score (the
         largest of the list if absent), which are the distances if scores are negated distances.
@@ -78,20 +73,38 @@ def rlsim_udl(asked: Reranking, *, distances: str = "positions", measure: str = 
 
     Examples
     --------
-    >>> out = rlsim_udl([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2, neighbors=2, iterations=1)
+    >>> out = RLSimUDL(neighbors=2, iterations=1).fuse([Ranks([[0, 1, 2], [1, 0, 2], [2, 1, 0]])], k=2)
     >>> out.items[0], out.scores[0].round(2)
     (array([0, 1], dtype=int32), array([-0. , -0.6], dtype=float32))
     """
-    ranks, k, neighbors, depth, iterations = asked
-    check_choice("value of distances", distances, ("positions", "scores"))
-    check_choice("measure", measure, MEASURES)
-    lists, values, absent = list_distances(ranks, distances)
-    items, first = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
-    now = ScoredLists(items, -first)
-    for turn in range(iterations):
-        updated = _compared(now, neighbors + turn, depth, measure)
-        now = sorted_by_both(now.items, updated, k if turn + 1 == iterations else None)
-    return answers(ranks[0], *now)
+
+    neighbors: Count = 15
+    depth: Count = 700
+    iterations: Count = 3
+    distances: Distances = "positions"
+    measure: Measure = "intersection"
+
+    def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
+        lists, values, absent = list_distances(ranks, self.distances)
+        items, first = (lists[0], values[0]) if len(lists) == 1 else _fused(lists, values, absent)
+        now = ScoredLists(items, -first)
+        for turn in range(self.iterations):
+            updated = self._compared(now, self.neighbors + turn)
+            now = sorted_by_both(now.items, updated, k if turn + 1 == self.iterations else None)
+        return answers(ranks[0], *now)
+
+    def _compared(self, lists: ScoredLists, neighbors: int) -> Array:
+        """Return the distances of one round, in one direction; the scores are the negated distances before it."""
+        from rankloom._kernels.reranking import list_similarities
+        from rankloom._kernels.reranking.list_distances import segments
+
+        frozen(lists.scores)
+        out, depth = np.zeros(lists.items.shape, np.float32), self.depth + 1
+        if self.measure == "intersection":
+            back = inverted([lists.items[:, :neighbors]])
+            return filled(out, "Comparing lists", segments, lists, back, neighbors, depth, _nearness(neighbors))
+        code, back = getattr(list_similarities, self.measure.upper()), inverted([lists.items])
+        return filled(out, "Comparing lists", list_similarities.compare_lists, lists, back, neighbors, depth, code)
 
 
 def _fused(lists: Array, distances: Array, absent: Array) -> ScoredLists:
@@ -99,35 +112,10 @@ def _fused(lists: Array, distances: Array, absent: Array) -> ScoredLists:
     from rankloom._kernels.reranking.list_distances import fuse_distances
 
     m, n, width = lists.shape
-    out = empty_lists(n, min(n, m * width))
-    run_rows(lambda start, stop: fuse_distances(start, stop, lists, distances, absent, out), n, "Fusing")
-    frozen(out.items)
-    return out
+    return filled(empty_lists(n, min(n, m * width)), "Fusing", fuse_distances, lists, distances, absent)
 
 
-def _compared(ranked: ScoredLists, neighbors: int, depth: int, measure: str) -> Array:
-    """Return the distances of one round, in one direction; the scores are the negated distances before it."""
-    out = np.zeros(ranked.items.shape, np.float32)
-    frozen(ranked.scores)
-    compare = _intersected if measure == "intersection" else _measured
-    work = compare(ranked, neighbors, depth, measure, out)
-    run_rows(work, len(out), "Comparing lists")
-    return out
-
-
-def _measured(ranked: ScoredLists, neighbors: int, depth: int, measure: str, out: Array) -> Callable[[int, int], None]:
-    from rankloom._kernels.reranking import list_similarities as kernels
-
-    code, back = getattr(kernels, measure.upper()), inverted([ranked.items])
-    return lambda start, stop: kernels.compare_lists(start, stop, ranked, back, neighbors, depth + 1, code, out)
-
-
-def _intersected(
-    ranked: ScoredLists, neighbors: int, depth: int, measure: str, out: Array
-) -> Callable[[int, int], None]:
-    from rankloom._kernels.reranking.list_distances import segments
-
-    most = neighbors * (neighbors + 1) // 2
-    nearness = frozen(1 / (1 + np.arange(most + 1, dtype=np.float32) / np.float32(most)))
-    back = inverted([ranked.items[:, :neighbors]])
-    return lambda start, stop: segments(start, stop, ranked, back, neighbors, depth + 1, nearness, out)
+def _nearness(neighbors: int) -> Array:
+    """Return the distance of two lists by the sum of their intersections."""
+    max_sum = neighbors * (neighbors + 1) // 2
+    return frozen(1 / (1 + np.arange(max_sum + 1, dtype=np.float32) / np.float32(max_sum)))

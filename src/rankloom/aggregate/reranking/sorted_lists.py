@@ -6,11 +6,10 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists
-from rankloom.aggregate.lists import empty_lists, inverted, own_first, padded_to
+from rankloom.aggregate.lists import empty_lists, filled, inverted, own_first, padded_to
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import with_lists
 from rankloom.ranks.arrays import Array
-from rankloom.threads import run_rows
 
 
 def own_lists(ranks: Sequence[Ranks], depth: int) -> list[Array]:
@@ -31,10 +30,7 @@ def reranked(
     from rankloom._kernels.reranking.values import rerank
 
     out = empty_lists(len(lists), lists.shape[1] if width is None else min(width, lists.shape[1]))
-    frozen(values)
-    run_rows(lambda start, stop: rerank(start, stop, lists, values, fixed, aligned, out), len(lists), "Sorting")
-    frozen(out.items)
-    return out
+    return filled(out, "Sorting", rerank, lists, frozen(values), fixed, aligned)
 
 
 def mutual_values(lists: Array, share: Array, base: Array | None = None, *, smallest: bool = False) -> Array:
@@ -43,14 +39,8 @@ def mutual_values(lists: Array, share: Array, base: Array | None = None, *, smal
 
     out = np.zeros(lists.shape, np.float32)
     base = frozen(np.zeros(lists.shape, np.float32) if base is None else base)
-    share = frozen(np.asarray(share, np.float32))
-    back = inverted([lists])
-    run_rows(
-        lambda start, stop: both_positions(start, stop, lists, back, base, share, smallest, out),
-        len(lists),
-        "Comparing positions",
-    )
-    return out
+    given = lists, inverted([lists]), base, frozen(np.asarray(share, np.float32)), smallest
+    return filled(out, "Comparing positions", both_positions, *given)
 
 
 def pool_of(tables: Sequence[Array]) -> Array:
@@ -59,14 +49,11 @@ def pool_of(tables: Sequence[Array]) -> Array:
 
     lists = frozen(np.stack(tables))
     m, n, width = lists.shape
-    out = np.empty((n, min(m * width, n)), np.int32)
-    run_rows(lambda start, stop: pooled(start, stop, lists, out), n, "Collecting candidates")
-    return frozen(out)
+    return frozen(filled(np.empty((n, min(m * width, n)), np.int32), "Collecting candidates", pooled, lists))
 
 
 def add_to_pool(pool: Array, lists: Array, values: Array, total: Array) -> None:
     """Add the values of one ranker's lists to the total of the pool, in float32."""
     from rankloom._kernels.reranking.values import add_values
 
-    frozen(values)
-    run_rows(lambda start, stop: add_values(start, stop, pool, lists, values, total), len(pool), "Adding values")
+    filled(total, "Adding values", add_values, pool, lists, frozen(values))
