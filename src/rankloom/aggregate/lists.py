@@ -138,8 +138,7 @@ def overlap_shares(p: float, k: int) -> Floats:
     """Return what an item adds to the rank-biased overlap of two lists that share it from depth d on, d from 0 to k."""
     share = np.zeros(k + 1)
     share[1:] = (1 - p) * p ** np.arange(k) / np.arange(1, k + 1)
-    tail: Floats = frozen(np.cumsum(share[::-1])[::-1].copy())
-    return tail
+    return frozen(np.cumsum(share[::-1])[::-1].copy())
 
 
 def empty_lists(n_rows: int, width: int, scores: DTypeLike = np.float32) -> ScoredLists:

@@ -16,6 +16,7 @@ from rankloom.errors import ContractError, InputError, brief, check_choice, is_f
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, align_collection, by_name, split_names
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.pool import Pool, checked_weights, fuse_pools
 from rankloom.registry import Call, Count, Options, Registry, annotated_defaults
 from rankloom.threads import Progress, running
@@ -77,7 +78,7 @@ class PoolMethod(QueryMethod):
         return fuse_pools(ranks, k, lambda pool: self.score(pool, weights), depth=self.depth)
 
     @abstractmethod
-    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
         """Return the scores of the items of each pool."""
 
 
@@ -148,11 +149,11 @@ class Supervised(Options, ABC):
     entry_kind: ClassVar[str] = "supervised method"
 
     @abstractmethod
-    def learn(self, judged: Judged, lengths: NDArray[np.integer]) -> NDArray[np.float64]:
+    def learn(self, judged: Judged, lengths: NDArray[np.integer]) -> Floats:
         """Return what the method needs to know of a ranker, from its judged lists and their lengths."""
 
     @abstractmethod
-    def score(self, pool: Pool, learned: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
         """Return the scores of the items of each pool, given what was learned of each ranker."""
 
 

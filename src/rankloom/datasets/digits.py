@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError, MissingExtraError, whole_number
 from rankloom.ranks import Ids
-from rankloom.ranks.arrays import Array
-
-Floats = NDArray[np.float64]
+from rankloom.ranks.arrays import Array, Bytes, Floats
 
 
 @register_collection("digits")
@@ -45,7 +42,7 @@ def digits(first: int | None = None) -> Collection:
     )
 
 
-def pictures(images: Floats) -> NDArray[np.uint8]:
+def pictures(images: Floats) -> Bytes:
     """Return the digits as RGB images, dark on white, in 4 x 4 blocks of pixels."""
     gray = (255 - images * (255 / 16)).round().astype(np.uint8)
     return np.asarray(np.repeat(gray.repeat(4, axis=1).repeat(4, axis=2)[..., None], 3, axis=3))

@@ -17,16 +17,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, MissingExtraError, whole_number
 from rankloom.io.cache import digest_bytes
+from rankloom.ranks.arrays import Bytes, Int64s
 
 if TYPE_CHECKING:
     from PIL import Image as Pillow
 
 #: RGB from 0 to 255, of shape (height, width, 3).
-Pixels = NDArray[np.uint8]
+Pixels = Bytes
 #: Left, top, right and bottom in pixels, as in Pillow: right and bottom are exclusive.
 Box = tuple[int, int, int, int]
 #: The bytes of a file, and its media type.
@@ -285,7 +285,7 @@ def _rgb(pillow: ModuleType, image: Pillow.Image) -> Pixels:
     return np.array(image.convert("RGB"))
 
 
-def _from_gray(gray: NDArray[np.int64], white: int) -> Pixels:
+def _from_gray(gray: Int64s, white: int) -> Pixels:
     if gray.min(initial=0) < 0 or gray.max(initial=0) > 65535:
         raise ValueError(f"its gray levels are {gray.min()} to {gray.max()}; only 8 or 16 bits are supported")
     levels = ((gray * 255 + white // 2) // white).astype(np.uint8)

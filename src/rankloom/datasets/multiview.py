@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.datasets.collection import Collection, register_collection
 from rankloom.errors import InputError
 from rankloom.io.archive import Arrays, load_arrays
 from rankloom.io.text_file import FilePath
 from rankloom.ranks import Ids
+from rankloom.ranks.arrays import Floats
 
 
 @register_collection("multiview")
@@ -59,7 +59,7 @@ def _parts(path: FilePath, arrays: Arrays, n_views: int) -> list[str]:
     return names
 
 
-def _view(path: FilePath, arrays: Arrays, name: str, standardize: bool) -> NDArray[np.float64]:
+def _view(path: FilePath, arrays: Arrays, name: str, standardize: bool) -> Floats:
     matrix, n_items = arrays[name], len(arrays["y"])
     if matrix.ndim != 2 or len(matrix) != n_items or matrix.dtype.kind not in "fiub":
         raise InputError(f"{path}: {name} must be a matrix with a row for each of {n_items} items.")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.datasets import content_digest
 from rankloom.errors import InputError
 from rankloom.rankers.ranker import Ranker, Updatable, is_updatable
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Bytes, Floats, Indexes, Int64s
 
 TOLERANCE = 1e-4  # of scores, relative to the largest: the order of a sum or a rotation of the axes may change rounding
 
@@ -78,15 +78,15 @@ def sample_items(part: str) -> Sequence[Any]:
     if part == "images":
         sizes = random.integers(12, 40, (len(SENTENCES), 2))
         return [_image(random, height, width) for height, width in sizes.tolist()]
-    vectors: NDArray[np.float64] = random.random((len(SENTENCES), 5))
+    vectors: Floats = random.random((len(SENTENCES), 5))
     return list(vectors)
 
 
-def _image(random: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
+def _image(random: np.random.Generator, height: int, width: int) -> Bytes:
     """Return patches of color with some noise, as in photographs."""
     coarse = random.integers(0, 256, (height // 6 + 1, width // 6 + 1, 3))
     patches = coarse.repeat(6, axis=0).repeat(6, axis=1)[:height, :width]
-    noisy: NDArray[np.int64] = np.clip(patches + random.integers(-9, 10, patches.shape), 0, 255)
+    noisy: Int64s = np.clip(patches + random.integers(-9, 10, patches.shape), 0, 255)
     return noisy.astype(np.uint8)
 
 
@@ -177,7 +177,7 @@ def _check_updates(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     _require(_same(restored.rank(), ranks), "ranks differently after it was restored")
 
 
-def _check_filter(fitted: Updatable, items: Sequence[Any], some: NDArray[np.intp]) -> None:
+def _check_filter(fitted: Updatable, items: Sequence[Any], some: Indexes) -> None:
     allowed = np.isin(np.arange(len(items)), some)
     try:
         whole, found = fitted.rank(queries=items[1:3]), fitted.rank(queries=items[1:3], allowed=allowed)

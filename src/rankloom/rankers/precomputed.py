@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.io import read_ids, read_matrix, read_ranks
@@ -18,7 +17,7 @@ from rankloom.io.rows import Duplicates
 from rankloom.io.text_file import FilePath
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import PAD, Ids, Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Indexes
 from rankloom.registry import Options
 
 #: Meaning of the values in a matrix.
@@ -151,7 +150,7 @@ def read_rows(
     *,
     key: str | None = None,
     kind: Literal["item", "query"] = "item",
-) -> tuple[Array, NDArray[np.intp] | None]:
+) -> tuple[Array, Indexes | None]:
     """Return the matrix in a file, and the row of each id that is wanted; None if they are in the same order."""
     matrix, ids = read_matrix(path, list_file=list_file, key=key)
     if ids is None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError
 from rankloom.io.cache import Cache
 from rankloom.ranks import Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Bools, Float32s
 from rankloom.registry import Registry
 
 
@@ -62,7 +62,7 @@ class Updatable(Fitted, Protocol):
         *,
         queries: Sequence[Any] | None = None,
         depth: int = 1000,
-        allowed: NDArray[np.bool_] | None = None,
+        allowed: Bools | None = None,
     ) -> Ranks:
         """Rank the items as `Fitted` does; for external queries, only the items that a mask allows."""
         ...
@@ -73,7 +73,7 @@ class Updatable(Fitted, Protocol):
         *,
         depth: int = 1000,
         among: NDArray[np.integer] | None = None,
-        floors: NDArray[np.float32] | None = None,
+        floors: Float32s | None = None,
     ) -> Ranks:
         """Return the lists of some items, by number, with the bits that `rank` gives.
 

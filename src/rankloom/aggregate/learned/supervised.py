@@ -17,7 +17,7 @@ from rankloom.aggregate.methods import SUPERVISED, Supervised
 from rankloom.evaluation.measures import NO_CUTOFF, average_precision
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks import Ranks
-from rankloom.ranks.arrays import Floats
+from rankloom.ranks.arrays import Floats, Indexes
 from rankloom.ranks.normalizations import NORMALIZATIONS
 from rankloom.ranks.pool import Pool
 from rankloom.registry import Count
@@ -76,7 +76,7 @@ class ProbFuse(Supervised):
         cells = [self._segment(r.lengths(), r.depth) for r in pool.ranks]
         return pool.fold(np.add, [one[cell] for one, cell in zip(shares, cells, strict=True)], 0.0)
 
-    def _segment(self, lengths: Lengths, depth: int) -> NDArray[np.intp]:
+    def _segment(self, lengths: Lengths, depth: int) -> Indexes:
         """Return the segment of each position of each list, from 0; padding is in the last."""
         size = np.maximum(-(-lengths // self.segments), 1)[:, None]
         return np.minimum(np.arange(depth) // size, self.segments - 1)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom.aggregate.methods import QueryMethod, register_method
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Bools, Floats, Int32s
 from rankloom.ranks.pool import Pool, checked_weights, fuse_pools
 from rankloom.registry import Count, Fraction, Share
 
@@ -76,9 +77,7 @@ class QALF(QueryMethod):
         known = None if self.references is None else _checked_references(self.references, heads)
         return fuse_pools(heads, k, lambda pool: self._products(pool, known, weights))
 
-    def _products(
-        self, pool: Pool, references: list[NDArray[np.float64]] | None, weights: list[float]
-    ) -> NDArray[np.float64]:
+    def _products(self, pool: Pool, references: list[Floats] | None, weights: list[float]) -> Floats:
         floor, curves = self.floor, [_curves(r) for r in pool.ranks]
         steepness = np.zeros((len(curves), len(pool.items)))
         for r, (scores, lengths) in enumerate(curves):
@@ -102,22 +101,22 @@ def _head(ranks: Ranks, depth: int) -> Ranks:
     return ranks.head(depth)
 
 
-def _curves(ranks: Ranks) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _curves(ranks: Ranks) -> tuple[Floats, Int32s]:
     return np.asarray(ranks.scores, np.float64), ranks.lengths()
 
 
-def _inside(lengths: NDArray[np.int32], width: int) -> NDArray[np.bool_]:
+def _inside(lengths: Int32s, width: int) -> Bools:
     """Return which cells of a padded table hold an item."""
     return np.asarray(np.arange(width) < lengths[:, None], np.bool_)
 
 
-def _in_tail(lengths: NDArray[np.int32], width: int, tail: float) -> NDArray[np.bool_]:
+def _in_tail(lengths: Int32s, width: int, tail: float) -> Bools:
     """Return which cells are in the tail of their list."""
     before = lengths - np.maximum(np.floor(lengths * tail), 1).astype(np.int32)
     return _inside(lengths, width) & ~_inside(before, width)
 
 
-def _min_max(curves: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+def _min_max(curves: Floats, lengths: Int32s) -> Floats:
     """Scale each list to [0, 1]; constant lists become 1, padding 0."""
     inside = _inside(lengths, curves.shape[1])
     low = np.where(inside, curves, np.inf).min(axis=1, initial=np.inf)
@@ -127,22 +126,20 @@ def _min_max(curves: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray
     return np.where(inside, np.where((high > low)[:, None], scaled, 1.0), 0.0)
 
 
-def _areas(rest: NDArray[np.float64], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+def _areas(rest: Floats, lengths: Int32s) -> Floats:
     """Return the mean height of each curve scaled to [0, 1]; 1 for empty ones."""
     sums = _min_max(rest, lengths).sum(axis=1)
     return np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
 
 
-def _without_tail(curves: NDArray[np.float64], lengths: NDArray[np.int32], tail: float) -> NDArray[np.float64]:
+def _without_tail(curves: Floats, lengths: Int32s, tail: float) -> Floats:
     """Subtract the mean of each list's own tail; negative values become 0."""
     in_tail = _in_tail(lengths, curves.shape[1], tail)
     mean = np.where(in_tail, curves, 0.0).sum(axis=1) / np.maximum(in_tail.sum(axis=1), 1)
     return np.asarray(np.maximum(curves - mean[:, None], 0.0), np.float64)
 
 
-def _without_nearest(
-    curves: NDArray[np.float64], lengths: NDArray[np.int32], known: NDArray[np.float64], tail: float
-) -> NDArray[np.float64]:
+def _without_nearest(curves: Floats, lengths: Int32s, known: Floats, tail: float) -> Floats:
     """Subtract from each list the reference curve with the nearest tail, the first of equals."""
     in_tail = _in_tail(lengths, curves.shape[1], tail)
     rest = np.zeros_like(curves)
@@ -152,7 +149,7 @@ def _without_nearest(
     return rest
 
 
-def _checked_references(references: Sequence[ArrayLike], ranks: Sequence[Ranks]) -> list[NDArray[np.float64]]:
+def _checked_references(references: Sequence[ArrayLike], ranks: Sequence[Ranks]) -> list[Floats]:
     """Return the curves of each ranker, as long as its lists."""
     if not isinstance(references, Sequence) or len(references) != len(ranks):
         raise InputError(f"references must be a list with one array for each of the {len(ranks)} rankers.")
@@ -160,7 +157,7 @@ def _checked_references(references: Sequence[ArrayLike], ranks: Sequence[Ranks])
     return [_checked_curves(given, r.depth, number) for number, (given, r) in pairs]
 
 
-def _checked_curves(given: ArrayLike, width: int, ranker: int) -> NDArray[np.float64]:
+def _checked_curves(given: ArrayLike, width: int, ranker: int) -> Floats:
     try:
         known = np.asarray(given, np.float64)
     except (TypeError, ValueError):

@@ -8,13 +8,12 @@ from typing import Annotated, get_args
 
 import numpy as np
 from annotated_types import Ge, Le
-from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.per_query.majorities import PAIRS, SLACK, Absent, MajorityMethod, ends, moved, pair_blocks
 from rankloom.errors import InputError, check_choice
 from rankloom.ranks import Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Bools, Floats, Indexes
 from rankloom.ranks.pool import checked_weights, lay_out, scores_by_order
 
 
@@ -73,7 +72,7 @@ class Kemeny(MajorityMethod):
     def shares(self, weights: list[float]) -> list[float]:
         return [weight / (max(weights) or 1.0) for weight in weights]  # so that SLACK means the same at any scale
 
-    def order(self, margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def order(self, margin: Array, real: Bools) -> Floats:
         sizes = real.sum(axis=1)
         order = np.empty(real.shape, np.intp)
         for size in np.unique(sizes[sizes <= self.exact]):
@@ -93,7 +92,7 @@ def kemeny_cost(
     absent: Absent = "left_out",
     depth: int | None = None,
     weights: Sequence[float] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Return the cost of an order for each query: its disagreements with the lists.
 
     .. math:: \sum_{d \text{ before } e \text{ in } \pi}\ \sum_{r:\, e \text{ before } d} w_r
@@ -128,14 +127,14 @@ def kemeny_cost(
     return cost
 
 
-def _exact_orders(margin: Array) -> NDArray[np.intp]:
+def _exact_orders(margin: Array) -> Indexes:
     """Return the best order for each matrix of margins, all of the same size; the first of several."""
     n, size = margin.shape[:2]
     step = max(1, PAIRS // (max(size, 1) << size))
     return np.concatenate([_best_of_subsets(margin[start : start + step]) for start in range(0, n, step)])
 
 
-def _best_of_subsets(margin: Array) -> NDArray[np.intp]:
+def _best_of_subsets(margin: Array) -> Indexes:
     n, size = margin.shape[:2]
     against = _against(margin)
     cost = np.zeros((n, 1 << size))
@@ -148,7 +147,7 @@ def _best_of_subsets(margin: Array) -> NDArray[np.intp]:
     return _unwound(first, size)
 
 
-def _against(margin: Array) -> NDArray[np.float64]:
+def _against(margin: Array) -> Floats:
     """Return the votes against item x before all of a set minus those for it, shape (n, items, sets)."""
     n, size = margin.shape[:2]
     against = np.zeros((n, size, 1 << size))
@@ -158,7 +157,7 @@ def _against(margin: Array) -> NDArray[np.float64]:
     return against
 
 
-def _unwound(first: NDArray[np.intp], size: int) -> NDArray[np.intp]:
+def _unwound(first: Indexes, size: int) -> Indexes:
     """Return the orders that start with the first item of the full set, then that of the rest, and so on."""
     rows = np.arange(len(first))
     left = np.full(len(first), (1 << size) - 1)
@@ -170,7 +169,7 @@ def _unwound(first: NDArray[np.intp], size: int) -> NDArray[np.intp]:
 
 
 @cache
-def _layers(size: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def _layers(size: int) -> list[tuple[Indexes, Indexes]]:
     """Return the subsets of 1, 2, ... items: their masks, and their items in ascending order."""
     layers = []
     for count in range(1, size + 1):
@@ -179,7 +178,7 @@ def _layers(size: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     return layers
 
 
-def _searched_orders(margin: Array, real: NDArray[np.bool_], seeds: list[tuple[int, int]]) -> NDArray[np.intp]:
+def _searched_orders(margin: Array, real: Bools, seeds: list[tuple[int, int]]) -> Indexes:
     """Return orders that moving a single item does not improve, the best of several starts."""
     net = np.where(real, margin.sum(axis=2, dtype=np.float64), -np.inf)
     best = _improved(margin, np.argsort(-net, axis=1, kind="stable"))
@@ -192,14 +191,14 @@ def _searched_orders(margin: Array, real: NDArray[np.bool_], seeds: list[tuple[i
     return best
 
 
-def _contradiction(margin: Array, order: NDArray[np.intp]) -> NDArray[np.float64]:
+def _contradiction(margin: Array, order: Indexes) -> Floats:
     """Return the cost of each order, up to a factor and an offset common to all orders."""
     rows = np.arange(len(order))[:, None, None]
     ordered = margin[rows, order[:, :, None], order[:, None, :]]
     return np.asarray(-np.triu(ordered).sum(axis=(1, 2), dtype=np.float64))
 
 
-def _improved(margin: Array, order: NDArray[np.intp]) -> NDArray[np.intp]:
+def _improved(margin: Array, order: Indexes) -> Indexes:
     """Move the item at each position to where it costs least, until nothing moves; padding stays last."""
     active = np.arange(len(order))
     while active.size:
@@ -210,7 +209,7 @@ def _improved(margin: Array, order: NDArray[np.intp]) -> NDArray[np.intp]:
     return order
 
 
-def _move(margin: Array, order: NDArray[np.intp], active: NDArray[np.intp], position: int) -> NDArray[np.bool_]:
+def _move(margin: Array, order: Indexes, active: Indexes, position: int) -> Bools:
     """Move the item at a position in the orders of the rows `active`; return in which of them it moved."""
     current = order[active]
     ahead = np.zeros((active.size, current.shape[1] + 1))  # the cost of having all items before a column ahead of it
@@ -221,7 +220,7 @@ def _move(margin: Array, order: NDArray[np.intp], active: NDArray[np.intp], posi
     return moves
 
 
-def _kwiksorted(margin: Array, real: NDArray[np.bool_], seed: tuple[int, int]) -> NDArray[np.intp]:
+def _kwiksorted(margin: Array, real: Bools, seed: tuple[int, int]) -> Indexes:
     """Return a random order of each row by KwikSort; each row restarts the generator, so blocks do not matter."""
     order = np.tile(np.arange(real.shape[1]), (len(real), 1))
     for row, (votes, n) in enumerate(zip(margin, real.sum(axis=1), strict=True)):
@@ -229,7 +228,7 @@ def _kwiksorted(margin: Array, real: NDArray[np.bool_], seed: tuple[int, int]) -
     return order
 
 
-def _kwiksort(margin: Array, items: NDArray[np.intp], random: np.random.Generator) -> NDArray[np.intp]:
+def _kwiksort(margin: Array, items: Indexes, random: np.random.Generator) -> Indexes:
     if len(items) < 2:
         return items
     pivot = items[random.integers(len(items))]

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import QueryMethod, register_method
 from rankloom.ranks import PAD, Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Bools, Floats, Indexes
 from rankloom.ranks.pool import Pool, checked_weights, fuse_pools, scores_by_order
 from rankloom.registry import Count
 
@@ -38,10 +37,10 @@ class MajorityMethod(QueryMethod):
         return weights
 
     @abstractmethod
-    def order(self, margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def order(self, margin: Array, real: Bools) -> Floats:
         """Return the scores of items from the margins between them; `real` is False at padding."""
 
-    def _scores(self, pool: Pool, weights: list[float] | None) -> NDArray[np.float64]:
+    def _scores(self, pool: Pool, weights: list[float] | None) -> Floats:
         positions, scores = pool.positions(), np.empty(pool.items.shape)
         for rows in pair_blocks(pool):
             real = pool.items[rows] != PAD
@@ -83,7 +82,7 @@ class Condorcet(MajorityMethod):
 
     variant: Literal["wins", "copeland", "fuse"] = "wins"
 
-    def order(self, margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def order(self, margin: Array, real: Bools) -> Floats:
         return SCORED[self.variant](margin, real)
 
 
@@ -94,7 +93,7 @@ def pair_blocks(pool: Pool) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, rows, step))
 
 
-def margins(positions: Array, real: NDArray[np.bool_], absent: Absent, weights: list[float] | None) -> Array:
+def margins(positions: Array, real: Bools, absent: Absent, weights: list[float] | None) -> Array:
     """Return the votes for item a before item b minus the votes for b before a.
 
     Parameters
@@ -121,7 +120,7 @@ def margins(positions: Array, real: NDArray[np.bool_], absent: Absent, weights: 
     return total
 
 
-def ends(row: Array, real: NDArray[np.bool_], absent: Absent) -> tuple[Array, Array]:
+def ends(row: Array, real: Bools, absent: Absent) -> tuple[Array, Array]:
     """Return two copies of a ranker's positions: a comes before b if a's in the first is below b's in the second.
 
     Absent items are at infinity in the first, so they come before none. In the second they are at 0, so they come after
@@ -132,15 +131,15 @@ def ends(row: Array, real: NDArray[np.bool_], absent: Absent) -> tuple[Array, Ar
     return early, row if absent == "left_out" else np.where(real, early, 0)
 
 
-def _wins(margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _wins(margin: Array, real: Bools) -> Floats:
     return np.asarray(np.count_nonzero(margin > 0, axis=2), np.float64)
 
 
-def _copeland(margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _copeland(margin: Array, real: Bools) -> Floats:
     return np.asarray(_wins(margin, real) - np.count_nonzero(margin < 0, axis=2))
 
 
-def _fuse(margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _fuse(margin: Array, real: Bools) -> Floats:
     """Insert each item after the last one that it does not beat; padding beats none and stays last."""
     order = np.tile(np.arange(real.shape[1]), (len(real), 1))
     for item in range(1, real.shape[1]):
@@ -151,7 +150,7 @@ def _fuse(margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
     return scores_by_order(order)
 
 
-def moved(order: NDArray[np.intp], position: int, to: NDArray[np.intp]) -> NDArray[np.intp]:
+def moved(order: Indexes, position: int, to: Indexes) -> Indexes:
     """Return orders with the item at column `position` moved before the one at `to`."""
     column = np.arange(order.shape[1])[None]
     target = np.where(to > position, to - 1, to)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.per_query.majorities import MajorityMethod
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Bools, Floats
 from rankloom.registry import Fraction
 
 
@@ -48,11 +47,11 @@ class MC4(MajorityMethod):
 
     teleport: Fraction = 0.05
 
-    def order(self, margin: Array, real: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def order(self, margin: Array, real: Bools) -> Floats:
         return _stationary(margin > 0, real, self.teleport)
 
 
-def _stationary(beats: NDArray[np.bool_], real: NDArray[np.bool_], teleport: float) -> NDArray[np.float64]:
+def _stationary(beats: Bools, real: Bools, teleport: float) -> Floats:
     """Return the stationary distribution of each chain; ``beats[q, e, d]``: a majority puts e before d."""
     n = np.maximum(np.count_nonzero(real, axis=1), 1)[:, None]
     columns = beats / n[:, :, None]  # from d to e, in row e: the transpose of P

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Gt
-from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import PoolMethod, register_method
 from rankloom.ranks import PAD
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.pool import Pool, positive_flags, scores_by_order
 from rankloom.registry import Fraction, Share
 
@@ -45,7 +45,7 @@ class RRF(PoolMethod):
 
     constant: Annotated[float, Gt(-1)] = 60.0
 
-    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
         parts = [w / (self.constant + np.arange(1, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]
         return pool.fold(np.add, parts, 0.0)
 
@@ -74,11 +74,11 @@ class ISR(PoolMethod):
     array([[2.5, 2.5]], dtype=float32)
     """
 
-    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
         parts = [w / np.arange(1, r.depth + 1) ** 2 for w, r in zip(weights, pool.ranks, strict=True)]
         return self.factor(pool.counted(positive_flags(weights))) * pool.fold(np.add, parts, 0.0)
 
-    def factor(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+    def factor(self, count: Floats) -> Floats:
         """Return what the sum is multiplied by, from the number of rankers that list an item."""
         return count
 
@@ -98,7 +98,7 @@ class LogISR(ISR):
     {'0': {'1': 0.8664339780807495, '0': 0.0, '2': 0.0}}
     """
 
-    def factor(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+    def factor(self, count: Floats) -> Floats:
         return np.log(np.maximum(count, 1.0))
 
 
@@ -127,7 +127,7 @@ class LogNISR(ISR):
 
     sigma: Share = 0.01
 
-    def factor(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+    def factor(self, count: Floats) -> Floats:
         return np.log(np.maximum(count, 1.0) + self.sigma)
 
 
@@ -160,7 +160,7 @@ class RBC(PoolMethod):
 
     persistence: Fraction = 0.9
 
-    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
         p = self.persistence
         parts = [
             w * (1 - p) * p ** np.arange(r.depth, dtype=np.float64) for w, r in zip(weights, pool.ranks, strict=True)
@@ -201,7 +201,7 @@ class Borda(PoolMethod):
 
     points: Literal["positions", "below", "pool"] = "positions"
 
-    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
         lengths, sizes = pool.lengths(), pool.sizes()
         shared = np.zeros(lengths.shape)
         top = lengths - 1 if self.points == "below" else lengths
@@ -242,11 +242,11 @@ class MRA(PoolMethod):
     array([[1, 0, 2]], dtype=int32)
     """
 
-    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
         return _mra(pool, np.array(weights))
 
 
-def _mra(pool: Pool, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mra(pool: Pool, weights: Floats) -> Floats:
     rows, width = pool.items.shape
     half = weights @ (pool.lengths() > 0) / 2
     support = np.zeros(rows * (width + 1))

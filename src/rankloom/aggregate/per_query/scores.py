@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import PoolMethod, QueryMethod, register_method
 from rankloom.errors import InputError
 from rankloom.ranks import Ranks
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.checks import returned_numbers
 from rankloom.ranks.normalizations import NORMALIZATIONS
 from rankloom.ranks.pool import Pool, fuse_pools, positive_flags, weighted, weighted_sum
 from rankloom.registry import Count, Options
 
 #: The normalized scores of each ranker's lists.
-Normalized = list[NDArray[np.float64]]
+Normalized = list[Floats]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,11 @@ class Normalizing(Options):
 class CombMethod(Normalizing, PoolMethod):
     """A method that combines the normalized scores of each item."""
 
-    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
         return self.combine(pool, self.normalized(pool), weights)
 
     @abstractmethod
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         """Return the scores of the items of each pool, from the normalized scores of each ranker's lists."""
 
 
@@ -87,7 +87,7 @@ class CombSUM(CombMethod):
     {'0': {'1': 1.75, '0': 1.0, '2': 0.0, '3': 0.0}}
     """
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         return weighted_sum(pool, values, weights)
 
 
@@ -127,7 +127,7 @@ class CombMAX(CombMethod):
     {'0': {'0': 1.0, '1': 1.0, '2': 0.0}}
     """
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         return pool.fold(np.maximum, weighted(values, weights), -np.inf)
 
 
@@ -164,7 +164,7 @@ class CombMED(CombMethod):
         if self.mode == "median" and self.weights is not None:
             raise InputError("The median takes no weights; use mode='mean', or leave them out.")
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         return (_median if self.mode == "median" else _mean_of_all)(pool, values, weights)
 
 
@@ -183,7 +183,7 @@ class CombANZ(CombMethod):
     {'0': {'0': 1.0, '1': 0.875, '2': 0.0}}
     """
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         share = pool.counted(weights)
         return weighted_sum(pool, values, weights) / np.where(share > 0, share, 1.0)
 
@@ -204,7 +204,7 @@ class CombMNZ(CombMethod):
     {'0': {'1': 3.5, '0': 1.0, '2': 0.0}}
     """
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         return pool.counted(positive_flags(weights)) * weighted_sum(pool, values, weights)
 
 
@@ -228,7 +228,7 @@ class RLSim(CombMethod):
     {'0': {'0': 1.0, '1': 0.75, '2': 0.0}}
     """
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         if min((v.min(initial=0) for v in values), default=0) < 0:
             raise InputError(
                 "rlsim multiplies values of at least 0; this normalization gives negative ones. Use min_max."
@@ -239,12 +239,12 @@ class RLSim(CombMethod):
         return np.where(pool.counted(positive_flags(weights)) > 0, product, 0.0)  # the empty product counts as 0
 
 
-def _mean_of_all(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+def _mean_of_all(pool: Pool, values: Normalized, weights: list[float]) -> Floats:
     share = np.array(weights) @ (pool.lengths() > 0)
     return weighted_sum(pool, values, weights) / np.where(share > 0, share, 1.0)[:, None]
 
 
-def _median(pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+def _median(pool: Pool, values: Normalized, weights: list[float]) -> Floats:
     """Return the medians; `weights` are all 1."""
     ordered = np.sort(pool.spread(values, np.inf, np.float64), axis=0)  # absent values are sorted last
     count = pool.counted(weights).astype(np.intp)

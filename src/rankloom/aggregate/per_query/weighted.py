@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
-from numpy.typing import NDArray
 
 from rankloom.aggregate.methods import PoolMethod, register_method
 from rankloom.aggregate.per_query.scores import CombMethod, CombSUM, Normalized
+from rankloom.ranks.arrays import Floats
 from rankloom.ranks.normalizations import three_sigma, z_score
 from rankloom.ranks.pool import Pool, positive_flags, weighted_sum
 
@@ -56,7 +56,7 @@ class WMNZ(CombMethod):
     {'0': {'1': 5.25, '0': 2.0, '2': 0.0}}
     """
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         return pool.counted(weights) * weighted_sum(pool, values, [1.0] * len(weights))
 
 
@@ -81,7 +81,7 @@ class Mixed(CombMethod):
     np.True_
     """
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
         return np.sqrt(pool.counted(positive_flags(weights))) * weighted_sum(pool, values, weights)
 
 
@@ -115,8 +115,8 @@ class GMNZ(CombMethod):
 
     gamma: Annotated[float, Ge(0), Le(10)] = 0.5
 
-    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> NDArray[np.float64]:
-        power: NDArray[np.float64] = pool.counted(positive_flags(weights)) ** self.gamma
+    def combine(self, pool: Pool, values: Normalized, weights: list[float]) -> Floats:
+        power: Floats = pool.counted(positive_flags(weights)) ** self.gamma
         return power * weighted_sum(pool, values, weights)
 
 
@@ -154,7 +154,7 @@ class DBSF(PoolMethod):
 
     rule: Literal["qdrant", "haystack"] = "qdrant"
 
-    def score(self, pool: Pool, weights: list[float]) -> NDArray[np.float64]:
+    def score(self, pool: Pool, weights: list[float]) -> Floats:
         if self.rule == "qdrant":
             return weighted_sum(pool, [three_sigma(r) for r in pool.ranks], weights)
         scaled = [w * (0.5 + z_score(r, constant=-3.0) / 6) for w, r in zip(weights, pool.ranks, strict=True)]

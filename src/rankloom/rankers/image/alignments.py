@@ -12,16 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom._kernels import frozen
 from rankloom.errors import InputError, brief, check_choice
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Float32s, Int64s
 from rankloom.ranks.vector_space import Metric, by_distance
 from rankloom.threads import run_blocks
-
-Floats = NDArray[np.float32]
-Stack = Array
 
 N_LENGTHS, N_ANGLES = 8, 12  # bins of a shape context, angles varying fastest
 BLOCK = 4  # rows that a thread takes at a time
@@ -76,7 +73,7 @@ class Alignment:
         if not 0 < self.penalty < np.inf:
             raise InputError(f"penalty must be a positive number; got {brief(self.penalty)}.")
 
-    def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> Floats:
+    def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> Float32s:
         """Return the distances between two stacks, or within one: then each pair is aligned once."""
         stacks = [self._stack(x, "x")] if y is None else [self._stack(x, "x"), self._stack(y, "y")]
         if stacks[0].shape[1:] != stacks[-1].shape[1:]:
@@ -85,7 +82,7 @@ class Alignment:
         if not all(map(len, stacks)):
             return np.zeros((len(stacks[0]), len(stacks[-1])), np.float32)
         parts = zip(*(np.split(stack, self.n_parts, axis=2) for stack in stacks), strict=True)
-        combined: Floats = COMBINATIONS[self.combine].reduce([self._align(part) for part in parts])
+        combined: Float32s = COMBINATIONS[self.combine].reduce([self._align(part) for part in parts])
         return combined
 
     def metric(self, shape: tuple[int, ...]) -> Metric:
@@ -94,7 +91,7 @@ class Alignment:
         compared = by_distance(lambda x, y: np.asarray(self(x.reshape(stack), y.reshape(stack)), np.float64))
         return compared._replace(within=lambda x: self(x.reshape(stack)))
 
-    def _stack(self, given: ArrayLike, name: str) -> Stack:
+    def _stack(self, given: ArrayLike, name: str) -> Array:
         stack = np.asarray(given)
         if stack.ndim != 3 or stack.dtype.kind not in "biuf":
             got = f"{stack.dtype} {stack.shape}"
@@ -103,7 +100,7 @@ class Alignment:
             raise InputError(f"{name} must be finite; it contains inf or nan.")
         return stack.astype(np.float32) if self.cost == "l1" else stack
 
-    def _align(self, stacks: Sequence[Stack]) -> Floats:
+    def _align(self, stacks: Sequence[Array]) -> Float32s:
         """Return the distances between two stacks, or within one."""
         from rankloom._kernels.image import alignment as kernels
 
@@ -126,7 +123,7 @@ class Alignment:
         return out + out.T if own else out  # its lower half is 0
 
 
-def _distinct(stacks: Sequence[Stack]) -> tuple[Stack, list[NDArray[np.int64]]]:
+def _distinct(stacks: Sequence[Array]) -> tuple[Array, list[Int64s]]:
     """Return the different descriptors of one or two stacks, ordered by content, and those of each as numbers."""
     dtype = np.result_type(*stacks)
     contents = [[row.tobytes() for row in stack.astype(dtype, copy=False)] for stack in stacks]
@@ -136,7 +133,7 @@ def _distinct(stacks: Sequence[Stack]) -> tuple[Stack, list[NDArray[np.int64]]]:
     return distinct, [np.array([numbers[row] for row in rows], np.int64) for rows in contents]
 
 
-def _total(histograms: Stack) -> int:
+def _total(histograms: Array) -> int:
     """Return the sum of each histogram. Raise InputError if they are not counts with equal sums."""
     sums = np.unique(histograms.sum(axis=2, dtype=np.int64))
     if histograms.dtype != np.uint8 or histograms.shape[2] % N_ANGLES or len(sums) > 1 or 0 in sums:
@@ -147,7 +144,7 @@ def _total(histograms: Stack) -> int:
     return int(sums[0])
 
 
-def _filled_bins(histograms: Stack) -> tuple[Stack, Stack, Stack, Stack]:
+def _filled_bins(histograms: Array) -> tuple[Array, Array, Array, Array]:
     """Return the filled bins by sequence and bin: pointers, points, points counted from the end, and counts."""
     n_items, n, bins = histograms.shape
     by_bin = np.ascontiguousarray(histograms.transpose(0, 2, 1)).reshape(n_items * bins, n)
@@ -157,17 +154,17 @@ def _filled_bins(histograms: Stack) -> tuple[Stack, Stack, Stack, Stack]:
     return ptr, points.astype(np.uint16), (n - 1 - points).astype(np.uint16), by_bin[entries, points]
 
 
-def _shared(total: int) -> Floats:
+def _shared(total: int) -> Float32s:
     """Return ``4xy / (x + y)`` of all counts: what chi-square subtracts from the sum of two bins."""
     x = np.arange(total + 1.0)
-    shared: Floats = (4 * np.outer(x, x) / np.maximum(np.add.outer(x, x), 1)).astype(np.float32)
+    shared: Float32s = (4 * np.outer(x, x) / np.maximum(np.add.outer(x, x), 1)).astype(np.float32)
     return shared
 
 
-def _mirrored_bins(bins: int) -> NDArray[np.int64]:
+def _mirrored_bins(bins: int) -> Int64s:
     """Return the bin that a bin of a histogram becomes in the mirror image: angle a becomes pi - a."""
     length, angle = np.divmod(np.arange(bins), N_ANGLES)
-    mirrored: NDArray[np.int64] = length * N_ANGLES + (N_ANGLES // 2 - 1 - angle) % N_ANGLES
+    mirrored: Int64s = length * N_ANGLES + (N_ANGLES // 2 - 1 - angle) % N_ANGLES
     return mirrored
 
 

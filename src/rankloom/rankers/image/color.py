@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.rankers.image.pixels import Floats, Image, Ints, histogram, hsv_bins, luma, pairs, rgb_bins, ring
+from rankloom.rankers.image.pixels import Image, histogram, hsv_bins, luma, pairs, rgb_bins, ring
+from rankloom.ranks.arrays import Bytes, Float32s, Floats, Int64s
 
 LEVELS = 4  # per channel: 64 colors
 COLORS = LEVELS**3
@@ -23,7 +24,7 @@ DISTANCES = (1, 3, 5, 7)  # pixel distances of the correlograms
 Descriptor = Callable[[Image], NDArray[np.generic]]
 
 
-def gch(image: Image) -> Floats:
+def gch(image: Image) -> Float32s:
     """Global color histogram: the relative frequency of each of 64 colors (RGB, 4 x 4 x 4). Distance: l1.
 
     The article's histogram intersection is ``1 - l1 / 2`` for relative frequencies. It does not fix the colors.
@@ -45,7 +46,7 @@ def gch(image: Image) -> Floats:
     return histogram(rgb_bins(image, LEVELS), COLORS)
 
 
-def bic(image: Image) -> NDArray[np.uint8]:
+def bic(image: Image) -> Bytes:
     r"""Border/interior classification: log-scaled color histograms of border and of interior pixels. Distance: l1.
 
     A border pixel has a different color (of 64) than one of its 4 neighbors, or lies on the image edge. Each fraction x
@@ -77,7 +78,7 @@ def bic(image: Image) -> NDArray[np.uint8]:
     return _log_levels(np.bincount((colors + COLORS * border).ravel(), minlength=2 * COLORS), colors.size)
 
 
-def acc(image: Image) -> Floats:
+def acc(image: Image) -> Float32s:
     r"""Auto color correlogram: the probability that a pixel at a given distance has the same color. Distance: d1.
 
     .. math:: \alpha_c^{(k)} = \Gamma_c^{(k)} / (8 k \, h_c)
@@ -103,7 +104,7 @@ def acc(image: Image) -> Floats:
     return _conditional(rgb_bins(image, LEVELS), COLORS)
 
 
-def acc_dlog(image: Image) -> NDArray[np.uint8]:
+def acc_dlog(image: Image) -> Bytes:
     r"""Auto color correlogram of joint probabilities, Γ / (8 k · number of pixels), log-scaled as `bic`. Distance: l1.
 
     This differs from the article: frequent colors weigh more than rare ones, and l1 is dLog. The program of the
@@ -124,7 +125,7 @@ def acc_dlog(image: Image) -> NDArray[np.uint8]:
     return _log_levels(2 * _same_at_distances(colors, COLORS), 8 * np.array(DISTANCES) * colors.size).ravel()
 
 
-def jac(image: Image) -> Floats:
+def jac(image: Image) -> Float32s:
     r"""Joint autocorrelogram: `acc` over pixels equal in color, gradient, texturedness and rank. Distance: l1.
 
     With gray level g (luma), each pixel has
@@ -159,7 +160,7 @@ def jac(image: Image) -> Floats:
     return _conditional(kinds, 64 * 5**3)
 
 
-def scd(image: Image) -> Floats:
+def scd(image: Image) -> Float32s:
     r"""Scalable color (MPEG-7): the Haar transform of an HSV histogram, 16 x 4 x 4. Distance: l1.
 
     A relative frequency x is rounded to 11 bits and then mapped to 4 bits,
@@ -189,7 +190,7 @@ def scd(image: Image) -> Floats:
     return _haar(bits4.reshape(16, 4, 4), (0, 1, 2, 0, 1, 2, 0, 0)).astype(np.float32)
 
 
-def _log_levels(counts: Ints, totals: Ints | int) -> NDArray[np.uint8]:
+def _log_levels(counts: Int64s, totals: Int64s | int) -> Bytes:
     """Return the dLog levels 0 to 9 of counts / totals, in integers: a fraction may be an exact power of two."""
     levels = np.asarray(counts > 0, np.uint8)
     for power in range(8):
@@ -197,14 +198,14 @@ def _log_levels(counts: Ints, totals: Ints | int) -> NDArray[np.uint8]:
     return levels
 
 
-def _conditional(kinds: Ints, size: int) -> Floats:
+def _conditional(kinds: Int64s, size: int) -> Float32s:
     """Return the autocorrelogram: for each kind and distance, the fraction of neighbors of the same kind."""
     sizes = np.maximum(np.bincount(kinds.ravel(), minlength=size), 1)
-    same: NDArray[np.float64] = 2 * _same_at_distances(kinds, size) / (8 * np.array(DISTANCES))
+    same: Floats = 2 * _same_at_distances(kinds, size) / (8 * np.array(DISTANCES))
     return (same / sizes[:, None]).ravel().astype(np.float32)
 
 
-def _same_at_distances(kinds: Ints, size: int) -> Ints:
+def _same_at_distances(kinds: Int64s, size: int) -> Int64s:
     """Return, for each kind and distance, the number of unordered pairs of pixels of that kind."""
     small = kinds.astype(np.uint16)  # faster to compare
     table = np.empty((size, len(DISTANCES)), np.int64)
@@ -217,7 +218,7 @@ def _same_at_distances(kinds: Ints, size: int) -> Ints:
     return table
 
 
-def _gradient(gray: Ints) -> Ints:
+def _gradient(gray: Int64s) -> Int64s:
     """Return the largest difference to the neighbors above, below, left and right."""
     largest = np.zeros_like(gray)
     sides = [(0, 1), (1, 0)]
@@ -228,7 +229,7 @@ def _gradient(gray: Ints) -> Ints:
     return largest
 
 
-def _textured_and_rank(gray: Ints) -> tuple[Ints, Ints]:
+def _textured_and_rank(gray: Int64s) -> tuple[Int64s, Int64s]:
     """Return how many of 24 neighbors differ by more than 20, and how many are darker, both in 5 levels."""
     small = gray.astype(np.int16)
     textured, darker = np.zeros(gray.shape, np.uint8), np.zeros(gray.shape, np.uint8)
@@ -243,9 +244,9 @@ def _textured_and_rank(gray: Ints) -> tuple[Ints, Ints]:
     return textured.astype(np.int64) * 5 // 25, darker.astype(np.int64) * 5 // 25
 
 
-def _haar(table: NDArray[np.float64], axes: tuple[int, ...]) -> NDArray[np.float64]:
+def _haar(table: Floats, axes: tuple[int, ...]) -> Floats:
     """Replace neighbors along each axis in turn by sum and difference; return the final sum first."""
-    details: list[NDArray[np.float64]] = []
+    details: list[Floats] = []
     for axis in axes:
         first, second = (np.take(table, range(start, table.shape[axis], 2), axis) for start in (0, 1))
         details.append((second - first).ravel())

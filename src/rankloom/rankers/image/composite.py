@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.rankers.image.color import Descriptor
-from rankloom.rankers.image.pixels import Floats, Image, Ints, rgb
+from rankloom.rankers.image.pixels import Image, rgb
+from rankloom.ranks.arrays import Bools, Bytes, Float32s, Floats, Int64s
 
-Reals = NDArray[np.float64]
-Levels = NDArray[np.uint8]
 Corners = tuple[float, float, float, float]
 
 COLORS = 24
@@ -39,7 +38,7 @@ COARSENESS = (((0, 0, 20, 80), (20, 80, 255, 255)), *2 * (((0, 0, 20, 90), (20, 
 MIN_EDGE = 14  # a block with weaker edges has no texture
 EDGE_SHARES = (0.68, 0.98, 0.98, 0.98, 0.98)  # of the strongest edge; a block has every texture above these
 
-#: Levels that the bins of a texture are quantized to, in millionths
+#: Bytes that the bins of a texture are quantized to, in millionths
 _FLAT = (180.197, 23730.024, 61457.153, 113918.554, 179122.464, 260980.333, 341795.933, 554729.986)
 _BOTH = (209.252, 22490.587, 60250.894, 120705.788, 181128.087, 234132.081, 325660.618, 520702.176)
 _AXES = (405.464, 4877.976, 10882.170, 18167.239, 27043.386, 38129.413, 52675.221, 79555.403)
@@ -52,7 +51,7 @@ CEDD_LEVELS = np.array([_FLAT, _BOTH, _AXES, _AXES, _DIAGONALS, _DIAGONALS]) * 1
 FCTH_LEVELS = np.array([_FINE, _FINE_2, *4 * [_MIDDLE], _COARSE, _COARSE]) * 1e-6
 
 
-def cedd(image: Image) -> Levels:
+def cedd(image: Image) -> Bytes:
     r"""Color and edge directivity descriptor: 24 fuzzy colors of blocks with 6 kinds of edges. Distance: tanimoto.
 
     The image is cut into 40 x 40 blocks (20 x 20 if a side is below 80 pixels, blocks of 2 x 2 below 40) with even
@@ -84,7 +83,7 @@ def cedd(image: Image) -> Levels:
     return _cedd(rgb(image))
 
 
-def fcth(image: Image) -> Levels:
+def fcth(image: Image) -> Bytes:
     r"""Fuzzy color and texture histogram: 24 fuzzy colors of blocks with 8 kinds of texture. Distance: tanimoto.
 
     Blocks have a fortieth of each side, rounded down to an even number, at least 4; the last row and column of blocks
@@ -116,7 +115,7 @@ def fcth(image: Image) -> Levels:
     return _fcth(rgb(image))
 
 
-def jcd(image: Image) -> Floats:
+def jcd(image: Image) -> Float32s:
     r"""Joint composite descriptor: `cedd` and `fcth` in one, over 7 kinds of texture. Distance: tanimoto.
 
     With rows :math:`C_0 \dots C_5` of `cedd` and :math:`T_k = F_k + F_{k+4}` of `fcth`, the rows are
@@ -145,7 +144,7 @@ def jcd(image: Image) -> Floats:
     return np.concatenate(rows)
 
 
-def cedd_spy(image: Image) -> Levels:
+def cedd_spy(image: Image) -> Bytes:
     """Spatial pyramid of `cedd`: the image, its 4 quarters and its 16 sixteenths, one after the other.
 
     The distance is tanimoto. Quarters are in the order of rows, sixteenths in that of columns; each part is quantized
@@ -169,7 +168,7 @@ def cedd_spy(image: Image) -> Levels:
     return np.concatenate([_cedd(part) for part in _pyramid(rgb(image))])
 
 
-def fcth_spy(image: Image) -> Levels:
+def fcth_spy(image: Image) -> Bytes:
     """Spatial pyramid of `fcth`, as `cedd_spy` is that of `cedd`: 21 parts, 4032 values. The distance is tanimoto.
 
     Returns
@@ -189,7 +188,7 @@ def fcth_spy(image: Image) -> Levels:
     return np.concatenate([_fcth(part) for part in _pyramid(rgb(image))])
 
 
-def _cedd(image: Image) -> Levels:
+def _cedd(image: Image) -> Bytes:
     """Return the `cedd` of an image that may be empty."""
     pixels = image.astype(np.int64)
     rows, columns, height, width = _grid(*pixels.shape[:2])
@@ -202,7 +201,7 @@ def _cedd(image: Image) -> Levels:
     return _quantized(np.stack([colors[texture].sum(0) for texture in textures]), CEDD_LEVELS)
 
 
-def _fcth(image: Image) -> Levels:
+def _fcth(image: Image) -> Bytes:
     """Return the `fcth` of an image that may be empty."""
     pixels = image.astype(np.int64)
     sides = tuple(max(side // 40 // 2 * 2, 4) for side in pixels.shape[:2])
@@ -216,7 +215,7 @@ def _fcth(image: Image) -> Levels:
     return _quantized(np.einsum("nt,nc->tc", textures, colors), FCTH_LEVELS)
 
 
-def fuzzy_colors(pixels: Ints) -> Reals:
+def fuzzy_colors(pixels: Int64s) -> Floats:
     """Return the memberships of colors in white, gray, black, and light, pure and dark shades of seven colors.
 
     The seven are red, orange, yellow, green, cyan, blue and magenta. Every combination of a hue, a saturation and a
@@ -249,7 +248,7 @@ def fuzzy_colors(pixels: Ints) -> Reals:
     return colors
 
 
-def hsv(pixels: Ints) -> tuple[Ints, Ints, Ints]:
+def hsv(pixels: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """Return hue (0 to 359), saturation and value (0 to 255) of RGB pixels, rounded down; gray has hue 0.
 
     As in LIRE, green is at 119, blue at 239, and the hues just below red start from 359.
@@ -268,7 +267,7 @@ def hsv(pixels: Ints) -> tuple[Ints, Ints, Ints]:
     return np.where(spread == 0, 0, hue), 255 * spread // np.maximum(high, 1), high
 
 
-def _shades(saturation: Ints, value: Ints) -> Reals:
+def _shades(saturation: Int64s, value: Int64s) -> Floats:
     """Return how much a color is light, pure and dark."""
     dull, vivid = _trapezoids(saturation, SHADES).T
     dim, bright = _trapezoids(value, SHADES).T
@@ -276,7 +275,7 @@ def _shades(saturation: Ints, value: Ints) -> Reals:
     return np.stack(shades, axis=1)
 
 
-def _trapezoids(x: NDArray[np.generic], shapes: tuple[Corners, ...]) -> Reals:
+def _trapezoids(x: NDArray[np.generic], shapes: tuple[Corners, ...]) -> Floats:
     """Return the membership of each number in each trapezoid, an array of shape (n, n_shapes)."""
     numbers = np.asarray(x, np.float64)
     out = np.empty((len(numbers), len(shapes)))
@@ -296,7 +295,7 @@ def _grid(height: int, width: int) -> tuple[int, int, int, int]:
     return n, n, height // n // 2 * 2, width // n // 2 * 2
 
 
-def _edge_textures(quarters: Ints) -> NDArray[np.bool_]:
+def _edge_textures(quarters: Int64s) -> Bools:
     """Return, for each of 6 textures, the blocks that have it; quarters are of shape (4, n), row by row."""
     a, b, c, d = quarters
     diagonals = np.sqrt(2) * np.abs([a - d, b - c])
@@ -307,7 +306,7 @@ def _edge_textures(quarters: Ints) -> NDArray[np.bool_]:
     return np.concatenate([flat[None], kinds])
 
 
-def _haar_textures(gray: Ints, sides: tuple[int, ...]) -> Reals:
+def _haar_textures(gray: Int64s, sides: tuple[int, ...]) -> Floats:
     """Return the memberships of blocks in the 8 textures of `fcth`, an array of shape (n_blocks, 8)."""
     cells, divisor = _cell_means(gray, sides)
     p, q, r, s = (cells[:, y::2, :, x::2] for y in (0, 1) for x in (0, 1))
@@ -320,7 +319,7 @@ def _haar_textures(gray: Ints, sides: tuple[int, ...]) -> Reals:
     return textures
 
 
-def _cell_means(gray: Ints, sides: tuple[int, ...]) -> tuple[Ints, int]:
+def _cell_means(gray: Int64s, sides: tuple[int, ...]) -> tuple[Int64s, int]:
     """Return the mean of each cell, times a common divisor, in shape (rows, 4, columns, 4); and that divisor."""
     divisor = 1
     for axis, side in enumerate(sides):
@@ -334,7 +333,7 @@ def _cell_means(gray: Ints, sides: tuple[int, ...]) -> tuple[Ints, int]:
     return gray.reshape(gray.shape[0] // 4, 4, -1, 4), divisor
 
 
-def _quantized(histogram: Reals, levels: Reals) -> Levels:
+def _quantized(histogram: Floats, levels: Floats) -> Bytes:
     """Return the number of the nearest level of each relative frequency."""
     shares = histogram / max(histogram.sum(), np.finfo(float).tiny)
     nearest = np.abs(shares[:, :, None] - levels[:, None]).argmin(2)

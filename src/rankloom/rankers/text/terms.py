@@ -16,10 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Int32s, Int64s
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -125,9 +124,9 @@ def porter() -> Callable[[str], str]:
 class Tokens(NamedTuple):
     """The words of several texts, concatenated, by number."""
 
-    words: NDArray[np.int32]  # UNKNOWN for words that are not in the collection
-    texts: NDArray[np.int32]  # text of each word
-    sentences: NDArray[np.int32]  # sentence of each word, numbered across all texts
+    words: Int32s  # UNKNOWN for words that are not in the collection
+    texts: Int32s  # text of each word
+    sentences: Int32s  # sentence of each word, numbered across all texts
     n_texts: int
 
 
@@ -207,7 +206,7 @@ class TermSpace:
     """
 
     vocabulary: Vocabulary
-    pairs: NDArray[np.int64]  # codes, sorted
+    pairs: Int64s  # codes, sorted
     terms: str
     within: str
 
@@ -241,11 +240,11 @@ class TermSpace:
 class Pairs(NamedTuple):
     """Codes of word pairs (first * n_words + second), and the text of each."""
 
-    codes: NDArray[np.int64]
-    texts: NDArray[np.int32]
+    codes: Int64s
+    texts: Int32s
     n_texts: int
 
-    def counts(self, known: NDArray[np.int64]) -> csr_matrix:
+    def counts(self, known: Int64s) -> csr_matrix:
         """Return the frequency of each of the `known` codes (sorted) in each text."""
         columns = np.minimum(np.searchsorted(known, self.codes), max(len(known) - 1, 0))
         found = known[columns] == self.codes if len(known) else np.zeros(len(columns), bool)

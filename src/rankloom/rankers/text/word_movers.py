@@ -204,8 +204,7 @@ class _Search:
         nearest = np.sqrt(np.maximum(squares.min(axis=0), 0.0).astype(np.float64))
         offsets = self.centers - (shares @ self.model.points[words]).astype(np.float32)
         centroid = np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
-        bounds: Floats = np.where(self.empty, np.inf, np.maximum(self.model.texts @ nearest, centroid))
-        return bounds
+        return np.where(self.empty, np.inf, np.maximum(self.model.texts @ nearest, centroid))
 
     def query_side(self, squares: Float32s, shares: Floats, items: Indexes, costs: Floats) -> Floats:
         """Return the larger of the current bound and the cost of the query's words."""

@@ -17,7 +17,7 @@ from rankloom.rankers.precomputed import read_rows
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Kind, Ranks
 from rankloom.ranks.approximate import BUILDERS, Neighbors, check_algorithm, neighbors_by
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Bools, Float32s
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.registry import Options
 
@@ -81,7 +81,7 @@ class FittedVectors:
         *,
         queries: Sequence[Any] | None = None,
         depth: int = 1000,
-        allowed: NDArray[np.bool_] | None = None,
+        allowed: Bools | None = None,
     ) -> Ranks:
         """Rank the items for each of them, or for external queries, which the source turns into vectors."""
         if queries is not None:
@@ -97,7 +97,7 @@ class FittedVectors:
         vectors: ArrayLike,
         *,
         depth: int = 1000,
-        allowed: NDArray[np.bool_] | None = None,
+        allowed: Bools | None = None,
     ) -> Ranks:
         """Rank the items, or those that a mask allows, for the vectors of external queries."""
         among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
@@ -112,7 +112,7 @@ class FittedVectors:
         *,
         depth: int = 1000,
         among: NDArray[np.integer] | None = None,
-        floors: NDArray[np.float32] | None = None,
+        floors: Float32s | None = None,
     ) -> Ranks:
         """Return the lists of some items, as `Updatable`; `among` must ascend."""
         ceilings = None if floors is None else -np.asarray(floors, np.float32)
@@ -163,7 +163,7 @@ class FittedVectors:
         return self.space.arrays()
 
 
-def _checked_mask(allowed: ArrayLike, n_items: int) -> NDArray[np.bool_]:
+def _checked_mask(allowed: ArrayLike, n_items: int) -> Bools:
     mask = np.asarray(allowed)
     if mask.dtype != np.bool_ or mask.shape != (n_items,):
         raise InputError(f"allowed must have a boolean for each of {n_items} items; got {mask.dtype} {mask.shape}.")

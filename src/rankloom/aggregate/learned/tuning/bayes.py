@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.aggregate.learned.tuning.space import Space
 from rankloom.ranks.arrays import Floats
@@ -126,7 +125,7 @@ def expected_improvement(mean: Floats, deviation: Floats, best: float) -> Floats
 
     ahead = mean - best
     z = ahead / np.maximum(deviation, 1e-12)
-    density: NDArray[np.float64] = np.exp(-(np.minimum(np.abs(z), 40.0) ** 2) / 2) / np.sqrt(2 * np.pi)
+    density: Floats = np.exp(-(np.minimum(np.abs(z), 40.0) ** 2) / 2) / np.sqrt(2 * np.pi)
     return np.asarray(ahead * ndtr(z) + deviation * density)
 
 

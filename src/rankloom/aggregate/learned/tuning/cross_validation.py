@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.aggregate.learned.training import JudgedQueries, judged_queries
 from rankloom.aggregate.learned.tuning.optimize import Learner, Plan, Search, make_learner, parsed_measure, ready, tune
@@ -17,7 +16,7 @@ from rankloom.evaluation.measures import Measure, evaluate
 from rankloom.evaluation.truth import Qrels
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import Missing, RankerLists
-from rankloom.ranks.arrays import Floats
+from rankloom.ranks.arrays import Bools, Floats, Int64s
 from rankloom.registry import Call
 from rankloom.threads import Progress
 
@@ -41,7 +40,7 @@ class CrossValidation:
 
     ranks: Ranks
     scores: Floats
-    folds: NDArray[np.int64]
+    folds: Int64s
     spellings: tuple[str, ...]
     measure: str
 
@@ -128,7 +127,7 @@ def _learned(queries: JudgedQueries, method: Learner, measure: Measure, plan: Pl
     return tuned.method, tuned.spelling
 
 
-def _split(n_queries: int, folds: int, seed: int) -> NDArray[np.int64]:
+def _split(n_queries: int, folds: int, seed: int) -> Int64s:
     """Return the fold of each query; folds differ by at most one query in size."""
     if not 2 <= whole_number("folds", folds) <= n_queries:
         raise InputError(f"folds must be from 2 to the number of judged queries, {n_queries}; got {folds}.")
@@ -138,11 +137,11 @@ def _split(n_queries: int, folds: int, seed: int) -> NDArray[np.int64]:
     return split
 
 
-def _part(queries: JudgedQueries, which: NDArray[np.bool_]) -> JudgedQueries:
+def _part(queries: JudgedQueries, which: Bools) -> JudgedQueries:
     return queries.part(np.flatnonzero(which).tolist())
 
 
-def _joined(fused: Sequence[Ranks], split: NDArray[np.int64], like: Ranks) -> Ranks:
+def _joined(fused: Sequence[Ranks], split: Int64s, like: Ranks) -> Ranks:
     """Return the lists of all folds in the order of the queries."""
     width = max(r.depth for r in fused)
     items = np.full((len(split), width), PAD, np.int32)

@@ -9,9 +9,9 @@ from math import comb, prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.errors import InputError, brief
+from rankloom.ranks.arrays import Floats
 
 #: The space of a search: the values of each option; for weights also ``"simplex"``.
 Values = Mapping[str, Sequence[Any] | str]
@@ -109,7 +109,7 @@ class Space:
         """Return a point that differs a little."""
         return {name: one.near(point[name], random) for name, one in self.options.items()}
 
-    def features(self, point: Mapping[str, Any]) -> NDArray[np.float64]:
+    def features(self, point: Mapping[str, Any]) -> Floats:
         """Return a point as numbers of about one scale."""
         return np.array([number for name, one in self.options.items() for number in one.features(point[name])])
 
@@ -158,5 +158,5 @@ def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _rounded(weights: NDArray[np.float64]) -> tuple[float, ...]:
+def _rounded(weights: Floats) -> tuple[float, ...]:
     return tuple(np.round(weights, WEIGHT_DIGITS).tolist())
