@@ -12,7 +12,7 @@ from web_collection import baskets, encoded, image
 
 import rankloom as rl
 from rankloom.datasets import open_collection
-from rankloom.web import Limits, make_app
+from rankloom.web import Limits, Tour, make_app
 from rankloom.web.why import Why
 
 HTML = {"Accept": "text/html"}
@@ -328,6 +328,13 @@ def test_only_options_with_an_effect_are_offered(client, url, names):
     options = client.get(url).text.partition('<details class="options">')[2].partition("</details>")[0]
     shown = re.sub(r'<input type="hidden"[^>]*>', "", options)
     assert re.findall(r'name="(\w+)"', shown) == names
+
+
+def test_rankers_that_do_not_accept_the_query_are_named_in_plain_words(searcher):
+    tour = Tour(rankers={"bic": "colors at borders", "gch": "colors"})
+    with TestClient(make_app(searcher, tour=tour), base_url="http://localhost") as client:
+        page = client.get("/search?q=figs", headers=HTML).text
+    assert "colors at borders (bic) and colors (gch) do not accept text." in page
 
 
 def test_browser_gets_errors_as_a_page(client):
