@@ -1,6 +1,9 @@
 """Whatever a public function is given, it works or raises an error of ours: each option, with each kind of value."""
 
 import inspect
+import pickle
+from collections.abc import Hashable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +11,11 @@ import pytest
 
 import rankloom as rl
 from rankloom.aggregate.learned.tuning import cross_validate, optimize
+from rankloom.datasets import COLLECTIONS
 from rankloom.errors import MAX_MESSAGE, InputError
-from rankloom.rankers import rank_collection
+from rankloom.methods import METHODS
+from rankloom.rankers import RANKERS, rank_collection
+from rankloom.registry.options import options_of
 
 
 class Unshowable:
@@ -54,7 +60,7 @@ VALUES = {
     "set": lambda: {"a"},
     "generator": lambda: iter("ab"),
     "class": lambda: dict,
-    "function": lambda: len,
+    "function": lambda: returning(None),
     "object": Unshowable,
     "huge": lambda: 10**5000,
     "large": lambda: 99_999_999_999,
@@ -62,6 +68,7 @@ VALUES = {
     "array": lambda: np.arange(3),
     "matrix": lambda: np.eye(3),
     "objects": lambda: np.array([None, "a"], object),
+    "array without dimensions": lambda: np.array(3),
 }
 TEXTS = [f"a cat {i} sat on mat {i % 7} with a dog" for i in range(12)]
 LISTS = rl.Ranks.from_dict({f"d{i}": {f"d{i}": 3.0, f"d{(i + 1) % 9}": 2.0, f"d{(i + 4) % 9}": 1.0} for i in range(9)})
@@ -74,7 +81,11 @@ def encode(texts):
 
 
 def returning(value):
-    return lambda contents: value
+    return lambda *given: value
+
+
+def hashed(field):
+    return {field: 1} if isinstance(field, Hashable) else {}
 
 
 SEARCHER = rl.Searcher.build(
@@ -96,6 +107,9 @@ CALLS = {
     "graph": (SEARCHER.graph, {"query": "cat"}),
     "rank": (SEARCHER.rank, {"queries": {"q": "cat"}}),
     "lists": (SEARCHER.lists, {"queries": {"q": "cat"}}),
+    "where-value": (lambda value: SEARCHER.search("cat", where={"year": value}), {"value": 1}),
+    "where-field": (lambda field: SEARCHER.search("cat", where=hashed(field)), {"field": "year"}),
+    "where-result": (lambda value: SEARCHER.search("cat", where=returning(value)), {"value": True}),
     "searcher-evaluate": (SEARCHER.evaluate, JUDGED),
     "document": (SEARCHER.document, {"id": "d1"}),
     "contains": (SEARCHER.__contains__, {"id": "d1"}),
@@ -124,6 +138,7 @@ CALLS = {
     "from-distances": (rl.Ranks.from_distances, {"distances": 1 - np.eye(3)}),
     "from-vectors": (rl.Ranks.from_vectors, {"vectors": np.eye(3)}),
     "from-dict": (rl.Ranks.from_dict, {"lists": {"q": {"a": 1.0}}}),
+    "score": (lambda score: rl.Ranks.from_dict({"q": {"a": score}}), {"score": 1.0}),
     "rows": (LISTS.rows, {"numbers": [0]}),
     "head": (LISTS.head, {"depth": 1}),
     "among": (LISTS.among, {"numbers": np.array([0])}),
@@ -131,6 +146,7 @@ CALLS = {
     "numbers": (rl.Ids(["a"]).numbers, {"ids": ["a"]}),
     "evaluate": (rl.evaluate, {"ranks": QUERIES, "qrels": QRELS}),
     "evaluate-labels": (lambda labels: rl.evaluate(LISTS, labels=labels), {"labels": ["x", "y", "z"] * 3}),
+    "grade": (lambda grade: rl.evaluate(QUERIES, qrels={"q1": {"d1": grade}}), {"grade": 1}),
     "compare": (rl.compare, {"ours": [0.1, 0.2, 0.4], "theirs": [0.2, 0.2, 0.1]}),
     "correlation": (rl.correlation, {"first": LISTS, "second": LISTS}),
     "select": (rl.select, {"effectiveness": {"a": 0.1, "b": 0.2}, "kind": "best(1)"}),
@@ -147,7 +163,7 @@ CALLS = {
     "experiment": (rl.Experiment.from_toml, {"text": ""}),
     "experiment-file": (rl.Experiment.read, {"path": "absent.toml"}),
 }
-UNTESTED = {"progress", "cache", "scheduler", "threads"}
+UNTESTED = {"scheduler"}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -167,6 +183,47 @@ def test_wrong_arguments_are_errors_of_ours(name, tmp_path, monkeypatch):
                     pytest.fail(f"{name}({option}={kind}) has a message of {len(str(error))} characters")
             except Exception as error:
                 raise AssertionError(f"{name}({option}={kind}) raised {type(error).__name__}: {error}") from error
+
+
+#: What options of numbers, paths and flags can be given, and arithmetic cannot hold.
+EXTREMES = [10**5000, 10**400, 2**63, 2**40, 5e-324, 1e308, b"x", {}, np.array(3), "x" * 10**6, Unshowable()]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_extreme_options_of_a_method_are_errors_of_ours(method):
+    for option in options_of(METHODS[method]):
+        for value in EXTREMES:
+            with suppress(rl.RankloomError):
+                rl.fuse([LISTS, LISTS], method, **{option: value})
+
+
+@pytest.mark.parametrize("ranker", ["bm25", "bow-cosine", "2grams-jaccard", "gnf-mcs", "wmd", "static"])
+def test_extreme_options_of_a_ranker_are_errors_of_ours(ranker):
+    for option in options_of(RANKERS[ranker]):
+        for value in EXTREMES:
+            with suppress(rl.RankloomError):
+                rank_collection(TEXTS_OF_TWO, {"x": RANKERS.make(ranker, **{option: value})})
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_extreme_options_of_a_collection_are_errors_of_ours(collection):
+    for option in options_of(COLLECTIONS[collection]):
+        for value in EXTREMES:
+            with suppress(rl.RankloomError):
+                COLLECTIONS.make(collection, **{option: value})
+
+
+def test_a_folder_of_an_unknown_user_is_not_there(monkeypatch):
+    with pytest.raises(InputError, match="~nobody_here/x does not exist"):
+        rl.open_collection("folder(path=~nobody_here/x)")
+    monkeypatch.setenv("RANKLOOM_DATA", "~nobody_here")
+    with pytest.raises(InputError, match="There is no folder ~nobody_here/mpeg7"):
+        rl.open_collection("mpeg7")
+
+
+def test_an_answer_cannot_be_pickled_and_says_so():
+    with pytest.raises(InputError, match="An answer cannot be pickled or copied; take the id"):
+        pickle.dumps(SEARCHER.search("cat"))
 
 
 @pytest.mark.parametrize("method", ["weft", "vote", "fg"])

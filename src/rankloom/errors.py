@@ -25,7 +25,14 @@ import numpy as np
 MAX_MESSAGE = 1500  # characters of a message, not quite a screen; ids and fields in it can be of any length
 MAX_WHOLE = 2**63 - 1  # of 64 bits, as in arrays
 #: Limits of options by name: memory or time would otherwise be exhausted.
-MAXIMA = {"cutoff": 10_000, "iterations": 100_000, "restarts": 100_000, "rounds": 10_000_000}
+MAXIMA = {
+    "cutoff": 10_000,
+    "iterations": 100_000,
+    "restarts": 100_000,
+    "neighbors": 10_000_000,
+    "rounds": 10_000_000,
+    "max_terms": 2**31 - 1,
+}
 MAX_HINTED = 200  # characters of a name that is compared with the known ones
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 REPR = Repr()
@@ -154,7 +161,7 @@ def check_choice(kind: str, value: object, choices: Iterable[str]) -> None:
         raise UnknownNameError(kind, value, known)
 
 
-def text_list(name: str, given: object) -> list[str]:
+def text_list(name: str, given: Any) -> list[str]:
     """Return one or several texts as a list; raise InputError if they are anything else.
 
     Examples
@@ -165,7 +172,8 @@ def text_list(name: str, given: object) -> list[str]:
     if isinstance(given, str):
         return [given]
     found: list[str] = []
-    for text in given if isinstance(given, Iterable) and not isinstance(given, Mapping | bytes) else [given]:
+    several = is_iterable(given) and not isinstance(given, Mapping | bytes)
+    for text in given if several else [given]:
         if not isinstance(text, str):
             raise InputError(f"{name} must be a text or a list of texts; got {brief(text)}.")
         found.append(text)
@@ -198,6 +206,11 @@ def check_type(kind: type, /, **options: object) -> None:
     for name, value in options.items():
         if not isinstance(value, kind):
             raise InputError(f"{name} must be of type {kind.__name__}; got {brief(value)}.")
+
+
+def is_iterable(value: object) -> bool:
+    """Return True for what can be iterated over; an array without dimensions cannot, but says that it can."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 def is_function(value: object) -> TypeGuard[Callable[..., Any]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import whole_number
+from rankloom.errors import InputError, brief, is_function, whole_number
 
 BLOCK = 4096  # rows: large enough to amortize the call, small enough to update a progress bar
 MIN_BLOCK = 64  # rows
@@ -28,6 +28,12 @@ def n_threads(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return whole_number("threads", threads)
+
+
+def check_progress(progress: Progress | None) -> None:
+    """Raise InputError if what is called with the progress cannot be called."""
+    if progress is not None and not is_function(progress):
+        raise InputError(f"progress must be a function of stage, number done and total; got {brief(progress)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ def running(threads: int | None = None, progress: Progress | None = None) -> Ite
     What is not given is taken from the enclosing `running`.
     """
     n_threads(threads)  # validate early
+    check_progress(progress)
     around = _running()
     token = _RUNNING.set(Running(threads or around.threads, progress or around.progress))
     try:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from rankloom.datasets.images import ImageFile
-from rankloom.errors import InputError, UnknownNameError, check_type
+from rankloom.errors import InputError, UnknownNameError, brief, check_type, is_iterable
 from rankloom.io.cache import digest_bytes
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
@@ -92,7 +92,8 @@ class Collection:
 
     def __post_init__(self) -> None:
         _check_parts(self.ids, self.parts)
-        check_type(Sized, labels=() if self.labels is None else self.labels)
+        if self.labels is not None and not (isinstance(self.labels, Sized) and is_iterable(self.labels)):
+            raise InputError(f"labels must be a sequence of classes, one for each item; got {brief(self.labels)}.")
         object.__setattr__(self, "parts", _with_image_files(self.parts))
         for name, part in self.parts.items():
             if len(part) != len(self.ids):

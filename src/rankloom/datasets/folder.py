@@ -10,7 +10,7 @@ from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import SUFFIXES, ImageFile
 from rankloom.datasets.layout import list_files
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.text_file import FilePath, decoded, opened, wrong_encoding
+from rankloom.io.text_file import FilePath, decoded, expanded_path, opened, wrong_encoding
 from rankloom.ranks import Ids
 
 #: The kind of files to read from a folder.
@@ -37,7 +37,7 @@ def folder(path: FilePath, *, kind: Kind | None = None, encoding: str = "utf-8")
     """
     if kind is not None and kind not in get_args(Kind):
         raise UnknownNameError("kind of files", kind, get_args(Kind))
-    top = Path(str(path)).expanduser()
+    top = expanded_path(path)
     if not top.is_dir():
         raise InputError(f"{path} {'is not a folder' if top.exists() else 'does not exist'}; give a folder of files.")
     found = {one: names for one in get_args(Kind) if kind in (None, one) and (names := list_files(top, ENDINGS[one]))}

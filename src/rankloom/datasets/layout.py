@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rankloom.errors import InputError
+from rankloom.io.text_file import FilePath, expanded_path
 
 #: Environment variable that names the folder with a subfolder for each collection.
 VARIABLE = "RANKLOOM_DATA"
 NUMBERS = re.compile(r"(\d+)")
 
 
-def find_folder(path: object | None, names: Sequence[str], needs: str) -> Path:
+def find_folder(path: FilePath | None, names: Sequence[str], needs: str) -> Path:
     """Return the folder of a collection: the given one, else the first of `names` in ``$RANKLOOM_DATA``.
 
     Raises
@@ -24,14 +25,14 @@ def find_folder(path: object | None, names: Sequence[str], needs: str) -> Path:
         If there is none; the message says which files it needs.
     """
     if path is not None:
-        return _folder(Path(str(path)).expanduser(), f"The collection {names[0]} needs {needs}")
+        return _folder(expanded_path(path), f"The collection {names[0]} needs {needs}")
     data = os.environ.get(VARIABLE)
     if not data:
         raise InputError(
             f"Cannot find the collection {names[0]}. Give path=FOLDER, or set {VARIABLE} to a folder that contains "
             f"{names[0]}/. It needs {needs}"
         )
-    found = [Path(data).expanduser() / name for name in names if (Path(data).expanduser() / name).is_dir()]
+    found = [folder for name in names if (folder := expanded_path(data) / name).is_dir()]
     if not found:
         raise InputError(f"There is no folder {Path(data) / names[0]}. The collection {names[0]} needs {needs}")
     return found[0]

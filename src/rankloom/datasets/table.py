@@ -14,6 +14,7 @@ from rankloom.errors import InputError, UnknownNameError
 from rankloom.io.text_file import (
     MAX_LINE_BYTES,
     FilePath,
+    as_path,
     decoded,
     json_lines,
     limited_lines,
@@ -49,7 +50,7 @@ def table(
     encoding : str
         As in "cp1252" or "utf-16".
     """
-    path = str(path)
+    path = str(as_path(path))
     rows = read_table(path, encoding)
     if not rows:
         raise InputError(f"{path} has no rows; expected the column names and then a row for each text.")

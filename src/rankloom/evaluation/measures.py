@@ -10,12 +10,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloom.errors import InputError, RankloomWarning, brief, check_flag, check_range, whole_number
+from rankloom.errors import InputError, RankloomWarning, brief, check_flag, check_range, is_iterable, whole_number
 from rankloom.evaluation.run_checks import missing_queries
 from rankloom.evaluation.truth import Judged, Qrels, Ties, as_mapping, judged_by_labels, judged_by_qrels, ordered
 from rankloom.ranks import Ranks
@@ -357,8 +357,8 @@ def evaluate(
     return values if per_query else {name: float(value.mean()) for name, value in values.items()}
 
 
-def _measures(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+def _measures(given: Any) -> list[Measure]:
+    several = list(given) if is_iterable(given) and not isinstance(given, str) else [given]
     odd = [one for one in several if not isinstance(one, str | Measure)]
     if odd:
         raise InputError(f"A measure is written as in 'ndcg@10'; got {brief(odd[0])}.")

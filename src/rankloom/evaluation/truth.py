@@ -26,6 +26,7 @@ Qrels: TypeAlias = Union[  # the frames are named, not imported
 #: How to order items of equal score.
 Ties = Literal["given", "trec"]
 
+MAX_GRADE = 1e15  # whole numbers up to it are exact, and the gains of many can be added up
 BLOCK_CELLS = 1 << 20  # gains in a block
 UNJUDGED = -1.0  # the grade of an item without one; negative grades count as none
 
@@ -136,7 +137,7 @@ def _check_grades(query: str, grades: object) -> None:
     for item, grade in grades.items():
         if not isinstance(item, str):
             raise InputError(f"The ids of judged items are strings; got {brief(item)} for query {query!r}.")
-        if not isinstance(grade, int | float | np.number) or grade != grade:
+        if not isinstance(grade, int | float | np.number) or not -MAX_GRADE <= grade <= MAX_GRADE:
             raise InputError(f"The grade of item {item!r} for query {query!r} must be a number; got {brief(grade)}.")
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Self, get_args
 import numpy as np
 
 from rankloom._kernels import frozen
-from rankloom.errors import InputError, brief, whole_number
+from rankloom.errors import InputError, brief, is_iterable, whole_number
 from rankloom.index import build_on_disk as on_disk
 from rankloom.index.cluster import connected
 from rankloom.index.job import install, opened_job
@@ -248,7 +248,7 @@ class CollectionIndex(Generic[R]):
         numbers, places = self._table.order
         if items is None:
             return QueryRows(np.arange(self.n_items, dtype=np.int32), numbers, numbers), self.item_ids
-        if isinstance(items, str) or not isinstance(items, Iterable):
+        if isinstance(items, str) or not is_iterable(items):
             raise InputError(f"items must be a list of ids or numbers; got {brief(items)}.")
         chosen = np.array([self._number(item) for item in items], np.int32)
         ids = None if self.item_ids is None else Ids(self.item_ids[i] for i in chosen.tolist())

@@ -98,7 +98,7 @@ def _checked_comparable(given: Sequence[bool] | None, n_rankers: int) -> tuple[b
     """Return whether each ranker's scores are comparable; () if not given."""
     if given is None:
         return ()
-    flags = list(given) if isinstance(given, Sequence | np.ndarray) else []
+    flags = list(given) if isinstance(given, Sequence) or np.ndim(given) == 1 else []
     if len(flags) != n_rankers or not all(isinstance(flag, bool | np.bool_) for flag in flags):
         raise InputError(f"comparable must be True or False for each of the {n_rankers} rankers; got {brief(given)}.")
     return tuple(map(bool, flags))

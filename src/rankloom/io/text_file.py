@@ -20,6 +20,7 @@ BOM = b"\xef\xbb\xbf"
 FLOAT32_MAX = 3.4028234663852886e38
 BUFFER_BYTES = 1 << 20
 MAX_SHOWN = 80  # characters of a line in a message
+MAX_NAME_BYTES = 255  # of a file or a folder, on Linux and macOS
 MAX_DIGITS = 300  # of a whole number in JSON, which any reader can hold
 MAX_LINE_BYTES = 1 << 24  # a few MB of gzip can expand to gigabytes without a line feed
 
@@ -36,12 +37,18 @@ def as_path(path: FilePath) -> Path:
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InputError(f"A path must be a string or a Path; got {brief(path)}.")
     try:
-        wrong = b"\0" in os.fsencode(path)
+        name = os.fsencode(path)
+        wrong = b"\0" in name or max(map(len, name.split(b"/"))) > MAX_NAME_BYTES
     except UnicodeEncodeError:  # half of a character
         wrong = True
     if wrong:
         raise InputError(f"No path can have such a name; got {brief(path)}.")
     return Path(path)
+
+
+def expanded_path(path: FilePath) -> Path:
+    """Return a path with the user's folder in place of ``~``; without it if there is none."""
+    return as_path(os.path.expanduser(as_path(path)))  # noqa: PTH111  # Path.expanduser raises RuntimeError
 
 
 @contextmanager

@@ -135,6 +135,8 @@ def rank_collection(
     ['vectors', 'vectors(metric=l1)']
     """
     check_type(Collection, collection=collection)
+    cache = Cache(None) if cache is None else cache
+    check_type(Cache, cache=cache)
     several = [rankers] if isinstance(rankers, str) else rankers
     if not isinstance(several, Mapping | Sequence):
         raise InputError(f"Give rankers by name, or a list of spellings; got {brief(rankers)}.")
@@ -142,7 +144,7 @@ def rank_collection(
     made = {name: made_ranker(ranker or name) for name, ranker in by_name.items()}
     for name, one in made.items():
         _check_part(collection, name, one.ranker.part)
-    job = RankingJob(collection, whole_number("depth", depth), items, cache or Cache(None))
+    job = RankingJob(collection, whole_number("depth", depth), items, cache)
     with running(progress=progress):
         if scheduler is None:
             return _ranked(job, made, strict)

@@ -1,12 +1,12 @@
 """Alignment of several rankers to a common numbering of items and queries."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from rankloom.errors import InputError, brief, check_choice
+from rankloom.errors import InputError, brief, check_choice, is_iterable
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.ranks.lists import Lists
 
@@ -70,7 +70,7 @@ def align_collection(ranks: Sequence[Ranks]) -> CollectionRanks:
 
 def checked_ranks(ranks: Sequence[Ranks | Lists]) -> list[Ranks]:
     """Return the ranks of several rankers, at least one; lists in dicts become Ranks."""
-    if not isinstance(ranks, Iterable) or isinstance(ranks, Ranks | Mapping | str):
+    if not is_iterable(ranks) or isinstance(ranks, Ranks | Mapping | str):
         raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
     given = [Ranks.from_dict(r) if isinstance(r, Mapping) else r for r in ranks]
     odd = [r for r in given if not isinstance(r, Ranks)]
@@ -92,7 +92,7 @@ def split_names(ranks: Sequence[T] | Mapping[str, T]) -> tuple[tuple[str, ...], 
     >>> split_names({"bm25": Ranks([[0]])})[0], split_names([Ranks([[0]])])[0]
     (('bm25',), ())
     """
-    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
+    if isinstance(ranks, str | bytes) or not is_iterable(ranks):
         raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
     if not isinstance(ranks, Mapping):
         return (), ranks if isinstance(ranks, Sequence) else list(ranks)

@@ -109,6 +109,8 @@ def checked_values(row: Mapping[str, float]) -> NDArray[np.float64]:
     """Return the scores of a list as numbers."""
     try:
         return np.fromiter(row.values(), np.float64)
+    except OverflowError:
+        raise InputError("A score is a whole number that no float can hold; scale the scores down.") from None
     except (TypeError, ValueError):
         wrong = next(item for item, score in row.items() if not isinstance(score, int | float | np.number))
         raise InputError(f"The score of {wrong!r} must be a number; got {brief(row[wrong])}.") from None

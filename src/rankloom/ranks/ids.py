@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, UnknownNameError, brief
+from rankloom.errors import InputError, UnknownNameError, brief, is_iterable
 
 
 class Ids:
@@ -76,7 +76,7 @@ class Ids:
 
 
 def _checked_list(ids: Iterable[str]) -> Iterable[str]:
-    if isinstance(ids, str) or not isinstance(ids, Iterable):
+    if isinstance(ids, str) or not is_iterable(ids):
         raise InputError(f"Ids must be a list of strings; got {brief(ids)}. Put it in a list.")
     return ids
 

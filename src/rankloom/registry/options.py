@@ -23,7 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from rankloom.errors import InputError, UnknownNameError, brief, check_choice, whole_number
+from rankloom.errors import MAX_WHOLE, InputError, UnknownNameError, brief, check_choice, whole_number
 from rankloom.registry.spelling import Call
 
 Count = Annotated[int, Ge(1)]
@@ -133,7 +133,7 @@ class Option:
 
     def _wrong_type(self, value: Any, kind: str, entry: str) -> str:
         expected = TYPE_NAMES[Path] if self.is_file else " or ".join(TYPE_NAMES[one] for one in self.types)
-        unquoted = type(value) in (int, float) and not {str, Path}.isdisjoint(self.types)
+        unquoted = type(value) in (int, float) and abs(value) < MAX_WHOLE and not {str, Path}.isdisjoint(self.types)
         advice = f' Put it in quotes: {self.name}="{value}".' if unquoted else ""
         return f"{self.name} of the {kind} {entry!r} must be {expected}; got {brief(value)}.{advice}"
 
@@ -225,11 +225,11 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
 
 def _has_type(value: Any, types: tuple[type, ...]) -> bool:
     if Path in types:
-        return not isinstance(value, bool | int | float | tuple)
+        return value is None or isinstance(value, str | PathLike)
     if value is None or isinstance(value, bool | str):
         return type(value) in types
     if isinstance(value, Integral):
-        return int in types or float in types
+        return int in types or (float in types and abs(int(value)) <= sys.float_info.max)
     return float in types and isinstance(value, Real) and math.isfinite(value)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import InputError, MissingExtraError
 from rankloom.fusion_graph import Explanation
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.html_table import html_table
@@ -118,6 +118,9 @@ class Answer(Sequence[Hit]):
             name: [Listed(self._ids[number], score) for number, score in entries]
             for name, entries in self.entries.items()
         }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise InputError("An answer cannot be pickled or copied; take the id, score and document of its hits.")
 
     def explain(self, id: str | int) -> Explanation:
         """Explain the score of an item, given by its id or number: parts that add up to it, largest first."""

@@ -17,7 +17,7 @@ import numpy as np
 from rankloom.datasets import Collection, open_collection
 from rankloom.datasets.images import ImageFile
 from rankloom.datasets.table import is_table, read_table
-from rankloom.errors import InputError, brief
+from rankloom.errors import InputError, brief, is_iterable
 from rankloom.io.text_file import MAX_DIGITS
 from rankloom.rankers.text.terms import share_tokens
 from rankloom.ranks import Ids
@@ -177,7 +177,7 @@ def _rows(documents: Any) -> list[Mapping[str, Any]]:
         return list(documents.to_dicts())
     if hasattr(documents, "to_dict") and hasattr(documents, "columns"):  # pandas
         return list(documents.to_dict("records"))
-    if isinstance(documents, Mapping) or not isinstance(documents, Iterable):
+    if isinstance(documents, Mapping) or not is_iterable(documents):
         raise InputError(
             f"documents must be a list of texts or mappings, a data frame, a collection or a path; got "
             f"{type(documents).__name__}."

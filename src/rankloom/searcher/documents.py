@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import IndexFileError, InputError, is_function
+from rankloom.errors import IndexFileError, InputError, brief, check_type, is_function, is_iterable
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
@@ -100,7 +100,7 @@ class Documents(Sequence[Document]):
         ([True, True, False], [False, False, True])
         """
         if is_function(where):
-            return np.fromiter((bool(where(document)) for document in self), np.bool_, len(self))
+            return np.fromiter((_is_true(where(document)) for document in self), np.bool_, len(self))
         if not isinstance(where, Mapping):
             raise InputError(f"where must be {{field: value}} or a function of a document; got {type(where).__name__}.")
         mask = np.ones(len(self), np.bool_)
@@ -110,6 +110,7 @@ class Documents(Sequence[Document]):
 
     def _mask(self, field: str, wanted: Any) -> Mask:
         """Return which documents have a value in a field; plain values are remembered."""
+        check_type(str, **{"a field in where": field})
         values = wanted if isinstance(wanted, list | tuple) else [wanted]
         if not all(isinstance(value, str | int | float | None) for value in values):
             return _matches(self.column(field), wanted)
@@ -171,7 +172,7 @@ def _parsed(number: int, stored: bytes) -> Document:
 
 def _matches(values: list[Any], wanted: Any) -> Mask:
     """Return which values are one of those wanted, or have one of them in a list."""
-    options = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | Mapping) else [wanted]
+    options = list(wanted) if is_iterable(wanted) and not isinstance(wanted, str | Mapping) else [wanted]
 
     def is_wanted(value: Any) -> bool:
         elements = value if isinstance(value, list) else [value]
@@ -180,9 +181,20 @@ def _matches(values: list[Any], wanted: Any) -> Mask:
     return np.fromiter(map(is_wanted, values), np.bool_, len(values))
 
 
+def _is_true(found: Any) -> bool:
+    """Return what a caller's function says of a document; raise InputError if it says neither yes nor no."""
+    try:
+        return bool(found)
+    except ValueError:  # an array
+        raise InputError(f"where must return True or False for a document; got {brief(found)}.") from None
+
+
 def _equal(a: Any, b: Any) -> bool:
     """Return True for equal values; True is not 1."""
-    return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
+    try:
+        return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
+    except ValueError:  # an array
+        raise InputError(f"where must compare a field with single values; got {brief(b)}.") from None
 
 
 def _offsets(lengths: Iterable[int]) -> NDArray[np.int64]:

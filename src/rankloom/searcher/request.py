@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankloom.aggregate import METHODS, CollectionMethod, Method
-from rankloom.errors import InputError, UnknownNameError, text_list
+from rankloom.errors import InputError, UnknownNameError, is_iterable, text_list
 from rankloom.ranks.pool import checked_weights
 from rankloom.registry import Call
 from rankloom.searcher.queries import QueryBatch
@@ -155,7 +155,9 @@ def _checked_weights(
     if isinstance(weights, Mapping):
         _check_names(weights, weighted)
         weights = [weights.get(name, 1.0) for name in weighted]
-    elif isinstance(weights, Sequence | np.ndarray) and len(weights) == len(names):  # of those that accept the query
+    elif (
+        isinstance(weights, Sequence | np.ndarray) and is_iterable(weights) and len(weights) == len(names)
+    ):  # of those that accept the query
         weighted = names
     by_name = dict(zip(weighted, checked_weights(weights, len(weighted)), strict=True))
     return tuple(by_name[name] for name in names)

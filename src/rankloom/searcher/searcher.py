@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankloom.errors import InputError, brief, check_flag, text_list, whole_number
+from rankloom.errors import InputError, brief, check_flag, is_iterable, text_list, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.io.array_folder import check_absent
 from rankloom.io.atomic_file import resolved
@@ -137,7 +137,7 @@ class Searcher(ReadOnlySearcher):
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete documents by id; they are removed from all lists."""
-        if isinstance(ids, str) or not isinstance(ids, Iterable):
+        if isinstance(ids, str) or not is_iterable(ids):
             raise InputError(f"Give a list of ids; got {brief(ids)}. Put it in a list.")
         ids = list(ids)
         odd = [id for id in ids if not isinstance(id, str)]

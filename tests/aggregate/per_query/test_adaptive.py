@@ -119,7 +119,7 @@ def test_fusing_beats_the_best_ranker_on_digits(shared):
     ("options", "message"),
     [
         ({"tail": 2}, "tail must be from 0 to 1; got 2."),
-        ({"floor": 1}, "floor must be above 0 and below 1"),
+        ({"floor": 1}, "floor must be at least 1e-12 and below 1"),
         ({"references": []}, "references must be a list with one array for each of the 1 rankers."),
         ({"references": [[[1.0]]]}, "rows of at least 2 scores; got the shape (1, 1)."),
         ({"cutoff": 2}, "The method 'qalf' has no option 'cutoff'"),

@@ -111,7 +111,7 @@ class CorGraph(CollectionMethod):
     def rerank(self, ranks: Sequence[Ranks], k: int) -> Ranks:
         n = ranks[0].n_items
         ranks = with_lists(ranks)
-        thresholds = frozen(self.start + self.step * np.arange(np.ceil((1 - self.start) / self.step - 1e-9)))
+        thresholds = frozen(self.start + self.step * np.arange(max(1.0, np.ceil((1 - self.start) / self.step - 1e-9))))
         D, lists = self._distances(ranks)
         if self.correlation == "pearson":
             levels = _correlated(D, lists, self.neighbors, thresholds)

@@ -12,7 +12,7 @@ from annotated_types import Gt, Le
 from rankloom._kernels import contiguous, frozen
 from rankloom.aggregate.lists import answers, empty_lists, filled, own_first, run_with_scratch, stack_own_first
 from rankloom.aggregate.methods import CollectionMethod, register_method
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Floats, Int32s, Uint32s
 from rankloom.ranks.pool import checked_weights
@@ -168,7 +168,9 @@ class QueryRankFusion(CollectionMethod):
         if self.fill is None:
             return frozen(np.empty((ranks[0].n_queries, 0), np.int32))
         if not 0 <= self.fill < len(ranks):
-            raise InputError(f"fill must be the index of a ranker, 0 to {len(ranks) - 1}, or None; got {self.fill}.")
+            raise InputError(
+                f"fill must be the index of a ranker, 0 to {len(ranks) - 1}, or None; got {brief(self.fill)}."
+            )
         return contiguous(own_first(ranks[self.fill], ranks[self.fill].depth + 1)[0])
 
     def _released(self, lists: Int32s, share: Floats, options: Mapping[str, float]) -> Prepared:

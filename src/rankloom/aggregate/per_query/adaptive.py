@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Lt
 from numpy.typing import ArrayLike
 
 from rankloom.aggregate.methods import QueryMethod, register_method
@@ -11,7 +13,7 @@ from rankloom.errors import InputError
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Bools, Floats, Int32s
 from rankloom.ranks.pool import Pool, checked_weights, fuse_pools
-from rankloom.registry import Count, Fraction, Share
+from rankloom.registry import Count, Share
 
 
 @register_method("qalf")
@@ -41,7 +43,7 @@ class QALF(QueryMethod):
     tail : float
         Share of the list that is its tail, at least one item; 0.5 is our choice.
     floor : float
-        Above 0, so that the last item of a list differs from one not listed; 0.01 is our choice.
+        At least 1e-12, so that the last item of a list differs from one not listed, and below 1; 0.01 is our choice.
     weights : sequence of float, optional
         One for each ranker, multiplying :math:`1 / A_r`.
 
@@ -68,7 +70,7 @@ class QALF(QueryMethod):
     depth: Count = 1000
     references: Sequence[ArrayLike] | None = None
     tail: Share = 0.5
-    floor: Fraction = 0.01
+    floor: Annotated[float, Ge(1e-12), Lt(1)] = 0.01
     weights: Sequence[float] | None = None
 
     def fuse(self, ranks: Sequence[Ranks], k: int = 10) -> Ranks:

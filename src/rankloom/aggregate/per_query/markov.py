@@ -1,13 +1,14 @@
 """Markov chains over the items of a query: a walk towards items that most rankers prefer."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Lt
 
 from rankloom.aggregate.methods import register_method
 from rankloom.aggregate.per_query.majorities import MajorityMethod
 from rankloom.ranks.arrays import Array, Bools, Floats
-from rankloom.registry import Fraction
 
 
 @register_method("mc4")
@@ -26,7 +27,7 @@ class MC4(MajorityMethod):
     Parameters
     ----------
     teleport : float
-        t, between 0 and 1: the share of steps to an item picked evenly, so that the distribution is unique and items
+        t, at least 1e-12 and below 1: how often a step leads to any item, so that the distribution is unique and items
         that the walk never returns to are ordered too. The article leaves this open; 0.05 is our choice.
     absent : {"left_out", "last"}
         ``left_out`` (the article's): only lists with both items count. ``last``: an item missing from a list comes
@@ -45,7 +46,7 @@ class MC4(MajorityMethod):
     array([[1, 0, 2]], dtype=int32)
     """
 
-    teleport: Fraction = 0.05
+    teleport: Annotated[float, Ge(1e-12), Lt(1)] = 0.05
 
     def order(self, margin: Array, real: Bools) -> Floats:
         return _stationary(margin > 0, real, self.teleport)

@@ -46,7 +46,7 @@ class RRF(PoolMethod):
     constant: Annotated[float, Gt(-1)] = 60.0
 
     def score(self, pool: Pool, weights: list[float]) -> Floats:
-        parts = [w / (self.constant + np.arange(1, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]
+        parts = [w / (self.constant + np.arange(1.0, r.depth + 1)) for w, r in zip(weights, pool.ranks, strict=True)]
         return pool.fold(np.add, parts, 0.0)
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from rankloom._kernels import frozen
 from rankloom.aggregate.lists import answers, filled, inverted
@@ -64,7 +66,7 @@ class ContextRR(CollectionMethod):
     """
 
     neighbors: Count = 7
-    depth: Count = 25
+    depth: Annotated[int, Ge(1), Le(1000)] = 25  # the side of an image; an item has `neighbors` of them
     iterations: Count = 5
     distances: Distances = "positions"
 

@@ -18,7 +18,7 @@ from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import Missing, RankerLists
 from rankloom.ranks.arrays import Bools, Floats, Int64s
 from rankloom.registry import Call
-from rankloom.threads import Progress
+from rankloom.threads import Progress, check_progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,7 @@ def cross_validate(
     >>> cross_validate([bad, good], qrels, "posfuse", "mrr", folds=3)
     CrossValidation(mrr=1.0000, 6 queries, 3 folds)
     """
+    check_progress(progress)
     plan = None if search is None else Plan(search, space, step, trials, seed)
     learner, wanted = make_learner(method), parsed_measure(measure)
     queries = judged_queries(ranks, qrels, missing)

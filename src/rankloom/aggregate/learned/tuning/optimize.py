@@ -16,7 +16,7 @@ from rankloom.evaluation.truth import Qrels
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists
 from rankloom.registry import Call, options_of
-from rankloom.threads import Progress
+from rankloom.threads import Progress, check_progress
 
 Search = Literal["grid", "bayes"]
 #: What can be tuned.
@@ -113,6 +113,7 @@ def optimize(
     Tuned(combsum(weights=[0.0, 1.0]), mrr=1.0000, 5 trials)
     """
     plan, learner, wanted = Plan(search, space, step, trials, seed), make_learner(method), parsed_measure(measure)
+    check_progress(progress)
     return tune(judged_queries(ranks, qrels, missing), learner, wanted, plan, progress)
 
 
