@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rankloom as rl
+from rankloom.evaluation import estimate
 from rankloom.methods import RRF, CombSUM
 
 texts = ["a cat", "a dog", "a cat and a dog"]
@@ -25,12 +26,25 @@ labels = ["a", "b"]
 index = rl.FusionIndex.build({"eye": rl.Ranks.from_similarities(np.eye(2))})
 out = index.search()
 searcher = rl.Searcher.build(texts, rankers={"words": "okapi", "dense": lambda texts: np.zeros((len(texts), 3))})
+
+
+def either() -> str | list[str]:
+    return texts
+
+
 """
 #: What a user writes, and what it is.
 TYPES = {
     "index": "FusionIndex",
     "index.search(k=3)": "Ranks",
+    "index.search([out], k=3)": "Ranks",
+    "index.search(items=['0'])": "Ranks",
     "index.explain(0, 1)": "Explanation",
+    "index.graph(0)": "FusionGraph",
+    "rl.FusionIndex.open('x.loom')": "FusionIndex",
+    "rl.FusionIndex.build_on_disk(['x.npy'], 'x.loom')": "FusionIndex",
+    "rl.WeftIndex.build([out])": "WeftIndex",
+    "rl.WeftIndex.open('x.loom').vote([out])": "Ranks",
     "RRF(constant=20, weights=[1, 2])": "RRF",
     "RRF(depth=10).constant": "float",
     "CombSUM(normalization='rank_norm').depth": "int | None",
@@ -38,7 +52,17 @@ TYPES = {
     "RRF().fuse([out])": "Ranks",
     "rl.train([out], {'q': {'a': 1}}, 'posfuse')": "Trained",
     "rl.evaluate(out, labels=labels)": "dict[str, float]",
-    "rl.evaluate(out, labels=labels, per_query=True)['map']": "ndarray[tuple[Any, ...], dtype[float64]]",
+    "rl.evaluate(out, qrels={'q': {'a': 1}})": "dict[str, float]",
+    "rl.evaluate(out, labels=labels, per_query=True)": "dict[str, ndarray[tuple[Any, ...], dtype[float64]]]",
+    "rl.correlation(out, out)": "float",
+    "rl.correlation(out, out, per_query=True)": "ndarray[tuple[Any, ...], dtype[float64]]",
+    "estimate(out)": "float",
+    "estimate(out, per_query=True)": "ndarray[tuple[Any, ...], dtype[float64]]",
+    "rl.compare([0.5, 1], [1, 0])": "Comparison",
+    "rl.select({'a': 0.5}, kind='best(1)')": "tuple[str, ...]",
+    "rl.open_collection('emoji')": "Collection",
+    "rl.Experiment.read('x.toml')": "Experiment",
+    "rl.read_run('x.run')": "Ranks",
     "searcher": "Searcher",
     "rl.Searcher.open('x.loom')": "Searcher",
     "searcher.search('cat')": "Answer",
@@ -55,7 +79,10 @@ TYPES = {
     "searcher.search(vectors={'dense': [0.5, 1.0]})": "Answer",
     "searcher.search(vectors={'dense': [[0.5], [1.0]]})": "list[Answer]",
     "searcher.search(vectors={'dense': matrix})": "list[Answer]",
+    "searcher.search(['cat'], vectors={'dense': matrix})": "list[Answer]",
+    "searcher.search(either())": "Answer | list[Answer]",
     "searcher.search('cat')[0]": "Hit",
+    "searcher.search('cat')[:2]": "list[Hit]",
     "searcher.search('cat')[0].number": "int",
     "searcher.rank({'q': 'cat'})": "Ranks",
     "searcher.evaluate({'q': 'cat'}, {'q': {'0': 1}})": "Evaluation",
