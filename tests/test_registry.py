@@ -74,6 +74,17 @@ def test_a_plug_in_cannot_replace_an_entry(shapes, monkeypatch):
         assert shapes["square"] == 4
 
 
+def test_an_entry_point_may_name_what_its_module_registers(shapes, monkeypatch, tmp_path):
+    (tmp_path / "registers_itself.py").write_text("def cube(side=1):\n    return side**3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import registers_itself
+
+    shapes.register("cube")(registers_itself.cube)  # as a decorator does, when the module is imported
+    plug_in(monkeypatch, cube="registers_itself:cube")
+    assert shapes["cube"](2) == 8
+    assert sorted(shapes) == ["cube", "square"]
+
+
 def test_plug_ins_are_loaded_once(shapes, monkeypatch):
     calls = []
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: calls.append(group) or [])

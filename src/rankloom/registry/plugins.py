@@ -30,10 +30,10 @@ def loading(name: str, module: str) -> Iterator[None]:
 def source(entry: object) -> str | None:
     """Return the plug-in that registers an entry; None for one of ours, which a plug-in may be the first to import."""
     plugin = _LOADING.get()
-    return plugin if plugin is not None and _module(entry).partition(".")[0] != "rankloom" else None
+    return plugin if plugin is not None and module_of(entry).partition(".")[0] != "rankloom" else None
 
 
-def _module(entry: object) -> str:
+def module_of(entry: object) -> str:
     """Return the module of a function or a class, or of the function that a value of ours wraps."""
     if is_dataclass(entry) and not isinstance(entry, type):
         entry = next((part for part in (getattr(entry, one.name) for one in fields(entry)) if callable(part)), entry)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.registry.options import Option, Options, check_names, options_of
-from rankloom.registry.plugins import described, loading, note_use, source
+from rankloom.registry.plugins import described, loading, module_of, note_use, source
 from rankloom.registry.spelling import Call
 
 if TYPE_CHECKING:
@@ -134,12 +134,19 @@ class Registry(Mapping[str, T], Generic[T]):
         name = f"{point.name!r} ({point.value})"
         try:
             with loading(name, point.module.partition(".")[0]):
-                self.register(point.name)(point.load())
+                entry = point.load()
+                if not self._is_from(point.name, point.module, module_of(entry)):
+                    self.register(point.name)(entry)
             self._sources[point.name] = name
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the plug-in may raise anything, and exit
             warnings.warn(f"Skipped the plug-in {name}: {described(error)}", RankloomWarning, stacklevel=4)
+
+    def _is_from(self, name: str, *modules: str) -> bool:
+        """Return True if an entry is from one of these modules: it was registered when the module was imported."""
+        own = module_of(self._known.get(name))
+        return own != "" and own in modules
 
     def __getitem__(self, name: str) -> T:
         known = self._all()
