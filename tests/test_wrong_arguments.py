@@ -30,7 +30,7 @@ def nested():
     return value
 
 
-#: Made anew for each call: a generator can be used only once.
+#: Made again for each call: a generator can be used only once.
 VALUES = {
     "none": lambda: None,
     "number": lambda: 3,

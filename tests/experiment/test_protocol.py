@@ -463,10 +463,10 @@ def test_values_stay_paired_if_the_order_of_the_judgments_changes(tmp_path, monk
 def external_vectors(n_queries=12, n_items=60):
     """Return a collection of points in two dimensions with external queries, which find points nearby."""
     random = np.random.default_rng(3)
-    points, asked = random.random((n_items, 2)), random.random((n_queries, 2))
-    near = np.argsort(((asked[:, None] - points) ** 2).sum(2), axis=1)[:, :5].tolist()
+    points, external = random.random((n_items, 2)), random.random((n_queries, 2))
+    near = np.argsort(((external[:, None] - points) ** 2).sum(2), axis=1)[:, :5].tolist()
     qrels = {f"q{row}": {f"d{item}": 1 for item in found} for row, found in enumerate(near)}
-    queries = Queries(rl.Ids(qrels), qrels, {"vectors": asked})
+    queries = Queries(rl.Ids(qrels), qrels, {"vectors": external})
     return Collection("points", rl.Ids(f"d{item}" for item in range(n_items)), {"vectors": points}, queries=queries)
 
 

@@ -634,8 +634,8 @@ def test_rankers_by_name_may_come_in_any_order(two_rankers, tmp_path):
     index.save(tmp_path / "x.loom")
     opened = FusionIndex.open(tmp_path / "x.loom")
     expected = FusionIndex.build(list(items.values())).search(list(queries.values()))
-    for asked in (queries, dict(reversed(queries.items())), list(queries.values())):
-        assert_same(opened.search(asked), expected)
+    for lists in (queries, dict(reversed(queries.items())), list(queries.values())):
+        assert_same(opened.search(lists), expected)
 
 
 @pytest.mark.parametrize(
@@ -647,11 +647,11 @@ def test_rankers_by_name_may_come_in_any_order(two_rankers, tmp_path):
 )
 def test_a_ranker_of_another_name_is_an_error(two_rankers, names, message):
     items, queries = two_rankers
-    asked = {name: queries.get(name, queries["text"]) for name in names}
+    lists = {name: queries.get(name, queries["text"]) for name in names}
     with pytest.raises(InputError, match=message):
-        FusionIndex.build(items).search(asked)
+        FusionIndex.build(items).search(lists)
     with pytest.raises(InputError, match="have no names"):
-        FusionIndex.build(list(items.values())).search(asked)
+        FusionIndex.build(list(items.values())).search(lists)
 
 
 def test_lists_of_queries_do_not_make_an_index(two_rankers):

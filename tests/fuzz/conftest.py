@@ -8,7 +8,7 @@ import typer.testing
 
 @pytest.fixture(autouse=True, scope="session")
 def quick():
-    """Neither wait for the disk nor make all commands anew for each; both are tested elsewhere."""
+    """Skip waiting for the disk, and make the commands once; both are tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda descriptor: None)
         patch.setattr(typer.testing, "_get_command", cache(typer.testing._get_command))

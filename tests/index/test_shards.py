@@ -67,15 +67,15 @@ def test_shards_without_a_shared_vertex_are_not_asked(tmp_path, monkeypatch):
     lists = [[i, i ^ 1] for i in range(8)]  # four pairs that share nothing
     FusionIndex.build([Ranks(lists)], cutoff=2).save(tmp_path / "x.loom", shards=4)
     index = FusionIndex.open(tmp_path / "x.loom")
-    asked = []
+    searched = []
     table, run = index._table, index._table.search_shard
     monkeypatch.setattr(
         table,
         "search_shard",
-        lambda kernel, number, *rest: (asked.append(table.shards[number].first), run(kernel, number, *rest)),
+        lambda kernel, number, *rest: (searched.append(table.shards[number].first), run(kernel, number, *rest)),
     )
     assert index.search(items=[5], k=3).items.tolist() == [[5, 4, -1]]
-    assert asked == [4]
+    assert searched == [4]
 
 
 def test_a_shard_holds_its_own_rows_and_postings_only(tmp_path):

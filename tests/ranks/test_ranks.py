@@ -422,8 +422,8 @@ def test_a_square_matrix_with_ties_needs_its_kind():
 
 def test_ranks_know_whether_they_are_of_a_collection_or_of_queries():
     points = [[0.0], [1.0], [5.0]]
-    own, asked = Ranks.from_vectors(points, "l2"), Ranks.from_vectors(points, "l2", queries=[[0.4]])
-    assert (own.kind, asked.kind, own.head(1).kind, own.rows([0]).kind) == (
+    own, external = Ranks.from_vectors(points, "l2"), Ranks.from_vectors(points, "l2", queries=[[0.4]])
+    assert (own.kind, external.kind, own.head(1).kind, own.rows([0]).kind) == (
         "collection",
         "queries",
         "collection",

@@ -280,15 +280,15 @@ def brute(searcher, query, method, allowed, k):
     n, numbers = len(state), np.flatnonzero(allowed)
     lists = {name: ranks.replaced(item_ids=None) for name, ranks in searcher.lists({"q": query}, n).items()}
     kept = [ranks.among(numbers).head(100) for ranks in lists.values()]
-    asked = [ranks.head(100) for ranks in lists.values()]
-    weft = state.weft(tuple(lists)).search(asked, n).replaced(item_ids=None).among(numbers)
+    external = [ranks.head(100) for ranks in lists.values()]
+    weft = state.weft(tuple(lists)).search(external, n).replaced(item_ids=None).among(numbers)
     if method == "weft":
         return weft.head(k)
     if method == "vote":
         return add_votes(kept, weft.head(100), k, 0.2)
     if method == "fg":
         graphs = state.fusion_graphs(tuple(lists))
-        return graphs.search(asked, n).replaced(item_ids=None).among(numbers).head(k)
+        return graphs.search(external, n).replaced(item_ids=None).among(numbers).head(k)
     return rl.fuse(kept, method=method, k=k)
 
 

@@ -1,4 +1,4 @@
-"""A new version of a served folder is taken up without dropping a request."""
+"""A server opens a new version of its folder without dropping a request."""
 
 import gc
 import http.client

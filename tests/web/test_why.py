@@ -20,7 +20,7 @@ def views(searcher):
     return Views(searcher, baskets())
 
 
-def asked(views, kind):
+def query_of(views, kind):
     return {
         "item": views.item_query(4),
         "text": views.text_query("blue figs"),
@@ -31,7 +31,7 @@ def asked(views, kind):
 @pytest.mark.parametrize("method", ["fg", "weft", "vote"])
 @pytest.mark.parametrize("kind", ["item", "text", "image"])
 def test_parts_add_up_to_the_score_in_every_grouping(views, kind, method):
-    query = asked(views, kind)
+    query = query_of(views, kind)
     choice = views.choose({"method": method, "cutoff": 4})
     for hit in views.search(query, choice)["results"][:6]:
         values = Why(views, query, hit["number"], choice).values()
@@ -49,7 +49,7 @@ def test_parts_add_up_to_the_score_in_every_grouping(views, kind, method):
 @pytest.mark.parametrize("kind", ["item", "text", "image"])
 def test_weights_of_fusion_graphs_are_split_as_the_rankers_alone_would_weigh(views, kind):
     """Eq. 2: the weight of a vertex is a sum over rankers, so an index of one ranker has that ranker's summand."""
-    query, choice = asked(views, kind), views.choose({"method": "fg", "cutoff": 4})
+    query, choice = query_of(views, kind), views.choose({"method": "fg", "cutoff": 4})
     hit = views.search(query, choice)["results"][1]
     why = Why(views, query, hit["number"], choice)
     names = list(views.answer(query, choice).lists)
@@ -90,11 +90,11 @@ def flow_of(n_neighbors, image=None):
     return {"score": 0.5 + 0.15 * n_neighbors, "neighbors": neighbors, "n_neighbors": n_neighbors, **shares}
 
 
-@pytest.mark.parametrize("picture", [None, "/image/1?v=2&x=1"])
-def test_drawing_folds_the_rest_and_marks_query_and_result(picture):
-    ends = [{"number": n, "title": f"item {n} with a rather long title", "image": picture} for n in (0, 1)]
+@pytest.mark.parametrize("image", [None, "/image/1?v=2&x=1"])
+def test_drawing_folds_the_rest_and_marks_query_and_result(image):
+    ends = [{"number": n, "title": f"item {n} with a rather long title", "image": image} for n in (0, 1)]
     classes = ranker_colors([{"name": "bic"}, {"name": "okapi"}])
-    drawn = draw_flow(flow_of(MAX_NEIGHBORS + 5, picture), *ends, classes)
+    drawn = draw_flow(flow_of(MAX_NEIGHBORS + 5, image), *ends, classes)
     tree = ElementTree.fromstring(drawn)
     links = tree.findall("a")
     assert [link.get("href") for link in links] == [f"/item/{n}" for n in range(MAX_NEIGHBORS)]

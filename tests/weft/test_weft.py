@@ -56,10 +56,10 @@ def test_external_queries_are_answered_as_the_plain_version_does(data, rankers, 
     answers = []
     for q in range(2):
         lists = []
-        for asked, own in zip(queries, rankers, strict=True):
-            row = plain(asked)[q]
+        for external, own in zip(queries, rankers, strict=True):
+            row = plain(external)[q]
             scores = [values[: len(ranked)] for values, ranked in zip(own.scores.tolist(), plain(own), strict=True)]
-            mine = asked.scores[q].tolist()[: len(row)]
+            mine = external.scores[q].tolist()[: len(row)]
             lists.append(plain_weft.query_list(row, cutoff, mine, scores if virtual else None))
         answers.append(expected.search_lists(lists))
     assert_results(out, answers, 8)
@@ -243,8 +243,8 @@ def test_a_filter_returns_the_best_of_the_allowed_items(index, data, rankers):
     queries = [data.draw(ranks(n_items=n, n_queries=2, scores=False)) for _ in rankers]
     allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), np.bool_)
     built = index.build(rankers, cutoff=5)
-    for asked in (None, queries):
-        whole, found = built.search(asked, k=n), built.search(asked, k=2, allowed=allowed)
+    for external in (None, queries):
+        whole, found = built.search(external, k=n), built.search(external, k=2, allowed=allowed)
         for q in range(len(whole)):
             kept = [p for p, item in enumerate(whole.items[q]) if item != PAD and allowed[item]][:2]
             assert [i for i in found.items[q].tolist() if i != PAD] == whole.items[q, kept].tolist()

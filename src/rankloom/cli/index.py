@@ -44,7 +44,7 @@ def index(
     ] = None,
     shards: Annotated[
         int | None,
-        typer.Option(min=1, help="Split the index by item into so many shards; with --memory by default as needed."),
+        typer.Option(min=1, help="Split the index by item into this many shards; with --memory by default as needed."),
     ] = None,
     scheduler: cli.Scheduler = None,
     *,
