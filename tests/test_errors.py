@@ -14,6 +14,8 @@ from rankloom.errors import (
     brief,
     whole_number,
 )
+from rankloom.methods import METHODS
+from rankloom.rankers import RANKERS
 
 ERRORS = [
     InputError("depth must be at least 1; got 0."),
@@ -70,6 +72,13 @@ def test_many_choices_are_counted_and_not_listed():
     message = str(UnknownNameError("item", "d5000x", [f"d{i}" for i in range(9_000)]))
     assert "9000 known names" in message
     assert "Did you mean 'd5000'?" in message
+
+
+def test_an_unknown_method_or_ranker_names_the_command_that_lists_them():
+    with pytest.raises(UnknownNameError, match=r"choose from \d\d known names, which 'rankloom rankers' lists\."):
+        RANKERS.make("zz")
+    with pytest.raises(UnknownNameError, match=r"choose from \d\d known names, which 'rankloom methods' lists\."):
+        METHODS.make("zz")
 
 
 def test_missing_extra_says_what_to_install():

@@ -33,6 +33,7 @@ MAXIMA = {
     "rounds": 10_000_000,
     "max_terms": 2**31 - 1,
 }
+LISTED_KINDS = ("method", "ranker")  # each with a command that lists the names
 MAX_HINTED = 200  # characters of a name that is compared with the known ones
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 REPR = Repr()
@@ -99,7 +100,8 @@ class UnknownNameError(InputError, KeyError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         choices = sorted(known)
-        shown = ", ".join(choices) if len(choices) <= 40 else f"{len(choices)} known names"
+        listed = f", which 'rankloom {kind}s' lists" if kind in LISTED_KINDS else ""
+        shown = ", ".join(choices) if len(choices) <= 40 else f"{len(choices)} known names{listed}"
         advice = f"choose from {shown}" if choices else "there are none"
         super().__init__(f"Unknown {kind} {brief(name)}; {advice}.{_hint(name, choices)}")
 

@@ -590,9 +590,11 @@ def test_measures_of_another_type_are_rejected(measures):
 @pytest.mark.parametrize(
     ("judged", "message"),
     [
-        ({"a": "1"}, "grade of item 'a' for query 'q' must be a number; got '1'"),
-        ({"a": None}, "must be a number; got None"),
-        ({"a": float("nan")}, "must be a number; got nan"),
+        ({"a": "1"}, "grade of item 'a' for query 'q' must be a number, at most 1e+15; got '1'"),
+        ({"a": None}, "must be a number, at most 1e+15; got None"),
+        ({"a": float("nan")}, "must be a number, at most 1e+15; got nan"),
+        ({"a": float("inf")}, "must be a number, at most 1e+15; got inf"),
+        ({"a": 10**400}, "must be a number, at most 1e+15; got "),
         ({2: 1}, "ids of judged items are strings; got 2"),
         (["a"], "must be {item: grade}; got list"),
     ],

@@ -82,7 +82,8 @@ def build(
         progress("Saving", 0, 1)
         searcher.save(output, overwrite=overwrite)
         progress("Saving", 1, 1)
-    cli.echo(f"Built {output}: {len(searcher)} documents, rankers {', '.join(searcher.rankers)}.", err=True)
+    built = cli.counted(len(searcher), "document")
+    cli.echo(f"Built {output}: {built}, rankers {', '.join(searcher.rankers)}.", err=True)
     for item, reason in searcher.skipped.items():
         cli.echo(f"Skipped {item}: {reason}", err=True)
 

@@ -138,7 +138,8 @@ def _check_grades(query: str, grades: object) -> None:
         if not isinstance(item, str):
             raise InputError(f"The ids of judged items are strings; got {brief(item)} for query {query!r}.")
         if not isinstance(grade, int | float | np.number) or not -MAX_GRADE <= grade <= MAX_GRADE:
-            raise InputError(f"The grade of item {item!r} for query {query!r} must be a number; got {brief(grade)}.")
+            given = f"item {brief(item)} for query {brief(query)} must be a number, at most {MAX_GRADE:g}"
+            raise InputError(f"The grade of {given}; got {brief(grade)}.")
 
 
 def _item_number(ranks: Ranks, item: str) -> int:

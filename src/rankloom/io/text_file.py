@@ -42,7 +42,7 @@ def as_path(path: FilePath) -> Path:
     except UnicodeEncodeError:  # half of a character
         wrong = True
     if wrong:
-        raise InputError(f"No path can have such a name; got {brief(path)}.")
+        raise InputError(f"No path can have such a name; got {brief(os.fspath(path))}.")
     return Path(path)
 
 
