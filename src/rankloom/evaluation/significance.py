@@ -222,7 +222,7 @@ def tukey_paired(values: Floats) -> Floats:
     r"""Tukey's honestly significant difference on the two-way layout: the mean of each query is taken out first.
 
     As ``tukey``, with the residuals :math:`x_{iq} - \bar x_i - \bar x_q + \bar x` and (m - 1) (n - 1) degrees of
-    freedom. Of two systems it is the paired t-test.
+    freedom. For two systems, this is the paired t-test.
 
     References
     ----------

@@ -67,7 +67,7 @@ def blame(error: BaseException) -> str | None:
 
 
 def described(error: BaseException) -> str:
-    """Return the type of an error and its message, whatever class it is of."""
+    """Return the type of any error and its message, even if its `str` fails."""
     try:
         message = str(error)
     except Exception:

@@ -102,9 +102,7 @@ class Searcher(ReadOnlySearcher):
         made = made_rankers(rankers, batch)
         parts = {ranker.part for ranker, _ in made.values()}
         with running(progress=progress):
-            ranking = rank_collection(
-                batch.collection(parts), made, depth=depth, cache=cache, strict=strict, progress=progress
-            )
+            ranking = rank_collection(batch.collection(parts), made, depth=depth, cache=cache, strict=strict)
             settings = Settings(cutoff, depth, batch.fields, len(batch.documents), batch.name)
             state = _indexed(first_state(readable(batch, ranking).stored(parts), ranking, made, settings))
         return cls(state, ranking.skipped)
