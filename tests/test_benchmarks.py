@@ -48,6 +48,7 @@ def test_the_frames_of_a_chain_are_counted_and_printed_as_a_tree():
 
 
 DRAWN = {
+    '`rl.fuse(ranks, "rrf")`': "fuse rrf",
     '`rl.fuse(ranks, "fg")`': "fuse fg",
     "An external query": "external",
     "Documents": "build",
