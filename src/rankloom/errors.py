@@ -42,15 +42,7 @@ REPR.maxdict = REPR.maxlist = REPR.maxtuple = REPR.maxset = REPR.maxfrozenset = 
 
 
 def escape_controls(text: str) -> str:
-    r"""Return a text with control characters escaped, which could move the cursor of a terminal or worse.
-
-    Line feeds and tabs remain. In JSON, the escapes mean the same characters.
-
-    Examples
-    --------
-    >>> print(escape_controls("red: \x1b[31m"))
-    red: \u001b[31m
-    """
+    """Escape control characters, which could move the cursor of a terminal or worse, but not line feeds and tabs."""
     return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -114,14 +106,7 @@ class ContractError(InputError):
 
 
 def whole_number(name: str, value: object, minimum: int = 1) -> int:
-    """Return `value` as an int; raise InputError if it is not a whole number from `minimum` to the limit.
-
-    Examples
-    --------
-    >>> whole_number("k", 0)
-    Traceback (most recent call last):
-    rankloom.errors.InputError: k must be a whole number, at least 1; got 0.
-    """
+    """Return `value` as an int; raise InputError if it is not a whole number from `minimum` to the limit."""
     maximum = MAXIMA.get(name, MAX_WHOLE)
     if type(value) is int and minimum <= value <= maximum:  # most are: checks against protocols are slow
         return value
@@ -164,13 +149,7 @@ def check_choice(kind: str, value: object, choices: Iterable[str]) -> None:
 
 
 def text_list(name: str, given: Any) -> list[str]:
-    """Return one or several texts as a list; raise InputError if they are anything else.
-
-    Examples
-    --------
-    >>> text_list("text", "title"), text_list("text", ("title", "body"))
-    (['title'], ['title', 'body'])
-    """
+    """Return one or several texts as a list; raise InputError if they are anything else."""
     if isinstance(given, str):
         return [given]
     found: list[str] = []
@@ -183,28 +162,14 @@ def text_list(name: str, given: Any) -> list[str]:
 
 
 def check_flag(**options: object) -> None:
-    """Raise InputError if an option is not a bool: an array has no truth value, and "no" has the wrong one.
-
-    Examples
-    --------
-    >>> check_flag(overwrite="no")
-    Traceback (most recent call last):
-    rankloom.errors.InputError: overwrite must be True or False; got 'no'.
-    """
+    """Raise InputError if an option is not a bool: an array has no truth value, and "no" has the wrong one."""
     for name, value in options.items():
         if not isinstance(value, bool | np.bool_):
             raise InputError(f"{name} must be True or False; got {brief(value)}.")
 
 
 def check_type(kind: type, /, **options: object) -> None:
-    """Raise InputError if an option is not of a type.
-
-    Examples
-    --------
-    >>> check_type(str, tag=3)
-    Traceback (most recent call last):
-    rankloom.errors.InputError: tag must be of type str; got 3.
-    """
+    """Raise InputError if an option is not of a type."""
     for name, value in options.items():
         if not isinstance(value, kind):
             raise InputError(f"{name} must be of type {kind.__name__}; got {brief(value)}.")
@@ -241,7 +206,7 @@ class MissingExtraError(RankloomError, ImportError):
 def _hint(name: object, choices: list[str]) -> str:
     if not isinstance(name, str) or len(name) > MAX_HINTED or len(choices) > 10_000:  # too slow
         return ""
-    choices = [one for one in choices if len(one) <= MAX_HINTED]
+    choices = [choice for choice in choices if len(choice) <= MAX_HINTED]
     near = difflib.get_close_matches(name, choices, n=1) or difflib.get_close_matches(name.casefold(), choices, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 

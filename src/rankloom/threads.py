@@ -83,13 +83,7 @@ def part_of_stage(before: int, total: int) -> Iterator[None]:
 
 
 def cut_blocks(n: int, block: int = BLOCK) -> list[tuple[int, int]]:
-    """Return the blocks that cover rows 0 to n.
-
-    Examples
-    --------
-    >>> cut_blocks(10, 4)
-    [(0, 4), (4, 8), (8, 10)]
-    """
+    """Return (start, stop) of the blocks that cover rows 0 to n."""
     return [(start, min(start + block, n)) for start in range(0, n, block)]
 
 
@@ -109,16 +103,16 @@ def run_blocks(
     """
     around = _running()
     progress = progress or around.progress
-    starts = range(0, n, block)
-    workers = 1 if len(starts) <= 1 else min(n_threads(threads or around.threads), len(starts))
+    blocks = cut_blocks(n, block)
+    workers = 1 if len(blocks) <= 1 else min(n_threads(threads or around.threads), len(blocks))
     if workers <= 1:
-        for start in starts:
-            work(start, min(start + block, n))
+        for start, stop in blocks:
+            work(start, stop)
             if progress:
-                progress(stage, min(start + block, n), n)
+                progress(stage, stop, n)
         return
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(work, start, min(start + block, n)) for start in starts]
+        futures = [pool.submit(work, start, stop) for start, stop in blocks]
         try:
             for done, future in enumerate(as_completed(futures), 1):
                 future.result()

@@ -321,7 +321,7 @@ def _check_options(experiment: Experiment) -> None:
             given = next((option for option, _ in call.options if option in reserved), None)
             if given is not None:
                 raise InputError(f"The experiment sets the {given} of {call.name!r} in {key}; leave the option out.")
-            METHODS.checked(variants(call)[0] if key == "methods" else call)
+            METHODS.check(variants(call)[0] if key == "methods" else call)
 
 
 def _check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:

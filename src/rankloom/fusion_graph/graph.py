@@ -10,22 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankloom._kernels import ROUNDING
-from rankloom.errors import MissingExtraError, check_choice
+from rankloom.errors import MissingExtraError
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.draw import to_svg
 from rankloom.index.explanation import Explanation, Part
-from rankloom.ranks.arrays import Floats, Int32s
+from rankloom.ranks.arrays import Array, Floats, Int32s
 
 if TYPE_CHECKING:
     import networkx
 
 #: How the weights of a graph are normalized.
 GRAPH_NORMS = ("max", "minmax")
-
-
-def check_graph_norm(name: str) -> None:
-    """Raise UnknownNameError if there is no normalization of that name."""
-    check_choice("graph_norm", name, GRAPH_NORMS)
 
 
 def normalized(raw: Floats, graph_norm: str) -> Floats:
@@ -104,30 +99,20 @@ class FusionGraph:
             import networkx
         except ImportError:
             raise MissingExtraError("to_networkx()", "networkx", "graph") from None
-        graph = networkx.DiGraph(name=self.id)
-        for vertex in self.to_dict()["vertices"]:
-            graph.add_node(vertex["item"], label=vertex["label"], weight=vertex["weight"], raw=vertex["raw"])
-        for edge in self.to_dict()["edges"]:
-            graph.add_edge(edge["source"], edge["target"], weight=edge["weight"], raw=edge["raw"])
+        graph, parts = networkx.DiGraph(name=self.id), self.to_dict()
+        graph.add_nodes_from((vertex.pop("item"), vertex) for vertex in parts["vertices"])
+        graph.add_edges_from((edge.pop("source"), edge.pop("target"), edge) for edge in parts["edges"])
         return graph
 
     def to_dict(self) -> dict[str, Any]:
         """Return the graph as plain data, as `to_json` writes it."""
-        vertices = zip(self.items.tolist(), self.raw_vertices.tolist(), self.vertices.tolist(), strict=True)
-        ends = zip(self.sources.tolist(), self.targets.tolist(), strict=True)
-        edges = zip(ends, self.raw_edges.tolist(), self.edges.tolist(), strict=True)
+        labels = list(map(self.label, self.items.tolist()))
         return {
             "id": self.id,
             "graph_norm": self.graph_norm,
             "size": self.size,
-            "vertices": [
-                {"item": item, "label": self.label(item), "raw": raw, "weight": weight}
-                for item, raw, weight in vertices
-            ],
-            "edges": [
-                {"source": source, "target": target, "raw": raw, "weight": weight}
-                for (source, target), raw, weight in edges
-            ],
+            "vertices": _rows(item=self.items, label=labels, raw=self.raw_vertices, weight=self.vertices),
+            "edges": _rows(source=self.sources, target=self.targets, raw=self.raw_edges, weight=self.edges),
         }
 
     def to_svg(self, *, images: Mapping[int, str] | None = None) -> str:
@@ -153,6 +138,12 @@ class FusionGraph:
             for e in graph["edges"]
         ]
         return "\n".join([f"digraph {_quoted(self.id)} {{", *nodes, *edges, "}"]) + "\n"
+
+
+def _rows(**columns: Array | list[str]) -> list[dict[str, Any]]:
+    """Return a table, given by its columns, as rows of plain values."""
+    values = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
 
 
 def _quoted(text: str) -> str:

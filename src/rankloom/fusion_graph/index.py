@@ -19,7 +19,7 @@ from rankloom.fusion_graph.row_kind import GraphRows, Settings
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation
 from rankloom.index.settings import Absent
-from rankloom.ranks.align import Missing, RankerLists, split_names
+from rankloom.ranks.align import Missing, RankerLists
 from rankloom.ranks.arrays import Int32s
 from rankloom.threads import Progress, running
 
@@ -100,10 +100,11 @@ class FusionIndex(CollectionIndex[Graphs]):
         progress : callable, optional
             Called with the stage, the number of rows done and the total.
         """
-        names, given = split_names(ranks)
-        kind = GraphRows.of(
-            names,
-            len(given),
+        return cls._built(
+            ranks,
+            keep_scores,
+            threads,
+            progress,
             cutoff=cutoff,
             depth=depth,
             reposition=reposition,
@@ -113,7 +114,6 @@ class FusionIndex(CollectionIndex[Graphs]):
             absent=absent,
             comparable=comparable,
         )
-        return cls._of_lists(kind, given, keep_scores, threads, progress)
 
     def graph(self, query: Query, *, virtual: bool | None = None) -> FusionGraph:
         """Return the explicit fusion graph of an item or of an external query.
@@ -126,24 +126,17 @@ class FusionIndex(CollectionIndex[Graphs]):
             As in `search`, for an external query.
         """
         graph, id = self._row(query, virtual)
-        members, numbers = graph.items, self._table.order.numbers
-        links = self._table.rows(members)
-        sources, targets, weights = [], [], []
-        for number, (member, nearness) in enumerate(zip(members.tolist(), graph.P.tolist(), strict=True)):
-            listed = slice(links.ptr[number], links.ptr[number + 1])
-            others = links.items[listed]
-            joined = np.isin(others, members) & (others != member)
-            sources.append(np.full(np.count_nonzero(joined), numbers[member], np.int32))
-            targets.append(numbers[others[joined]])
-            weights.append(nearness * links.W[listed][joined].astype(np.float64))
-        items = numbers[members]
+        links, items = self._table.rows(graph.items), self._table.order.numbers[graph.items]
+        sources, targets = np.repeat(np.arange(len(items)), np.diff(links.ptr)), links.items
+        is_edge = np.isin(targets, graph.items) & (targets != graph.items[sources])
+        sources, targets = sources[is_edge], targets[is_edge]
         return FusionGraph(
             id,
             items,
             graph.W.astype(np.float64),
-            np.concatenate([np.empty(0, np.int32), *sources]),
-            np.concatenate([np.empty(0, np.int32), *targets]),
-            np.concatenate([np.empty(0), *weights]),
+            items[sources],
+            self._table.order.numbers[targets],
+            graph.P[sources].astype(np.float64) * links.W[is_edge].astype(np.float64),
             self.settings.graph_norm,
             {item: self._id(item) for item in items.tolist()},
         )

@@ -38,11 +38,8 @@ def normalize_collection(
 def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: RowTable[Any]) -> list[Int32s]:
     """Return the lists of external queries in the numbering of a table: repositioned where possible, and cut.
 
-    Parameters
-    ----------
-    virtual : bool, optional
-        Whether queries get virtual positions from all rankers, which must then have scores; by default from those with
-        scores that were declared comparable.
+    With `virtual`, queries get virtual positions from all rankers, which must then have scores; by default from those
+    with scores that were declared comparable.
     """
     settings = table.kind.settings
     wanted = settings.comparable or (False,) * len(queries) if virtual is None else (virtual,) * len(queries)

@@ -21,7 +21,7 @@ from rankloom._kernels.fusion_graph.arguments import (
 )
 from rankloom.errors import check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
-from rankloom.fusion_graph.graph import GRAPH_NORMS, check_graph_norm
+from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
 from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, linked, measure, weave
 from rankloom.index.job import Job, Step
@@ -48,7 +48,7 @@ class Settings(IndexSettings):
 
     def checked(self) -> Settings:
         """Return the settings of a build in their own types; raise InputError if one is not valid."""
-        check_graph_norm(self.graph_norm)
+        check_choice("graph_norm", self.graph_norm, GRAPH_NORMS)
         check_choice("comparator", self.comparator, COMPARATORS)
         check_choice("weighting", self.weighting, WEIGHTINGS)
         return IndexSettings.checked(self)

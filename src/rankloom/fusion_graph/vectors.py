@@ -32,13 +32,7 @@ def edge_columns(collection: Graphs, numbers: Int32s) -> tuple[Int64s, Int32s]:
 
 
 def graph_vectors(graphs: Graphs, collection: Graphs, numbers: Int32s, scratch: Scratch, *, edges: bool) -> csr_array:
-    """Return graphs as rows of a sparse matrix; without edges, their vertices alone.
-
-    Parameters
-    ----------
-    collection : Graphs
-        Those of all items, whose numbers are `numbers`.
-    """
+    """Return graphs, woven with those of the items of a collection, as rows of a sparse matrix."""
     from scipy.sparse import csr_array
 
     from rankloom._kernels.fusion_graph.vectors import Features, count_features, fill_features

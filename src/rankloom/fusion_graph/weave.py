@@ -45,13 +45,7 @@ def paper_weighting(positions: Int64s, scores: Float32s) -> tuple[Array, Array]:
 
 
 def weighting_tables(name: str, cutoff: int) -> tuple[Float32s, Floats]:
-    """Return the terms of an item in W and in P, indexed by the length of its list and its position - 1.
-
-    Examples
-    --------
-    >>> weighting_tables("paper", 2)[1].tolist()
-    [[0.0, 0.0], [1.0, 0.0], [1.0, 0.5]]
-    """
+    """Return the terms of an item in W and in P, indexed by the length of its list and its position - 1."""
     return _tables(WEIGHTINGS[name], name, cutoff)
 
 
@@ -77,17 +71,7 @@ def _positive(given: Any, length: int) -> bool:
 
 
 def weave(normalized: Sequence[Int32s], scratch: Scratch, weighting: str = "paper") -> Woven:
-    """Return W and P of lists that are repositioned and cut; they are rescaled here.
-
-    Parameters
-    ----------
-    normalized : sequence of int32 arrays
-        The lists of each ranker, all with the same number of rows.
-    scratch : Scratch
-        Of the size of the collection.
-    weighting : str
-        A name in `WEIGHTINGS`.
-    """
+    """Return W and P of the lists of several rankers, repositioned and cut; they are rescaled here."""
     from rankloom._kernels.fusion_graph import graphs as kernels
 
     lists = frozen(stack_lists(normalized))
@@ -117,13 +101,7 @@ def weave(normalized: Sequence[Int32s], scratch: Scratch, weighting: str = "pape
 def measure(
     woven: Woven, minmax: bool, scratch: Scratch, links: Woven | None = None, shards: Sequence[Shard] = ()
 ) -> Graphs:
-    """Return woven graphs with their norms and sizes; edges are looked up in `links`, or in the shards that own them.
-
-    Parameters
-    ----------
-    links : Woven, optional
-        The rows of W of all items.
-    """
+    """Return woven graphs with their norms and sizes; edges are those of `links`, or of the shards that own them."""
     from rankloom._kernels.fusion_graph import graphs as kernels
 
     graphs = Graphs(*woven, np.empty((len(woven.ptr) - 1, SIZE + 1), np.float64))

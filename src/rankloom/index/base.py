@@ -30,7 +30,7 @@ from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.io.text_file import as_path
 from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Kind, Ranks
-from rankloom.ranks.align import Missing, RankerLists, align, by_name
+from rankloom.ranks.align import Missing, RankerLists, align, by_name, split_names
 from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import Progress, running
 
@@ -117,16 +117,13 @@ class CollectionIndex(Generic[R]):
         return cls(settings, arrays)
 
     @classmethod
-    def _of_lists(
-        cls,
-        kind: RowKind[R, Any],
-        ranks: Sequence[Ranks],
-        keep_scores: bool,
-        threads: int | None,
-        progress: Progress | None,
+    def _built(
+        cls, ranks: RankerLists, keep_scores: bool, threads: int | None, progress: Progress | None, **options: object
     ) -> Self:
-        """Build an index from the lists of several rankers."""
-        collection = aligned_collection(ranks, kind.settings)
+        """Build an index from the lists of several rankers; `options` are those of its kind of row."""
+        names, lists = split_names(ranks)
+        kind = cls.ROW_KIND.of(names, len(lists), **options)
+        collection = aligned_collection(lists, kind.settings)
         others = shared_arrays(collection, kind.settings, keep_scores=keep_scores)
         with running(threads, progress):
             return cls(kind.settings, kind.build(collection) | others)
@@ -170,9 +167,9 @@ class CollectionIndex(Generic[R]):
             compares the lists of the whole collection.
         """
         lists, target = on_disk.Lists.of(paths), as_path(folder)
-        given = on_disk.with_defaults(cls.build, options)  # type: ignore[attr-defined]
-        keep_scores = given.pop("keep_scores")
-        kind = cls.ROW_KIND.of(lists.names, len(lists.files), **given)
+        options = on_disk.with_defaults(cls.build, options)  # type: ignore[attr-defined]
+        keep_scores = options.pop("keep_scores")
+        kind = cls.ROW_KIND.of(lists.names, len(lists.files), **options)
         size = on_disk.part_size(lists.n_items, kind.item_bytes(max(lists.depths)), memory, shards)
         spec = on_disk.specification(cls.KIND, kind, lists, size, keep_scores)
         with opened_job(target, cls.KIND, spec) as job:

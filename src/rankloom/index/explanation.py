@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rankloom.ranks.html_table import html_table
@@ -40,14 +40,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data."""
-        parts = [{name: getattr(part, name) for name in Part.__slots__} for part in self.parts]
-        return {
-            "query": self.query,
-            "item": self.item,
-            "comparator": self.comparator,
-            "similarity": self.similarity,
-            "parts": parts,
-        }
+        return asdict(self) | {"parts": list(map(asdict, self.parts))}
 
     def __str__(self) -> str:
         rows = [f"  {part.contribution:.4f}  {part.kind:<6}  {part.label}" for part in self.parts[:MAX_PARTS]]

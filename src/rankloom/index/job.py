@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -33,25 +33,17 @@ SPECIFICATION = "job.json"
 
 
 class Job:
-    """A build on disk, by its folder.
-
-    Attributes
-    ----------
-    spec : dict
-        What is built, as plain data: `n_items`, `size` (the items of a part), `tables`, `settings`, ...
-    notes : dict
-        What the current task has found out; other tasks read it (`read_notes`).
-    """
+    """A build on disk, by its folder."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.index, self.work, self._done = (self.folder / name for name in ("index", "work", "done"))
-        self.notes: dict[str, Any] = {}
+        self.notes: dict[str, Any] = {}  #: what the current task has found out; other tasks `read_notes`
         self.files: dict[str, Any] = {}
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """What is built."""
+        """What is built, as plain data: `n_items`, `size` (the items of a part), `tables`, `settings`, ..."""
         spec: dict[str, Any] = json.loads((self.folder / SPECIFICATION).read_text(encoding="utf-8"))
         return spec
 
@@ -84,7 +76,7 @@ class Job:
         for folder in (self.work, self.index):
             file = folder / f"{name}.npy"
             if file.exists():
-                return _read(file, mapped)
+                return _read(file, "r" if mapped else None)
         raise FileNotFoundError(self.work / f"{name}.npy")
 
     def store(self, arrays: Mapping[str, Array]) -> None:
@@ -143,16 +135,12 @@ def _write(file: Path, array: Array) -> None:
     temporary.replace(file)
 
 
-def _read(file: Path, mapped: bool) -> Array:
-    array = np.load(file, allow_pickle=False) if not mapped else _mapped(file)
-    return frozen(np.asarray(array))
-
-
-def _mapped(file: Path) -> Array:
+def _read(file: Path, mmap_mode: Literal["r"] | None) -> Array:
     try:
-        return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+        array = np.load(file, mmap_mode, allow_pickle=False)
     except ValueError:  # an empty array cannot be mapped
-        return np.asarray(np.load(file, allow_pickle=False))
+        array = np.load(file, allow_pickle=False)
+    return frozen(np.asarray(array))
 
 
 #: (job, number of the part): does one task
@@ -188,12 +176,12 @@ def run_steps(
     with nullcontext() if scheduler is None else connected(scheduler) as client:
         for step in steps:
             todo = [number for number in range(step.n_tasks) if not job.marker(step.name, number).exists()]
-            one = partial(perform, step.name, step.task, str(job.folder), threads if client is None else 1)
+            work = partial(perform, step.name, step.task, str(job.folder), threads if client is None else 1)
             if client is not None:
-                map_tasks(client, one, todo, stage=step.title, progress=progress)
+                map_tasks(client, work, todo, stage=step.title, progress=progress)
                 continue
             for done, number in enumerate(todo, step.n_tasks - len(todo) + 1):
-                one(number)
+                work(number)
                 if progress is not None:
                     progress(step.title, done, step.n_tasks)
 

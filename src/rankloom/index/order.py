@@ -13,18 +13,10 @@ from rankloom.threads import run_blocks
 
 
 class Order(NamedTuple):
-    """The internal numbering of an index: items in breadth-first order, so that neighbors are close in memory.
+    """The internal numbering of an index: items in breadth-first order, so that neighbors are close in memory."""
 
-    Attributes
-    ----------
-    numbers : int32 array
-        The item number of each internal number.
-    places : int32 array
-        The internal number of each item.
-    """
-
-    numbers: Int32s
-    places: Int32s
+    numbers: Int32s  #: the item number of each internal number
+    places: Int32s  #: the internal number of each item
 
     @classmethod
     def of(cls, lists: Int32s, depth: int) -> Order:

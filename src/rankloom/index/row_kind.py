@@ -39,22 +39,14 @@ S = TypeVar("S", bound=IndexSettings)
 
 @dataclass(frozen=True)
 class RowKind(ABC, Generic[R, S]):
-    """How the rows of items and queries are made from lists, compared by a kernel, and stored.
-
-    Attributes
-    ----------
-    ROWS : tuple of str
-        The arrays of rows, in the order of the named tuple `ROW_TYPE`.
-    LAYOUT, RANGES
-        All arrays and their values (`verify`).
-    """
+    """How the rows of items and queries are made from lists, compared by a kernel, and stored."""
 
     settings: S
 
     SETTINGS: ClassVar[type[IndexSettings]]
-    ROWS: ClassVar[tuple[str, ...]]
+    ROWS: ClassVar[tuple[str, ...]]  #: the arrays of rows, in the order of the named tuple `ROW_TYPE`
     ROW_TYPE: ClassVar[type[Any]]
-    LAYOUT: ClassVar[Layout]
+    LAYOUT: ClassVar[Layout]  #: all arrays; `RANGES` has their values
     RANGES: ClassVar[Ranges]
 
     @classmethod

@@ -38,7 +38,7 @@ class QueryRows(NamedTuple):
     rows: Int32s
     into: Int32s
     own: Int32s
-    external: Any = None  # the rows of external queries; None if the queries are items
+    external: Any = None  #: the rows of external queries; None if the queries are items
 
 
 class QueryBlock(NamedTuple):
@@ -55,13 +55,7 @@ def empty_best(n_queries: int, k: int) -> ScoredLists:
 
 
 class RowTable(Generic[R]):
-    """The rows of the items of a collection, searched exactly; safe to search from several threads.
-
-    Parameters
-    ----------
-    arrays : mapping of arrays
-        Those of an index.
-    """
+    """The rows of the items of a collection, searched exactly; safe to search from several threads."""
 
     def __init__(self, kind: RowKind[R, Any], arrays: Mapping[str, Array]) -> None:
         self.kind = kind

@@ -25,15 +25,8 @@ VERTICES = "post_items"  # the items that have postings in a shard, ascending
 class Shard:
     """The rows and postings of the internal numbers from `first` to `stop`; an unsharded index is one shard.
 
-    Parameters
-    ----------
-    first : int
-        The first internal number.
-    numbers : int32 array
-        The item numbers of the rows.
-    arrays : mapping of arrays
-        `row_ptr` and what else the index has for rows, `post_ptr`, `post_rows`, `post_least`; and `post_items` if the
-        postings are not those of all items.
+    Its arrays are `row_ptr` and what else the index has for rows, `post_ptr`, `post_rows`, `post_least`; and
+    `post_items` if the postings are not those of all items. `numbers` are the item numbers of its rows.
     """
 
     def __init__(self, first: int, numbers: Array, arrays: Mapping[str, Array]) -> None:
@@ -66,16 +59,24 @@ class Shard:
         ptr, rows, min_size = (self.arrays[name] for name in POSTINGS)
         if members is None:
             return PostingLists(ptr[:-1], ptr[1:], rows, min_size)
-        vertices = self.arrays[VERTICES]
-        if not len(vertices):
+        if not len(self.arrays[VERTICES]):
             none = frozen(np.zeros(len(members), np.int64))
             return PostingLists(none, none, rows, frozen(np.zeros((len(members), *min_size.shape[1:]), min_size.dtype)))
-        at = np.minimum(np.searchsorted(vertices, members), len(vertices) - 1)
-        there = vertices[at] == members
+        at, there = self._find(members)
         start, stop = np.where(there, ptr[at], 0), np.where(there, ptr[at + 1], 0)
         own = min_size[at]
         own[~there] = _largest(min_size.dtype)  # not the smallest of anything
         return PostingLists(frozen(start), frozen(stop), rows, frozen(own))
+
+    def has_any(self, members: Array) -> bool:
+        """Return True if a row has one of the members."""
+        return len(self.arrays[VERTICES]) > 0 and bool(self._find(members)[1].any())
+
+    def _find(self, members: Array) -> tuple[Array, Array]:
+        """Return the posting list of each member, and whether it is there."""
+        vertices = self.arrays[VERTICES]
+        at = np.minimum(np.searchsorted(vertices, members), len(vertices) - 1)
+        return at, vertices[at] == members
 
 
 def _largest(dtype: np.dtype) -> Any:
@@ -174,13 +175,7 @@ def postings(rows: CsrRows, sizes: Array) -> dict[str, Array]:
 
 
 def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list[Array]:
-    """Return rows of arrays with entries, of any shards, in CSR form: pointers, then an array for each name.
-
-    Parameters
-    ----------
-    rows : integer array
-        Internal numbers.
-    """
+    """Return rows of arrays with entries, of any shards, in CSR form: pointers, then an array for each name."""
     from rankloom._kernels.index.shards import copy_rows
 
     rows = frozen(np.array(rows, np.int64))  # of any type when given: compile once
@@ -227,25 +222,12 @@ def numbered(items: Array, scratch: Array) -> tuple[Array, Array]:
 
 
 def in_order(shards: Sequence[Shard], rows: Array, members: Array) -> list[int]:
-    """Return the numbers of the shards to ask, in order: the queries' own first, then those with most members.
+    """Return the numbers of the shards to ask, in order: those with most of `rows` first, then with most members.
 
-    A shard that has no row with any of the members is left out.
-
-    Parameters
-    ----------
-    rows : integer array
-        The internal numbers of the queries that are items.
-    members : integer array
-        The members of the query graphs.
+    The rows are those of the queries that are items, and the members those of all queries' rows. A shard that has no
+    row with any of the members is left out.
     """
     stops = [shard.stop for shard in shards]
     own = np.bincount(np.searchsorted(stops, rows, side="right"), minlength=len(shards))
     held = np.bincount(np.searchsorted(stops, members, side="right"), minlength=len(shards))
-    return [b for b in np.lexsort((-held, -own)).tolist() if _has_any(shards[b], members)]
-
-
-def _has_any(shard: Shard, members: Array) -> bool:
-    vertices = shard.arrays[VERTICES]
-    if not len(vertices):
-        return False
-    return bool((vertices[np.minimum(np.searchsorted(vertices, members), len(vertices) - 1)] == members).any())
+    return [b for b in np.lexsort((-held, -own)).tolist() if shards[b].has_any(members)]

@@ -25,13 +25,6 @@ def _warn(message: str) -> None:
 class Cache:
     """A folder of .npz files, each named by its key.
 
-    Attributes
-    ----------
-    folder : Path or None
-        None disables the cache.
-    warn : callable
-        Called with a message the first time that the folder cannot be written to; by default it issues a warning.
-
     Examples
     --------
     >>> import tempfile
@@ -43,7 +36,8 @@ class Cache:
     True
     """
 
-    folder: Path | None
+    folder: Path | None  #: None disables the cache
+    #: Called with a message the first time that the folder cannot be written to; by default it issues a warning.
     warn: Callable[[str], None] = field(default=_warn, compare=False, repr=False, kw_only=True)
     _warnings: list[str] = field(default_factory=list, init=False, compare=False, repr=False)
 

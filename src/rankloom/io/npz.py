@@ -16,14 +16,7 @@ FORMAT = 1
 
 
 def pack_ids(ids: Iterable[str]) -> tuple[Bytes, Int64s]:
-    """Return ids as arrays: their concatenated UTF-8 bytes, and the start of each; id i is ``blob[ptr[i]:ptr[i + 1]]``.
-
-    Examples
-    --------
-    >>> blob, ptr = pack_ids(Ids(["d7", "é"]))
-    >>> blob.tobytes(), ptr.tolist()
-    (b'd7\\xc3\\xa9', [0, 2, 4])
-    """
+    """Return ids as arrays: their concatenated UTF-8 bytes, and pointers; id i is ``blob[ptr[i]:ptr[i + 1]]``."""
     encoded = [_utf8(id) for id in ids]
     ptr = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum(list(map(len, encoded)), out=ptr[1:])

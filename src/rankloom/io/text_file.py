@@ -26,14 +26,7 @@ MAX_LINE_BYTES = 1 << 24  # a few MB of gzip can expand to gigabytes without a l
 
 
 def as_path(path: FilePath) -> Path:
-    """Return a path; raise InputError if it is something else.
-
-    Examples
-    --------
-    >>> as_path(5)
-    Traceback (most recent call last):
-    rankloom.errors.InputError: A path must be a string or a Path; got 5.
-    """
+    """Return a path; raise InputError if it is something else."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InputError(f"A path must be a string or a Path; got {brief(path)}.")
     try:
@@ -199,12 +192,6 @@ def parse_json(text: str | bytes, parse_constant: Callable[[str], object] | None
     """Return the value of a JSON text, in which no key is given twice and every whole number is also a float.
 
     Readers of JSON differ in which of two equal keys counts, and in whether they read larger numbers.
-
-    Examples
-    --------
-    >>> parse_json('{"id": "a", "id": "b"}')
-    Traceback (most recent call last):
-    rankloom.errors.InputError: The key 'id' is given twice; give it once.
     """
     value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_constant=parse_constant)
     return value

@@ -85,13 +85,7 @@ def checked_ranks(ranks: Sequence[Ranks | Lists]) -> list[Ranks]:
 
 
 def split_names(ranks: Sequence[T] | Mapping[str, T]) -> tuple[tuple[str, ...], Sequence[T]]:
-    """Return the names of rankers, if they are given as ``{name: Ranks}``, and the ranks or whatever else is given.
-
-    Examples
-    --------
-    >>> split_names({"bm25": Ranks([[0]])})[0], split_names([Ranks([[0]])])[0]
-    (('bm25',), ())
-    """
+    """Return the names of rankers, () unless given as ``{name: Ranks}``, and their ranks or whatever else is given."""
     if isinstance(ranks, str | bytes) or not is_iterable(ranks):
         raise InputError(f"Give a list of Ranks, one for each ranker; got {type(ranks).__name__}.")
     if not isinstance(ranks, Mapping):

@@ -184,14 +184,7 @@ def checked_scores(given: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.flo
 
 
 def returned_numbers(what: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return what a possible plug-in returned; raise ContractError unless it is finite numbers of a shape.
-
-    Examples
-    --------
-    >>> returned_numbers("measure 'mine'", [0.5], (2,))
-    Traceback (most recent call last):
-    rankloom.errors.ContractError: The measure 'mine' must return finite numbers of shape (2,); got [0.5].
-    """
+    """Return what a possible plug-in returned; raise ContractError unless it is finite numbers of a shape."""
     try:
         found = np.asarray(values, np.float64)
     except (TypeError, ValueError):

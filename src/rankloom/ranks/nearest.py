@@ -57,12 +57,6 @@ def nearest(
         The item that each query is, or -1; it wins ties.
     ceilings : float32 array, optional
         For each query, a cost above which items are left out.
-
-    Examples
-    --------
-    >>> rows = np.array([[3.0, 1.0, 2.0]])
-    >>> nearest(1, 3, 2, Search(lambda start, stop, out: np.copyto(out, rows[start:stop])))[0]
-    array([[1, 2]], dtype=int32)
     """
     depth = min(depth, n_items)
     refinement = search.refinement or Refinement(np.zeros(n_queries), lambda query, items: np.empty(0))  # not called

@@ -79,29 +79,16 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option and the values it takes, by its annotation.
-
-    Attributes
-    ----------
-    name : str
-    default : object
-        `REQUIRED` if there is none.
-    types : tuple of type
-        Of bool, int, float, str, None and Path; empty if values are not checked.
-    choices : tuple of str
-        Of a Literal.
-    bounds : dict
-        The limits of numbers: ``gt``, ``ge``, ``lt``, ``le``.
-    """
+    """An option and the values it takes, by its annotation."""
 
     name: str
-    default: Any
-    types: tuple[type, ...]
-    choices: tuple[str, ...]
-    bounds: Mapping[str, float]
+    default: object  #: `REQUIRED` if there is none
+    types: tuple[type, ...]  #: of bool, int, float, str, None and Path; empty if values are not checked
+    choices: tuple[str, ...]  #: of a Literal
+    bounds: Mapping[str, float]  #: the limits of numbers: ``gt``, ``ge``, ``lt``, ``le``
 
     @classmethod
-    def of(cls, name: str, default: Any, annotation: Any) -> Option:
+    def of(cls, name: str, default: object, annotation: object) -> Option:
         """Return the option that an annotation describes; types that are not in `TYPE_NAMES` are not checked."""
         types: list[type] = []
         choices: list[str] = []
@@ -121,7 +108,7 @@ class Option:
         """Whether it is annotated as a path."""
         return Path in self.types
 
-    def checked(self, value: Any, kind: str, entry: str) -> Any:
+    def checked(self, value: object, kind: str, entry: str) -> object:
         """Return a value as it is stored; raise InputError if the option does not take it."""
         if isinstance(value, list):
             value = tuple(value)
@@ -131,11 +118,11 @@ class Option:
             raise InputError(self._wrong_type(value, kind, entry))
         return self._bounded(value) if self.bounds and value is not None else value
 
-    def _wrong_type(self, value: Any, kind: str, entry: str) -> str:
-        expected = TYPE_NAMES[Path] if self.is_file else " or ".join(TYPE_NAMES[one] for one in self.types)
+    def _wrong_type(self, value: object, kind: str, entry: str) -> str:
+        wanted = TYPE_NAMES[Path] if self.is_file else " or ".join(TYPE_NAMES[accepted] for accepted in self.types)
         unquoted = type(value) in (int, float) and abs(value) < MAX_WHOLE and not {str, Path}.isdisjoint(self.types)
         advice = f' Put it in quotes: {self.name}="{value}".' if unquoted else ""
-        return f"{self.name} of the {kind} {entry!r} must be {expected}; got {brief(value)}.{advice}"
+        return f"{self.name} of the {kind} {entry!r} must be {wanted}; got {brief(value)}.{advice}"
 
     def _bounded(self, value: Any) -> Any:
         high = self.bounds.get("le", math.inf)
@@ -160,25 +147,18 @@ def options_of(factory: Any) -> dict[str, Option]:
 
 
 def file_options(factory: Callable[..., Any]) -> list[str]:
-    """Return the options that are annotated as a path.
-
-    Examples
-    --------
-    >>> def table(path: Path, *, column: str = "text", labels: Path | None = None): ...
-    >>> file_options(table)
-    ['path', 'labels']
-    """
+    """Return the options that are annotated as a path."""
     return [name for name, option in options_of(factory).items() if option.is_file]
 
 
-def annotated_defaults(factory: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
+def annotated_defaults(factory: Callable[..., Any]) -> list[tuple[str, object, object]]:
     """Return the name, the default and the annotated type of each parameter of a function."""
     scope = vars(sys.modules[factory.__module__])
     parameters = inspect.signature(factory).parameters.values()
-    return [(one.name, one.default, _resolved(one.annotation, scope)) for one in parameters]
+    return [(p.name, p.default, _resolved(p.annotation, scope)) for p in parameters]
 
 
-def check_names(kind: str, entry: str, known: Mapping[str, Option], options: Mapping[str, Any]) -> None:
+def check_names(kind: str, entry: str, known: Mapping[str, Option], options: Mapping[str, object]) -> None:
     """Raise InputError if an option does not exist, or a required one is missing."""
     for name in options:
         if name not in known:
@@ -190,9 +170,9 @@ def check_names(kind: str, entry: str, known: Mapping[str, Option], options: Map
             raise InputError(f"The {kind} {entry!r} needs the option {name!r}: {entry}({name}=...).")
 
 
-def _fields(owner: type[Options]) -> Iterator[tuple[str, Any, Any]]:
+def _fields(owner: type[Options]) -> Iterator[tuple[str, object, object]]:
     """Yield the name, the default and the type of each field."""
-    defaults = {one.name: one.default for one in fields(owner) if one.init}
+    defaults = {field.name: field.default for field in fields(owner) if field.init}
     for base in owner.__mro__:
         for name, annotation in inspect.get_annotations(base).items():
             if name in defaults:
@@ -201,16 +181,16 @@ def _fields(owner: type[Options]) -> Iterator[tuple[str, Any, Any]]:
                 yield name, REQUIRED if default is MISSING else default, annotated
 
 
-def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
+def _resolved(annotation: object, scope: dict[str, object]) -> object:
     """Return the type that an annotation names; `object` for one that only type checkers can, unless it is a path."""
     try:
-        holder = SimpleNamespace(__annotations__={"one": annotation})
-        return get_type_hints(holder, scope, include_extras=True)["one"]
+        holder = SimpleNamespace(__annotations__={"option": annotation})
+        return get_type_hints(holder, scope, include_extras=True)["option"]
     except (NameError, TypeError):
         return Path if "Path" in str(annotation) else object
 
 
-def _alternatives(annotation: Any) -> Iterator[Any]:
+def _alternatives(annotation: object) -> Iterator[Any]:
     """Yield the members of a union and the bounds of annotated types."""
     if get_origin(annotation) in (Union, UnionType):
         for part in get_args(annotation):
@@ -223,7 +203,7 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
         yield annotation
 
 
-def _has_type(value: Any, types: tuple[type, ...]) -> bool:
+def _has_type(value: object, types: tuple[type, ...]) -> bool:
     if Path in types:
         return value is None or isinstance(value, str | PathLike)
     if value is None or isinstance(value, bool | str):
@@ -239,6 +219,6 @@ def _range(bounds: Mapping[str, float]) -> str:
     if bounds.keys() == {"ge", "le"}:
         return f"from {bounds['ge']:g} to {bounds['le']:g}"
     if len(bounds) == 2:
-        return " and ".join(f"{words[one]} {limit:g}" for one, limit in bounds.items())
-    ((one, limit),) = bounds.items()
-    return f"a finite number {'of ' if one in ('ge', 'le') else ''}{words[one]} {limit:g}"
+        return " and ".join(f"{words[name]} {limit:g}" for name, limit in bounds.items())
+    ((name, limit),) = bounds.items()
+    return f"a finite number {'of ' if name in ('ge', 'le') else ''}{words[name]} {limit:g}"

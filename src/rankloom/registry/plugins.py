@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from sys import modules as loaded
 from traceback import walk_tb
 
 from rankloom.errors import InputError, RankloomError
@@ -36,7 +38,9 @@ def source(entry: object) -> str | None:
 def module_of(entry: object) -> str:
     """Return the module of a function or a class, or of the function that a value of ours wraps."""
     if is_dataclass(entry) and not isinstance(entry, type):
-        entry = next((part for part in (getattr(entry, one.name) for one in fields(entry)) if callable(part)), entry)
+        entry = next(
+            (part for part in (getattr(entry, field.name) for field in fields(entry)) if callable(part)), entry
+        )
     return str(getattr(entry, "__module__", ""))
 
 
@@ -56,7 +60,7 @@ def blame(error: BaseException) -> str | None:
     Errors of ours and of the system explain themselves, and are from a plug-in only if its code raised them.
     """
     modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(error.__traceback__)]
-    found = [_modules[name] for one in modules for name in (one, one.partition(".")[0]) if name in _modules]
+    found = [_modules[name] for module in modules for name in (module, module.partition(".")[0]) if name in _modules]
     if isinstance(error, RankloomError):
         return f"The plug-in {found[-1]}: {error}" if found else None
     if found:
@@ -79,15 +83,8 @@ def load_plugin(path: str | Path) -> None:
     """Run a Python file that registers methods, rankers, measures or other plug-ins.
 
     The file runs with the permissions of this process: load only files that you trust. A file runs only once.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or fails while it runs.
     """
-    import zlib
     from importlib.util import module_from_spec, spec_from_file_location
-    from sys import modules
 
     file = Path(path).expanduser().absolute()
     if not file.is_file():
@@ -96,14 +93,14 @@ def load_plugin(path: str | Path) -> None:
         raise InputError(f"A plug-in must be a Python file (.py); got {path}.")
     name = f"rankloom_plugin_{file.stem}_{zlib.crc32(str(file).encode()):08x}"
     spec = spec_from_file_location(name, file)
-    if name in modules or spec is None or spec.loader is None:
+    if name in loaded or spec is None or spec.loader is None:
         return
-    modules[name] = module = module_from_spec(spec)
+    loaded[name] = module = module_from_spec(spec)
     try:
         with loading(str(path), name):
             spec.loader.exec_module(module)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the plug-in may raise anything, and exit
-        del modules[name]
+        del loaded[name]
         raise InputError(f"The plug-in {path} failed: {described(error)}") from error

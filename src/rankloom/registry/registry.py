@@ -85,13 +85,7 @@ class Registry(Mapping[str, T], Generic[T]):
         spelled : str, Call or Options
             A name, or a name with options as in ``rrf(constant=20)``; a value is returned as it is.
         **options
-            Further options; they override those of the spelling.
-
-        Raises
-        ------
-        InputError
-            If a name or an option does not exist, a required option is missing, or a value does not fit the annotation
-            of the option (see `Option`).
+            Further options, which override those of the spelling; all are checked against their annotations.
         """
         if isinstance(spelled, Options) and spelled.entry_kind == self.kind:
             if options:
@@ -106,17 +100,12 @@ class Registry(Mapping[str, T], Generic[T]):
             return factory(**given)
         return factory(**{name: known[name].checked(value, self.kind, call.name) for name, value in given.items()})
 
-    def checked(self, spelled: str | Call | Options, **options: Any) -> Call:
-        """Return the call that a spelling describes, with its options checked but without calling it."""
-        if isinstance(spelled, Options) and spelled.entry_kind == self.kind:
-            return spelled.spelled()
-        call = Call.given(spelled, self.kind)
-        remaining = Call(call.name, tuple(pair for pair in call.options if pair[0] not in options))
-        known, given = self.options(call.name), {**dict(remaining.options), **options}
+    def check(self, call: Call) -> None:
+        """Raise InputError if an option of a call is not valid."""
+        known, given = self.options(call.name), dict(call.options)
         check_names(self.kind, call.name, known, given)
         for name, value in given.items():
             known[name].checked(value, self.kind, call.name)
-        return remaining
 
     def _all(self) -> dict[str, T]:
         with self._lock:  # a second thread waits for the plug-ins

@@ -45,7 +45,7 @@ class Call:
     options: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, name: str, options: Mapping[str, Any]) -> Call:
+    def of(cls, name: str, options: Mapping[str, object]) -> Call:
         """Return a call with the options of a mapping; lists become tuples."""
         return cls(name, tuple(sorted((key, _frozen(value)) for key, value in options.items())))
 
@@ -101,7 +101,7 @@ def parse_value(text: str) -> Any:
     return text if number is None or (REAL.fullmatch(text) and not math.isfinite(number)) else number
 
 
-def show_value(value: Any) -> str:
+def show_value(value: object) -> str:
     """Return a value as the user types it; the inverse of `parse_value`."""
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
@@ -113,13 +113,7 @@ def show_value(value: Any) -> str:
 
 
 def split(text: str) -> Iterator[str]:
-    """Split a text at its commas, except those inside brackets or quotes.
-
-    Raises
-    ------
-    InputError
-        If brackets or quotes are not balanced.
-    """
+    """Split a text at its commas, except those inside brackets or quotes, which must be balanced."""
     start = 0
     for comma in _commas(text):
         yield text[start:comma].strip()

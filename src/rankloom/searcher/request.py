@@ -84,7 +84,7 @@ def _made(method: Call | Method, call: Call) -> Method | None:
     if call.name not in INDEXED:
         return METHODS.make(method)  # type: ignore[no-any-return]
     if call.options:
-        METHODS.checked(call)
+        METHODS.check(call)
     return None
 
 

@@ -13,7 +13,7 @@ from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation, Part
 from rankloom.index.settings import Absent
 from rankloom.ranks import Ranks
-from rankloom.ranks.align import Missing, RankerLists, align, by_name, split_names, with_lists
+from rankloom.ranks.align import Missing, RankerLists, align, by_name, with_lists
 from rankloom.threads import Progress
 from rankloom.weft.row_kind import COMPARATOR, WeftRows, WeftSettings
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes
@@ -89,10 +89,11 @@ class WeftIndex(CollectionIndex[Rows]):
         depth, reposition, absent, comparable, keep_scores, threads, progress
             As in `FusionIndex.build`.
         """
-        names, given = split_names(ranks)
-        kind = WeftRows.of(
-            names,
-            len(given),
+        return cls._built(
+            ranks,
+            keep_scores,
+            threads,
+            progress,
             cutoff=cutoff,
             expand=expand,
             weights=weights,
@@ -102,7 +103,6 @@ class WeftIndex(CollectionIndex[Rows]):
             absent=absent,
             comparable=comparable,
         )
-        return cls._of_lists(kind, given, keep_scores, threads, progress)
 
     def vote(
         self,

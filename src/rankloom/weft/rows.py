@@ -33,21 +33,12 @@ MAX_BLOCK_ENTRIES = 1 << 21  # entries of such a block
 
 @cache  # for single queries
 def nearness(cutoff: int) -> Floats:
-    """Return g(p) for the positions 1 to `cutoff`: 1 for the first, near 0 for the last.
-
-    Examples
-    --------
-    >>> nearness(3).round(2).tolist()
-    [1.0, 0.5, 0.21]
-    """
+    """Return g(p) for the positions 1 to `cutoff`: 1 for the first, near 0 for the last."""
     return frozen(1.0 - np.log(np.arange(1, cutoff + 1)) / np.log(cutoff + 1))
 
 
 def item_lists(normalized: Sequence[Int32s], cutoff: int, first: int = 0) -> Int32s:
-    """Return the lists of items, each starting with the item itself, as an array of shape (rankers, items, cutoff).
-
-    The lists are those of the items from `first` on.
-    """
+    """Return the lists of the items from `first` on, each starting with the item itself, stacked by ranker."""
     from rankloom._kernels.weft.expand import own_first
 
     lists = stack_lists(normalized, cutoff)
@@ -69,15 +60,7 @@ def max_entries(n_rankers: int, cutoff: int, expand: int, width: int | None) -> 
 def expanded(
     own: Int32s, neighbors: Neighbors, scratch: Scratch, *, inside: bool, part: tuple[int, int] | None = None
 ) -> Rows:
-    """Return the expanded rows of lists.
-
-    Parameters
-    ----------
-    own : int32 array of shape (rankers, rows, cutoff)
-        The lists to expand: those of the items (`inside`), or of external queries.
-    part : (int, int), optional
-        The first list to expand and the one after the last; by default all.
-    """
+    """Return the expanded rows of lists, of the items (`inside`) or of external queries, or of those in `part`."""
     from rankloom._kernels.weft.expand import expand
 
     m, n_rows, length = own.shape
@@ -103,15 +86,7 @@ def expanded(
 
 
 def neighbors_of(lists: Int32s, order: Order, shares: Floats, settings: WeftSettings) -> Neighbors:
-    """Return what rows are expanded with.
-
-    Parameters
-    ----------
-    lists : int32 array of shape (rankers, items, cutoff)
-        The lists of the items.
-    shares : float64 array
-        The weights of the rankers, which sum to 1.
-    """
+    """Return what rows are expanded with: the lists of the items, and the weights of the rankers, which sum to 1."""
     width = np.iinfo(np.int64).max if settings.width is None else settings.width
     return Neighbors(lists, order.numbers, nearness(lists.shape[2]), shares, settings.expand, int(width))
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from rankloom.errors import InputError, check_range
+from rankloom.errors import check_range
 from rankloom.ranks import Ranks
 from rankloom.ranks.normalizations import min_max, rank_norm
-from rankloom.ranks.pool import checked_weights, fuse_pools, weighted_sum
+from rankloom.ranks.pool import fuse_pools, weighted_sum
+from rankloom.weft.weights import positive_weights
 
 VOTE_DEPTH = 100  # items of each list that get votes
 SHARE = 0.2  # of weft in all votes
@@ -41,9 +42,7 @@ def vote_weights(n_rankers: int, share: float, weights: Sequence[float] | None =
     [1.0, 1.0, 0.5]
     """
     check_range(0, 1, share=share)
-    given = checked_weights(weights, n_rankers)
-    if sum(given) == 0:
-        raise InputError("At least one ranker must have a weight above 0; got 0 for all.")
+    given = positive_weights(weights, n_rankers)
     own = [weight * n_rankers / sum(given) for weight in given]
     return [*own, n_rankers * share / (1 - share) if share < 1 else 1.0]
 

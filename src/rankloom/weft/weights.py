@@ -25,10 +25,16 @@ def check_weights(weights: Weights, n_rankers: int) -> list[float] | None:
         if weights != "agreement":
             raise InputError(f"weights must be a number for each ranker, or 'agreement'; got {brief(weights)}.")
         return None
+    given = positive_weights(weights, n_rankers)
+    return None if weights is None else given
+
+
+def positive_weights(weights: Sequence[float] | None, n_rankers: int) -> list[float]:
+    """Return a weight for each ranker, all 1 by default; raise InputError if none is above 0."""
     given = checked_weights(weights, n_rankers)
     if sum(given) == 0:
         raise InputError("At least one ranker must have a weight above 0; got 0 for all.")
-    return None if weights is None else given
+    return given
 
 
 def shares_of(weights: Sequence[float] | None, listed: Sequence[bool]) -> Floats:
@@ -50,13 +56,7 @@ def field_parts(shares: Floats) -> Floats:
 def agreement_shares(lists: Int32s, fused: Int32s, unlike: Floats, scratch: Scratch) -> Floats:
     r"""Return weights that grow with agreement with the fusion T: :math:`w_r \propto u_r\, \mathrm{RBO}(r, T)^2`.
 
-    Parameters
-    ----------
-    lists : int32 array of shape (rankers, items, cutoff)
-    fused : int32 array of shape (items, cutoff)
-        The fusion with the weights `unlike`.
-    unlike : float64 array
-        The weights u, which are lower for redundant rankers (`rarity`).
+    T (`fused`) is the fusion with the weights u (`unlike`), which are lower for redundant rankers (`rarity`).
     """
     weights = unlike * np.array([mean_overlap(layer, fused, scratch) ** 2 for layer in lists])
     return frozen(weights / weights.sum() if weights.sum() > 0 else unlike)
