@@ -6,7 +6,8 @@
 from collections.abc import Iterable, Mapping
 from html import escape
 from math import cos, pi, sin
-from typing import Any
+
+from rankloom.io.text_file import Plain
 
 Point = tuple[float, float]
 
@@ -43,7 +44,7 @@ def image_at(center: Point, side: float, url: str, style: str = "") -> str:
     )
 
 
-def to_svg(graph: Mapping[str, Any], *, images: Mapping[int, str] | None = None) -> str:
+def to_svg(graph: Plain, *, images: Mapping[int, str] | None = None) -> str:
     """Draw a graph with its vertices on a circle, clockwise by weight; weights are shown as area and opacity.
 
     Parameters
@@ -64,7 +65,7 @@ def to_svg(graph: Mapping[str, Any], *, images: Mapping[int, str] | None = None)
     return "\n".join([_head(title), *body, "</svg>"]) + "\n"
 
 
-def _capped(part: Mapping[str, Any]) -> dict[str, Any]:
+def _capped(part: Plain) -> Plain:
     """Limit the weight of a vertex or an edge to 1: equal weights under `minmax` can be larger."""
     return {**part, "weight": min(part["weight"], 1.0)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rankloom.errors import MissingExtraError
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.draw import to_svg
 from rankloom.index.explanation import Explanation, Part
+from rankloom.io.text_file import Plain
 from rankloom.ranks.arrays import Array, Floats, Int32s
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class FusionGraph:
         graph.add_edges_from((edge.pop("source"), edge.pop("target"), edge) for edge in parts["edges"])
         return graph
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return the graph as plain data, as `to_json` writes it."""
         labels = list(map(self.label, self.items.tolist()))
         return {
@@ -140,7 +141,7 @@ class FusionGraph:
         return "\n".join([f"digraph {_quoted(self.id)} {{", *nodes, *edges, "}"]) + "\n"
 
 
-def _rows(**columns: Array | list[str]) -> list[dict[str, Any]]:
+def _rows(**columns: Array | list[str]) -> list[Plain]:
     """Return a table, given by its columns, as rows of plain values."""
     values = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]

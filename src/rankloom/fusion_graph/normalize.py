@@ -7,7 +7,7 @@ Rescaled scores depend on positions only, so `weave` looks them up in a table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rankloom._kernels import contiguous, frozen
 from rankloom._kernels.index.arguments import Transposed
 from rankloom.errors import InputError, check_choice
 from rankloom.index.order import Order
+from rankloom.index.row_kind import R
 from rankloom.index.settings import Absent, IndexSettings, unlisted_positions
 from rankloom.ranks import PAD, Ranks, list_lengths
 from rankloom.ranks.arrays import Float32s, Int32s, Int64s, Uint32s
@@ -35,7 +36,7 @@ def normalize_collection(
     return order, [_repositioned(lists, cutoff, settings.absent) for lists in inside]
 
 
-def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: RowTable[Any]) -> list[Int32s]:
+def normalize_queries(queries: Sequence[Ranks], virtual: bool | None, table: RowTable[R]) -> list[Int32s]:
     """Return the lists of external queries in the numbering of a table: repositioned where possible, and cut.
 
     With `virtual`, queries get virtual positions from all rankers, which must then have scores; by default from those

@@ -54,8 +54,10 @@ class Settings(IndexSettings):
         return IndexSettings.checked(self)
 
 
-class GraphRows(RowKind[Graphs, Settings]):
+class GraphRows(RowKind[Graphs]):
     """The kind of row of an index of fusion graphs."""
+
+    settings: Settings
 
     SETTINGS: ClassVar[type[IndexSettings]] = Settings
     ROWS: ClassVar[tuple[str, ...]] = ROWS

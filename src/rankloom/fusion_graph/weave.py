@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ def _tables(weighting: Weighting, name: str, cutoff: int) -> tuple[Float32s, Flo
     return frozen(weights), frozen(nearness)
 
 
-def _positive(given: Any, length: int) -> bool:
+def _positive(given: object, length: int) -> bool:
     values = np.asarray(given)
     return values.shape == (length,) and bool(np.isfinite(values).all() and (values > 0).all())
 

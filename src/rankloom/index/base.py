@@ -11,7 +11,8 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Generic, Self, get_args
+from types import SimpleNamespace
+from typing import Any, ClassVar, Generic, NoReturn, Self, get_args
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from rankloom.index.settings import Absent, IndexSettings, aligned_collection, s
 from rankloom.index.verify import DamageError, check_arrays, raising, read_settings
 from rankloom.io.array_folder import open_folder, release_pages, save_folder
 from rankloom.io.npz import pack_ids, unpack_ids
-from rankloom.io.text_file import as_path
+from rankloom.io.text_file import Plain, as_path
 from rankloom.io.version import __version__
 from rankloom.ranks import PAD, Ids, Kind, Ranks
 from rankloom.ranks.align import Missing, RankerLists, align, by_name, split_names
@@ -50,7 +51,7 @@ class CollectionIndex(Generic[R]):
 
     KIND: ClassVar[str]  #: the kind recorded in the folder on disk
     FORMATS: ClassVar[range] = range(1, 3)  #: the format numbers that this version reads; 2 has shards
-    ROW_KIND: ClassVar[type[RowKind[Any, Any]]]
+    ROW_KIND: ClassVar[type[RowKind[Any]]]
 
     def __init__(self, settings: IndexSettings, arrays: Mapping[str, Array]) -> None:
         self.settings = settings
@@ -59,7 +60,7 @@ class CollectionIndex(Generic[R]):
         self._ids: Ids | None = None
         self._lock = Lock()
         self._path: Path | None = None  # of an index that was opened
-        self._served: ServedShards | None = None
+        self._served: ServedShards[R] | None = None
 
     @property
     def n_shards(self) -> int | None:
@@ -105,7 +106,7 @@ class CollectionIndex(Generic[R]):
         return other
 
     @classmethod
-    def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, Any], *, verify: bool, path: Path) -> Self:
+    def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, object], *, verify: bool, path: Path) -> Self:
         """Return an index from arrays and metadata read from disk, after checking them."""
         settings = read_settings(cls.ROW_KIND.SETTINGS, meta.get("settings"), path)
         kind = cls.ROW_KIND(settings)
@@ -313,7 +314,7 @@ class CollectionIndex(Generic[R]):
         save_folder(as_path(path), arrays, self.meta(self.settings, arrays))
 
     @classmethod
-    def meta(cls, settings: IndexSettings, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    def meta(cls, settings: IndexSettings, arrays: Mapping[str, Array] | Mapping[str, SimpleNamespace]) -> Plain:
         """Return the metadata of an index by its arrays, or by their descriptions with a shape."""
         is_sharded = "row_ptr" not in arrays
         n_entries = sum(array.shape[0] for name, array in arrays.items() if name.endswith("row_items"))
@@ -325,7 +326,7 @@ class CollectionIndex(Generic[R]):
             "versions": {"rankloom": __version__, "numpy": np.__version__},
         }
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> NoReturn:
         raise InputError(
             "An index cannot be pickled or copied; share it between threads, or save it to a folder, and open that."
         )

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.index.job import Job, run_steps
-from rankloom.index.row_kind import RowKind
+from rankloom.index.row_kind import R, RowKind
 from rankloom.index.settings import stores_scores, warn_if_sparse
 from rankloom.index.shard import shard_size
 from rankloom.index.steps import first_steps
 from rankloom.index.tables import Files, find_files, shape_of, split_paths
+from rankloom.io.text_file import Plain
 from rankloom.threads import Progress
 
 #: The paths of tables of lists, one for each ranker, in order or by name.
@@ -45,7 +45,7 @@ class Lists:
                 raise InputError(f"{given[0]} has {shapes[0][0]} rows and {path} has {shape[0]}; each item needs one.")
         return cls(names, files, shapes[0][0], tuple(depth for _, depth in shapes))
 
-    def spec(self) -> list[dict[str, Any]]:
+    def spec(self) -> list[Plain]:
         """Return plain data that changes when a file does."""
         return [
             {"files": list(map(list, table)), "state": [_state(p) for f in table for p in f]} for table in self.files
@@ -90,7 +90,7 @@ def part_size(n_items: int, item_bytes: int, memory: str | int, shards: int | No
     return size
 
 
-def with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(build: Callable[..., object], given: Mapping[str, object]) -> Plain:
     """Return the options of `build` that a build on disk has too, as given or by default."""
     parameters = signature(build).parameters.values()
     options = {p.name: p.default for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
@@ -100,7 +100,7 @@ def with_defaults(build: Callable[..., Any], given: Mapping[str, Any]) -> dict[s
     return options | dict(given)
 
 
-def specification(kind: str, rows: RowKind[Any, Any], lists: Lists, size: int, keep_scores: bool) -> dict[str, Any]:
+def specification(kind: str, rows: RowKind[R], lists: Lists, size: int, keep_scores: bool) -> Plain:
     """Return what a build depends on, as plain data."""
     return {
         "kind": kind,
@@ -115,7 +115,7 @@ def specification(kind: str, rows: RowKind[Any, Any], lists: Lists, size: int, k
 
 
 def run(
-    job: Job, rows: RowKind[Any, Any], *, scheduler: str | None, threads: int | None, progress: Progress | None
+    job: Job, rows: RowKind[R], *, scheduler: str | None, threads: int | None, progress: Progress | None
 ) -> dict[str, SimpleNamespace]:
     """Run all steps of a build that are not done yet, and return the shapes of the arrays of the index."""
     settings = rows.settings

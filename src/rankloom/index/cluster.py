@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.threads import Progress, n_threads
@@ -12,6 +12,7 @@ from rankloom.threads import Progress, n_threads
 if TYPE_CHECKING:
     from distributed import Client
 
+T = TypeVar("T")
 LOCAL = "local"
 TIMEOUT = "10s"  # to connect to a scheduler
 
@@ -49,12 +50,12 @@ def connected(scheduler: str, *, workers: int | None = None) -> Iterator[Client]
 
 def map_tasks(
     client: Client,
-    work: Callable[..., Any],
-    tasks: Sequence[Any],
-    *shared: Any,
+    work: Callable[..., T],
+    tasks: Sequence[object],
+    *shared: object,
     stage: str,
     progress: Progress | None = None,
-) -> list[Any]:
+) -> list[T]:
     """Return ``work(task, *shared)`` of each task, in their order; what is shared goes to each worker once.
 
     Tasks must not have side effects that a second run would change: Dask runs those of a worker that dies again.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from rankloom.io.text_file import Plain
 from rankloom.ranks.html_table import html_table
 
 MAX_PARTS = 10  # of an explanation in a table
@@ -38,7 +39,7 @@ class Explanation:
     similarity: float
     parts: tuple[Part, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return the explanation as plain data."""
         return asdict(self) | {"parts": list(map(asdict, self.parts))}
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -26,6 +26,7 @@ from rankloom.index.tables import aside, growing
 from rankloom.io.array_folder import check_folder, described, install_folder, write_array
 from rankloom.io.atomic_file import atomic_write, resolved
 from rankloom.io.file_lock import claimed
+from rankloom.io.text_file import Plain
 from rankloom.ranks.arrays import Array
 from rankloom.threads import Progress, Scratch, running
 
@@ -38,13 +39,13 @@ class Job:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.index, self.work, self._done = (self.folder / name for name in ("index", "work", "done"))
-        self.notes: dict[str, Any] = {}  #: what the current task has found out; other tasks `read_notes`
-        self.files: dict[str, Any] = {}
+        self.notes: Plain = {}  #: what the current task has found out; other tasks `read_notes`
+        self.files: Plain = {}
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> Plain:
         """What is built, as plain data: `n_items`, `size` (the items of a part), `tables`, `settings`, ..."""
-        spec: dict[str, Any] = json.loads((self.folder / SPECIFICATION).read_text(encoding="utf-8"))
+        spec: Plain = json.loads((self.folder / SPECIFICATION).read_text(encoding="utf-8"))
         return spec
 
     @property
@@ -102,20 +103,20 @@ class Job:
         """Return the file that says that a task is done."""
         return self._done / f"{step}-{number}.json"
 
-    def read_notes(self, step: str, number: int = 0) -> dict[str, Any]:
+    def read_notes(self, step: str, number: int = 0) -> Plain:
         """Return what a task has noted."""
-        notes: dict[str, Any] = json.loads(self.marker(step, number).read_text(encoding="utf-8"))["notes"]
+        notes: Plain = json.loads(self.marker(step, number).read_text(encoding="utf-8"))["notes"]
         return notes
 
-    def all_files(self) -> dict[str, Any]:
+    def all_files(self) -> Plain:
         """Return the descriptions of all files of the index, by name."""
-        files: dict[str, Any] = {}
+        files: Plain = {}
         for marker in self._done.iterdir():
             if marker.suffix == ".json":
                 files |= json.loads(marker.read_text(encoding="utf-8"))["files"]
         return dict(sorted(files.items()))
 
-    def start(self, spec: Mapping[str, Any]) -> None:
+    def start(self, spec: Plain) -> None:
         """Continue a job with this specification, or start a new one."""
         text = json.dumps(spec, indent=1, sort_keys=True)
         known = self.folder / SPECIFICATION
@@ -193,7 +194,7 @@ def job_folder(path: Path) -> Path:
 
 
 @contextmanager
-def opened_job(path: Path, kind: str, spec: Mapping[str, Any]) -> Iterator[Job]:
+def opened_job(path: Path, kind: str, spec: Plain) -> Iterator[Job]:
     """Yield the job that builds an index at `path`, new or resumed; no other process can open it meanwhile."""
     check_folder(path, kind)
     folder = job_folder(path)
@@ -210,7 +211,7 @@ def opened_job(path: Path, kind: str, spec: Mapping[str, Any]) -> Iterator[Job]:
         yield job
 
 
-def install(job: Job, path: Path, meta: Mapping[str, Any]) -> None:
+def install(job: Job, path: Path, meta: Plain) -> None:
     """Let the finished index appear at `path`, and remove the job."""
     files = job.all_files()
     (job.folder / SPECIFICATION).unlink()  # a job that is killed from here on must not resume: its files have moved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -11,6 +11,7 @@ from rankloom._kernels.index.arguments import Queries, ScoredLists, SearchScratc
 from rankloom.index.job import Job, Step
 from rankloom.index.settings import IndexSettings
 from rankloom.index.verify import Layout, Ranges
+from rankloom.io.text_file import Plain
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
 
@@ -34,14 +35,13 @@ class CsrRows(Protocol):
 
 
 R = TypeVar("R", bound=CsrRows)
-S = TypeVar("S", bound=IndexSettings)
 
 
 @dataclass(frozen=True)
-class RowKind(ABC, Generic[R, S]):
+class RowKind(ABC, Generic[R]):
     """How the rows of items and queries are made from lists, compared by a kernel, and stored."""
 
-    settings: S
+    settings: IndexSettings
 
     SETTINGS: ClassVar[type[IndexSettings]]
     ROWS: ClassVar[tuple[str, ...]]  #: the arrays of rows, in the order of the named tuple `ROW_TYPE`
@@ -52,8 +52,7 @@ class RowKind(ABC, Generic[R, S]):
     @classmethod
     def of(cls, names: tuple[str, ...], n_rankers: int, **options: Any) -> Self:
         """Return the kind with these options of a build, checked."""
-        settings: Any = cls.SETTINGS(n_rankers, rankers=names, **options).checked()
-        return cls(settings)
+        return cls(cls.SETTINGS(n_rankers, rankers=names, **options).checked())
 
     @abstractmethod
     def is_valid(self) -> bool:
@@ -76,7 +75,7 @@ class RowKind(ABC, Generic[R, S]):
         """Return the rows of external queries, by their lists with the numbers of the items."""
 
     @abstractmethod
-    def linked(self, rows: R, members: Array | None, table: RowTable[R]) -> Any:
+    def linked(self, rows: R, members: Array | None, table: RowTable[R]) -> object:
         """Return query rows with what the kernel needs to know of their members, or of all items."""
 
     @abstractmethod
@@ -91,6 +90,6 @@ class RowKind(ABC, Generic[R, S]):
     def steps(self, job: Job) -> list[Step]:
         """Return the steps of a build on disk after the lists are renumbered."""
 
-    def spec(self) -> Mapping[str, Any]:
+    def spec(self) -> Plain:
         """Return what a build on disk depends on besides the settings, as plain data."""
         return {}

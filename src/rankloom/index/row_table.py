@@ -57,7 +57,7 @@ def empty_best(n_queries: int, k: int) -> ScoredLists:
 class RowTable(Generic[R]):
     """The rows of the items of a collection, searched exactly; safe to search from several threads."""
 
-    def __init__(self, kind: RowKind[R, Any], arrays: Mapping[str, Array]) -> None:
+    def __init__(self, kind: RowKind[R], arrays: Mapping[str, Array]) -> None:
         self.kind = kind
         self.arrays = arrays
         self.order = Order(arrays["numbers"], arrays["places"])

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import Queries, ScoredLists
 from rankloom.errors import InputError
+from rankloom.index.row_kind import R
 from rankloom.index.row_table import QueryBlock, QueryRows, RowTable, empty_best
 from rankloom.io.array_folder import limit_pages
 from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import cut_blocks
 
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    Best = Future[ScoredLists] | ScoredLists  # of a block of queries, or the promise of it
+
+T = TypeVar("T")
 MAX_BLOCKS = 64  # blocks under way
 
 
-class OpenShard:
+class OpenShard(Generic[R]):
     """A shard of an index that a worker has open; copied to another worker, it is opened there."""
 
-    def __init__(self, open_table: Callable[[], RowTable[Any]], number: int) -> None:
+    def __init__(self, open_table: Callable[[], RowTable[R]], number: int) -> None:
         self._open, self.number = open_table, number
         self.table = open_table()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return OpenShard, (self._open, self.number)
 
 
-class ServedShards:
+class ServedShards(Generic[R]):
     """The shards of an index as persistent futures; if a worker dies, Dask recreates its shard elsewhere."""
 
-    def __init__(self, client: Any, open_table: Callable[[], RowTable[Any]], table: RowTable[Any]) -> None:
+    def __init__(self, client: Client, open_table: Callable[[], RowTable[R]], table: RowTable[R]) -> None:
         self._client, self._table = client, table
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
         if not workers:
@@ -46,7 +53,7 @@ class ServedShards:
     def search(self, comparator: str, queries: QueryRows, mask: Bools, k: int) -> ScoredLists:
         """Return the k best of the items in `mask` for each query, as `RowTable.search` does."""
         best, n_done = empty_best(len(queries.rows), k), 0
-        under_way: list[tuple[int, Any]] = []
+        under_way: list[tuple[int, Best]] = []
         blocks = cut_blocks(len(queries.rows))
         while n_done < len(blocks):
             while len(under_way) < MAX_BLOCKS and n_done + len(under_way) < len(blocks):
@@ -59,9 +66,9 @@ class ServedShards:
             n_done += 1
         return best
 
-    def _chain(self, comparator: str, block: QueryBlock, mask: Bools, k: int) -> Any:
+    def _chain(self, comparator: str, block: QueryBlock, mask: Bools, k: int) -> Best:
         """Return a future of the best items of all shards, each of which is handed those of the one before."""
-        best: Any = empty_best(len(block.queries.rows), k)
+        best: Best = empty_best(len(block.queries.rows), k)
         # As a task, not scattered: Dask can repeat it if its worker dies.
         asked = self._client.submit(_kept, (block.queries, block.members), pure=False)
         for number in block.shards:
@@ -71,7 +78,7 @@ class ServedShards:
         return best
 
 
-def _kept(value: Any) -> Any:
+def _kept(value: T) -> T:
     """Return a value as it is: the task of what several tasks take."""
     return value
 
@@ -87,8 +94,8 @@ def _frozen(received: Any) -> Any:
 
 
 def search_shard(
-    shard: OpenShard, comparator: str, asked: tuple[Queries, Array], allowed: Bools, best: tuple[Array, Array]
-) -> tuple[Array, Array]:
+    shard: OpenShard[R], comparator: str, asked: tuple[Queries, Array], allowed: Bools, best: ScoredLists
+) -> ScoredLists:
     """Search a shard; this is what a worker runs."""
     limit_pages(shard.table.arrays.values())
     queries, members = _frozen(asked)

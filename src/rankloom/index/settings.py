@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 
 from rankloom.errors import InputError, RankloomWarning, brief, check_choice, check_flag, whole_number
 from rankloom.io.npz import pack_ids
+from rankloom.io.text_file import Plain
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import align_collection
 from rankloom.ranks.arrays import Array, Int32s
@@ -43,7 +44,7 @@ class IndexSettings:
         flag = bool(self.reposition)
         return replace(self, cutoff=cutoff, depth=int(self.depth), reposition=flag, comparable=declared)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain data."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
 

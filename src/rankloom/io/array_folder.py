@@ -30,6 +30,7 @@ import numpy as np
 from rankloom.errors import IndexFileError, InputError, check_flag
 from rankloom.io.atomic_file import resolved
 from rankloom.io.file_lock import claimed, locked
+from rankloom.io.text_file import Plain
 from rankloom.ranks.arrays import Array
 
 META = "meta.json"
@@ -103,9 +104,7 @@ def check_absent(path: Path, kind: str, option: str) -> None:
         raise InputError(f"{path} already exists; choose another path, or replace it with {option}.")
 
 
-def open_folder(
-    path: Path, *, kind: str, formats: range, verify: bool = True
-) -> tuple[dict[str, Array], dict[str, Any]]:
+def open_folder(path: Path, *, kind: str, formats: range, verify: bool = True) -> tuple[dict[str, Array], Plain]:
     """Return the memory-mapped arrays of a folder and its metadata.
 
     Parameters
@@ -135,7 +134,7 @@ def open_folder(
                     return opened
 
 
-def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> tuple[dict[str, Array], dict[str, Any]]:
+def _open(path: Path, text: bytes, kind: str, formats: range, verify: bool) -> tuple[dict[str, Array], Plain]:
     meta = _parsed(path, text)
     if meta.get("kind") != kind:
         raise IndexFileError(f"{path} is not a {kind}: {META} says {meta.get('kind')!r}.")
@@ -338,7 +337,7 @@ def _is_at(stream: BinaryIO, file: Path) -> bool:
         return False
 
 
-def _parsed(path: Path, text: bytes) -> dict[str, Any]:
+def _parsed(path: Path, text: bytes) -> Plain:
     try:
         meta = json.loads(text.decode())
     except (ValueError, RecursionError):

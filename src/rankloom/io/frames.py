@@ -118,7 +118,7 @@ def _column(frame: Frame, name: str, types: tuple[type, ...], rule: str) -> list
     return values
 
 
-def _wrong_value(values: list[Any], column: str, wrong: list[bool], rule: str) -> InputError:
+def _wrong_value(values: list[object], column: str, wrong: list[bool], rule: str) -> InputError:
     row = wrong.index(True)
     return InputError(f"Row {row} of the frame has {values[row]!r} in column {column!r}; {rule}.")
 

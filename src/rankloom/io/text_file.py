@@ -9,10 +9,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, AnyStr, BinaryIO
+from typing import IO, Any, AnyStr, BinaryIO
 
 from rankloom.errors import InputError, UnknownNameError, brief, check_type
 
+#: A JSON object, read or to be written.
+Plain = dict[str, Any]
 #: A path that a reader or a writer accepts.
 FilePath = str | os.PathLike[str]
 

@@ -7,7 +7,7 @@ item has the same bits in any block, among any other items, and in float32 or fl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -269,7 +269,7 @@ class VectorSpace:
             return Refinement(tolerance, exact, lambda v, _: np.round(v, COSINE_DECIMALS), lambda c, _: c + ulp)
         return Refinement(tolerance, exact)
 
-    def prepared(self, numbers: Any = None) -> Floats:
+    def prepared(self, numbers: Indexes | slice | None = None) -> Floats:
         """Return some vectors in float64, for the cosine with length 1: the same bits however many there are."""
         x = np.ascontiguousarray(self.vectors[_all(numbers)], np.float64)
         if not self.metric.unit:
@@ -312,7 +312,7 @@ class _Single(NamedTuple):
     squares: Float32s | None
 
 
-def _all(numbers: Any) -> Any:
+def _all(numbers: Indexes | slice | None) -> Indexes | slice:
     return slice(None) if numbers is None else numbers
 
 

@@ -139,19 +139,19 @@ class Option:
 
 
 @cache
-def options_of(factory: Any) -> dict[str, Option]:
+def options_of(factory: Callable[..., object]) -> dict[str, Option]:
     """Return the options of a class or a function by name, those of a derived class before those of its bases."""
     if isinstance(factory, type) and issubclass(factory, Options):
         return {name: Option.of(name, default, hint) for name, default, hint in _fields(factory)}
     return {name: Option.of(name, default, hint) for name, default, hint in annotated_defaults(factory)}
 
 
-def file_options(factory: Callable[..., Any]) -> list[str]:
+def file_options(factory: Callable[..., object]) -> list[str]:
     """Return the options that are annotated as a path."""
     return [name for name, option in options_of(factory).items() if option.is_file]
 
 
-def annotated_defaults(factory: Callable[..., Any]) -> list[tuple[str, object, object]]:
+def annotated_defaults(factory: Callable[..., object]) -> list[tuple[str, object, object]]:
     """Return the name, the default and the annotated type of each parameter of a function."""
     scope = vars(sys.modules[factory.__module__])
     parameters = inspect.signature(factory).parameters.values()

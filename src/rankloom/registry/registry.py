@@ -42,7 +42,12 @@ class Registry(Mapping[str, T], Generic[T]):
     """
 
     def __init__(
-        self, kind: str, *, group: str | None = None, entries: Any = object, adapt: Callable[[Any], Any] | None = None
+        self,
+        kind: str,
+        *,
+        group: str | None = None,
+        entries: Any = object,
+        adapt: Callable[[Any], object] | None = None,
     ) -> None:
         self.kind = kind
         self.group = group
@@ -75,7 +80,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def options(self, name: str) -> dict[str, Option]:
         """Return the options of an entry by name."""
-        return options_of(cast("Callable[..., Any]", self[name]))
+        return options_of(cast("Callable[..., object]", self[name]))
 
     def make(self, spelled: str | Call | Options, **options: Any) -> Any:
         """Call the entry that a spelling names with its options, and return the result.

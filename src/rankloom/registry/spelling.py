@@ -65,7 +65,7 @@ class Call:
         name, rest = name.strip(), rest.rstrip()
         if not BARE.fullmatch(name) or (bracket and not rest.endswith(")")):
             raise InputError(f"Write a name, or a name with options as in rrf(constant=20); got {brief(text)}.")
-        options: dict[str, Any] = {}
+        options: dict[str, object] = {}
         for part in _split_in(text, rest[:-1]) if bracket else ():
             key, equals, value = part.partition("=")
             if not equals or not key.strip().isidentifier():
@@ -164,7 +164,7 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 80 else f"{text[:80]}...")
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     if isinstance(value, float) and value != value:
         raise InputError("The value of an option cannot be NaN.")
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

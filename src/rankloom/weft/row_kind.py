@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -20,6 +20,7 @@ from rankloom.index.row_table import ALL, QueryRows, RowTable
 from rankloom.index.settings import IndexSettings
 from rankloom.index.shard import postings
 from rankloom.index.verify import SHARED, Layout, Ranges
+from rankloom.io.text_file import Plain
 from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch
@@ -63,9 +64,10 @@ AGREEMENT = WeftSettings(1, 10, 1000, True, expand=4, width=None)
 
 
 @dataclass(frozen=True)
-class WeftRows(RowKind[Rows, WeftSettings]):
+class WeftRows(RowKind[Rows]):
     """The kind of row of a weft index; `weights` matter only in a build."""
 
+    settings: WeftSettings
     weights: Weights = None
 
     SETTINGS: ClassVar[type[IndexSettings]] = WeftSettings
@@ -137,7 +139,7 @@ class WeftRows(RowKind[Rows, WeftSettings]):
 
         return weft_steps(job)
 
-    def spec(self) -> Mapping[str, Any]:
+    def spec(self) -> Plain:
         if isinstance(self.weights, str):
             raise InputError(f"On disk, weights must be a number for each ranker; got {brief(self.weights)}.")
         return {"weights": check_weights(self.weights, self.settings.n_rankers)}
