@@ -44,11 +44,7 @@ class Running:
     progress: Progress | None = None
 
 
-_RUNNING: ContextVar[Running] = ContextVar("running")
-
-
-def _running() -> Running:
-    return _RUNNING.get(Running())
+_RUNNING = ContextVar("running", default=Running())  # noqa: B039  # it is frozen
 
 
 @contextmanager
@@ -59,7 +55,7 @@ def running(threads: int | None = None, progress: Progress | None = None) -> Ite
     """
     n_threads(threads)  # validate early
     check_progress(progress)
-    around = _running()
+    around = _RUNNING.get()
     token = _RUNNING.set(Running(threads or around.threads, progress or around.progress))
     try:
         yield
@@ -69,7 +65,7 @@ def running(threads: int | None = None, progress: Progress | None = None) -> Ite
 
 def report(stage: str, done: int, total: int) -> None:
     """Report the progress of a stage to the callback of the enclosing `running`."""
-    progress = _running().progress
+    progress = _RUNNING.get().progress
     if progress:
         progress(stage, done, total)
 
@@ -77,7 +73,7 @@ def report(stage: str, done: int, total: int) -> None:
 @contextmanager
 def part_of_stage(before: int, total: int) -> Iterator[None]:
     """Report the progress of what runs inside as that of a part, which `before` rows precede."""
-    progress = _running().progress
+    progress = _RUNNING.get().progress
     with running(progress=progress and (lambda stage, done, _: progress(stage, before + done, total))):
         yield
 
@@ -101,7 +97,7 @@ def run_blocks(
     `work` must release the GIL (a `nogil` kernel) to benefit from threads. `progress` is called with the stage, the
     rows done and their number. By default, threads and progress are those of the enclosing `running`.
     """
-    around = _running()
+    around = _RUNNING.get()
     progress = progress or around.progress
     blocks = cut_blocks(n, block)
     workers = 1 if len(blocks) <= 1 else min(n_threads(threads or around.threads), len(blocks))

@@ -45,15 +45,7 @@ def image_at(center: Point, side: float, url: str, style: str = "") -> str:
 
 
 def to_svg(graph: Plain, *, images: Mapping[int, str] | None = None) -> str:
-    """Draw a graph with its vertices on a circle, clockwise by weight; weights are shown as area and opacity.
-
-    Parameters
-    ----------
-    graph : mapping
-        As `FusionGraph.to_dict` returns it.
-    images : mapping of item number to URL, optional
-        Images to draw in the vertices; with `data:` URLs the drawing is self-contained.
-    """
+    """Draw `FusionGraph.to_dict`, vertices on a circle, clockwise by weight; weights are shown as area and opacity."""
     vertices = sorted(map(_capped, graph["vertices"]), key=lambda v: -v["weight"])
     edges = sorted(map(_capped, graph["edges"]), key=lambda e: e["weight"])  # heaviest last, so drawn on top
     point = on_ring((v["item"] for v in vertices), SIDE, RING)

@@ -157,29 +157,20 @@ def explain(query: FusionGraph, item: FusionGraph, comparator: str) -> Explanati
 
     A part contributes the smaller of its two weights, scaled so that the contributions sum to the similarity.
     """
-    shared = _shared(query, item)
+    mine, other = _weights(query), _weights(item)
+    shared = [(*ends, weight, other[ends]) for ends, weight in mine.items() if ends in other]
     common = sum(min(a, b) for _, _, a, b in shared)
     similarity = COMPARATORS[comparator].similarity(common, query.size, item.size)
     unit = similarity / common if common else 0.0
-    parts = [
-        Part(
-            "vertex" if source == target else "edge",
-            source,
-            target,
-            query.label(source) if source == target else f"{query.label(source)} -> {query.label(target)}",
-            a,
-            b,
-            min(a, b) * unit,
-        )
-        for source, target, a, b in shared
-    ]
+    parts = []
+    for source, target, a, b in shared:
+        if source == target:
+            parts.append(Part("vertex", source, source, query.label(source), a, b, min(a, b) * unit))
+        else:
+            label = f"{query.label(source)} -> {query.label(target)}"
+            parts.append(Part("edge", source, target, label, a, b, min(a, b) * unit))
     parts.sort(key=lambda part: -part.contribution)
     return Explanation(query.id, item.id, comparator, similarity, tuple(parts))
-
-
-def _shared(a: FusionGraph, b: FusionGraph) -> list[tuple[int, int, float, float]]:
-    mine, other = _weights(a), _weights(b)
-    return [(*ends, weight, other[ends]) for ends, weight in mine.items() if ends in other]
 
 
 def _weights(graph: FusionGraph) -> dict[tuple[int, int], float]:

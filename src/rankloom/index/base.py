@@ -11,7 +11,6 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from types import SimpleNamespace
 from typing import Any, ClassVar, Generic, NoReturn, Self, get_args
 
 import numpy as np
@@ -227,10 +226,10 @@ class CollectionIndex(Generic[R]):
             k = self._check_search(queries, k, items, virtual)
             comparator = self._table.kind.checked_comparator(comparator)
             mask = self._table.mask(allowed)
-            asked, ids = self._item_rows(items) if queries is None else self._external_rows(queries, virtual, missing)
-            found = (self._served or self._table).search(comparator, asked, mask, k)
-        kind: Kind = "collection" if asked.into is self._table.order.numbers else "queries"
-        return Ranks.trusted(*found, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
+            rows, ids = self._item_rows(items) if queries is None else self._external_rows(queries, virtual, missing)
+            best = (self._served or self._table).search(comparator, rows, mask, k)
+        kind: Kind = "collection" if rows.into is self._table.order.numbers else "queries"
+        return Ranks.trusted(*best, self.n_items, item_ids=self.item_ids, query_ids=ids, kind=kind)
 
     def _external_rows(
         self, queries: RankerLists, virtual: bool | None, missing: Missing
@@ -267,13 +266,13 @@ class CollectionIndex(Generic[R]):
     def _external_lists(self, queries: RankerLists, missing: Missing) -> tuple[list[Ranks], Ids | None]:
         """Return the lists of external queries with the numbers of the items, as deep as they are used."""
         settings = self.settings
-        given = by_name(queries, settings.rankers)
-        if len(given) != settings.n_rankers:
+        by_ranker = by_name(queries, settings.rankers)
+        if len(by_ranker) != settings.n_rankers:
             raise InputError(
                 f"The index has {settings.n_rankers} rankers, and queries need the lists of each, in the same order; "
-                f"got those of {len(given)}."
+                f"got those of {len(by_ranker)}."
             )
-        lists = [self._numbered(r).head(settings.depth) for r in align(given, missing=missing)]
+        lists = [self._numbered(r).head(settings.depth) for r in align(by_ranker, missing=missing)]
         return lists, lists[0].query_ids
 
     def _numbered(self, queries: Ranks) -> Ranks:
@@ -311,18 +310,19 @@ class CollectionIndex(Generic[R]):
             The number of shards to split the index into, at most one for each item. By default as it is.
         """
         arrays = self.arrays if shards is None else self._table.split(self.arrays, whole_number("shards", shards))
-        save_folder(as_path(path), arrays, self.meta(self.settings, arrays))
+        shapes = {name: array.shape for name, array in arrays.items()}
+        save_folder(as_path(path), arrays, self.meta(self.settings, shapes))
 
     @classmethod
-    def meta(cls, settings: IndexSettings, arrays: Mapping[str, Array] | Mapping[str, SimpleNamespace]) -> Plain:
-        """Return the metadata of an index by its arrays, or by their descriptions with a shape."""
-        is_sharded = "row_ptr" not in arrays
-        n_entries = sum(array.shape[0] for name, array in arrays.items() if name.endswith("row_items"))
+    def meta(cls, settings: IndexSettings, shapes: Mapping[str, Sequence[int]]) -> Plain:
+        """Return the metadata of an index by the shapes of its arrays."""
+        is_sharded = "row_ptr" not in shapes
+        n_entries = sum(shape[0] for name, shape in shapes.items() if name.endswith("row_items"))
         return {
             "kind": cls.KIND,
             "format": cls.FORMATS[-1] if is_sharded else cls.FORMATS[0],
             "settings": settings.to_dict(),
-            "sizes": {"n_items": arrays["numbers"].shape[0], "n_entries": n_entries},
+            "sizes": {"n_items": shapes["numbers"][0], "n_entries": n_entries},
             "versions": {"rankloom": __version__, "numpy": np.__version__},
         }
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
-from types import SimpleNamespace
 
 from rankloom.errors import InputError, brief, check_choice, whole_number
 from rankloom.index.job import Job, run_steps
@@ -15,8 +14,9 @@ from rankloom.index.row_kind import R, RowKind
 from rankloom.index.settings import stores_scores, warn_if_sparse
 from rankloom.index.shard import shard_size
 from rankloom.index.steps import first_steps
-from rankloom.index.tables import Files, find_files, shape_of, split_paths
-from rankloom.io.text_file import Plain
+from rankloom.index.tables import Files, find_files, shape_of
+from rankloom.io.text_file import Plain, as_path
+from rankloom.ranks.align import split_names
 from rankloom.threads import Progress
 
 #: The paths of tables of lists, one for each ranker, in order or by name.
@@ -37,12 +37,14 @@ class Lists:
     @classmethod
     def of(cls, paths: Tables) -> Lists:
         """Return the tables at these paths; raise InputError unless they have a row for each item."""
-        names, given = split_paths(paths)
-        files = tuple(find_files(path) for path in given)
+        if isinstance(paths, str | Path) or not isinstance(paths, Sequence | Mapping) or not len(paths):
+            raise InputError(f"Give the path of a table of lists for each ranker; got {brief(paths)}.")
+        names, places = split_names(paths)
+        files = tuple(find_files(as_path(place)) for place in places)
         shapes = [shape_of(table) for table in files]
-        for path, shape in zip(given, shapes, strict=True):
-            if shape[0] != shapes[0][0]:
-                raise InputError(f"{given[0]} has {shapes[0][0]} rows and {path} has {shape[0]}; each item needs one.")
+        for place, (rows, _) in zip(places, shapes, strict=True):
+            if rows != shapes[0][0]:
+                raise InputError(f"{places[0]} has {shapes[0][0]} rows and {place} has {rows}; each item needs one.")
         return cls(names, files, shapes[0][0], tuple(depth for _, depth in shapes))
 
     def spec(self) -> list[Plain]:
@@ -53,8 +55,8 @@ class Lists:
 
 
 def _state(path: str) -> list[int]:
-    found = Path(path).stat()
-    return [found.st_size, found.st_mtime_ns]
+    stat = Path(path).stat()
+    return [stat.st_size, stat.st_mtime_ns]
 
 
 def parse_size(text: str | int) -> int:
@@ -74,30 +76,27 @@ def parse_size(text: str | int) -> int:
 def part_size(n_items: int, item_bytes: int, memory: str | int, shards: int | None) -> int:
     """Return how many items a part has, so that a task needs no more than `memory`; parts become shards."""
     limit = max(1, parse_size(memory) // item_bytes)
-    if shards is None:
-        size = shard_size(n_items, -(-n_items // limit) or 1)
-    else:
-        size = shard_size(n_items, whole_number("shards", shards))
+    min_parts = -(-n_items // limit)
+    size = shard_size(n_items, min_parts or 1 if shards is None else whole_number("shards", shards))
     n_parts = -(-n_items // size)
-    if size > limit or n_parts > MAX_PARTS:
-        min_parts = -(-n_items // limit)
+    if size > limit:
         raise InputError(
             f"{n_parts} shards of {size:,} items need about {size * item_bytes / 1e9:.2g} GB each, and memory is "
             f"{memory}; give at least {min_parts:,} shards or more memory."
-            if size > limit
-            else f"{n_parts:,} shards are too many, at most {MAX_PARTS:,} are supported; give more memory."
         )
+    if n_parts > MAX_PARTS:
+        raise InputError(f"{n_parts:,} shards are too many, at most {MAX_PARTS:,} are supported; give more memory.")
     return size
 
 
-def with_defaults(build: Callable[..., object], given: Mapping[str, object]) -> Plain:
-    """Return the options of `build` that a build on disk has too, as given or by default."""
+def with_defaults(build: Callable[..., object], chosen: Mapping[str, object]) -> Plain:
+    """Return the options of `build` that a build on disk has too, as chosen or by default."""
     parameters = signature(build).parameters.values()
     options = {p.name: p.default for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
     del options["threads"], options["progress"]
-    for name in given:
+    for name in chosen:
         check_choice("option", name, options)
-    return options | dict(given)
+    return options | dict(chosen)
 
 
 def specification(kind: str, rows: RowKind[R], lists: Lists, size: int, keep_scores: bool) -> Plain:
@@ -116,10 +115,10 @@ def specification(kind: str, rows: RowKind[R], lists: Lists, size: int, keep_sco
 
 def run(
     job: Job, rows: RowKind[R], *, scheduler: str | None, threads: int | None, progress: Progress | None
-) -> dict[str, SimpleNamespace]:
+) -> dict[str, list[int]]:
     """Run all steps of a build that are not done yet, and return the shapes of the arrays of the index."""
     settings = rows.settings
     run_steps(job, [*first_steps(job), *rows.steps(job)], scheduler=scheduler, threads=threads, progress=progress)
     if settings.reposition and settings.absent == "first":
         warn_if_sparse(job.read_notes("lengths")["empty"], job.spec["n_items"], settings.rankers)
-    return {name: SimpleNamespace(shape=about["shape"]) for name, about in job.all_files().items()}
+    return {name: about["shape"] for name, about in job.all_files().items()}

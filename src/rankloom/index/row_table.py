@@ -114,12 +114,12 @@ class RowTable(Generic[R]):
         return best
 
     def _search_whole(
-        self, kernel: Kernel, asked: QueryRows, mask: Bools, best: ScoredLists
+        self, kernel: Kernel, wanted: QueryRows, mask: Bools, best: ScoredLists
     ) -> Callable[[int, int], None]:
         """Return a function that searches an index that is not sharded for a block of queries."""
         (shard,) = self.shards
-        explicit = self.all_rows() if asked.external is None else asked.external
-        rows, into, own = (frozen(numbers.view()) for numbers in (asked.rows, asked.into, asked.own))
+        explicit = self.all_rows() if wanted.external is None else wanted.external
+        rows, into, own = (frozen(numbers.view()) for numbers in (wanted.rows, wanted.into, wanted.own))
         queries = Queries(rows, into, own, explicit.items, self.kind.linked(explicit, None, self))
         target = shard.target(self.shard_rows[0], None, mask)
 
@@ -130,12 +130,12 @@ class RowTable(Generic[R]):
         return work
 
     def _search_shards(
-        self, kernel: Kernel, asked: QueryRows, mask: Bools, best: ScoredLists
+        self, kernel: Kernel, wanted: QueryRows, mask: Bools, best: ScoredLists
     ) -> Callable[[int, int], None]:
         """Return a function that searches one shard after the other for a block of queries."""
 
         def work(start: int, stop: int) -> None:
-            block, into = self.block(asked, start, stop), asked.into[start:stop]
+            block, into = self.block(wanted, start, stop), wanted.into[start:stop]
             found = ScoredLists(best.items[into], best.scores[into])
             for number in block.shards:
                 self.search_shard(kernel, number, block.queries, block.members, self.own_mask(mask, number), found)
@@ -156,15 +156,15 @@ class RowTable(Generic[R]):
             target = shard.target(self.shard_rows[number], members, allowed)
             kernel(0, len(queries.rows), queries, target, scratch, best)
 
-    def block(self, asked: QueryRows, start: int, stop: int) -> QueryBlock:
+    def block(self, wanted: QueryRows, start: int, stop: int) -> QueryBlock:
         """Return a block of queries made explicit."""
         limit_pages(self.arrays.values())
-        chosen = asked.rows[start:stop]
-        rows = self.rows(chosen) if asked.external is None else slice_rows(asked.external, start, stop)
+        chosen = wanted.rows[start:stop]
+        rows = self.rows(chosen) if wanted.external is None else slice_rows(wanted.external, start, stop)
         with self.slots.borrowed() as slot:
             members, sources = numbered(rows.items, slot)
         numbers = frozen(np.arange(len(chosen), dtype=np.int32))
         content = self.kind.linked(rows, members, self)
-        queries = Queries(numbers, numbers, frozen(asked.own[start:stop].view()), sources, content)
-        own = chosen if asked.external is None else chosen[:0]
+        queries = Queries(numbers, numbers, frozen(wanted.own[start:stop].view()), sources, content)
+        own = chosen if wanted.external is None else chosen[:0]
         return QueryBlock(queries, members, in_order(self.shards, own, members))

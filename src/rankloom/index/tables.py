@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,11 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rankloom.errors import InputError, MissingExtraError, brief
+from rankloom.errors import InputError, MissingExtraError
 from rankloom.io.array_folder import write_array
-from rankloom.io.text_file import as_path
 from rankloom.ranks import PAD, Ranks
-from rankloom.ranks.align import split_names
 from rankloom.ranks.arrays import Array
 
 CHUNK = 1 << 16  # rows read at a time
@@ -33,16 +31,6 @@ class Files(NamedTuple):
 
     items: tuple[str, ...]
     scores: tuple[str, ...]
-
-
-def split_paths(
-    paths: Sequence[str | Path] | Mapping[str, str | Path],
-) -> tuple[tuple[str, ...], list[Path]]:
-    """Return the names of rankers, if given by name, and the paths of their tables."""
-    if isinstance(paths, str | Path) or not isinstance(paths, Sequence | Mapping) or not len(paths):
-        raise InputError(f"Give the path of a table of lists for each ranker; got {brief(paths)}.")
-    names, values = split_names(paths)
-    return names, [as_path(path) for path in values]
 
 
 def find_files(path: Path) -> Files:

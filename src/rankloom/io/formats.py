@@ -39,7 +39,6 @@ def read_ranks(
 
     Parameters
     ----------
-    path : str or path
     format : str, optional
         A name in `FORMATS`: "trec", "npz" or "udlf" (lists of numbers). By default the suffix of the file decides,
         ignoring a final ``.gz``: ``.npz`` is npz, anything else trec.

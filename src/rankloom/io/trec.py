@@ -37,7 +37,6 @@ def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplica
 
     Parameters
     ----------
-    path : str or path
     item_ids : Ids, optional
         The collection; by default the items of the file, in order of appearance.
     duplicates : {"error", "first"}
@@ -184,12 +183,8 @@ def _texts(scores: NDArray[np.float32]) -> list[str]:
 def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
     """Read TREC relevance judgments: lines of ``query iteration item grade``, separated by whitespace.
 
-    Grades are whole numbers; 0 and below mean not relevant, as in TREC. The second column is ignored.
-
-    Returns
-    -------
-    dict of str to dict of str to int
-        ``{query: {item: grade}}``, queries and items in the order of the file.
+    Returns ``{query: {item: grade}}``, in the order of the file. Grades are whole numbers; 0 and below mean not
+    relevant, as in TREC. The second column is ignored.
 
     Examples
     --------

@@ -42,13 +42,12 @@ def read_udlf_ranks(
     depth: int | None = None,
     duplicates: Duplicates = "error",
 ) -> Ranks:
-    """Read ranked lists as UDLF writes them: line i is the list of item i, best first.
+    """Read ranked lists as UDLF writes them: line i is the list of item i, best first; return collection ranks.
 
     Lists may differ in length. Blank lines at the end are ignored; the file is compressed if its name ends in ``.gz``.
 
     Parameters
     ----------
-    path : str or path
     kind : {"numbers", "names"}
         Items as numbers from 0, or as the ids of `list_file`.
     list_file : str or path, optional
@@ -57,11 +56,6 @@ def read_udlf_ranks(
         Number of items to read of each list; the rest is not checked.
     duplicates : {"error", "first"}
         How to treat an item that a list has twice: raise an error, or use the first.
-
-    Returns
-    -------
-    Ranks
-        Collection ranks without scores; a row for each line, as many items as lines.
 
     Examples
     --------
@@ -230,7 +224,7 @@ def read_udlf_matrix(
     list_file: FilePath | None = None,
     depth: int = 1000,
 ) -> Ranks:
-    """Rank a collection by a UDLF matrix: n lines of n numbers, line i for item i.
+    """Rank a collection by a UDLF matrix: n lines of n numbers, line i for item i; distances are negated as scores.
 
     Ties are broken by item number, but item i wins ties in row i. (UDLF puts it first whatever its distance.) Blank
     lines are ignored; the file is compressed if its name ends in ``.gz``. It is read in blocks of lines, never as a
@@ -238,18 +232,12 @@ def read_udlf_matrix(
 
     Parameters
     ----------
-    path : str or path
     kind : {"distances", "similarities"}
         Whether the smallest or the largest number of a line is best.
     list_file : str or path, optional
         Ids of the items, one per line; with it the ranks have `item_ids` and `query_ids`.
     depth : int
         Length of the lists, at most the size of the collection.
-
-    Returns
-    -------
-    Ranks
-        Collection ranks; the scores are the similarities, or the negated distances.
 
     Examples
     --------

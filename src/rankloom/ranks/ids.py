@@ -45,7 +45,7 @@ class Ids:
 
     def union(self, other: Ids) -> Ids:
         """Return these ids, followed by the new ones of `other`."""
-        return self if other == self else Ids(dict.fromkeys([*self._ids, *other._ids]))
+        return self if other == self else Ids(dict.fromkeys([*self, *other]))
 
     def __getitem__(self, number: int) -> str:
         self._check_number(number)
@@ -116,10 +116,6 @@ class NumberIds(Ids):
         if not isinstance(id, str) or not id.isdecimal() or len(id) > len(str(self._n)):  # int() refuses very long ones
             return False
         return str(int(id)) == id and int(id) < self._n
-
-    def union(self, other: Ids) -> Ids:
-        """Return these ids, followed by the new ones of `other`."""
-        return Ids(self).union(other)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NumberIds) and self._n == other._n

@@ -133,13 +133,7 @@ class Ranks:
         return _filled(**({name: getattr(self, name) for name in Ranks.__slots__} | fields))
 
     def of_kind(self, kind: Kind | None) -> Ranks:
-        """Return these ranks with their kind set.
-
-        Raises
-        ------
-        InputError
-            If they cannot be of that kind: collection ranks have a row for each item, in the order of the items.
-        """
+        """Return these ranks with their kind set: collection ranks must have a row for each item."""
         check_kind(kind, self.items, self.n_items, self.query_ids)
         return self.replaced(kind=kind)
 
