@@ -144,13 +144,7 @@ def repositioned(
 
 
 def reposition_item(ranks: Ranks, item: int, cutoff: int) -> Int32s:
-    """Return the list of one item as `reposition` does, from the lists of its neighbors alone.
-
-    Examples
-    --------
-    >>> reposition_item(Ranks([[0, 2, 1], [1, 0, 2], [2, 1, 3], [3, 2, 1]]), 0, cutoff=3)
-    array([0, 1, 2], dtype=int32)
-    """
+    """Return the list of one item as `reposition` does, from the lists of its neighbors alone."""
     own = ranks.items[item][ranks.items[item] != PAD]
     lists = ranks.items[own]
     listed = lists == item

@@ -9,16 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloom._kernels.fusion_graph.arguments import (
-    MCS,
-    OTHER,
-    SIZE,
-    WGU,
-    Comparator,
-    Graphs,
-    LinkedGraphs,
-    Woven,
-)
+from rankloom._kernels.fusion_graph.arguments import MCS, OTHER, SIZE, WGU, Comparator, Graphs, LinkedGraphs, Woven
 from rankloom.errors import check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS

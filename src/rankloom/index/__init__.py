@@ -5,8 +5,6 @@ them compare, how they are stored. A shard has the rows and postings of consecut
 for its own items once it is handed explicit queries, and the answer of the whole is the best of its shards' answers.
 """
 
-from rankloom.index.base import CollectionIndex
 from rankloom.index.explanation import Explanation, Part
-from rankloom.index.row_kind import RowKind
 
-__all__ = ["CollectionIndex", "Explanation", "Part", "RowKind"]
+__all__ = ["Explanation", "Part"]

@@ -19,16 +19,7 @@ TIMEOUT = "10s"  # to connect to a scheduler
 
 @contextmanager
 def connected(scheduler: str, *, workers: int | None = None) -> Iterator[Client]:
-    """Yield the client of a cluster, and close it afterwards.
-
-    Parameters
-    ----------
-    scheduler : str
-        The address of a scheduler, such as ``tcp://host:8786``, or "local": worker processes on this machine, which end
-        with the client.
-    workers : int, optional
-        How many "local" workers to start, each with one thread; by default, one for each CPU.
-    """
+    """Yield the client of a cluster by its address, or of "local" workers, by default one process for each CPU."""
     try:
         from distributed import Client
     except ImportError:

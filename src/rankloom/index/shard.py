@@ -132,13 +132,7 @@ def shards_of(arrays: Mapping[str, Array]) -> list[Shard]:
 
 
 def shard_size(n_items: int, n_shards: int) -> int:
-    """Return how many items each shard has; the last may have fewer.
-
-    Examples
-    --------
-    >>> shard_size(10, 3), shard_size(0, 3)
-    (4, 1)
-    """
+    """Return how many items each shard has; the last may have fewer."""
     return max(1, -(-n_items // n_shards))
 
 
@@ -147,31 +141,26 @@ def is_of_shard(name: str) -> bool:
     return name == "norms" or name.startswith(("row_", "post_", "shard"))
 
 
-def local_postings(ptr: Array, items: Array, slot: Array) -> tuple[Array, Array, Array]:
-    """Return the distinct items of rows, ascending, and the rows that have each of them, in CSR form.
-
-    `slot` is scratch of zeros of the size of the collection.
-    """
-    from rankloom._kernels.index.shards import local_postings as fill
-
-    vertices = np.sort(numbered(items, slot)[0])
-    post_ptr, rows = np.empty(len(vertices) + 1, np.int64), np.empty(len(items), np.uint32)
-    fill(ptr, items, frozen(vertices), slot, post_ptr, rows)
-    return vertices, frozen(post_ptr), frozen(rows)
-
-
 def shard_postings(rows: CsrRows, sizes: Array, slot: Array) -> dict[str, Array]:
     """Return the postings of a shard by its rows and their sizes; `slot` is scratch of zeros for all items."""
-    vertices, ptr, found = local_postings(rows.ptr, rows.items, slot)
-    return {VERTICES: vertices, **dict(zip(POSTINGS, (ptr, found, min_sizes(ptr, found, sizes)), strict=True))}
+    from rankloom._kernels.index.shards import local_postings
+
+    vertices = frozen(np.sort(numbered(rows.items, slot)[0]))
+    ptr, owners = np.empty(len(vertices) + 1, np.int64), np.empty(len(rows.items), np.uint32)
+    local_postings(rows.ptr, rows.items, vertices, slot, ptr, owners)
+    return {VERTICES: vertices, **_postings(frozen(ptr), frozen(owners), sizes)}
 
 
 def postings(rows: CsrRows, sizes: Array) -> dict[str, Array]:
     """Return the postings of an index that is not sharded: for each item, the rows that have it."""
     from rankloom._kernels.lists import transposed
 
-    ptr, found, _ = transposed(rows.ptr, rows.items, len(sizes), columns=False)
-    return dict(zip(POSTINGS, (ptr, found, min_sizes(ptr, found, sizes)), strict=True))
+    ptr, owners, _ = transposed(rows.ptr, rows.items, len(sizes), columns=False)
+    return _postings(ptr, owners, sizes)
+
+
+def _postings(ptr: Array, owners: Array, sizes: Array) -> dict[str, Array]:
+    return dict(zip(POSTINGS, (ptr, owners, min_sizes(ptr, owners, sizes)), strict=True))
 
 
 def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list[Array]:

@@ -1,7 +1,7 @@
 """Readers and writers of Ranks: TREC runs and judgments, UDLF text, NumPy arrays, pandas, polars."""
 
 from rankloom.io.atomic_file import atomic_write, check_target
-from rankloom.io.formats import FORMATS, Format, format_of, read_ranks, write_ranks
+from rankloom.io.formats import FORMATS, format_of, read_ranks, write_ranks
 from rankloom.io.frames import from_frame, qrels_from_frame, to_pandas, to_polars
 from rankloom.io.labels import read_ids, read_labels
 from rankloom.io.matrix import read_matrix
@@ -11,7 +11,6 @@ from rankloom.io.udlf import read_udlf_matrix, read_udlf_ranks, write_udlf_ranks
 
 __all__ = [
     "FORMATS",
-    "Format",
     "atomic_write",
     "check_target",
     "format_of",

@@ -40,15 +40,6 @@ def atomic_write(path: FilePath, mode: str = "w") -> Iterator[Any]:
         A symbolic link is followed, and remains a link.
     mode : {"w", "wb"}
         Text (UTF-8, lines end in a line feed) or bytes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with atomic_write(folder / "note.txt") as file:
-    ...     _ = file.write("safe")
-    >>> [found.name for found in folder.iterdir()]
-    ['note.txt']
     """
     target = check_target(path)
     _remove_abandoned(target.parent)

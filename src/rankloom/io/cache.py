@@ -23,18 +23,7 @@ def _warn(message: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A folder of .npz files, each named by its key.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> cache = Cache(Path(tempfile.mkdtemp()))
-    >>> cache.save("ab12", {"x": np.arange(3)})
-    >>> cache.load("ab12")["x"]
-    array([0, 1, 2])
-    >>> cache.load("cd34") is None
-    True
-    """
+    """A folder of .npz files, each named by its key."""
 
     folder: Path | None  #: None disables the cache
     #: Called with a message the first time that the folder cannot be written to; by default it issues a warning.

@@ -31,13 +31,7 @@ def _utf8(text: str) -> bytes:
 
 
 def unpack_ids(blob: Array, ptr: Array) -> Ids:
-    """Return the ids that `pack_ids` packed.
-
-    Examples
-    --------
-    >>> list(unpack_ids(*pack_ids(["d7", "d2"])))
-    ['d7', 'd2']
-    """
+    """Return the ids that `pack_ids` packed."""
     if (blob.dtype.str[1:], ptr.dtype.str[1:]) != ("u1", "i8") or (blob.ndim, ptr.ndim) != (1, 1):
         raise InputError("Packed ids must be a 1-d array of bytes and a 1-d array of 64-bit starts.")
     if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():

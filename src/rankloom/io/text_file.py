@@ -130,13 +130,6 @@ def shown(line: bytes) -> str:
     return repr(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "...")
 
 
-def parse_int(text: bytes) -> int:
-    """Parse a whole number; unlike `int`, raise ValueError for ``1_000``."""
-    if b"_" in text:
-        raise ValueError(text)
-    return int(text)
-
-
 def is_float32(text: bytes) -> bool:
     """Return True if the text is a number that float32 can hold; ``1_000`` is not."""
     try:

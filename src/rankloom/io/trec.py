@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankloom.errors import InputError, brief, check_type
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.rows import Duplicates, Rows, ranks_of
-from rankloom.io.text_file import FilePath, check_field, is_float32, numbered_lines, parse_int, shown, unknown_item
+from rankloom.io.text_file import FilePath, check_field, is_float32, numbered_lines, shown, unknown_item
 from rankloom.ranks import PAD, Ids, Ranks
 
 RUN_COLUMNS = "query Q0 item rank score tag"
@@ -212,6 +212,6 @@ def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
 def _judgments(path: FilePath) -> Iterator[tuple[int, str, str, int]]:
     for number, (query, _, item, grade) in _columns(path, QREL_COLUMNS):
         try:
-            yield number, query.decode(), item.decode(), parse_int(grade)
+            yield number, query.decode(), item.decode(), int(grade.replace(b"_", b"?"))  # 1_000 is no number
         except ValueError:
             raise InputError(f"{path}:{number}: the grade must be a whole number; got {shown(grade)}.") from None

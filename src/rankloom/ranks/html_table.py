@@ -13,13 +13,7 @@ MAX_ROWS, MAX_POSITIONS = 5, 8  # of ranks
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
-    """Return a table, with a note below it.
-
-    Examples
-    --------
-    >>> html_table(["id"], [["a<b"]])
-    '<table><thead><tr><th>id</th></tr></thead><tbody><tr><td>a&lt;b</td></tr></tbody></table>'
-    """
+    """Return a table, with a note below it."""
     body = "".join(_row("td", row) for row in rows)
     below = f"<p>{escape(note)}</p>" if note else ""
     return f"<table><thead>{_row('th', head)}</thead><tbody>{body}</tbody></table>{below}"

@@ -1,9 +1,9 @@
 """Padded arrays of lists: of dicts, of several rankers, with fewer rows or items."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloom.errors import InputError, brief
 from rankloom.ranks.arrays import PAD, Floats, Indexes, Int32s
@@ -50,9 +50,13 @@ def renumbered_items(items: Int32s, old: Ids, new: Ids) -> Int32s:
     return numbers[items]
 
 
-def selected_rows(n_queries: int, numbers: object) -> Indexes:
+def selected_rows(n_queries: int, numbers: Sequence[int] | NDArray[np.integer] | slice) -> Indexes:
     """Return the numbers of the rows that row numbers, a mask or a slice select; raise InputError for anything else."""
-    if not _is_selection(numbers):
+    try:
+        is_selection = isinstance(numbers, slice) or np.ndim(numbers) == 1
+    except ValueError:  # rows of different lengths
+        is_selection = False
+    if not is_selection:
         raise InputError(f"Give a list of row numbers, such as [3]; got {brief(numbers)}.")
     try:
         picked = np.arange(n_queries)[numbers]
@@ -61,10 +65,3 @@ def selected_rows(n_queries: int, numbers: object) -> Indexes:
     if not isinstance(numbers, slice) and np.min(numbers, initial=0) < 0:
         raise InputError(f"Rows are numbered from 0; got {np.min(numbers)}.")
     return picked
-
-
-def _is_selection(numbers: object) -> TypeGuard[Sequence[int] | slice]:
-    try:
-        return isinstance(numbers, slice) or np.ndim(numbers) == 1  # type: ignore[arg-type]
-    except ValueError:  # rows of different lengths
-        return False

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.errors import InputError, brief, check_range, whole_number
 from rankloom.ranks.approximate import check_algorithm, neighbors_by
-from rankloom.ranks.arrays import PAD, Array
+from rankloom.ranks.arrays import PAD, Array, Float32s, Int32s
 from rankloom.ranks.checks import (
     NEEDS_COLLECTION,
     GivenIds,
@@ -30,18 +29,12 @@ from rankloom.ranks.checks import (
 )
 from rankloom.ranks.html_table import ranks_table
 from rankloom.ranks.ids import Ids
-from rankloom.ranks.lists import (
-    Lists,
-    list_lengths,
-    padded_lists,
-    renumbered_items,
-    selected_rows,
-)
+from rankloom.ranks.lists import Lists, list_lengths, padded_lists, renumbered_items, selected_rows
 from rankloom.ranks.nearest import matrix_neighbors, table
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Ranks:
     """Ranked lists, one row for each query, best item first; validated on construction, then read-only.
 
@@ -77,46 +70,42 @@ class Ranks:
     rankloom.errors.InputError: Row 0 lists item 0 twice; give each item once.
     """
 
-    items: NDArray[np.int32]
-    scores: NDArray[np.float32] | None = None
-    n_items: int = None  # type: ignore[assignment]  # an int once constructed
-    item_ids: Ids | None = field(default=None, kw_only=True)
-    query_ids: Ids | None = field(default=None, kw_only=True)
-    kind: Kind | None = field(default=None, kw_only=True)
-    recall: float | None = field(default=None, kw_only=True)
+    items: Int32s
+    scores: Float32s | None
+    n_items: int
+    item_ids: Ids | None
+    query_ids: Ids | None
+    kind: Kind | None
+    recall: float | None
 
-    if TYPE_CHECKING:  # what may be given; the fields are what it becomes
-
-        def __init__(
-            self,
-            items: ArrayLike,
-            scores: ArrayLike | None = None,
-            n_items: int | None = None,
-            *,
-            item_ids: GivenIds = None,
-            query_ids: GivenIds = None,
-            kind: Kind | None = None,
-            recall: float | None = None,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        item_ids, query_ids = checked_ids(self.item_ids), checked_ids(self.query_ids)
-        items = checked_items(self.items)
-        n_items = checked_n_items(items, self.n_items, item_ids)
-        check_rows(items)
-        scores = None if self.scores is None else checked_scores(self.scores, items)
-        if query_ids is not None and len(query_ids) != len(items):
-            raise InputError(f"There must be a query id for each row; got {len(query_ids)} for {len(items)} rows.")
-        _filled(self, items=items, scores=scores, n_items=n_items, item_ids=item_ids, query_ids=query_ids)
-        check_kind(self.kind, items, n_items, query_ids)
-        if self.recall is not None:
-            check_range(0, 1, recall=self.recall)
+    def __init__(
+        self,
+        items: ArrayLike,
+        scores: ArrayLike | None = None,
+        n_items: int | None = None,
+        *,
+        item_ids: GivenIds = None,
+        query_ids: GivenIds = None,
+        kind: Kind | None = None,
+        recall: float | None = None,
+    ) -> None:
+        ids, rows = checked_ids(item_ids), checked_ids(query_ids)
+        lists = checked_items(items)
+        size = checked_n_items(lists, n_items, ids)
+        check_rows(lists)
+        values = None if scores is None else checked_scores(scores, lists)
+        if rows is not None and len(rows) != len(lists):
+            raise InputError(f"There must be a query id for each row; got {len(rows)} for {len(lists)} rows.")
+        check_kind(kind, lists, size, rows)
+        if recall is not None:
+            check_range(0, 1, recall=recall)
+        _fill(self, items=lists, scores=values, n_items=size, item_ids=ids, query_ids=rows, kind=kind, recall=recall)
 
     @classmethod
     def trusted(
         cls,
-        items: NDArray[np.int32],
-        scores: NDArray[np.float32] | None,
+        items: Int32s,
+        scores: Float32s | None,
         n_items: int,
         *,
         item_ids: Ids | None = None,
@@ -126,11 +115,11 @@ class Ranks:
     ) -> Ranks:
         """Return ranks from arrays known to be valid, without checks or copies."""
         ids = {"item_ids": item_ids, "query_ids": query_ids}
-        return _filled(items=items, scores=scores, n_items=n_items, kind=kind, recall=recall, **ids)
+        return _fill(object.__new__(cls), items=items, scores=scores, n_items=n_items, kind=kind, recall=recall, **ids)
 
     def replaced(self, **fields: object) -> Ranks:
         """Return these ranks with some fields replaced by values known to be valid, without checks or copies."""
-        return _filled(**({name: getattr(self, name) for name in Ranks.__slots__} | fields))
+        return _fill(object.__new__(Ranks), **({name: getattr(self, name) for name in Ranks.__slots__} | fields))
 
     def of_kind(self, kind: Kind | None) -> Ranks:
         """Return these ranks with their kind set: collection ranks must have a row for each item."""
@@ -281,7 +270,7 @@ class Ranks:
         """Number of columns: at least the length of the longest list."""
         return int(self.items.shape[1])
 
-    def lengths(self) -> NDArray[np.int32]:
+    def lengths(self) -> Int32s:
         """Return the length of each list."""
         return list_lengths(self.items)
 
@@ -299,7 +288,7 @@ class Ranks:
 
     def part(self, rows: slice) -> Ranks:
         """Return the lists of consecutive rows, without ids."""
-        return Ranks.trusted(self.items[rows], None if self.scores is None else self.scores[rows], self.n_items)
+        return self._changed(lambda table, _: table[rows], item_ids=None, query_ids=None, kind=None)
 
     def among(self, numbers: NDArray[np.integer]) -> Ranks:
         """Return the lists without the items that are not in `numbers`, no deeper than that.
@@ -341,14 +330,9 @@ class Ranks:
 
         Rows are matched to items by id. An item without a list gets an empty one; a query that no list contains
         becomes an item. If the rows or the items have no ids, row i must already be item i, and both get the same
-        ids.
-
-        Raises
-        ------
-        InputError
-            For ranks of kind "queries", and for ranks of unknown kind that look like lists of queries: fewer than half
-            of the rows begin with the item of their own id, and some items have no row. If all have one, it is a
-            warning.
+        ids. Ranks of kind "queries" are an error, and so are ranks of unknown kind that look like lists of queries:
+        fewer than half of the rows begin with the item of their own id, and some items have no row. If all have one,
+        it is a warning.
         """
         if self.kind == "collection" and (self.query_ids is None or self.query_ids == self.item_ids):
             return self
@@ -403,9 +387,8 @@ class Ranks:
         return ranks_table(self)
 
 
-def _filled(ranks: Ranks | None = None, /, **fields: object) -> Ranks:
-    """Set the fields of a frozen Ranks, by default a new one; arrays as read-only views: the caller's stay writable."""
-    ranks = object.__new__(Ranks) if ranks is None else ranks
+def _fill(ranks: Ranks, /, **fields: object) -> Ranks:
+    """Set the fields of a frozen Ranks, and return it; arrays as read-only views: the caller's stay writable."""
     for name, value in fields.items():
         if isinstance(value, np.ndarray) and value.flags.writeable:
             value = value.view()

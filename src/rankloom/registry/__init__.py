@@ -3,7 +3,6 @@
 from rankloom.registry.options import (
     Count,
     Fraction,
-    Option,
     Options,
     Share,
     annotated_defaults,
@@ -18,7 +17,6 @@ __all__ = [
     "Call",
     "Count",
     "Fraction",
-    "Option",
     "Options",
     "Registry",
     "Share",

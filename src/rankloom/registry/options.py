@@ -118,7 +118,7 @@ class Option:
             raise InputError(self._wrong_type(value, kind, entry))
         return self._bounded(value) if self.bounds and value is not None else value
 
-    def _wrong_type(self, value: object, kind: str, entry: str) -> str:
+    def _wrong_type(self, value: Any, kind: str, entry: str) -> str:
         wanted = TYPE_NAMES[Path] if self.is_file else " or ".join(TYPE_NAMES[accepted] for accepted in self.types)
         unquoted = type(value) in (int, float) and abs(value) < MAX_WHOLE and not {str, Path}.isdisjoint(self.types)
         advice = f' Put it in quotes: {self.name}="{value}".' if unquoted else ""

@@ -25,15 +25,7 @@ from rankloom.ranks import PAD, Ranks, stack_lists
 from rankloom.ranks.arrays import Array, Floats, Int32s
 from rankloom.threads import Scratch
 from rankloom.weft.rows import expanded, item_lists, max_entries, neighbors_of
-from rankloom.weft.weights import (
-    Weights,
-    agreement_shares,
-    check_weights,
-    field_parts,
-    have_lists,
-    rarity,
-    shares_of,
-)
+from rankloom.weft.weights import Weights, agreement_shares, check_weights, field_parts, have_lists, rarity, shares_of
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_sizes")
 COMPARATOR = "weft"  # there is only one
