@@ -24,9 +24,8 @@ def test_blocks_cover_every_row_once(n, block, threads):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_progress_is_reported_up_to_the_total(threads):
     calls = []
-    run_blocks(
-        lambda start, stop: None, 10, stage="Work", block=3, threads=threads, progress=lambda *call: calls.append(call)
-    )
+    with running(threads, lambda *call: calls.append(call)):
+        run_blocks(lambda start, stop: None, 10, stage="Work", block=3)
     assert [stage for stage, _, _ in calls] == ["Work"] * 4
     assert [done for _, done, _ in calls] == [3, 6, 9, 10]
     assert {total for _, _, total in calls} == {10}
@@ -52,8 +51,8 @@ def test_an_error_in_the_progress_callback_propagates():
         raise KeyboardInterrupt
 
     for threads in (1, 2):
-        with pytest.raises(KeyboardInterrupt):
-            run_blocks(lambda start, stop: None, 100, stage="Work", block=1, threads=threads, progress=stop)
+        with pytest.raises(KeyboardInterrupt), running(threads, stop):
+            run_blocks(lambda start, stop: None, 100, stage="Work", block=1)
 
 
 def test_there_must_be_at_least_one_thread():

@@ -84,36 +84,26 @@ def cut_blocks(n: int, block: int = BLOCK) -> list[tuple[int, int]]:
 
 
 def run_blocks(
-    work: Callable[[int, int], None],
-    n: int,
-    *,
-    stage: str,
-    block: int = BLOCK,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    work: Callable[[int, int], None], n: int, *, stage: str, block: int = BLOCK, threads: int | None = None
 ) -> None:
     """Call ``work(start, stop)`` for blocks that cover rows 0 to n.
 
-    `work` must release the GIL (a `nogil` kernel) to benefit from threads. `progress` is called with the stage, the
-    rows done and their number. By default, threads and progress are those of the enclosing `running`.
+    `work` must release the GIL (a `nogil` kernel) to benefit from threads. Progress is reported to the enclosing
+    `running`, which also gives the number of threads by default.
     """
-    around = _RUNNING.get()
-    progress = progress or around.progress
     blocks = cut_blocks(n, block)
-    workers = 1 if len(blocks) <= 1 else min(n_threads(threads or around.threads), len(blocks))
+    workers = 1 if len(blocks) <= 1 else min(n_threads(threads or _RUNNING.get().threads), len(blocks))
     if workers <= 1:
         for start, stop in blocks:
             work(start, stop)
-            if progress:
-                progress(stage, stop, n)
+            report(stage, stop, n)
         return
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(work, start, stop) for start, stop in blocks]
         try:
             for done, future in enumerate(as_completed(futures), 1):
                 future.result()
-                if progress:
-                    progress(stage, min(done * block, n), n)
+                report(stage, min(done * block, n), n)
         finally:
             for future in futures:
                 future.cancel()  # after an error or an interrupt, skip the remaining blocks

@@ -16,6 +16,7 @@ import numpy as np
 from rankloom._kernels.fusion_graph.arguments import Graphs
 from rankloom.fusion_graph.graph import FusionGraph, explain
 from rankloom.fusion_graph.row_kind import GraphRows, Settings
+from rankloom.fusion_graph.vectors import edge_columns, graph_vectors
 from rankloom.index.base import CollectionIndex, Query
 from rankloom.index.explanation import Explanation
 from rankloom.index.settings import Absent
@@ -212,8 +213,6 @@ class FusionIndex(CollectionIndex[Graphs]):
         >>> index.vectors().shape, index.vector_edges().tolist()
         ((3, 6), [[0, 1], [1, 0], [2, 1]])
         """
-        from rankloom.fusion_graph.vectors import graph_vectors
-
         table = self._table
         collection = graphs = table.all_rows()
         with running(threads, progress):
@@ -224,6 +223,4 @@ class FusionIndex(CollectionIndex[Graphs]):
 
     def vector_edges(self) -> Int32s:
         """Return the source and target of each edge that has a column in `vectors`, in the order of the columns."""
-        from rankloom.fusion_graph.vectors import edge_columns
-
         return edge_columns(self._table.all_rows(), self._table.order.numbers)[1]

@@ -14,6 +14,7 @@ from rankloom.errors import check_choice
 from rankloom.fusion_graph.compare import COMPARATORS, check_values, mcs, wgu
 from rankloom.fusion_graph.graph import GRAPH_NORMS
 from rankloom.fusion_graph.normalize import normalize_collection, normalize_queries
+from rankloom.fusion_graph.on_disk import graph_steps
 from rankloom.fusion_graph.weave import ROWS, WEIGHTINGS, linked, measure, weave
 from rankloom.index.job import Job, Step
 from rankloom.index.row_kind import Kernel, RowKind
@@ -113,8 +114,6 @@ class GraphRows(RowKind[Graphs]):
         return 24 * min(self.settings.depth, depth) + 24 * self.settings.n_rankers * self.settings.cutoff + 128
 
     def steps(self, job: Job) -> list[Step]:
-        from rankloom.fusion_graph.on_disk import graph_steps
-
         return graph_steps(job)
 
 

@@ -41,11 +41,8 @@ Query = int | str | RankerLists
 class CollectionIndex(Generic[R]):
     """Rows of the items of a collection, searched exactly; read-only, and safe to search from several threads.
 
-    Parameters
-    ----------
-    arrays : dict of arrays
-        `numbers` and `places` (see `Order`), those of the kind of row, the scores of the items' lists by each ranker
-        that has scores (`scores_0`, ...), and packed ids.
+    Its arrays are those of `Order`, those of the kind of row, the scores of the items' lists by each ranker that has
+    scores (`scores_0`, ...), and packed ids.
     """
 
     KIND: ClassVar[str]  #: the kind recorded in the folder on disk

@@ -61,7 +61,7 @@ class ServedShards(Generic[R]):
                 under_way.append((start, self._chain(comparator, self._table.block(queries, start, stop), mask, k)))
             start, last = under_way.pop(0)
             found = last if isinstance(last, tuple) else last.result()
-            into = queries.into[start : start + len(found[0])]
+            into = queries.into[start : start + len(found.items)]
             best.items[into], best.scores[into] = found
             n_done += 1
         return best
@@ -70,11 +70,11 @@ class ServedShards(Generic[R]):
         """Return a future of the best items of all shards, each of which is handed those of the one before."""
         best: Best = empty_best(len(block.queries.rows), k)
         # As a task, not scattered: Dask can repeat it if its worker dies.
-        asked = self._client.submit(_kept, (block.queries, block.members), pure=False)
+        queries = self._client.submit(_kept, (block.queries, block.members), pure=False)
         for number in block.shards:
             own = self._table.own_mask(mask, number)
             at = {"workers": [self._homes[number]], "allow_other_workers": True, "pure": False}
-            best = self._client.submit(search_shard, self._shards[number], comparator, asked, own, best, **at)
+            best = self._client.submit(search_shard, self._shards[number], comparator, queries, own, best, **at)
         return best
 
 
@@ -94,11 +94,11 @@ def _frozen(received: Any) -> Any:
 
 
 def search_shard(
-    shard: OpenShard[R], comparator: str, asked: tuple[Queries, Array], allowed: Bools, best: ScoredLists
+    shard: OpenShard[R], comparator: str, explicit: tuple[Queries, Array], allowed: Bools, best: ScoredLists
 ) -> ScoredLists:
     """Search a shard; this is what a worker runs."""
     limit_pages(shard.table.arrays.values())
-    queries, members = _frozen(asked)
+    queries, members = _frozen(explicit)
     found = empty_best(*best[0].shape)
     found.items[:], found.scores[:] = best
     kernel = shard.table.kind.kernel(comparator, shard.table)

@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike
 
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.io.array_folder import write_array
+from rankloom.io.npz import read_npz
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
 
@@ -89,8 +90,6 @@ def blocks(files: Files) -> Iterator[tuple[Array, Array | None]]:
 
 
 def _npz_block(path: str) -> tuple[Array, Array | None]:
-    from rankloom.io.npz import read_npz
-
     ranks = read_npz(path)
     if ranks.item_ids is not None or ranks.query_ids is not None:
         raise InputError(

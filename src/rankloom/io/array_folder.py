@@ -105,19 +105,9 @@ def check_absent(path: Path, kind: str, option: str) -> None:
 
 
 def open_folder(path: Path, *, kind: str, formats: range, verify: bool = True) -> tuple[dict[str, Array], Plain]:
-    """Return the memory-mapped arrays of a folder and its metadata.
+    """Return the memory-mapped arrays of a folder of a kind and format, and its metadata.
 
-    Parameters
-    ----------
-    kind, formats
-        The kind of folder to expect, and the format numbers that can be read.
-    verify : bool
-        Compare the checksums of all files; otherwise only their names and sizes are checked.
-
-    Raises
-    ------
-    IndexFileError
-        If the folder does not exist, is of a different kind or format, or has changed since it was saved.
+    The checksums of all files are compared (`verify`), or only their names and sizes.
     """
     check_flag(verify=verify)
     with suppress(OSError, ValueError):  # ValueError: a NUL in the path

@@ -36,7 +36,6 @@ def from_frame(
 
     Parameters
     ----------
-    frame : pandas.DataFrame or polars.DataFrame
     query, item : str
         Columns of ids: strings, or whole numbers, which become strings.
     score : str or None

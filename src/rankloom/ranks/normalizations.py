@@ -26,10 +26,7 @@ def min_max(ranks: Ranks, *, constant: float = 1.0) -> Floats:
 
     .. math:: s' = (s - \min) / (\max - \min)
 
-    Parameters
-    ----------
-    constant : float
-        The value of all items of a list of equal scores, such as a list of one item.
+    The items of a list of equal scores, such as a list of one item, all get `constant`.
 
     References
     ----------
@@ -161,14 +158,9 @@ def borda_norm(ranks: Ranks, *, pool: NDArray[np.integer] | None = None) -> Floa
 
     .. math:: s' = 1 - (\rho - 1) / |U|
 
-    where U are the candidates. The article also gives values to candidates missing from a list; here, as in the other
-    normalizations, they get none.
-
-    Parameters
-    ----------
-    pool : int array of shape (n_queries,), optional
-        |U| for each query; methods pass the number of items listed by any ranker. The size of the collection by
-        default.
+    where U are the candidates: `pool` has their number for each query, those listed by any ranker in methods; by
+    default they are the collection. The article also gives values to candidates missing from a list; here, as in the
+    other normalizations, they get none.
 
     References
     ----------

@@ -159,7 +159,7 @@ class VectorSpace:
         search = self._search(queries, None if among is None else numbers)
         places = None if own is None else _columns(own, numbers)
         items, cost = nearest(len(queries), len(numbers), depth, search, own=places, ceilings=ceilings)
-        return items if among is None else _numbered(items, numbers), cost
+        return items if among is None else np.append(numbers, PAD).astype(np.int32)[items], cost
 
     def rescored(
         self,
@@ -319,13 +319,7 @@ def _all(numbers: Indexes | slice | None) -> Indexes | slice:
 def _columns(own: NDArray[np.integer], numbers: Indexes) -> Indexes:
     """Return the index of each number in `numbers`, which ascend; -1 where it is missing."""
     indices = np.searchsorted(numbers, own)
-    found = np.append(numbers, -1)[indices] == own
-    return np.where(found, indices, -1)
-
-
-def _numbered(columns: Int32s, numbers: Indexes) -> Int32s:
-    """Return the numbers of columns; -1 remains."""
-    return np.append(numbers, -1).astype(np.int32)[columns]
+    return np.where(np.append(numbers, -1)[indices] == own, indices, -1)
 
 
 def _or_one(norms: Floats) -> Floats:
