@@ -15,7 +15,8 @@
 import difflib
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Real
 from reprlib import Repr
 from typing import Any, TypeGuard
@@ -201,6 +202,15 @@ class MissingExtraError(RankloomError, ImportError):
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs {package}: pip install 'rankloom[{extra}]'.")
+
+
+@contextmanager
+def needs_extra(what: str, package: str, extra: str) -> Iterator[None]:
+    """Turn the error of an import inside into a MissingExtraError."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(what, package, extra) from None
 
 
 def _hint(name: object, choices: list[str]) -> str:

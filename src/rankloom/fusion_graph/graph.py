@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloom._kernels import ROUNDING
-from rankloom.errors import MissingExtraError
+from rankloom.errors import needs_extra
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.draw import to_svg
 from rankloom.index.explanation import Explanation, Part
@@ -96,10 +96,8 @@ class FusionGraph:
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return a `networkx.DiGraph`; nodes and edges have `weight` and `raw`, nodes also `label`."""
-        try:
+        with needs_extra("to_networkx()", "networkx", "graph"):
             import networkx
-        except ImportError:
-            raise MissingExtraError("to_networkx()", "networkx", "graph") from None
         graph, parts = networkx.DiGraph(name=self.id), self.to_dict()
         graph.add_nodes_from((vertex.pop("item"), vertex) for vertex in parts["vertices"])
         graph.add_edges_from((edge.pop("source"), edge.pop("target"), edge) for edge in parts["edges"])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def normalize_collection(
     collection: Sequence[Ranks], cutoff: int, settings: IndexSettings
 ) -> tuple[Order, list[Int32s]]:
-    """Return an order for the items of a collection, and their lists in it: repositioned if so set, and cut."""
+    """Return an order for the items of a collection, and their lists in it, repositioned (if set) and cut."""
     order = Order.of(contiguous(collection[0].items), collection[0].depth)
     inside = (order.inside(contiguous(r.items), r.depth) for r in collection)  # lazily: deep lists take a lot of memory
     if not settings.reposition:

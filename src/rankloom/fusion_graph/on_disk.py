@@ -23,7 +23,7 @@ def graph_steps(job: Job) -> list[Step]:
 
 
 def normalize_part(job: Job, number: int) -> list[Int32s]:
-    """Return the lists of a part by each ranker, repositioned if so set, and cut."""
+    """Return the lists of a part by each ranker, repositioned if the settings say so, and cut."""
     return [_normalized(job, number, ranker) for ranker in range(job.spec["settings"]["n_rankers"])]
 
 

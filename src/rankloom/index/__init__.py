@@ -1,4 +1,4 @@
-"""Indexes of lists: what they share, whatever the rows that describe their items.
+"""What indexes of lists share, for any kind of rows that describe their items.
 
 An index is a table of rows, in one or more shards, of some kind (`RowKind`): how rows are made from lists, how two of
 them compare, how they are stored. A shard has the rows and postings of consecutive internal numbers; it answers exactly

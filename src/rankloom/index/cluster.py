@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from rankloom.errors import InputError, MissingExtraError
+from rankloom.errors import InputError, needs_extra
 from rankloom.threads import Progress, n_threads
 
 if TYPE_CHECKING:
@@ -20,10 +20,8 @@ TIMEOUT = "10s"  # to connect to a scheduler
 @contextmanager
 def connected(scheduler: str, *, workers: int | None = None) -> Iterator[Client]:
     """Yield the client of a cluster by its address, or of "local" workers, by default one process for each CPU."""
-    try:
+    with needs_extra("A cluster", "dask[distributed]", "dask"):
         from distributed import Client
-    except ImportError:
-        raise MissingExtraError("A cluster", "dask[distributed]", "dask") from None
     if scheduler == LOCAL:
         with Client(n_workers=n_threads(workers), threads_per_worker=1, dashboard_address="127.0.0.1:0") as client:
             yield client

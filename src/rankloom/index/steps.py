@@ -54,20 +54,21 @@ def depth_of(job: Job, items: Array) -> int:
 
 def check(job: Job, number: int) -> None:
     """Check the lists of consecutive items."""
-    start, stop = job.part(number)
     for ranker in range(len(job.spec["tables"])):
-        items, scores = tables(job, ranker)
-        path, depth = job.spec["tables"][ranker]["files"][0][0], depth_of(job, items)
+        _check_table(job, ranker, *job.part(number))
 
-        def work(
-            first: int, last: int, items: Array = items, scores: Array | None = scores, path: str = path, d: int = depth
-        ) -> None:
-            rows = slice(start + first, start + last)
-            some = None if scores is None else scores[rows, :d]
-            with job.scratch.borrowed() as seen:
-                check_rows(np.ascontiguousarray(items[rows, :d]), some, len(items), path, rows.start, seen)
 
-        run_blocks(work, stop - start, stage="Checking")
+def _check_table(job: Job, ranker: int, start: int, stop: int) -> None:
+    items, scores = tables(job, ranker)
+    path, depth = job.spec["tables"][ranker]["files"][0][0], depth_of(job, items)
+
+    def work(first: int, last: int) -> None:
+        rows = (slice(start + first, start + last), slice(0, depth))
+        some = None if scores is None else scores[rows]
+        with job.scratch.borrowed() as seen:
+            check_rows(np.ascontiguousarray(items[rows]), some, len(items), path, start + first, seen)
+
+    run_blocks(work, stop - start, stage="Checking")
 
 
 def copy_scores(job: Job, ranker: int) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rankloom.errors import InputError, MissingExtraError
+from rankloom.errors import InputError, needs_extra
 from rankloom.io.array_folder import write_array
 from rankloom.io.npz import read_npz
 from rankloom.ranks import PAD, Ranks
@@ -35,7 +35,7 @@ class Files(NamedTuple):
 
 
 def find_files(path: Path) -> Files:
-    """Return the files of a table; raise InputError if it is none."""
+    """Return the files of a table of lists; raise InputError if there is none."""
     if not path.exists():
         raise InputError(f"There is no table of lists at {path}.")
     if path.is_dir():
@@ -100,10 +100,8 @@ def _npz_block(path: str) -> tuple[Array, Array | None]:
 
 
 def _parquet_blocks(path: str) -> Iterator[tuple[Array, Array | None]]:
-    try:
+    with needs_extra("Reading parquet", "pyarrow", "parquet"):
         from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise MissingExtraError("Reading parquet", "pyarrow", "parquet") from None
     try:
         with parquet.ParquetFile(path) as file:
             names = [name for name in ("items", "scores") if name in file.schema_arrow.names]

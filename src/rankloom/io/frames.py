@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankloom.errors import InputError, MissingExtraError, UnknownNameError
+from rankloom.errors import InputError, UnknownNameError, needs_extra
 from rankloom.io.rows import Duplicates, Rows, ranks_of
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.ranks.arrays import Array, Floats
@@ -154,10 +154,8 @@ def to_pandas(ranks: Ranks) -> pandas.DataFrame:
     0     0    2     1   0.75
     1     0    0     2   0.50
     """
-    try:
+    with needs_extra("to_pandas", "pandas", "frames"):
         import pandas
-    except ImportError:
-        raise MissingExtraError("to_pandas", "pandas", "frames") from None
     return pandas.DataFrame(_columns(ranks))
 
 
@@ -169,10 +167,8 @@ def to_polars(ranks: Ranks) -> polars.DataFrame:
     >>> to_polars(Ranks([[2, 0]])).rows()
     [('0', '2', 1), ('0', '0', 2)]
     """
-    try:
+    with needs_extra("to_polars", "polars", "frames"):
         import polars
-    except ImportError:
-        raise MissingExtraError("to_polars", "polars", "frames") from None
     schema = {"query": polars.String, "item": polars.String, "rank": polars.Int64}
     return polars.DataFrame(_columns(ranks), schema_overrides=schema)
 

@@ -212,6 +212,6 @@ def read_qrels(path: FilePath) -> dict[str, dict[str, int]]:
 def _judgments(path: FilePath) -> Iterator[tuple[int, str, str, int]]:
     for number, (query, _, item, grade) in _columns(path, QREL_COLUMNS):
         try:
-            yield number, query.decode(), item.decode(), int(grade.replace(b"_", b"?"))  # 1_000 is no number
+            yield number, query.decode(), item.decode(), int(grade.replace(b"_", b"?"))  # 1_000 is not a number
         except ValueError:
             raise InputError(f"{path}:{number}: the grade must be a whole number; got {shown(grade)}.") from None

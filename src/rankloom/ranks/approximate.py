@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankloom.errors import InputError, MissingExtraError, RankloomWarning, check_choice
+from rankloom.errors import InputError, RankloomWarning, check_choice, needs_extra
 from rankloom.ranks.arrays import Float32s, Indexes, Int32s, Int64s
 from rankloom.ranks.vector_space import METRICS, Metric, VectorSpace
 from rankloom.threads import report
@@ -207,8 +207,6 @@ def _one_thread(faiss: ModuleType) -> Iterator[None]:
 
 
 def _faiss() -> ModuleType:
-    try:
+    with needs_extra("This algorithm", "faiss-cpu", "faiss"):
         import faiss
-    except ImportError:
-        raise MissingExtraError("This algorithm", "faiss-cpu", "faiss") from None
     return faiss

@@ -20,7 +20,7 @@ COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
 MAX_SINGLE = 16  # queries for which a pass in float32 is faster than float64 vectors, which are not stored
 MAX_LENGTH = 1e15  # products of vectors of length 1 / MAX_LENGTH to MAX_LENGTH fit in float32
-MAX_PLAIN_PAIRS = 16  # up to so many, l1 distances do without scipy.spatial, which takes a quarter second to import
+MAX_PLAIN_PAIRS = 16  # for more pairs, l1 distances use scipy.spatial, which takes a quarter second to import
 MIN_SPARSE_LENGTH, SPARSITY = 1024, 8  # from this length, if fewer than 1 in SPARSITY values are nonzero, skip zeros
 
 #: (queries, vectors) -> all distances, the same bits for a pair in any matrix

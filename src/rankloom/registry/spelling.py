@@ -16,6 +16,7 @@ BARE = re.compile(r"[^\s,()=\[\]\"]+")  # text that needs no quotes
 WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # no underscores: 2019_01 is text
 REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf")
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*(?P<end>"?)|[()\[\],]', re.DOTALL)  # quoted text, a bracket or a comma
 BRACKETS = {")": "(", "]": "["}
 MAX_NESTING = 20  # of brackets
 
@@ -125,22 +126,19 @@ def split(text: str) -> Iterator[str]:
 def _commas(text: str) -> Iterator[int]:
     """Yield the positions of the commas outside brackets and quotes."""
     opened: list[str] = []
-    quoted = escaped = False
-    for position, character in enumerate(text):
-        if quoted:
-            quoted, escaped = character != '"' or escaped, character == "\\" and not escaped
-        elif character == '"':
-            quoted = True
-        elif character in "([":
-            opened.append(character)
-        elif character in BRACKETS and (not opened or opened.pop() != BRACKETS[character]):
-            raise InputError(f"Unmatched {character!r}.")
-        elif character == "," and not opened:
-            yield position
+    for token in TOKEN.finditer(text):
+        if token[0].startswith('"') and not token["end"]:
+            raise InputError("Unclosed quotation mark.")
+        if token[0] in ("(", "["):
+            opened.append(token[0])
+        elif token[0] in BRACKETS and (not opened or opened.pop() != BRACKETS[token[0]]):
+            raise InputError(f"Unmatched {token[0]!r}.")
+        elif token[0] == "," and not opened:
+            yield token.start()
         if len(opened) > MAX_NESTING:
             raise InputError(f"Brackets are nested more than {MAX_NESTING} deep.")
-    if quoted or opened:
-        raise InputError(f"Unclosed {'quotation mark' if quoted else repr(opened[-1])}.")
+    if opened:
+        raise InputError(f"Unclosed {opened[-1]!r}.")
 
 
 def _split_in(whole: str, text: str) -> Iterator[str]:
