@@ -41,7 +41,8 @@ class Explanation:
 
     def to_dict(self) -> Plain:
         """Return the explanation as plain data."""
-        return asdict(self) | {"parts": list(map(asdict, self.parts))}
+        plain = asdict(self)
+        return plain | {"parts": list(plain["parts"])}
 
     def __str__(self) -> str:
         rows = [f"  {part.contribution:.4f}  {part.kind:<6}  {part.label}" for part in self.parts[:MAX_PARTS]]

@@ -88,9 +88,9 @@ def min_sizes(ptr: Array, rows: Array, sizes: Array) -> Array:
     from rankloom._kernels.index.search import lower_to_sizes
 
     width = sizes.shape[1] if sizes.ndim == 2 else 1
-    found = np.full((len(ptr) - 1, *sizes.shape[1:]), _largest(sizes.dtype), sizes.dtype)
-    lower_to_sizes(ptr, rows, contiguous(sizes).reshape(-1, width), found.reshape(-1, width))
-    return frozen(found)
+    smallest = np.full((len(ptr) - 1, *sizes.shape[1:]), _largest(sizes.dtype), sizes.dtype)
+    lower_to_sizes(ptr, rows, contiguous(sizes).reshape(-1, width), smallest.reshape(-1, width))
+    return frozen(smallest)
 
 
 def slice_rows(rows: R, start: int, stop: int) -> R:
@@ -111,14 +111,13 @@ def shard_arrays(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
     """Return the arrays of each shard by their names without prefix; those of an unsharded index as one shard."""
     if "row_ptr" in arrays or not any(name.startswith(prefix(0)) for name in arrays):
         return [dict(arrays)]
-    found: list[dict[str, Array]] = []
-    while own := dict(_under(arrays, prefix(len(found)))):
-        found.append(own)
-    return found
-
-
-def _under(arrays: Mapping[str, Array], start: str) -> Iterator[tuple[str, Array]]:
-    return ((name.removeprefix(start), array) for name, array in arrays.items() if name.startswith(start))
+    shards: list[dict[str, Array]] = []
+    while True:
+        start = prefix(len(shards))
+        own = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+        if not own:
+            return shards
+        shards.append(own)
 
 
 def shards_of(arrays: Mapping[str, Array]) -> list[Shard]:
