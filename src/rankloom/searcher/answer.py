@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.fusion_graph import Explanation
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_SNIPPET = 120  # characters of a document's text in a table
-
-
 #: The number of an item, and its score.
 Entry = tuple[int, float | None]
 
@@ -98,17 +96,14 @@ class Answer(Sequence[Hit]):
         self._explain = partial(answers.explain, row)
         self._hits = self._made(_entries(answers.fused, row)[offset:], state, offset)
 
-    def _made(self, found: Sequence[Entry], state: State, offset: int) -> list[Hit]:
-        positions = {
-            name: {number: (position, score) for position, (number, score) in enumerate(entries, 1)}
-            for name, entries in self.entries.items()
-        }
-        unlisted = (None, None)
+    def _made(self, fused: Sequence[Entry], state: State, offset: int) -> list[Hit]:
+        scores = {name: dict(entries) for name, entries in self.entries.items()}
+        positions = {name: {number: p for p, number in enumerate(known, 1)} for name, known in scores.items()}
         hits = []
-        for position, (number, score) in enumerate(found, offset + 1):
-            ranks = {name: known.get(number, unlisted)[0] for name, known in positions.items()}
-            scores = {name: known.get(number, unlisted)[1] for name, known in positions.items()}
-            hits.append(Hit(state.ids[number], score or 0.0, position, ranks, scores, number, state.store))
+        for position, (number, score) in enumerate(fused, offset + 1):
+            listed = {name: known.get(number) for name, known in positions.items()}
+            scored = {name: known.get(number) for name, known in scores.items()}
+            hits.append(Hit(state.ids[number], score or 0.0, position, listed, scored, number, state.store))
         return hits
 
     @property
@@ -157,9 +152,17 @@ class Answer(Sequence[Hit]):
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
+        head, *rows = self.cells()
+        return html_table(head, rows, "" if rows else "Nothing found.")
+
+    def cells(self, length: int = MAX_SNIPPET) -> list[list[str]]:
+        """Return the answer as a table, the head first: positions, ids, scores and snippets of documents."""
         names = list(self.entries)
-        head = ["", "id", "score", *names, "document"]
-        return html_table(head, [self._row(hit, names) for hit in self], "" if len(self) else "Nothing found.")
+        table = [["", "id", "score", *names, "document"]]
+        for hit in self:
+            positions = (str(hit.ranks[name] or "") for name in names)
+            table.append([str(hit.position), hit.id, f"{hit.score:.4f}", *positions, self.snippet(hit, length)])
+        return table
 
     def text(self, hit: Hit) -> str:
         """Return the text of a hit that rankers see."""
@@ -170,16 +173,12 @@ class Answer(Sequence[Hit]):
         text = " ".join((self.text(hit) or _any_text(hit.document)).split())
         return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
-    def _row(self, hit: Hit, names: Sequence[str]) -> list[str]:
-        places = ("" if hit.ranks[name] is None else str(hit.ranks[name]) for name in names)
-        return [str(hit.position), hit.id, f"{hit.score:.4f}", *places, self.snippet(hit)]
-
 
 def _any_text(document: Document) -> str:
     return " ".join(value for name, value in document.items() if name != "id" and isinstance(value, str))
 
 
-def _fields(hit: Hit, own: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(hit: Hit, own: Mapping[str, object]) -> Document:
     """Return the fields of a document that are not named like a column of the result."""
     return {name: value for name, value in hit.document.items() if name not in own}
 

@@ -173,7 +173,7 @@ class FusionRun:
     def _options(self) -> dict[str, Any]:
         return dict(self.request.call.options)
 
-    def _query(self, query: int) -> Any:
+    def _query(self, query: int) -> int | list[Ranks]:
         """Return a query as `explain` takes it: the number of an item, or the lists of an external query."""
         if self.queries.items is not None:
             return int(self.queries.items[query])

@@ -28,32 +28,19 @@ from rankloom.searcher.store import Document
 TEXT_FIELDS = ("title", "text")  # joined, they are what text rankers see
 IMAGE_FIELD = "image"
 MAX_INTEGER = 10**MAX_DIGITS - 1
+Row = Mapping[str, Any]  #: a document as given
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Documents to index, and their content by part, as rankers take it.
-
-    Attributes
-    ----------
-    name : str
-    ids : Ids
-    rows : list of mappings
-        The documents as given, with images and vectors.
-    documents : list of Document
-        The same as plain data, each with an "id".
-    fields : tuple of str
-        The fields that make up the part ``texts``.
-    parts : mapping
-        Parts of a collection, which need not be in the documents.
-    """
+    """Documents to index, and their content by part, as rankers take it."""
 
     name: str
     ids: Ids
-    rows: list[Mapping[str, Any]]
-    documents: list[Document]
-    fields: tuple[str, ...]
-    parts: Mapping[str, Any]
+    rows: list[Row]  #: the documents as given, with images and vectors
+    documents: list[Document]  #: the same as plain data, each with an "id"
+    fields: tuple[str, ...]  #: those that make up the part ``texts``
+    parts: Mapping[str, Any]  #: of a collection, which need not be in the documents
 
     @cached_property
     def kinds(self) -> set[str]:
@@ -117,19 +104,9 @@ def batch_of(
     used: Iterable[str] = (),
     encoding: str | None = None,
 ) -> Batch:
-    """Return the documents of anything that `Searcher.build` accepts, ready to rank.
+    """Return anything that `Searcher.build` accepts as a batch.
 
-    Parameters
-    ----------
-    documents : list of str, list of mappings, data frame, Collection, path or name of a collection
-    fields : sequence of str
-        The fields of mappings that make up their text.
-    next_number : int
-        The id of the first document without one; the following ones continue from it.
-    used : iterable of str
-        Ids that documents without one must not get.
-    encoding : str, optional
-        Of a table or the texts of a folder; UTF-8 by default.
+    Documents without an id get numbers from `next_number` on, except for ids that are `used`.
     """
     options = {} if encoding is None else {"encoding": encoding}
     if isinstance(documents, str | Path) and is_table(str(documents)):
@@ -147,7 +124,7 @@ def batch_of(
 
 
 def _of_rows(
-    rows: list[Mapping[str, Any]], places: Sequence[str], fields: Sequence[str], next_number: int, used: Iterable[str]
+    rows: list[Row], places: Sequence[str], fields: Sequence[str], next_number: int, used: Iterable[str]
 ) -> Batch:
     """Return documents from mappings; `places` say in errors where each one is from."""
     given = [_id(row.get("id"), place) for place, row in zip(places, rows, strict=True)]
@@ -171,7 +148,7 @@ def _of_rows(
     return batch
 
 
-def _rows(documents: Any) -> list[Mapping[str, Any]]:
+def _rows(documents: Any) -> list[Row]:
     """Return mappings from texts, mappings or a data frame."""
     if hasattr(documents, "to_dicts"):  # polars
         return list(documents.to_dicts())
@@ -189,7 +166,7 @@ def _rows(documents: Any) -> list[Mapping[str, Any]]:
     return [{"text": row} if isinstance(row, str) else row for row in rows]
 
 
-def _plain(row: Mapping[str, Any], place: str) -> Document:
+def _plain(row: Row, place: str) -> Document:
     """Return the fields of a document that are stored as JSON: not images and vectors in memory."""
     fields: Document = {}
     for name, value in row.items():
@@ -208,14 +185,14 @@ def _plain(row: Mapping[str, Any], place: str) -> Document:
 IN_MEMORY, UNSTORABLE = object(), object()  # content for rankers, and what is neither content nor plain data
 
 
-def _stored(value: Any) -> Any:
+def _stored(value: object) -> object:
     try:
         return _json(value)
     except RecursionError:  # nested thousands of levels deep, or within itself
         return UNSTORABLE
 
 
-def _json(value: Any) -> Any:
+def _json(value: object) -> object:
     """Return a value as JSON stores it; `IN_MEMORY` for images and vectors, `UNSTORABLE` for what JSON cannot hold."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -241,11 +218,11 @@ def _json(value: Any) -> Any:
     return IN_MEMORY if isinstance(value, np.ndarray | bytes) or hasattr(value, "__array__") else UNSTORABLE
 
 
-def _all_or_none(values: list[Any]) -> Any:
+def _all_or_none(values: list[object]) -> object:
     return UNSTORABLE if any(value is UNSTORABLE or value is IN_MEMORY for value in values) else values
 
 
-def _id(given: Any, place: str) -> str | None:
+def _id(given: object, place: str) -> str | None:
     if given is None:
         return None
     known = isinstance(given, str | int | np.integer | UUID) and not isinstance(given, bool)
@@ -255,7 +232,7 @@ def _id(given: Any, place: str) -> str | None:
     return text
 
 
-def _is_vector(value: Any) -> bool:
+def _is_vector(value: object) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim == 1 and value.dtype.kind in "iuf"
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(entry, float | int) for entry in value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Documents(Sequence[Document]):
         self.ids = ids
         self._blob = blob
         self._ptr = ptr
-        self._columns: LRUCache[list[Any]] = LRUCache(MAX_COLUMNS)
+        self._columns: LRUCache[list[object]] = LRUCache(MAX_COLUMNS)
         self._masks: LRUCache[Mask] = LRUCache(MAX_MASKS)
 
     @classmethod
@@ -61,7 +61,7 @@ class Documents(Sequence[Document]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # also of the hits that refer to them
+    def __reduce__(self) -> tuple[object, ...]:  # also of the hits that refer to them
         raise InputError(
             "The documents of a searcher cannot be pickled or copied; of a hit, take its id, score and document."
         )
@@ -108,7 +108,7 @@ class Documents(Sequence[Document]):
             mask &= self._mask(field, wanted)
         return mask
 
-    def _mask(self, field: str, wanted: Any) -> Mask:
+    def _mask(self, field: str, wanted: object) -> Mask:
         """Return which documents have a value in a field; plain values are remembered."""
         check_type(str, **{"a field in where": field})
         values = wanted if isinstance(wanted, list | tuple) else [wanted]
@@ -117,11 +117,11 @@ class Documents(Sequence[Document]):
         key = (field, tuple((type(value), value) for value in values))
         return self._masks.get(key, lambda: _matches(self.column(field), wanted))
 
-    def column(self, field: str) -> list[Any]:
+    def column(self, field: str) -> list[object]:
         """Return a field of all documents, None where it is absent; raise InputError if none has it."""
         return self._columns.get(field, lambda: self._column(field))
 
-    def _column(self, field: str) -> list[Any]:
+    def _column(self, field: str) -> list[object]:
         values = [document.get(field) for document in self]
         if all(value is None for value in values) and not any(field in document for document in self):
             raise InputError(f"No document has a field {field!r}; the first one has {', '.join(self[0])}.")
@@ -170,18 +170,18 @@ def _parsed(number: int, stored: bytes) -> Document:
     raise IndexFileError(f"The stored document {number} is damaged: it is not a JSON object; build the searcher again.")
 
 
-def _matches(values: list[Any], wanted: Any) -> Mask:
+def _matches(values: list[object], wanted: object) -> Mask:
     """Return which values are one of those wanted, or have one of them in a list."""
     options = list(wanted) if is_iterable(wanted) and not isinstance(wanted, str | Mapping) else [wanted]
 
-    def is_wanted(value: Any) -> bool:
+    def is_wanted(value: object) -> bool:
         elements = value if isinstance(value, list) else [value]
         return any(_equal(element, option) for element in elements for option in options)
 
     return np.fromiter(map(is_wanted, values), np.bool_, len(values))
 
 
-def _is_true(found: Any) -> bool:
+def _is_true(found: object) -> bool:
     """Return what a caller's function says of a document; raise InputError if it says neither yes nor no."""
     try:
         return bool(found)
@@ -189,7 +189,7 @@ def _is_true(found: Any) -> bool:
         raise InputError(f"where must return True or False for a document; got {brief(found)}.") from None
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: object, b: object) -> bool:
     """Return True for equal values; True is not 1."""
     try:
         return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)

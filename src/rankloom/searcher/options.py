@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Required, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,59 +41,19 @@ class TextOptions(SearchOptions, total=False):
     ids: str | Sequence[str] | None
 
 
-class ItemOptions(SearchOptions, total=False):
-    """A document to search with."""
+class QueryOptions(SearchOptions, total=False):
+    """What to search with instead of a text: a document, an image, a query that rankers know by its id, or vectors."""
 
-    item: Required[str]
-
-
-class ItemsOptions(SearchOptions, total=False):
-    """Documents to search with."""
-
-    item: Required[Several]
+    item: str
+    image: Image
+    ids: str
+    vectors: Mapping[str, Vector]
 
 
-class ImageOptions(SearchOptions, total=False):
-    """An image to search with."""
+class QueriesOptions(SearchOptions, total=False):
+    """Several documents, images, ids or vectors to search with."""
 
-    image: Required[Image]
-    vectors: Vectors | None
-
-
-class ImagesOptions(SearchOptions, total=False):
-    """Images to search with."""
-
-    image: Required[list[Any] | tuple[Any, ...]]
-    vectors: Vectors | None
-
-
-class IdOptions(SearchOptions, total=False):
-    """A query that rankers know by its id."""
-
-    ids: Required[str]
-    vectors: Vectors | None
-
-
-class IdsOptions(SearchOptions, total=False):
-    """Queries that rankers know by their ids."""
-
-    ids: Required[Several]
-    vectors: Vectors | None
-
-
-class VectorOptions(SearchOptions, total=False):
-    """A vector to search with, for each of some rankers."""
-
-    vectors: Required[Mapping[str, Vector]]
-
-
-class RowsOptions(SearchOptions, total=False):
-    """Vectors to search with, as lists."""
-
-    vectors: Required[Mapping[str, Rows]]
-
-
-class MatrixOptions(SearchOptions, total=False):
-    """Vectors to search with, as rows of a matrix."""
-
-    vectors: Required[Mapping[str, Matrix]]
+    item: Several
+    image: list[Any] | tuple[Any, ...]
+    ids: Several
+    vectors: Mapping[str, Rows | Matrix]

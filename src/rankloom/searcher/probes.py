@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,36 +20,31 @@ MAX_TEXT, MAX_SIDE = 10_000, 512  # characters, pixels: longer contents are cut 
 MIN_COSINE = 0.999
 
 Arrays = dict[str, Array]
+Content = str | Array  #: a text, or an image of uint8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probes:
-    """Contents that differ, and the vectors that an encoder returned for them, all in one call.
+    """Contents that differ, and the vectors that an encoder returned for them, all in one call."""
 
-    Attributes
-    ----------
-    contents : list of str or of uint8 arrays
-    vectors : array of shape (n_probes, dimensions)
-    """
-
-    contents: Sequence[Any]
-    vectors: Array
+    contents: Sequence[Content]
+    vectors: Array  #: a row for each
 
     @classmethod
-    def of(cls, ranker: EncoderRanker, items: Sequence[Any], vectors: Array) -> Probes:
+    def of(cls, ranker: EncoderRanker, items: Sequence[object], vectors: Array) -> Probes:
         """Return probes chosen from the items that an encoder has encoded."""
-        contents = [_short(ranker.part, items[number]) for number in _different(vectors)]
+        contents = [_short(items[number]) for number in _different(vectors)]
         return cls(contents, ranker.query_vectors(contents))
 
     def check(self, ranker: EncoderRanker) -> None:
         """Raise InputError if an encoder returns other vectors than when the searcher was built."""
-        found = ranker.query_vectors(self.contents)
-        if found.shape != self.vectors.shape:
+        vectors = ranker.query_vectors(self.contents)
+        if vectors.shape != self.vectors.shape:
             raise InputError(
-                f"The encoder of {ranker.name} returns {found.shape[1]} numbers, but the stored vectors have "
+                f"The encoder of {ranker.name} returns {vectors.shape[1]} numbers, but the stored vectors have "
                 f"{self.vectors.shape[1]}; give the encoder that they were made with, or build again."
             )
-        cosine = _cosines(found, self.vectors).min(initial=1.0)
+        cosine = _cosines(vectors, self.vectors).min(initial=1.0)
         if cosine < MIN_COSINE:
             raise InputError(
                 f"The encoder of {ranker.name} returns different vectors for stored {ranker.part} (cosine "
@@ -80,12 +74,12 @@ class Probes:
         return cls(contents, arrays["vectors"])
 
 
-def _raw(content: Any) -> bytes:
+def _raw(content: Content) -> bytes:
     return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content.tobytes()
 
 
-def _short(part: str, item: Any) -> Any:
-    if part == "texts":
+def _short(item: object) -> Content:
+    if isinstance(item, str):
         return item[:MAX_TEXT]
     return np.ascontiguousarray(reduced(pixels(item).astype(np.uint8, copy=False), MAX_SIDE))
 

@@ -18,30 +18,14 @@ from rankloom.ranks.arrays import Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryBatch:
-    """Queries that are answered together; an answer does not depend on the others.
+    """Queries that are answered together; an answer does not depend on the others."""
 
-    Attributes
-    ----------
-    labels : tuple of str
-        The labels of the queries in their answers.
-    parts : {part: sequence}
-        The content of external queries by part: ``texts``, ``images``, ``ids``.
-    vectors : {name of a ranker: matrix}
-        Vectors of external queries that were given for rankers that compare vectors.
-    encoded : {name of a ranker: sequence or matrix}
-        External queries as its retriever takes them.
-    items : array of int, or None
-        The numbers of items, if the queries are items.
-    single : bool
-        Whether a single query was given, rather than a list of one.
-    """
-
-    labels: tuple[str, ...]
-    parts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    vectors: Mapping[str, Array] = field(default_factory=dict)
-    encoded: Mapping[str, Sequence[Any] | Array] = field(default_factory=dict)
-    items: NDArray[np.intp] | None = None
-    single: bool = False
+    labels: tuple[str, ...]  #: what answers call the queries
+    parts: Mapping[str, Sequence[Any]] = field(default_factory=dict)  #: of external queries: texts, images, ids
+    vectors: Mapping[str, Array] = field(default_factory=dict)  #: of external queries, by ranker
+    encoded: Mapping[str, Sequence[Any] | Array] = field(default_factory=dict)  #: as retrievers take them, by ranker
+    items: NDArray[np.intp] | None = None  #: the numbers of items, if the queries are items
+    single: bool = False  #: whether a single query was given, rather than a list of one
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -50,7 +34,7 @@ class QueryBatch:
 def batch_of_queries(
     ids: Ids,
     query: str | Sequence[str] | None,
-    image: Any,
+    image: object,
     item: str | Sequence[str] | None,
     vectors: Mapping[str, ArrayLike] | None,
     query_ids: str | Sequence[str] | None,
@@ -65,7 +49,7 @@ def batch_of_queries(
 
 def external_queries(
     text: str | Sequence[str] | None,
-    image: Any,
+    image: object,
     vectors: Mapping[str, ArrayLike] | None,
     ids: str | Sequence[str] | None = None,
 ) -> QueryBatch:
@@ -99,7 +83,7 @@ def item_queries(item: str | Sequence[str], ids: Ids) -> QueryBatch:
     return QueryBatch(tuple(given), items=numbers, single=isinstance(item, str))
 
 
-def _listed(part: str, given: Any) -> list[Any]:
+def _listed(part: str, given: object) -> list[Any]:
     """Return one or several contents as a list; texts and ids must be strings."""
     contents: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
     for content in contents:

@@ -18,18 +18,13 @@ from rankloom.searcher.documents import Documents
 from rankloom.searcher.queries import QueryBatch, batch_of_queries, external_queries
 from rankloom.searcher.request import AUTO, LIST_DEPTH, Weights, accepting, make_request, method_names
 from rankloom.searcher.state import State, embedded
-from rankloom.searcher.store import Document, Filter, Where, read_document
+from rankloom.searcher.store import Document, Where, read_document
 
 MEASURES = ("ndcg@10", "recall@100")  # of `ReadOnlySearcher.evaluate`
 
 
 class ReadOnlySearcher:
-    """A store, retrievers, lists and indexes, and the searches over them.
-
-    Parameters
-    ----------
-    state : State
-    """
+    """A store, retrievers, lists and indexes, and the searches over them."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -41,31 +36,10 @@ class ReadOnlySearcher:
     def search(self, query: of.Several, k: int = ..., **options: Unpack[of.TextOptions]) -> list[Answer]: ...
 
     @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.ItemOptions]) -> Answer: ...
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.QueryOptions]) -> Answer: ...
 
     @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.ItemsOptions]) -> list[Answer]: ...
-
-    @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.ImageOptions]) -> Answer: ...
-
-    @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.ImagesOptions]) -> list[Answer]: ...
-
-    @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.IdOptions]) -> Answer: ...
-
-    @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.IdsOptions]) -> list[Answer]: ...
-
-    @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.RowsOptions]) -> list[Answer]: ...
-
-    @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.VectorOptions]) -> Answer: ...
-
-    @overload
-    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.MatrixOptions]) -> list[Answer]: ...
+    def search(self, query: None = ..., k: int = ..., **options: Unpack[of.QueriesOptions]) -> list[Answer]: ...
 
     def search(
         self,
@@ -125,7 +99,7 @@ class ReadOnlySearcher:
             method=method,
             rankers=rankers,
             weights=weights,
-            where=_filter(state, where),
+            where=where,
         )
         found = answer(state, queries, request)
         answers = [
@@ -190,7 +164,7 @@ class ReadOnlySearcher:
             method=method,
             rankers=rankers,
             weights=weights,
-            where=_filter(state, where),
+            where=where,
         )
         return _with_ids(answer(state, batch, request).fused, state, queries)
 
@@ -276,10 +250,6 @@ class ReadOnlySearcher:
 
     def __contains__(self, id: object) -> bool:
         return id in self._state.ids
-
-
-def _filter(state: State, where: Where | None) -> Filter | None:
-    return None if where is None else Filter(where, state.store, state.ids)
 
 
 def _by_id(queries: Mapping[str, str]) -> QueryBatch:

@@ -13,7 +13,7 @@ from rankloom.ranks.pool import checked_weights
 from rankloom.registry import Call
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.state import State
-from rankloom.searcher.store import Filter
+from rankloom.searcher.store import Filter, Where
 from rankloom.weft.votes import VOTE_DEPTH
 
 LIST_DEPTH = VOTE_DEPTH  # items of each ranker's list that a method gets, at least
@@ -28,33 +28,15 @@ Weights = Mapping[str, float] | Sequence[float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """A request to a state: how many answers, by which method, from which rankers and items.
+    """A request to a state: how many answers, by which method, from which rankers and items."""
 
-    Attributes
-    ----------
-    n : int
-        Number of answers, counting those that an offset skips.
-    depth : int
-        How much of each ranker's list is fused: it does not depend on the offset, so pages fit together.
-    call : Call
-        The method as it was asked for: its options take precedence over those of the searcher.
-    method : Method or None
-        What fuses the lists; None for a method that searches an index of the searcher.
-    names : tuple of str
-        The rankers to fuse: those that accept the queries.
-    weights : tuple of float, or None
-        One for each of them.
-    where : Filter or None
-        The items that may be returned; None for all.
-    """
-
-    n: int
-    depth: int
-    call: Call
-    method: Method | None
-    names: tuple[str, ...]
-    weights: tuple[float, ...] | None = None
-    where: Filter | None = None
+    n: int  #: number of answers, counting those that an offset skips
+    depth: int  #: how much of each ranker's list is fused: it does not depend on the offset, so pages fit together
+    call: Call  #: the method as it was asked for: its options take precedence over those of the searcher
+    method: Method | None  #: what fuses the lists; None for a method that searches an index of the searcher
+    names: tuple[str, ...]  #: the rankers to fuse: those that accept the queries
+    weights: tuple[float, ...] | None = None  #: one for each of them
+    where: Filter | None = None  #: the items that may be returned; None for all
 
 
 def make_request(
@@ -66,7 +48,7 @@ def make_request(
     method: str | Call | Method = AUTO,
     rankers: Sequence[str] | None = None,
     weights: Weights | None = None,
-    where: Filter | None = None,
+    where: Where | None = None,
 ) -> Request:
     """Return a checked request."""
     chosen = None if rankers is None else text_list("rankers", rankers)
@@ -75,8 +57,9 @@ def make_request(
     checked = _checked_weights(call, names, chosen or tuple(state.retrievers), weights)
     if checked is not None and call.name not in VOTERS:
         call = Call.of(call.name, {**dict(call.options), "weights": checked})
+    allowed = None if where is None else Filter(where, state.store, state.ids)
     made = _made(call if checked is not None or not isinstance(method, Method) else method, call)
-    return Request(min(k + offset, len(state)), max(LIST_DEPTH, k), call, made, names, checked, where)
+    return Request(min(k + offset, len(state)), max(LIST_DEPTH, k), call, made, names, checked, allowed)
 
 
 def _made(method: Call | Method, call: Call) -> Method | None:

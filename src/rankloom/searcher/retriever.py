@@ -23,56 +23,38 @@ class Retriever(Protocol):
     @property
     def part(self) -> str:
         """The part of a query that it ranks by: ``texts``, ``images``, or that of a collection."""
-        ...
 
     @property
     def comparable(self) -> bool:
         """Whether scores of external queries can be compared with scores of items."""
-        ...
 
     @property
     def answers_external(self) -> bool:
         """Whether it ranks for external queries that have its part."""
-        ...
 
     @property
     def ranks_items(self) -> bool:
         """Whether it has `item_lists`: filtered lists of items, and lists deeper than the stored ones."""
-        ...
 
     def encoded(self, queries: Sequence[Any]) -> Sequence[Any] | Array:
         """Return external queries in the form in which `lists` is quickest: it may be called several times."""
-        ...
 
     def lists(self, queries: Sequence[Any] | Array, depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of external queries, given by their part, in the form of `encoded`, or as vectors."""
-        ...
 
     def item_lists(self, numbers: NDArray[np.intp], depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of items."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A ranker and what it was fitted to, as a `Retriever`.
-
-    Attributes
-    ----------
-    name : str
-    ranker : Ranker
-    fitted : Fitted
-    spelling : str or None
-        None unless the registry can recreate the ranker.
-    probes : Probes or None
-        Of an encoder that was given as a function.
-    """
+    """A ranker and what it was fitted to, as a `Retriever`."""
 
     name: str
     ranker: Ranker
     fitted: Fitted
-    spelling: str | None = None
-    probes: Probes | None = None
+    spelling: str | None = None  #: None unless the registry can recreate the ranker
+    probes: Probes | None = None  #: of an encoder that was given as a function
 
     @property
     def part(self) -> str:

@@ -223,7 +223,7 @@ class Searcher(ReadOnlySearcher):
         copied.__dict__.update(self.__dict__, _lock=Lock())
         return copied
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         raise InputError("A searcher cannot be pickled or deep-copied; save it to a folder, and open that instead.")
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -28,53 +28,25 @@ Index = TypeVar("Index", WeftIndex, FusionIndex)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a searcher was built.
+    """How a searcher was built."""
 
-    Attributes
-    ----------
-    cutoff : int
-        How much of each list weft uses.
-    depth : int
-        Length of the items' lists.
-    fields : tuple of str
-        The fields of a document that make up its text.
-    next_number : int
-        The id of the next document without one.
-    name : str
-        Name of the collection.
-    """
-
-    cutoff: int = WEFT_CUTOFF
-    depth: int = 200
-    fields: tuple[str, ...] = TEXT_FIELDS
-    next_number: int = 0
-    name: str = "documents"
+    cutoff: int = WEFT_CUTOFF  #: how much of each list weft uses
+    depth: int = 200  #: length of the items' lists
+    fields: tuple[str, ...] = TEXT_FIELDS  #: of a document, which make up its text
+    next_number: int = 0  #: the id of the next document without one
+    name: str = "documents"  #: of the collection
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Everything that a search needs; an update creates a new state, so running searches are not affected.
+    """Everything that a search needs; an update creates a new state, so running searches are not affected."""
 
-    Attributes
-    ----------
-    ids : Ids
-        Of all items.
-    store : Store
-        Their documents.
-    retrievers : {name of a ranker: Retriever}
-    lists : {name of a ranker: Ranks}
-        The list of each item, by number.
-    settings : Settings
-    graphs : FusionIndex or None
-        The index of a searcher that has no retrievers and no lists.
-    """
-
-    ids: Ids
-    store: Store
-    retrievers: Mapping[str, Retriever]
-    lists: Mapping[str, Ranks]
+    ids: Ids  #: of all items
+    store: Store  #: their documents
+    retrievers: Mapping[str, Retriever]  #: by the name of the ranker
+    lists: Mapping[str, Ranks]  #: of each item, by the name of the ranker
     settings: Settings
-    graphs: FusionIndex | None = None
+    graphs: FusionIndex | None = None  #: the index of a searcher that has no retrievers and no lists
     indexes: LRUCache[Any] = field(default_factory=lambda: LRUCache(MAX_INDEXES), repr=False)
 
     @classmethod
@@ -123,7 +95,7 @@ class State:
         return index
 
     @staticmethod
-    def key(kind: type[Any], names: Sequence[str], options: Mapping[str, Any]) -> tuple[Any, ...]:
+    def key(kind: type[object], names: Sequence[str], options: Mapping[str, object]) -> Hashable:
         """Return the cache key of an index."""
         return kind.__name__, tuple(names), tuple(sorted(options.items()))
 
@@ -147,7 +119,7 @@ def by_number(ranks: Ranks, n_items: int) -> Ranks:
     return Ranks.trusted(np.ascontiguousarray(ranks.items), ranks.scores, n_items, kind="collection")
 
 
-def _unchanged(index: FusionIndex, options: Mapping[str, Any]) -> FusionIndex:
+def _unchanged(index: FusionIndex, options: Mapping[str, object]) -> FusionIndex:
     """Return an index; raise InputError if the options differ from those that it was built with."""
     for name, value in options.items():
         built = getattr(index.settings, name, None)

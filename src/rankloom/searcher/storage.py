@@ -33,6 +33,7 @@ KINDS: Mapping[str, type[CollectionIndex[Any]]] = {"WeftIndex": WeftIndex, "Fusi
 ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
 
 Arrays = dict[str, Array]
+Meta = dict[str, Any]  #: JSON
 
 
 def save_state(state: State, path: Path) -> None:
@@ -52,15 +53,7 @@ def save_state(state: State, path: Path) -> None:
 
 
 def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, *, verify: bool = False) -> State:
-    """Open a saved state; its arrays are memory-mapped.
-
-    Parameters
-    ----------
-    encoders : {name of a ranker: callable}
-        The encoders of rankers that were given as callables; None to search without one.
-    verify : bool
-        Whether to compare the checksums of all files and check that numbers are in range.
-    """
+    """Open a saved state, as `Searcher.open` does; its arrays are memory-mapped."""
     arrays, meta = open_folder(path, kind=KIND, formats=FORMATS, verify=verify)
     try:
         state = _restored(arrays, meta, {} if encoders is None else encoders, path, verify)
@@ -74,9 +67,7 @@ def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, 
     return state
 
 
-def _restored(
-    arrays: Arrays, meta: Mapping[str, Any], encoders: Mapping[str, Encode | None], path: Path, verify: bool
-) -> State:
+def _restored(arrays: Arrays, meta: Meta, encoders: Mapping[str, Encode | None], path: Path, verify: bool) -> State:
     documents = Documents.restored(arrays)
     settings = _settings(meta["settings"])
     _check_encoders(encoders, {about["name"] for about in meta["rankers"] if about["spelling"] is None}, path)
@@ -108,7 +99,7 @@ def _check_encoders(encoders: Mapping[str, Encode | None], needed: Collection[st
             raise InputError(f"{path} has no ranker {name!r} that needs an encoder; leave it out.")
 
 
-def _settings(given: Mapping[str, Any]) -> Settings:
+def _settings(given: Meta) -> Settings:
     settings = Settings(**{**given, "fields": tuple(given["fields"])})
     whole_number("cutoff", settings.cutoff)
     whole_number("depth", settings.depth)
@@ -118,14 +109,14 @@ def _settings(given: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def _restore_index(state: State, about: Mapping[str, Any], arrays: Arrays, path: Path, verify: bool) -> None:
+def _restore_index(state: State, about: Meta, arrays: Arrays, path: Path, verify: bool) -> None:
     kind = KINDS[about["kind"]]
     index = kind.of_arrays(arrays, about, verify=verify, path=path).with_ids(state.ids)
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in about["options"].items()}
     state.indexes.get(state.key(kind, about["rankers"], options), lambda: index)
 
 
-def _model(about: Mapping[str, Any], arrays: Arrays, probes: Arrays, encoders: Mapping[str, Encode | None]) -> Model:
+def _model(about: Meta, arrays: Arrays, probes: Arrays, encoders: Mapping[str, Encode | None]) -> Model:
     name, spelling = about["name"], about["spelling"]
     if spelling is not None:
         ranker = RANKERS.make(spelling)
@@ -148,7 +139,7 @@ def _check_storable(model: Model) -> None:
         raise InputError(f"The ranker {name!r} cannot be saved; choose one that can, or build the searcher each time.")
 
 
-def _stored_indexes(state: State) -> list[Any]:
+def _stored_indexes(state: State) -> list[WeftIndex]:
     """Return the indexes used by default: those of all rankers, and of the rankers that accept each kind of query."""
     parts = sorted({retriever.part for retriever in state.retrievers.values()})
     choices = [tuple(state.retrievers)]
@@ -156,7 +147,7 @@ def _stored_indexes(state: State) -> list[Any]:
     return [state.weft(names) for names in dict.fromkeys(choices)]
 
 
-def _meta(state: State, models: Mapping[str, Model], indexes: list[Any]) -> dict[str, Any]:
+def _meta(state: State, models: Mapping[str, Model], indexes: list[WeftIndex]) -> Meta:
     described = [
         {
             "kind": type(index).__name__,
@@ -177,7 +168,7 @@ def _meta(state: State, models: Mapping[str, Model], indexes: list[Any]) -> dict
     }
 
 
-def _about_ranker(model: Model) -> dict[str, Any]:
+def _about_ranker(model: Model) -> Meta:
     about = {"name": model.name, "spelling": model.spelling, "part": model.part}
     if model.spelling is None:
         about |= {key: getattr(model.ranker, key) for key in ENCODER_SETTINGS}

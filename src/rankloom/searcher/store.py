@@ -24,28 +24,18 @@ class Store(Protocol):
 
     def documents(self, ids: Collection[str]) -> list[Document | None]:
         """Return documents by id, in this order; None for one that no longer exists."""
-        ...
 
     def allowed(self, ids: Collection[str], where: Where) -> Mask:
         """Return which of some documents satisfy a condition."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """A condition on the documents of a store, which is evaluated at most once.
-
-    Attributes
-    ----------
-    where : Where
-    store : Store
-    ids : collection of str
-        Of all items, in the order of their numbers.
-    """
+    """A condition on the documents of a store, which is evaluated at most once."""
 
     where: Where
     store: Store
-    ids: Collection[str]
+    ids: Collection[str]  #: of all items, in the order of their numbers
 
     @cached_property
     def allowed(self) -> Mask:
