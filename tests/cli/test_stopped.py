@@ -1,5 +1,7 @@
 """What Ctrl+C says that a command has written."""
 
+from pkgutil import resolve_name
+
 import numpy as np
 import pytest
 from sample_texts import documents
@@ -21,8 +23,7 @@ def folder(tmp_path):
 
 def interrupted(monkeypatch, target, *arguments, after=False):
     """Return what is said when a function is interrupted, before or after it does its work."""
-    module, _, name = target.rpartition(".")
-    work = getattr(__import__(module, fromlist=[name]), name) if after else None
+    work = resolve_name(target) if after else None
 
     def interrupt(*given, **options):
         if after:
@@ -60,15 +61,17 @@ def test_an_interrupted_fusion_leaves_the_old_file_or_the_new_one(item_runs, tmp
     arguments = ("fuse", *item_runs, "--method", "rrf", "-o", out)
     assert interrupted(monkeypatch, "rankloom.io.atomic_file._sync", *arguments) == NOTHING
     assert not out.exists()
-    assert interrupted(monkeypatch, "rankloom.io.write_run", *arguments, after=True) == f"Stopped; {out} is written."
+    assert (
+        interrupted(monkeypatch, "rankloom.cli.fuse.cli.write", *arguments, after=True) == f"Stopped; {out} is written."
+    )
 
 
 def test_the_cache_stays(tmp_path, monkeypatch):
     arguments = ("rank", "emoji(first=9)", "--ranker", "bow", "--cache", tmp_path / "cache", "-o", tmp_path / "out")
     assert interrupted(monkeypatch, "rankloom.rankers.rank_collection", *arguments) == NOTHING
-    said = interrupted(monkeypatch, "rankloom.io.atomic_file.make_folder", *arguments)
+    said = interrupted(monkeypatch, "rankloom.cli.rank.make_folder", *arguments)
     assert said == "Stopped; nothing written but the cache, which the next run uses."
-    said = interrupted(monkeypatch, "rankloom.io.write_ranks", *arguments, after=True)
+    said = interrupted(monkeypatch, "rankloom.cli.rank.write_ranks", *arguments, after=True)
     assert said == f"Stopped; {tmp_path / 'out'} may be incomplete; run the command again."
 
 
@@ -93,4 +96,4 @@ def test_finished_tasks_stay(tmp_path, monkeypatch):
 
 def test_commands_that_only_print_write_nothing(judged, monkeypatch):
     arguments = ("evaluate", judged.path("good"), "--qrels", judged.qrels)
-    assert interrupted(monkeypatch, "rankloom.cli.evaluate.print_table", *arguments) == NOTHING
+    assert interrupted(monkeypatch, "rankloom.cli.evaluate.cli.print_table", *arguments) == NOTHING

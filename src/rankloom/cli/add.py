@@ -3,29 +3,21 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from rankloom.cli import app as cli
 from rankloom.cli.outputs import writes
 
-Folder = Annotated[
-    Path,
-    typer.Argument(metavar="SEARCHER", help="A folder made by 'rankloom build'.", show_default=False, readable=False),
-]
+Folder = Annotated[Path, cli.Argument(metavar="SEARCHER", help="A folder made by 'rankloom build'.")]
 
 
 @cli.app.command()
 def add(
     path: Folder,
     documents: Annotated[
-        str,
-        typer.Argument(
-            metavar="DOCUMENTS", help="Documents, in any form that 'rankloom build' accepts.", show_default=False
-        ),
+        str, cli.Argument(metavar="DOCUMENTS", help="Documents, in any form that 'rankloom build' accepts.")
     ],
     refit: Annotated[
         bool,
-        typer.Option(
+        cli.Option(
             "--refit", help="Refit the text rankers to all documents: new vocabulary, new document frequencies."
         ),
     ] = False,

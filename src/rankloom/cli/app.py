@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -13,13 +14,16 @@ from typer.core import TyperCommand, TyperGroup
 
 from rankloom.cli import outputs
 from rankloom.errors import InputError, RankloomError, escape_controls, message_text
+from rankloom.io import format_of, write_ranks, write_run
 from rankloom.io.version import __version__
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing as MissingPolicy
-from rankloom.registry import blame, forget_uses
+from rankloom.registry import blame, forget_uses, load_plugin
 from rankloom.threads import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
+#: Paths are not checked here: what opens a file says what is wrong with it.
+Option, Argument = partial(typer.Option, readable=False), partial(typer.Argument, readable=False)
 
 
 def either(names: Iterable[str]) -> str:
@@ -145,40 +149,30 @@ app = _App(
     epilog="rankloom COMMAND --help shows an example of each command.",
 )
 
-Runs = Annotated[
-    list[Path],
-    typer.Argument(metavar="RUN", help="One file of ranked lists for each ranker.", show_default=False, readable=False),
-]
-K = Annotated[int, typer.Option("-k", min=1, help="Number of results for each query.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; by default one for each core.")]
-Output = Annotated[
-    Path, typer.Option("-o", "--output", help="File or folder to write.", show_default=False, readable=False)
-]
+Runs = Annotated[list[Path], Argument(metavar="RUN", help="One file of ranked lists for each ranker.")]
+K = Annotated[int, Option("-k", min=1, help="Number of results for each query.")]
+Threads = Annotated[int | None, Option(min=1, help="Number of threads; by default one for each core.")]
+Output = Annotated[Path, Option("-o", "--output", help="File or folder to write.")]
 Queries = Annotated[
     str | None,
-    typer.Option(
-        help="For a searcher: a CSV, TSV or JSON Lines file of queries with id and text, or a collection with queries.",
-        show_default=False,
+    Option(
+        help="For a searcher: a CSV, TSV or JSON Lines file of queries with id and text, or a collection with queries."
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(
-        help="Encoding of the texts, in a table or a folder, such as cp1252 or utf-16; by default UTF-8.",
-        show_default=False,
-    ),
+    Option(help="Encoding of the texts, in a table or a folder, such as cp1252 or utf-16; by default UTF-8."),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Run on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local for a worker "
-        "process per core.",
-        show_default=False,
+        "process per core."
     ),
 ]
 Missing = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help=f"What to do if a ranker has no list for a query: {either(get_args(MissingPolicy))}; by default error, "
         "or empty for methods that need the whole collection."
     ),
@@ -186,7 +180,6 @@ Missing = Annotated[
 
 
 def _load_plugins(paths: list[Path] | None) -> list[Path] | None:
-    from rankloom.registry import load_plugin
 
     for path in paths or ():
         load_plugin(path)
@@ -195,13 +188,11 @@ def _load_plugins(paths: list[Path] | None) -> list[Path] | None:
 
 Plugin = Annotated[
     list[Path] | None,
-    typer.Option(
+    Option(
         metavar="FILE",
         help="A Python file to run first, which registers methods, rankers, measures or the like. Repeatable.",
         is_eager=True,  # its names must be known before the other options are read
         callback=_load_plugins,
-        show_default=False,
-        readable=False,
     ),
 ]
 
@@ -215,7 +206,7 @@ def _show_version(requested: bool) -> None:
 @app.callback()
 def _about(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+        bool, Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
     """Accept the options common to all commands."""
@@ -237,7 +228,7 @@ def read_queries(
     return dict(zip(queries.ids, queries.part("texts"), strict=True)), queries.qrels
 
 
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it exists.")]
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")]
 
 
 def is_searcher(path: Path) -> bool:
@@ -254,13 +245,7 @@ def refuse_options(context: typer.Context, reason: str, *names: str) -> None:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "document"), counted(2, "document")
-    ('1 document', '2 documents')
-    """
+    """Return a number of things: 1 document, 2 documents."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -286,9 +271,8 @@ def progress_bars() -> Iterator[Progress]:
 
 AsCollection = Annotated[
     bool,
-    typer.Option(
-        "--as-collection",
-        help="Treat the runs as lists of the collection's items, even if few items list themselves.",
+    Option(
+        "--as-collection", help="Treat the runs as lists of the collection's items, even if few items list themselves."
     ),
 ]
 
@@ -311,7 +295,6 @@ def _split_name(run: Path) -> tuple[str, Path]:
 
 def write(ranks: Ranks, path: Path, tag: str) -> None:
     """Write ranked lists in the format of the file name."""
-    from rankloom.io import format_of, write_ranks, write_run
 
     if format_of(path) == "trec":
         write_run(ranks, path, tag=tag)

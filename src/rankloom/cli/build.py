@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
 from rankloom.cli.outputs import check_output, writes
+from rankloom.io.array_folder import check_absent, check_folder
 
 
 @cli.app.command()
@@ -15,29 +14,23 @@ from rankloom.cli.outputs import check_output, writes
 def build(
     documents: Annotated[
         str,
-        typer.Argument(
+        cli.Argument(
             metavar="DOCUMENTS",
             help="A CSV, TSV or JSON Lines file (also .gz) with a document for each row, a folder of texts or images, "
             "or a known collection.",
-            show_default=False,
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Folder to write; by default named after the documents: shop.loom for shop.csv.",
-            show_default=False,
-            readable=False,
+        cli.Option(
+            "-o", "--output", help="Folder to write; by default named after the documents: shop.loom for shop.csv."
         ),
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(
+        cli.Option(
             help="A field of the documents that text rankers see and a search prints. Repeatable. By default title and "
-            "text.",
-            show_default=False,
+            "text."
         ),
     ] = None,
     *,
@@ -59,7 +52,6 @@ def build(
 
     rankloom build docs.csv --text name --text description --ranker bm25 --ranker bow-cosine -o shop.loom
     """
-    from rankloom.io.array_folder import check_absent, check_folder
     from rankloom.searcher import Searcher
     from rankloom.searcher.batch import TEXT_FIELDS
     from rankloom.searcher.storage import KIND

@@ -6,13 +6,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from rankloom.cli.app import Plugin, app, echo, either, print_table, progress_bars
+from rankloom.cli.app import Argument, Option, Plugin, app, echo, either, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Labels, OneMeasure, Qrels, Ties, Truth
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
-from rankloom.evaluation import CORRECTIONS, Comparison, Measure, gain, legend
+from rankloom.evaluation import CORRECTIONS, Comparison, Measure, compare_many, gain, legend
 from rankloom.evaluation.significance import known_tests
 from rankloom.ranks.arrays import Floats
 
@@ -20,23 +18,17 @@ from rankloom.ranks.arrays import Floats
 @app.command()
 @expand_groups
 def compare(
-    reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="Run to compare with.", show_default=False, readable=False)
-    ],
-    others: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Runs to test.", show_default=False, readable=False)
-    ],
+    reference: Annotated[Path, Argument(metavar="REFERENCE", help="Run to compare with.")],
+    others: Annotated[list[Path], Argument(metavar="RUN", help="Runs to test.")],
     qrels: Qrels = None,
     labels: Labels = None,
     measure: OneMeasure = "ndcg@10",
-    test: Annotated[str, typer.Option(help=f"Test over queries: {either(known_tests())}.")] = "t",
-    alpha: Annotated[float, typer.Option(help="A difference is significant if p is below it.")] = 0.01,
-    correction: Annotated[
-        str, typer.Option(help=f"Correction for multiple comparisons: {either(CORRECTIONS)}.")
-    ] = "none",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the randomization test.")] = 0,
+    test: Annotated[str, Option(help=f"Test over queries: {either(known_tests())}.")] = "t",
+    alpha: Annotated[float, Option(help="A difference is significant if p is below it.")] = 0.01,
+    correction: Annotated[str, Option(help=f"Correction for multiple comparisons: {either(CORRECTIONS)}.")] = "none",
+    seed: Annotated[int, Option(min=0, help="Seed of the randomization test.")] = 0,
     per_query: Annotated[
-        bool, typer.Option("--per-query", help="Print the value and the difference of each query too.")
+        bool, Option("--per-query", help="Print the value and the difference of each query too.")
     ] = False,
     ties: Ties = "given",
     as_json: AsJson = False,
@@ -54,7 +46,6 @@ def compare(
 
     rankloom compare rrf.run weft.run vote.run --qrels qrels.txt --measure map --test randomization
     """
-    from rankloom.evaluation import compare_many
 
     runs = [reference, *others]
     if len(set(runs)) < len(runs):

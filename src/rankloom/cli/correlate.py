@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from rankloom.cli.app import Plugin, app, echo, print_table, progress_bars
+from rankloom.cli.app import Option, Plugin, app, echo, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, run_names
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.cli.outputs import check_output, writes
+from rankloom.evaluation import correlations
+from rankloom.io import check_target
+from rankloom.io.atomic_file import atomic_write
 from rankloom.ranks.arrays import Floats
 
 
@@ -20,10 +21,7 @@ def correlate(
     runs: EvaluatedRuns,
     kind: Kind = "jaccard",
     depth: Depth = 10,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Write a heat map to this SVG file.", show_default=False, readable=False),
-    ] = None,
+    output: Annotated[Path | None, Option("-o", "--output", help="Write a heat map to this SVG file.")] = None,
     as_json: AsJson = False,
     *,
     reading: RunOptions,
@@ -35,8 +33,6 @@ def correlate(
 
     rankloom correlate a.run b.run c.run --correlation kendall -o heat.svg
     """
-    from rankloom.evaluation import correlations
-    from rankloom.io import check_target
 
     if output is not None:
         check_target(output)
@@ -56,7 +52,6 @@ def correlate(
 
 
 def _draw(path: Path, title: str, names: Sequence[str], matrix: Floats) -> None:
-    from rankloom.io.atomic_file import atomic_write
     from rankloom.report.plots import heat_map
 
     with atomic_write(path) as file:

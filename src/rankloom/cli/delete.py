@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from rankloom.cli import app as cli
 from rankloom.cli.add import Folder
 from rankloom.cli.outputs import writes
@@ -12,7 +10,7 @@ from rankloom.cli.outputs import writes
 @cli.app.command()
 def delete(
     path: Folder,
-    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of the documents.", show_default=False)],
+    ids: Annotated[list[str], cli.Argument(metavar="ID", help="Ids of the documents.")],
     plugin: cli.Plugin = None,
 ) -> None:
     """Delete documents from a searcher; a killed command leaves the old or the new one.

@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rankloom.cli.app import app, echo, print_table, progress_bars
+from rankloom.aggregate import METHODS as KNOWN
+from rankloom.aggregate import QueryMethod, fuse
+from rankloom.cli.app import Option, app, echo, print_table, progress_bars
 from rankloom.cli.option_groups import CacheOptions, expand_groups
+from rankloom.cli.precompile import Precompiler, is_compiled
 from rankloom.cli.serve import Host, Port, print_url
 from rankloom.errors import InputError
+from rankloom.evaluation import compare, evaluate, legend
+from rankloom.io.cache import Cache, digest_bytes
+from rankloom.io.version import __version__
 from rankloom.ranks.arrays import Floats
 
 if TYPE_CHECKING:
     import socket
 
-    from rankloom.cli.precompile import Precompiler
     from rankloom.datasets import Collection
-    from rankloom.io.cache import Cache
     from rankloom.searcher import Searcher
     from rankloom.web import Tour
 
@@ -53,16 +55,14 @@ Columns = dict[str, dict[str, Floats]]  # selection -> ranker or method -> value
 @expand_groups
 def demo(
     texts: Annotated[
-        bool, typer.Option("--text", help="Use texts with judged queries instead: rankloom's own reference.")
+        bool, Option("--text", help="Use texts with judged queries instead: rankloom's own reference.")
     ] = False,
     serving: Annotated[
-        bool, typer.Option("--serve/--no-serve", help="Serve the page, and print the table meanwhile.")
+        bool, Option("--serve/--no-serve", help="Serve the page, and print the table meanwhile.")
     ] = True,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    first: Annotated[
-        int | None, typer.Option(min=2, help="Use only this many emoji, for a quick look.", show_default=False)
-    ] = None,
+    first: Annotated[int | None, Option(min=2, help="Use only this many emoji, for a quick look.")] = None,
     *,
     caching: CacheOptions,
 ) -> None:
@@ -97,22 +97,16 @@ def demo(
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A collection that is ranked, with the report on it.
-
-    Attributes
-    ----------
-    print_report : callable
-        Computes and prints the table.
-    """
+    """A collection that is ranked, with the report on it."""
 
     searcher: "Searcher"
     collection: "Collection"
     tour: "Tour"
-    print_report: Callable[[], None]
+    print_report: Callable[[], None]  #: computes and prints the table
 
 
 @contextmanager
-def _prepared_emoji(cache: "Cache", first: int | None) -> Iterator[Prepared]:
+def _prepared_emoji(cache: Cache, first: int | None) -> Iterator[Prepared]:
     from rankloom.datasets import emoji
     from rankloom.web import Tour
 
@@ -124,7 +118,7 @@ def _prepared_emoji(cache: "Cache", first: int | None) -> Iterator[Prepared]:
 
 
 @contextmanager
-def _prepared_texts(cache: "Cache", first: int | None) -> Iterator[Prepared]:
+def _prepared_texts(cache: Cache, first: int | None) -> Iterator[Prepared]:
     from rankloom.cli.reference import RANKERS, TOUR, reference
 
     collection = reference()
@@ -134,10 +128,9 @@ def _prepared_texts(cache: "Cache", first: int | None) -> Iterator[Prepared]:
 
 @contextmanager
 def _built(
-    collection: "Collection", rankers: Sequence[str], cache: "Cache", depth: int = 200
-) -> "Iterator[tuple[Searcher, Precompiler]]":
+    collection: "Collection", rankers: Sequence[str], cache: Cache, depth: int = 200
+) -> Iterator[tuple["Searcher", Precompiler]]:
     """Yield a searcher; on a first start, other processes compile kernels while this one ranks."""
-    from rankloom.cli.precompile import Precompiler, is_compiled
     from rankloom.rankers import rank_collection
     from rankloom.searcher import Searcher
 
@@ -150,8 +143,7 @@ def _built(
         yield searcher, compiling
 
 
-def _print_emoji(measured: "_Measured", collection: "Collection", compiling: "Precompiler") -> None:
-    from rankloom.evaluation import legend
+def _print_emoji(measured: "_Measured", collection: "Collection", compiling: Precompiler) -> None:
 
     if compiling.is_running:
         compiling.start(*TABLE_PLANS)
@@ -174,19 +166,13 @@ def _print_texts(searcher: "Searcher", collection: "Collection") -> None:
 def _columns(table: "_Measured") -> Columns:
     """Return the values of rankers and methods on each selection."""
     return {
-        selection: {name: table.values(name, rankers) for name in (*RANKERS, *METHODS) if _in_table(name, rankers)}
+        selection: {name: table.values(name, rankers) for name in (*rankers, *METHODS)}
         for selection, rankers in SELECTIONS.items()
     }
 
 
-def _in_table(name: str, rankers: Sequence[str]) -> bool:
-    """Return True if the column of a selection has a row of that name: all methods, and its own rankers."""
-    return name in METHODS or name in rankers
-
-
 def _rows(columns: Columns) -> Iterator[list[str]]:
     """Yield the rows of the table: the rankers, then the methods."""
-    from rankloom.evaluation import compare
 
     for name in (*RANKERS, *METHODS):
         row = [METHODS[name] if name in METHODS else f"{RANKERS[name]} ({name})"]
@@ -198,7 +184,6 @@ def _rows(columns: Columns) -> Iterator[list[str]]:
 
 def _verdict(columns: Columns) -> str:
     """Return a sentence on all rankers together: whether fusing them is better than the best one alone."""
-    from rankloom.evaluation import compare
 
     selection, values = next(iter(columns.items()))
     best = max(RANKERS, key=lambda name: float(values[name].mean()))
@@ -210,8 +195,7 @@ def _verdict(columns: Columns) -> str:
 class _Measured:
     """The measure of each query by rankers and methods; cached, because some methods take a while."""
 
-    def __init__(self, searcher: "Searcher", collection: "Collection", cache: "Cache") -> None:
-        from rankloom.io.cache import digest_bytes
+    def __init__(self, searcher: "Searcher", collection: "Collection", cache: Cache) -> None:
 
         self._cache, self._labels = cache, collection.labels or ()
         self._ranks = dict(searcher.state.lists)
@@ -219,27 +203,15 @@ class _Measured:
 
     def values(self, name: str, rankers: Sequence[str]) -> Floats:
         """Return the values of a ranker, or of a method that fuses some rankers."""
-        values = self._cached(name, rankers)
-        if values is None:
+
+        key = digest_bytes(repr(("demo 6", __version__, self._digest, name, rankers, MEASURE)).encode())
+        values = (self._cache.load(key) or {}).get("values")
+        if values is None or values.shape != (len(self._labels),):
             values = self._evaluate(name, rankers)
-            self._cache.save(self._key(name, rankers), {"values": values})
+            self._cache.save(key, {"values": values})
         return values
 
-    def _key(self, name: str, rankers: Sequence[str]) -> str:
-        from rankloom.io.cache import digest_bytes
-        from rankloom.io.version import __version__
-
-        return digest_bytes(repr(("demo 6", __version__, self._digest, name, rankers, MEASURE)).encode())
-
-    def _cached(self, name: str, rankers: Sequence[str]) -> Floats | None:
-        found = self._cache.load(self._key(name, rankers)) or {}
-        values = found.get("values")
-        return values if values is not None and values.shape == (len(self._labels),) else None
-
     def _evaluate(self, name: str, rankers: Sequence[str]) -> Floats:
-        from rankloom.aggregate import METHODS as KNOWN
-        from rankloom.aggregate import QueryMethod, fuse
-        from rankloom.evaluation import evaluate
 
         ranks = self._ranks.get(name)
         if ranks is None:

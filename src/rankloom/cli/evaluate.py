@@ -6,27 +6,16 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import (
-    Encoding,
-    Plugin,
-    Queries,
-    app,
-    echo,
-    either,
-    is_searcher,
-    print_table,
-    progress_bars,
-    read_queries,
-    refuse_options,
-)
+from rankloom.cli import app as cli
 from rankloom.cli.judgments import AsJson, EvaluatedRuns, Labels, Qrels, Ties, Truth
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError
 from rankloom.evaluation import Evaluation, Measure
 from rankloom.evaluation.measures import measure_forms
+from rankloom.io import read_qrels
 
 
-@app.command()
+@cli.app.command()
 @expand_groups
 def evaluate(
     context: typer.Context,
@@ -34,20 +23,19 @@ def evaluate(
     qrels: Qrels = None,
     labels: Labels = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help=f"One of {either(measure_forms())}, as in ndcg@10. Repeatable.")
+        list[str] | None, cli.Option(help=f"One of {cli.either(measure_forms())}, as in ndcg@10. Repeatable.")
     ] = None,
-    queries: Queries = None,
-    encoding: Encoding = None,
+    queries: cli.Queries = None,
+    encoding: cli.Encoding = None,
     method: Annotated[
-        list[str] | None,
-        typer.Option(help="For a searcher: a method to compare. Repeatable; by default rrf and auto."),
+        list[str] | None, cli.Option(help="For a searcher: a method to compare. Repeatable; by default rrf and auto.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="For a searcher: number of answers that count.")] = 100,
+    k: Annotated[int, cli.Option("-k", min=1, help="For a searcher: number of answers that count.")] = 100,
     ties: Ties = "given",
     as_json: AsJson = False,
     *,
     reading: RunOptions,
-    plugin: Plugin = None,
+    plugin: cli.Plugin = None,
 ) -> None:
     """Evaluate runs against judgments or class labels, side by side, over the same queries.
 
@@ -63,30 +51,32 @@ def evaluate(
 
     rankloom evaluate shop.loom --queries queries.jsonl --qrels qrels.txt
     """
-    if len(runs) == 1 and is_searcher(runs[0]):
+    if len(runs) == 1 and cli.is_searcher(runs[0]):
         reason = f"{runs[0]} is a searcher"
-        refuse_options(context, reason, "labels", "ties", "format", "duplicates")
+        cli.refuse_options(context, reason, "labels", "ties", "format", "duplicates")
         _evaluate_searcher(runs[0], queries, encoding, qrels, measure, method, k, as_json)
         return
     if queries is not None and not runs[0].exists():
         raise InputError(f"There is no folder {runs[0]}; make a searcher with 'rankloom build'.")
-    refuse_options(context, "only a searcher made by 'rankloom build' has them", "queries", "encoding", "method", "k")
-    with progress_bars() as progress:
+    cli.refuse_options(
+        context, "only a searcher made by 'rankloom build' has them", "queries", "encoding", "method", "k"
+    )
+    with cli.progress_bars() as progress:
         truth = Truth(qrels, labels)
         wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
         read = dict(zip(map(str, runs), reading.read(runs, progress), strict=True))
         _, found = truth.per_query(read, wanted, ties)
     outcome = Evaluation(dict(zip(read, found, strict=True)), str(runs[0]))
     if as_json:
-        echo(json.dumps(outcome.means(), indent=1))
+        cli.echo(json.dumps(outcome.means(), indent=1))
         return
     _print(outcome)
 
 
 def _print(outcome: Evaluation) -> None:
     head, *rows = outcome.cells()
-    print_table(head, rows)
-    echo(outcome.note())
+    cli.print_table(head, rows)
+    cli.echo(outcome.note())
 
 
 def _evaluate_searcher(
@@ -99,14 +89,13 @@ def _evaluate_searcher(
     k: int,
     as_json: bool,
 ) -> None:
-    from rankloom.io import read_qrels
     from rankloom.searcher import Searcher
     from rankloom.searcher.read_only import MEASURES
 
     if queries is None:
         raise InputError("A searcher needs --queries: a table with id and text, or a collection with judged queries.")
-    with progress_bars() as progress:
-        texts, judged = read_queries(queries, encoding)
+    with cli.progress_bars() as progress:
+        texts, judged = cli.read_queries(queries, encoding)
         judgments = judged if qrels is None else read_qrels(qrels)
         if judgments is None:
             raise InputError(f"{queries} has no judgments; give them with --qrels.")
@@ -115,6 +104,6 @@ def _evaluate_searcher(
         outcome = Searcher.open(path).evaluate(texts, judgments, measures=wanted, methods=compared, k=k)
         progress("Searching", 1, 1)
     if as_json:
-        echo(json.dumps(outcome.rows(), indent=1))
+        cli.echo(json.dumps(outcome.rows(), indent=1))
         return
     _print(outcome)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, Threads, app, echo, progress_bars
+from rankloom.cli.app import Argument, Option, Plugin, Threads, app, echo, progress_bars
 from rankloom.cli.option_groups import CacheOptions, Strict, expand_groups
 from rankloom.cli.outputs import check_output, writes
 from rankloom.errors import InputError
@@ -16,22 +16,14 @@ from rankloom.errors import InputError
 @app.command()
 @expand_groups
 def experiment(
-    spec: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="SPEC", help="Specification of the experiment, a TOML file.", show_default=False, readable=False
-        ),
-    ] = None,
+    spec: Annotated[Path | None, Argument(metavar="SPEC", help="Specification of the experiment, a TOML file.")] = None,
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="Folder for the results; an interrupted experiment resumes.", readable=False
-        ),
+        Path, Option("-o", "--output", help="Folder for the results; an interrupted experiment resumes.")
     ] = Path("results"),
     example: Annotated[
-        bool, typer.Option("--example", help="Run the built-in experiment on 1797 handwritten digits.")
+        bool, Option("--example", help="Run the built-in experiment on 1797 handwritten digits.")
     ] = False,
-    show: Annotated[bool, typer.Option("--show", help="Print the complete specification and exit.")] = False,
+    show: Annotated[bool, Option("--show", help="Print the complete specification and exit.")] = False,
     strict: Strict = False,
     *,
     caching: CacheOptions,

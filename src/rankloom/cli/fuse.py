@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from rankloom.aggregate import Method
+from rankloom.aggregate.methods import IndexMethod, QueryMethod, make_method
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.cli.outputs import check_run_output
 from rankloom.errors import InputError
 from rankloom.registry import parse_value
+from rankloom.threads import Progress
 
 #: Options of methods that have their own flag.
 SET_ELSEWHERE = {"k": "-k", "threads": "--threads", "collection": "--collection"}
@@ -40,34 +40,31 @@ def fuse(
     output: cli.Output,
     method: Annotated[
         str | None,
-        typer.Option(
+        cli.Option(
             help="Fusion method, one of 'rankloom methods', with options as in rrf(constant=20). By default what the "
             "input allows: vote with --collection, weft for the lists of a collection's own items (npz files that "
-            "say so, or --as-collection), else rrf.",
-            show_default=False,
+            "say so, or --as-collection), else rrf."
         ),
     ] = None,
     collection: Annotated[
         list[Path] | None,
-        typer.Option(
+        cli.Option(
             metavar="RUN",
             help="The lists of the collection's own items, one file for each ranker in the same order, "
             "if the runs are external queries for fg, weft or vote. Takes several files, up to the next option. "
             "By default, the runs are those lists.",
-            show_default=False,
-            readable=False,
         ),
     ] = None,
     k: cli.K = 100,
     options: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method, such as cutoff=20. Repeatable."),
+        cli.Option("--set", metavar="NAME=VALUE", help="An option of the method, such as cutoff=20. Repeatable."),
     ] = None,
     as_collection: cli.AsCollection = False,
     missing: cli.Missing = None,
     *,
     reading: RunOptions,
-    tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
+    tag: Annotated[str, cli.Option(help="Last column of a TREC run.")] = "rankloom",
     threads: cli.Threads = None,
     plugin: cli.Plugin = None,
 ) -> None:
@@ -99,7 +96,6 @@ def fuse(
 
 def _made(spelled: str, options: dict[str, Any], collection: list[Path] | None) -> Method:
     """Return a method; raise InputError if it is unknown, needs training, or cannot use a collection."""
-    from rankloom.aggregate.methods import IndexMethod, QueryMethod, make_method
 
     method = make_method(spelled, **options)
     if collection and not isinstance(method, IndexMethod):
@@ -134,7 +130,7 @@ def _check_order(runs: list[Path], collection: list[Path]) -> None:
         )
 
 
-def _read_named(runs: list[Path], reading: RunOptions, progress: Any, kind: str | None) -> Any:
+def _read_named(runs: list[Path], reading: RunOptions, progress: Progress, kind: str | None) -> Any:
     """Read runs, by name if they are written NAME=FILE."""
     names, paths = cli.split_names(runs)
     ranks = reading.read(paths, progress, kind)

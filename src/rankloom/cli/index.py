@@ -9,8 +9,11 @@ from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.cli.outputs import check_output, writes
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.graph import GRAPH_NORMS
+from rankloom.fusion_graph.index import FusionIndex
 from rankloom.fusion_graph.weave import WEIGHTINGS
+from rankloom.index.job import job_folder
 from rankloom.index.settings import Absent
+from rankloom.io.array_folder import check_folder
 
 
 @cli.app.command()
@@ -19,32 +22,31 @@ def index(
     context: typer.Context,
     runs: cli.Runs,
     output: cli.Output,
-    cutoff: Annotated[int, typer.Option(min=1, help="How much of each list makes up a graph: the paper's L.")] = 10,
-    depth: Annotated[int, typer.Option(min=1, help="How much of each list is used for repositioning.")] = 1000,
-    reposition: Annotated[bool, typer.Option(help="Move up items that also list the query (Eq. 1).")] = True,
+    cutoff: Annotated[int, cli.Option(min=1, help="How much of each list makes up a graph: the paper's L.")] = 10,
+    depth: Annotated[int, cli.Option(min=1, help="How much of each list is used for repositioning.")] = 1000,
+    reposition: Annotated[bool, cli.Option(help="Move up items that also list the query (Eq. 1).")] = True,
     graph_norm: Annotated[
         str,
-        typer.Option(
+        cli.Option(
             help=f"How weights are normalized, {cli.either(GRAPH_NORMS)}: as in the paper or in the authors' program."
         ),
     ] = "max",
-    comparator: Annotated[str, typer.Option(help=f"How graphs are compared: {cli.either(COMPARATORS)}.")] = "wgu",
-    weighting: Annotated[str, typer.Option(help=f"How lists become weights: {cli.either(WEIGHTINGS)}.")] = "paper",
+    comparator: Annotated[str, cli.Option(help=f"How graphs are compared: {cli.either(COMPARATORS)}.")] = "wgu",
+    weighting: Annotated[str, cli.Option(help=f"How lists become weights: {cli.either(WEIGHTINGS)}.")] = "paper",
     absent: Annotated[
-        str, typer.Option(help=f"Where Eq. 1 places items that have no list: {cli.either(get_args(Absent))}.")
+        str, cli.Option(help=f"Where Eq. 1 places items that have no list: {cli.either(get_args(Absent))}.")
     ] = "first",
-    keep_scores: Annotated[bool, typer.Option(help="Keep scores, for virtual positions of external queries.")] = True,
+    keep_scores: Annotated[bool, cli.Option(help="Keep scores, for virtual positions of external queries.")] = True,
     memory: Annotated[
         str | None,
-        typer.Option(
+        cli.Option(
             help="Build out of core: a task uses this much memory, as in 1GB. Runs are then tables of lists: .npy, "
-            ".npz or parquet files, or folders of parts (docs/scaling.md). An interrupted build resumes.",
-            show_default=False,
+            ".npz or parquet files, or folders of parts (docs/scaling.md). An interrupted build resumes."
         ),
     ] = None,
     shards: Annotated[
         int | None,
-        typer.Option(min=1, help="Split the index by item into this many shards; with --memory by default as needed."),
+        cli.Option(min=1, help="Split the index by item into this many shards; with --memory by default as needed."),
     ] = None,
     scheduler: cli.Scheduler = None,
     *,
@@ -66,9 +68,6 @@ def index(
 
     rankloom index bm25.npy dense.npy --memory 1GB -o big.loom
     """
-    from rankloom.fusion_graph.index import FusionIndex
-    from rankloom.index.job import job_folder
-    from rankloom.io.array_folder import check_folder
 
     check_folder(output, FusionIndex.KIND)
     check_output(output, runs)

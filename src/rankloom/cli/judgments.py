@@ -5,40 +5,32 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from rankloom.cli.app import echo, either
+from rankloom.cli.app import Argument, Option, echo, either
 from rankloom.errors import InputError, RankloomWarning
-from rankloom.evaluation import CORRELATIONS
+from rankloom.evaluation import CORRELATIONS, check_runs, evaluate
 from rankloom.evaluation.measures import measure_forms
+from rankloom.io import read_labels, read_qrels
 from rankloom.ranks import Ids, Ranks
+from rankloom.ranks.align import align
 from rankloom.ranks.arrays import Floats
 
-EvaluatedRuns = Annotated[
-    list[Path],
-    typer.Argument(metavar="RUN", help="Runs to evaluate or compare.", show_default=False, readable=False),
-]
-Qrels = Annotated[Path | None, typer.Option(help="Judgments in TREC format.", show_default=False, readable=False)]
+EvaluatedRuns = Annotated[list[Path], Argument(metavar="RUN", help="Runs to evaluate or compare.")]
+Qrels = Annotated[Path | None, Option(help="Judgments in TREC format.")]
 Labels = Annotated[
     Path | None,
-    typer.Option(
-        help="Classes instead of judgments, in lines 'item<TAB>class' or 'item:class'; queries are items.",
-        show_default=False,
-        readable=False,
-    ),
+    Option(help="Classes instead of judgments, in lines 'item<TAB>class' or 'item:class'; queries are items."),
 ]
-Ties = Annotated[str, typer.Option(help="Order of equal scores: given, or trec, the order of trec_eval.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-OneMeasure = Annotated[str, typer.Option(help=f"One of {either(measure_forms())}, as in ndcg@10.")]
-Kind = Annotated[str, typer.Option("--correlation", help=f"How to compare lists: {either(CORRELATIONS)}.")]
-Depth = Annotated[int, typer.Option(min=1, help="How much of each list to compare.")]
+Ties = Annotated[str, Option(help="Order of equal scores: given, or trec, the order of trec_eval.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
+OneMeasure = Annotated[str, Option(help=f"One of {either(measure_forms())}, as in ndcg@10.")]
+Kind = Annotated[str, Option("--correlation", help=f"How to compare lists: {either(CORRELATIONS)}.")]
+Depth = Annotated[int, Option(min=1, help="How much of each list to compare.")]
 
 
 class Truth:
     """Judgments or classes to evaluate runs against."""
 
     def __init__(self, qrels: Path | None, labels: Path | None) -> None:
-        from rankloom.io import read_labels, read_qrels
 
         if (qrels is None) == (labels is None):
             raise InputError("Give either --qrels or --labels to evaluate against.")
@@ -52,7 +44,6 @@ class Truth:
 
         Runs of different depths and runs that lack judged queries are warned about.
         """
-        from rankloom.evaluation import check_runs, evaluate
 
         check_runs(runs, self.qrels)
         given = list(runs.values())
@@ -79,7 +70,6 @@ class Truth:
 
 def _common(runs: Sequence[Ranks]) -> list[Ranks]:
     """Return the runs restricted to the queries that all of them have."""
-    from rankloom.ranks.align import align
 
     common = align(runs, missing="drop")
     largest = max(one.n_queries for one in runs)

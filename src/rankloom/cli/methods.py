@@ -1,6 +1,8 @@
 """`rankloom methods`: list the fusion methods."""
 
+from rankloom.aggregate import METHODS, SUPERVISED
 from rankloom.cli import app as cli
+from rankloom.registry.docstrings import summary
 
 
 @cli.app.command()
@@ -11,8 +13,6 @@ def methods(plugin: cli.Plugin = None) -> None:
 
     rankloom methods
     """
-    from rankloom.aggregate import METHODS, SUPERVISED
-    from rankloom.registry.docstrings import summary
 
     trained = {name: f"{summary(one)} Trained in Python: rl.train." for name, one in SUPERVISED.items()}
     cli.print_names({name: summary(one) for name, one in METHODS.items()} | trained)

@@ -6,23 +6,22 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
-import typer
-
-from rankloom.cli.app import Encoding, echo, either
+from rankloom.cli.app import Encoding, Option, echo, either
 from rankloom.cli.outputs import writes
 from rankloom.errors import InputError
-from rankloom.io import FORMATS
+from rankloom.io import FORMATS, read_ranks
+from rankloom.io.cache import Cache
 from rankloom.io.rows import Duplicates as DuplicatesPolicy
 from rankloom.ranks import Ranks
+from rankloom.registry import Call
 from rankloom.threads import Progress
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
-    from rankloom.io.cache import Cache
 
 
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Stop at an item that cannot be read; otherwise it is skipped and reported.")
+    bool, Option("--strict", help="Stop at an item that cannot be read; otherwise it is skipped and reported.")
 ]
 
 
@@ -52,11 +51,11 @@ class RunOptions:
 
     format: Annotated[
         str | None,
-        typer.Option(help=f"Format of the input files: {either(FORMATS)}; by default inferred from the file names."),
+        Option(help=f"Format of the input files: {either(FORMATS)}; by default inferred from the file names."),
     ] = None
     duplicates: Annotated[
         str,
-        typer.Option(
+        Option(
             help=f"What to do if a query lists an item twice: {either(get_args(DuplicatesPolicy))}, which uses the "
             "better-ranked."
         ),
@@ -64,7 +63,6 @@ class RunOptions:
 
     def read(self, paths: Sequence[Path], progress: Progress, kind: str | None = None) -> list[Ranks]:
         """Read files of ranked lists."""
-        from rankloom.io import read_ranks
 
         ranks = []
         for done, path in enumerate(paths):
@@ -78,17 +76,13 @@ class RunOptions:
 class CollectionOptions:
     """How a collection is read."""
 
-    path: Annotated[
-        str | None,
-        typer.Option(help="Folder of a known collection; by default $RANKLOOM_DATA/NAME.", show_default=False),
-    ] = None
+    path: Annotated[str | None, Option(help="Folder of a known collection; by default $RANKLOOM_DATA/NAME.")] = None
     encoding: Encoding = None
     strict: Strict = False
 
     def read(self, spelling: str) -> "Collection":
         """Open the collection that COLLECTION and --path name."""
         from rankloom.datasets import open_collection
-        from rankloom.registry import Call
 
         options = {} if self.encoding is None else {"encoding": self.encoding}
         return open_collection(spelling if self.path is None else Call.of(spelling, {"path": self.path}), **options)
@@ -100,14 +94,13 @@ class SearcherOptions:
 
     ranker: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A ranker, with options as in okapi(b=0.5), optionally named: dense=vectors(path=emb.npz). "
-            "Repeatable. By default bm25 and static (extra dense) for texts, and bic, gch, las and qcch for images.",
-            show_default=False,
+            "Repeatable. By default bm25 and static (extra dense) for texts, and bic, gch, las and qcch for images."
         ),
     ] = None
-    cutoff: Annotated[int, typer.Option(min=1, help="How much of each list weft uses.")] = 20
-    depth: Annotated[int, typer.Option(min=1, help="Length of the lists of items.")] = 200
+    cutoff: Annotated[int, Option(min=1, help="How much of each list weft uses.")] = 20
+    depth: Annotated[int, Option(min=1, help="Length of the lists of items.")] = 200
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments of `Searcher.build` that they stand for."""
@@ -139,17 +132,14 @@ class CacheOptions:
 
     cache: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder that caches descriptors and ranked lists; by default $RANKLOOM_CACHE, or in the user's cache.",
-            show_default=False,
-            readable=False,
+        Option(
+            help="Folder that caches descriptors and ranked lists; by default $RANKLOOM_CACHE, or in the user's cache."
         ),
     ] = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not read or write the cache.")] = False
+    no_cache: Annotated[bool, Option("--no-cache", help="Do not read or write the cache.")] = False
 
-    def open(self) -> "Cache":
+    def open(self) -> Cache:
         """Return the cache that --cache and --no-cache ask for."""
-        from rankloom.io.cache import Cache
 
         chosen = None if self.no_cache else self.cache or Cache.standard().folder
         if chosen is not None:

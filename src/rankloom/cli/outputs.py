@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rankloom.errors import InputError, RankloomError
+from rankloom.io import check_target
 from rankloom.registry import Call
 
 #: A note of `writes` on an output of several files.
@@ -44,21 +45,17 @@ def forget() -> None:
 def check_output(output: Path, *inputs: object) -> None:
     """Raise InputError if an output is also an input, by any path or link, or is inside one that rankloom wrote.
 
-    Parameters
-    ----------
-    output : Path
-    *inputs : str, Path, None, or sequences of them
-        Paths, also as NAME=FILE or among the options of a spelling; what is not the path of a file is ignored.
+    Inputs are paths, also as NAME=FILE or among the options of a spelling; what is not the path of a file is ignored.
     """
     for path in _paths(inputs):
-        if _is_same(output, path) or _is_written_inside(output, path) or _is_written_inside(path, output):
+        same = output.exists() and path.exists() and output.samefile(path)
+        if same or _is_written_inside(output, path) or _is_written_inside(path, output):
             raise InputError(f"The input {path} would be overwritten; write to another path than {output}.")
 
 
 def check_run_output(output: Path, *inputs: object) -> None:
     """Check a file for a run, as `check_output` does: a table of documents or queries is not replaced by a run."""
     from rankloom.datasets.table import is_table
-    from rankloom.io import check_target
 
     check_target(output)
     check_output(output, *inputs)
@@ -79,10 +76,6 @@ def _paths(given: object) -> Iterator[Path]:
                 yield from _paths([value for _, value in Call.parse(text).options if isinstance(value, str)])
             if text and os.path.lexists(text):
                 yield Path(text)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _is_written_inside(path: Path, folder: Path) -> bool:

@@ -8,14 +8,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import IO
 
 import numpy as np
 
+from rankloom.aggregate import fuse
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
+from rankloom.weft import WeftIndex
+from rankloom.weft.row_kind import WeftSettings
 
 CODE = "import sys; from rankloom.cli.precompile import compile_stages; compile_stages(sys.argv[1:])"
 
@@ -26,7 +30,6 @@ def _tiny() -> list[Ranks]:
 
 
 def _build_weft() -> None:
-    from rankloom.weft import WeftIndex
 
     WeftIndex.build(_tiny(), comparable=[True, True])
 
@@ -34,8 +37,6 @@ def _build_weft() -> None:
 def _search_weft() -> None:
     """Compile the search alone, on an index written down by hand: building one would compile the rest first."""
     from rankloom._kernels import frozen
-    from rankloom.weft import WeftIndex
-    from rankloom.weft.row_kind import WeftSettings
 
     pointers, rows, fields = np.arange(3), np.arange(2, dtype=np.uint32), np.full((2, 2), 9)
     arrays: dict[str, Array] = {
@@ -57,20 +58,15 @@ def _search_weft() -> None:
     index.explain(0, 0)
 
 
-def _fused(method: str) -> Callable[[], None]:
-    def compile_method() -> None:
-        from rankloom.aggregate import fuse
-
-        fuse(_tiny(), method=method, k=2)
-
-    return compile_method
+def _fuse(method: str) -> None:
+    fuse(_tiny(), method=method, k=2)
 
 
 #: What can be compiled by itself.
 STAGES: dict[str, Callable[[], None]] = {
     "weft build": _build_weft,
     "weft search": _search_weft,
-    **{name: _fused(name) for name in ("fg", "rkgraph", "recknngraphccs")},
+    **{name: partial(_fuse, name) for name in ("fg", "rkgraph", "recknngraphccs")},
 }
 
 
@@ -94,13 +90,7 @@ def is_compiled() -> bool:
 
 
 class Precompiler:
-    """Processes that compile kernels, one for each plan: the names of stages, in order. Ended on exit.
-
-    Examples
-    --------
-    >>> with Precompiler() as compiling:
-    ...     compiling.wait("fg")  # planned by no process, so there is nothing to wait for
-    """
+    """Processes that compile kernels, one for each plan: the names of stages, in order. Ended on exit."""
 
     def __init__(self, *plans: Sequence[str]) -> None:
         self._children: list[subprocess.Popen[str]] = []
@@ -113,14 +103,9 @@ class Precompiler:
         with self._lock:
             for plan in () if self._ended else plans:
                 self._plans.append(list(plan))
-                self._children.append(
-                    subprocess.Popen(
-                        [sys.executable, "-P", "-c", CODE, *plan],  # -P: no modules from the current folder
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL,
-                        text=True,
-                    )
-                )
+                command = [sys.executable, "-P", "-c", CODE, *plan]  # -P: no modules from the current folder
+                child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                self._children.append(child)
 
     @property
     def is_running(self) -> bool:

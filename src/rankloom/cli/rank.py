@@ -3,16 +3,18 @@
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, expand_groups
 from rankloom.cli.outputs import INCOMPLETE, check_output, writes
 from rankloom.errors import InputError
+from rankloom.io import write_ranks
+from rankloom.io.atomic_file import atomic_write, make_folder
+from rankloom.ranks import Ids
 from rankloom.registry import Call, file_options, show_value
 
 if TYPE_CHECKING:
@@ -26,30 +28,18 @@ MAX_NAME = 60  # characters of a file name without its suffix
 def rank(
     collection: Annotated[
         str,
-        typer.Argument(
+        cli.Argument(
             metavar="COLLECTION",
             help="A folder of images or texts (a subfolder for each class), a CSV, TSV or JSON Lines file of texts, "
             "or the name of a known collection, as in soccer or ukbench(path=images).",
-            show_default=False,
         ),
     ],
-    ranker: Annotated[
-        list[str],
-        typer.Option(help="A ranker, with options as in vectors(metric=l2). Repeatable.", show_default=False),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="Folder to write, one file for each ranker.", show_default=False, readable=False
-        ),
-    ],
+    ranker: Annotated[list[str], cli.Option(help="A ranker, with options as in vectors(metric=l2). Repeatable.")],
+    output: Annotated[Path, cli.Option("-o", "--output", help="Folder to write, one file for each ranker.")],
     queries: Annotated[
-        str | None,
-        typer.Option(
-            help="External queries to rank for: a CSV, TSV or JSON Lines file with id and text.", show_default=False
-        ),
+        str | None, cli.Option(help="External queries to rank for: a CSV, TSV or JSON Lines file with id and text.")
     ] = None,
-    depth: Annotated[int, typer.Option(min=1, help="Maximum length of the lists.")] = 1000,
+    depth: Annotated[int, cli.Option(min=1, help="Maximum length of the lists.")] = 1000,
     scheduler: cli.Scheduler = None,
     *,
     source: CollectionOptions,
@@ -71,8 +61,6 @@ def rank(
 
     rankloom rank soccer --path data/soccer --ranker bic --ranker acc -o ranks
     """
-    from rankloom.io import write_ranks
-    from rankloom.io.atomic_file import make_folder
     from rankloom.rankers import rank_collection
 
     calls = {one: Call.parse(one) for one in dict.fromkeys(ranker)}
@@ -110,10 +98,8 @@ def rank(
 
 def _with_queries(collection: "Collection", queries: str | None, encoding: str | None) -> "Collection":
     """Return a collection with the external queries of a file, instead of its own or of its classes."""
-    from dataclasses import replace
 
     from rankloom.datasets import Queries
-    from rankloom.ranks import Ids
 
     if queries is None:
         return collection
@@ -169,7 +155,6 @@ def _check_labels(collection: "Collection") -> None:
 
 
 def _write_labels(path: Path, collection: "Collection") -> None:
-    from rankloom.io.atomic_file import atomic_write
 
     if collection.labels is None:
         path.unlink(missing_ok=True)  # from another collection

@@ -1,6 +1,7 @@
 """`rankloom rankers`: list the rankers."""
 
 from rankloom.cli import app as cli
+from rankloom.registry.docstrings import summary
 
 
 @cli.app.command()
@@ -12,6 +13,5 @@ def rankers(plugin: cli.Plugin = None) -> None:
     rankloom rankers
     """
     from rankloom.rankers import RANKERS
-    from rankloom.registry.docstrings import summary
 
     cli.print_names({name: summary(one) for name, one in RANKERS.items()})

@@ -5,48 +5,36 @@ from typing import Annotated
 
 import typer
 
-from rankloom.cli.app import Plugin, app, echo
+from rankloom.cli.app import Argument, Option, Plugin, app, echo
 from rankloom.cli.outputs import INCOMPLETE, check_output, writes
 from rankloom.errors import InputError
+from rankloom.io.atomic_file import resolved
 
 
 @app.command()
 def report(
-    results: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RESULTS...",
-            help="Folders written by 'rankloom experiment'.",
-            show_default=False,
-            readable=False,
-        ),
-    ],
+    results: Annotated[list[Path], Argument(metavar="RESULTS...", help="Folders written by 'rankloom experiment'.")],
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--output",
             help="Write one report over all the experiments to this .html file; its tables and plots go to a folder "
             "beside it. Without it, the report of a single experiment is rendered again in its own folder.",
-            show_default=False,
-            readable=False,
         ),
     ] = None,
     measure: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="With -o: compare by this measure and leave out experiments without it. By default each experiment "
-            "by its first measure.",
-            show_default=False,
+            "by its first measure."
         ),
     ] = None,
     published: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="With -o: published numbers to set beside the measured ones, a TOML file. By default the paper's.",
-            show_default=False,
-            readable=False,
         ),
     ] = None,
     plugin: Plugin = None,
@@ -75,7 +63,6 @@ def report(
 
 
 def _report_all(folders: list[Path], output: Path, measure: str | None, published: Path | None) -> None:
-    from rankloom.io.atomic_file import resolved
     from rankloom.report import PAGE, Published, Report, files_folder, render
 
     own = {resolved(output), resolved(files_folder(output))}  # an earlier report among results/*

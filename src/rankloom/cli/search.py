@@ -12,12 +12,15 @@ from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.cli.outputs import check_run_output
 from rankloom.errors import InputError
 from rankloom.fusion_graph.compare import COMPARATORS
+from rankloom.fusion_graph.index import FusionIndex
+from rankloom.ranks import Ids, Ranks
+from rankloom.registry import parse_value
+from rankloom.threads import Progress
 
 if TYPE_CHECKING:
-    from rankloom.fusion_graph.index import FusionIndex
-    from rankloom.ranks import Ranks
     from rankloom.searcher import Answer, Searcher
 
+MAX_SNIPPET = 70  # characters of a document in a table
 FOR_SEARCHERS = ("queries", "encoding", "image", "method", "ranker", "where", "offset", "field", "as_json")
 FOR_INDEXES = ("comparator", "virtual", "missing", "format", "duplicates", "threads")
 
@@ -28,68 +31,56 @@ def search(
     context: typer.Context,
     path: Annotated[
         Path,
-        typer.Argument(
-            metavar="FOLDER",
-            help="A searcher made by 'rankloom build', or an index made by 'rankloom index'.",
-            show_default=False,
-            readable=False,
+        cli.Argument(
+            metavar="FOLDER", help="A searcher made by 'rankloom build', or an index made by 'rankloom index'."
         ),
     ],
     query: Annotated[
         list[str] | None,
-        typer.Argument(
+        cli.Argument(
             metavar="QUERY",
             help="Words to search for. For an index: lists of external queries, one file for each ranker, in its order "
             "or as NAME=FILE.",
-            show_default=False,
         ),
     ] = None,
     item: Annotated[
         list[str] | None,
-        typer.Option(help="An item as the query, by id (by number in an index without ids). Repeatable."),
+        cli.Option(help="An item as the query, by id (by number in an index without ids). Repeatable."),
     ] = None,
-    image: Annotated[
-        Path | None, typer.Option(help="An image file as the query.", show_default=False, readable=False)
-    ] = None,
+    image: Annotated[Path | None, cli.Option(help="An image file as the query.")] = None,
     queries: cli.Queries = None,
     encoding: cli.Encoding = None,
     k: cli.K = 10,
-    offset: Annotated[int, typer.Option(min=0, help="How many of the best results to skip.")] = 0,
+    offset: Annotated[int, cli.Option(min=0, help="How many of the best results to skip.")] = 0,
     method: Annotated[
-        str, typer.Option(help="How to fuse the rankers' lists, as in vote(share=0.3) or rrf; auto chooses.")
+        str, cli.Option(help="How to fuse the rankers' lists, as in vote(share=0.3) or rrf; auto chooses.")
     ] = "auto",
-    ranker: Annotated[
-        list[str] | None, typer.Option(help="Fuse only this ranker. Repeatable.", show_default=False)
-    ] = None,
+    ranker: Annotated[list[str] | None, cli.Option(help="Fuse only this ranker. Repeatable.")] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(
+        cli.Option(
             metavar="FIELD=VALUE",
             help="Only documents with this value in a field. Repeatable; values of one field are alternatives.",
-            show_default=False,
         ),
     ] = None,
-    explain: Annotated[
-        str | None, typer.Option(help="With one query: why this item was found.", show_default=False)
-    ] = None,
+    explain: Annotated[str | None, cli.Option(help="With one query: why this item was found.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", "--run", help="Write a run instead of printing.", readable=False)
+        Path | None, cli.Option("-o", "--output", "--run", help="Write a run instead of printing.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one answer per line.")] = False,
+    as_json: Annotated[bool, cli.Option("--json", help="Print JSON, one answer per line.")] = False,
     field: Annotated[
-        list[str] | None,
-        typer.Option(help="With --json: a field of the documents to print. Repeatable.", show_default=False),
+        list[str] | None, cli.Option(help="With --json: a field of the documents to print. Repeatable.")
     ] = None,
-    tag: Annotated[str, typer.Option(help="Last column of a TREC run.")] = "rankloom",
+    tag: Annotated[str, cli.Option(help="Last column of a TREC run.")] = "rankloom",
     comparator: Annotated[
         str | None,
-        typer.Option(
+        cli.Option(
             help=f"For an index: how graphs are compared, {cli.either(COMPARATORS)}; by default as it was built."
         ),
     ] = None,
     virtual: Annotated[
         bool | None,
-        typer.Option(help="For an index: use virtual positions for external queries; by default as it was built."),
+        cli.Option(help="For an index: use virtual positions for external queries; by default as it was built."),
     ] = None,
     missing: cli.Missing = "error",
     *,
@@ -121,7 +112,9 @@ def search(
         if explain is not None:
             _print_explanation(answers, explain, alone=output is None and not as_json)
         elif output is not None:
-            cli.write(_as_ranks(answers if queries or item else {"q1": next(iter(answers.values()))}), output, tag)
+            named = answers if queries or item else {"q1": next(iter(answers.values()))}
+            lists = {name: {hit.id: hit.score for hit in answer} for name, answer in named.items()}
+            cli.write(Ranks.from_dict(lists), output, tag)
         else:
             for name, answer in answers.items():
                 _print_json(name, answer, field or []) if as_json else _print(name, answer)
@@ -132,7 +125,7 @@ def search(
         raise InputError("--explain needs exactly one --item, no runs and no -o.")
     with cli.progress_bars() as progress:
         progress("Opening", 0, 1)
-        index = _open_index(path)
+        index = FusionIndex.open(path)
         if explain is not None:
             cli.echo(str(index.explain(_item(index, items[0]), _item(index, explain), comparator=comparator)))
             return
@@ -189,40 +182,24 @@ def _print_explanation(answers: Mapping[str, "Answer"], item: str, *, alone: boo
     cli.echo(str(next(iter(answers.values())).explain(item)))
 
 
-def _as_ranks(answers: Mapping[str, "Answer"]) -> Any:
-    from rankloom.ranks import Ranks
-
-    return Ranks.from_dict({name: {hit.id: hit.score for hit in answer} for name, answer in answers.items()})
-
-
 def _print_json(name: str, answer: "Answer", fields: Sequence[str]) -> None:
     hits = []
     for hit in answer:
-        row: dict[str, Any] = {"position": hit.position, "id": hit.id, "score": hit.score, "ranks": dict(hit.ranks)}
+        row: dict[str, object] = {"position": hit.position, "id": hit.id, "score": hit.score, "ranks": dict(hit.ranks)}
         hits.append({**{field: hit.document.get(field) for field in fields}, **row})
     cli.echo(json.dumps({"query": name, "method": answer.method, "hits": hits}, ensure_ascii=False))
 
 
 def _print(name: str, answer: "Answer") -> None:
-    names = list(answer[0].ranks) if len(answer) else []
-    rows = [
-        [
-            str(hit.position),
-            hit.id,
-            f"{hit.score:.4f}",
-            *("" if position is None else str(position) for position in hit.ranks.values()),
-            answer.snippet(hit, 70),
-        ]
-        for hit in answer
-    ]
     cli.echo(f"{name} ({answer.method})")
-    if rows:
-        cli.print_table(["", "id", "score", *names, "document"], rows)
+    if answer:
+        head, *rows = answer.cells(MAX_SNIPPET)
+        cli.print_table(head, rows)
     else:
         cli.echo("Nothing found.")
 
 
-def parse_where(conditions: Sequence[str]) -> dict[str, list[Any]] | None:
+def parse_where(conditions: Sequence[str]) -> dict[str, list[object]] | None:
     """Return a filter from FIELD=VALUE: numbers and yes or no are typed, and also match the same text.
 
     Examples
@@ -230,9 +207,7 @@ def parse_where(conditions: Sequence[str]) -> dict[str, list[Any]] | None:
     >>> parse_where(["lang=en", "year=2001", "year=2002"])
     {'lang': ['en'], 'year': [2001, '2001', 2002, '2002']}
     """
-    from rankloom.registry import parse_value
-
-    filters: dict[str, list[Any]] = {}
+    filters: dict[str, list[object]] = {}
     for condition in conditions:
         field, equals, text = condition.partition("=")
         if not equals or not field:
@@ -242,17 +217,14 @@ def parse_where(conditions: Sequence[str]) -> dict[str, list[Any]] | None:
     return filters or None
 
 
-def _open_index(path: Path) -> "FusionIndex":
-    from rankloom.fusion_graph.index import FusionIndex
-
-    return FusionIndex.open(path)
-
-
 def _search_index(
-    index: "FusionIndex", runs: Sequence[str], items: Sequence[str], reading: RunOptions, progress: Any, **options: Any
-) -> "Ranks":
-    from rankloom.ranks import Ids
-
+    index: FusionIndex,
+    runs: Sequence[str],
+    items: Sequence[str],
+    reading: RunOptions,
+    progress: Progress,
+    **options: Any,
+) -> Ranks:
     wanted = list(dict.fromkeys(_item(index, item) for item in items))
     names, paths = cli.split_names([Path(run) for run in runs])
     ranks = reading.read(paths, progress)
@@ -262,7 +234,7 @@ def _search_index(
     return found.replaced(query_ids=Ids(map(str, wanted))) if wanted and found.query_ids is None else found
 
 
-def _item(index: "FusionIndex", text: str) -> int | str:
+def _item(index: FusionIndex, text: str) -> int | str:
     """Return an item as `search` takes it: its id if the index has ids, else its number."""
     if index.item_ids is not None:
         return text

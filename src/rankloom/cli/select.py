@@ -4,13 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-import typer
-
-from rankloom.cli.app import Plugin, app, echo, either, print_table, progress_bars
+from rankloom.cli.app import Option, Plugin, app, echo, either, print_table, progress_bars
 from rankloom.cli.judgments import AsJson, Depth, EvaluatedRuns, Kind, Labels, OneMeasure, Qrels, Ties, Truth, run_names
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.evaluation import ESTIMATES, Measure
+from rankloom.evaluation import ESTIMATES, Measure, correlations, estimate_all
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Floats
 
@@ -24,7 +22,7 @@ def select(
     measure: OneMeasure = "ndcg@10",
     estimate: Annotated[
         str,
-        typer.Option(
+        Option(
             help=f"How to estimate the quality of a run without judgments or labels: {either(ESTIMATES)}. "
             "The runs must then be the lists of a collection's own items."
         ),
@@ -45,7 +43,6 @@ def select(
 
     rankloom select a-items.run b-items.run c-items.run --estimate reciprocal
     """
-    from rankloom.evaluation import correlations
 
     names = run_names(runs)
     with progress_bars() as progress:
@@ -61,7 +58,6 @@ def select(
 
 
 def _estimated(names: Sequence[str], read: Sequence[Ranks], kind: str) -> dict[str, float]:
-    from rankloom.evaluation import estimate_all
 
     try:
         return estimate_all(dict(zip(names, read, strict=True)), kind=kind)

@@ -8,17 +8,18 @@ import typer
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
 from rankloom.cli.outputs import kind_of_folder
+from rankloom.fusion_graph.index import FusionIndex
+from rankloom.io.cache import Cache
 
 if TYPE_CHECKING:
     from rankloom.datasets import Collection
-    from rankloom.io.cache import Cache
     from rankloom.searcher import Searcher
 
 Host = Annotated[
     str,
-    typer.Option(help="Address to listen on; by default only this machine can connect. 0.0.0.0 accepts any machine."),
+    cli.Option(help="Address to listen on; by default only this machine can connect. 0.0.0.0 accepts any machine."),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
+Port = Annotated[int, cli.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
 
 
 @cli.app.command()
@@ -27,28 +28,26 @@ def serve(
     context: typer.Context,
     collection: Annotated[
         str,
-        typer.Argument(
+        cli.Argument(
             metavar="COLLECTION",
             help="A folder written by rankloom build; a collection, as for rank: a folder of images or texts, a CSV, "
             "TSV or JSON Lines file of texts, a known name such as emoji; or a folder written by rankloom index, whose "
             "items have ids but no content.",
-            show_default=False,
         ),
     ],
     watch: Annotated[
-        bool, typer.Option("--watch", help="Look for a new version of the folder every second, and serve it.")
+        bool, cli.Option("--watch", help="Look for a new version of the folder every second, and serve it.")
     ] = False,
     workers: Annotated[
-        int, typer.Option(min=1, max=256, help="Number of processes, which share the port and the mapped files.")
+        int, cli.Option(min=1, max=256, help="Number of processes, which share the port and the mapped files.")
     ] = 1,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     name: Annotated[
-        list[str] | None,
-        typer.Option(help="A host name to accept, besides localhost and IP addresses. Repeatable."),
+        list[str] | None, cli.Option(help="A host name to accept, besides localhost and IP addresses. Repeatable.")
     ] = None,
-    time_limit: Annotated[float, typer.Option(min=1, help="Maximum time of a request, in seconds.")] = 15.0,
-    max_upload: Annotated[float, typer.Option(min=0.01, help="Maximum size of a request, in megabytes.")] = 10.0,
+    time_limit: Annotated[float, cli.Option(min=1, help="Maximum time of a request, in seconds.")] = 15.0,
+    max_upload: Annotated[float, cli.Option(min=0.01, help="Maximum size of a request, in megabytes.")] = 10.0,
     *,
     fitting: SearcherOptions,
     source: CollectionOptions,
@@ -68,6 +67,7 @@ def serve(
 
     rankloom serve images --ranker bic --ranker lbp --port 8080
     """
+    from rankloom.searcher import Searcher
     from rankloom.web import Limits, check_extra, listen, serve_folder
     from rankloom.web import serve as serve_searcher
 
@@ -90,7 +90,7 @@ def serve(
             return
         with cli.progress_bars() as progress:
             if kind is not None:
-                searcher, read = _open_index(folder), None
+                searcher, read = Searcher.of_index(FusionIndex.open(folder), folder.name), None
             else:
                 settings = {**fitting.settings(), "strict": source.strict, "progress": progress}
                 searcher, read = _build(collection, source, caching.open(), settings)
@@ -98,15 +98,8 @@ def serve(
         serve_searcher(searcher, sock, collection=read, **options)
 
 
-def _open_index(path: Path) -> "Searcher":
-    from rankloom.fusion_graph.index import FusionIndex
-    from rankloom.searcher import Searcher
-
-    return Searcher.of_index(FusionIndex.open(path), path.name)
-
-
 def _build(
-    spelling: str, source: CollectionOptions, cache: "Cache", settings: dict[str, Any]
+    spelling: str, source: CollectionOptions, cache: Cache, settings: dict[str, Any]
 ) -> "tuple[Searcher, Collection | None]":
     """Return a searcher, and the collection it is built from unless that is a table of documents."""
     from rankloom.datasets.table import is_table
