@@ -35,12 +35,8 @@ CHILD = "import sys; sys.path[:] = sys.argv[1:]; from rankloom.web.decoder impor
 class Decoder:
     """Decodes images in a child process, one at a time; the child starts with the first image.
 
-    Parameters
-    ----------
-    max_pixels : int
-        An image with more is rejected before it is decompressed.
-    seconds : float
-        Time for an image; then the child is killed, and the next image gets a new one.
+    An image with too many pixels is rejected before it is decompressed. If one takes too long, the child is killed, and
+    the next image gets a new one.
     """
 
     def __init__(self, max_pixels: int = 25_000_000, seconds: float = 5.0) -> None:
@@ -50,13 +46,7 @@ class Decoder:
         self._lock = Lock()
 
     def decode(self, content: bytes) -> Pixels:
-        """Return the pixels of an image, reduced to `MAX_SIDE`.
-
-        Raises
-        ------
-        ImageError
-            If the image cannot be read or takes too long.
-        """
+        """Return the pixels of an image, reduced to `MAX_SIDE`; raise `ImageError` if it cannot be decoded in time."""
         with self._lock:
             child, expired = self._started(), Event()
             try:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rankloom.fusion_graph.draw import image_at
+from rankloom.web.queries import Values
 from rankloom.web.shares import Shares
 
 WIDTH, TOP = 400, 12  # about as wide as a phone, so that its text is readable there
@@ -22,8 +23,6 @@ BANDS = 56  # height of all bands together: no higher than a row
 MIN_BAND = 1.0
 LINE = 12  # height of a line of text
 MAX_NEIGHBORS = 6  # rows; the rest is one more row
-
-Values = Mapping[str, Any]
 
 
 class Row(NamedTuple):
@@ -38,16 +37,7 @@ class Row(NamedTuple):
 
 
 def draw_flow(flow: Values, query: Values, item: Values, classes: Mapping[str, str]) -> str:
-    """Return the drawing.
-
-    Parameters
-    ----------
-    flow : mapping
-        As a page has it: ``score``, ``direct``, ``neighbors``, ``n_neighbors``, ``rest``.
-    query, item : mapping
-        With ``title`` and ``image``.
-    classes : {name of a ranker: CSS class}
-    """
+    """Return the drawing of the flow in the data of a page; `classes` are the CSS classes of the rankers."""
     rows = list(_rows(flow, query, item))
     height = 2 * TOP + PITCH * max(len(rows), 3)
     center = height / 2

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from html import escape
 from math import pi
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rankloom.fusion_graph.draw import Point, bent_path, image_at, on_ring
 from rankloom.fusion_graph.graph import FusionGraph
 from rankloom.index import Explanation
+from rankloom.web.queries import Values
 
 SIDE = 460
 RING = 200  # radius of the circle of vertices
@@ -39,20 +40,10 @@ def draw_pair(
     title: Title,
     image_url: ImageUrl,
 ) -> tuple[Drawing, Drawing]:
-    """Draw both graphs, with each item at the same point in both.
+    """Draw the graphs of a query and an item, whose titles are given: SVG without colors of its own.
 
-    The items of both graphs are arranged on a circle by number, so that redrawing with other settings moves as
-    little as possible.
-
-    Parameters
-    ----------
-    titles : (str, str)
-        Of the query and the item.
-
-    Returns
-    -------
-    (Drawing, Drawing)
-        SVG without colors of its own; common vertices and edges have the class ``common``.
+    The items of both graphs are arranged on one circle by number, so that redrawing with other settings moves as
+    little as possible. Common vertices and edges have the class ``common``.
     """
     points = on_ring(sorted({*query.items.tolist(), *item.items.tolist()}), SIDE, RING)
     common = {(part.source, part.target) for part in why.parts}
@@ -83,13 +74,13 @@ class _Drawer(NamedTuple):
         svg = _svg(self._label(title, list(radius), values["edges"]), [*lines, *circles])
         return Drawing(svg, len(values["edges"]) - len(edges))
 
-    def _select(self, edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _select(self, edges: list[Values]) -> list[Values]:
         """Return the edges to draw, common ones last and so on top."""
         rest = sorted((e for e in edges if _ends(e) not in self.common), key=lambda e: -e["weight"])
         common = sorted((e for e in edges if _ends(e) in self.drawn), key=lambda e: e["weight"])
         return [*reversed(rest[: MAX_EDGES - len(common)]), *common]
 
-    def _label(self, title: str, items: list[int], edges: list[dict[str, Any]]) -> str:
+    def _label(self, title: str, items: list[int], edges: list[Values]) -> str:
         shared = sum((item, item) in self.common for item in items)
         return (
             f"Fusion graph of {title}: {len(items)} vertices, {shared} in common; "
@@ -111,7 +102,7 @@ class _Drawer(NamedTuple):
         )
 
 
-def _ends(edge: dict[str, Any]) -> Edge:
+def _ends(edge: Values) -> Edge:
     return edge["source"], edge["target"]
 
 

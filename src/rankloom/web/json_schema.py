@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any, Literal
 
 from rankloom.errors import UnknownNameError, brief
@@ -11,7 +11,7 @@ from rankloom.web.limits import RefusedError
 Schema = dict[str, Any]
 
 #: Whether a value is of a type; booleans are not numbers.
-TYPES: dict[str, Callable[[Any], bool]] = {
+TYPES: dict[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
@@ -57,27 +57,27 @@ def check(value: Any, schema: Schema, name: str) -> None:
         _check_members(value, schema, name)
 
 
-def _check_one_of(value: Any, options: list[Schema], name: str) -> None:
+def _check_one_of(value: object, options: list[Schema], name: str) -> None:
     fitting = next((option for option in options if TYPES[option["type"]](value)), None)
     if fitting is None:
         raise _invalid(name, " or ".join(NAMES[option["type"]] for option in options), value)
     check(value, fitting, name)
 
 
-def _check_length(value: Any, schema: Schema, name: str, unit: str, low: str, high: str) -> None:
+def _check_length(value: Sized, schema: Schema, name: str, unit: str, low: str, high: str) -> None:
     if not schema.get(low, 0) <= len(value) <= schema.get(high, len(value)):
         allowed = f"{schema.get(low, 0)} to {schema[high]}" if high in schema else f"at least {schema[low]}"
         raise RefusedError(422, f"{name}: must have {allowed} {unit}; got {len(value)}.")
 
 
-def _check_limits(value: Any, schema: Schema, name: str) -> None:
+def _check_limits(value: float, schema: Schema, name: str) -> None:
     if "minimum" in schema and value < schema["minimum"]:
         raise RefusedError(422, f"{name}: must be at least {schema['minimum']}; got {_shown(value)}.")
     if "maximum" in schema and value > schema["maximum"]:
         raise RefusedError(422, f"{name}: must be at most {schema['maximum']}; got {_shown(value)}.")
 
 
-def _check_members(value: dict[str, Any], schema: Schema, name: str) -> None:
+def _check_members(value: Schema, schema: Schema, name: str) -> None:
     known: dict[str, Schema] = schema.get("properties", {})
     other: Schema | Literal[False] = schema.get("additionalProperties", False)
     for key, member in value.items():
@@ -89,9 +89,9 @@ def _check_members(value: dict[str, Any], schema: Schema, name: str) -> None:
             raise RefusedError(422, str(UnknownNameError("key", key[:100], known)))
 
 
-def _invalid(name: str, expected: str, value: Any) -> RefusedError:
+def _invalid(name: str, expected: str, value: object) -> RefusedError:
     return RefusedError(422, f"{name}: must be {expected}; got {_shown(value)}.")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return brief(value)[:100]

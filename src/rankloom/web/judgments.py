@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +20,7 @@ MAX_QUERIES = 1000  # judged queries that a page offers
 
 
 class Judgments:
-    """The classes of items, and the judged queries of a collection.
-
-    Parameters
-    ----------
-    classes : array or None
-        The class of each item as a number, -1 if it has none.
-    ids : Ids
-        Of the items.
-    collection : Collection, optional
-        Has the judged queries.
-    """
+    """The classes of items, as numbers (-1 if an item has none), and the judged queries of a collection."""
 
     def __init__(self, classes: NDArray[np.intp] | None, ids: Ids, collection: Collection | None = None) -> None:
         self._classes, self._ids = classes, ids
@@ -71,7 +60,7 @@ class Judgments:
         return [bool(grade > 0) for grade in grades[list(numbers)]]
 
     @staticmethod
-    def measures(grades: NDArray[np.float64] | None, lists: Sequence[Sequence[Entry]]) -> list[dict[str, Any] | None]:
+    def measures(grades: NDArray[np.float64] | None, lists: Sequence[Sequence[Entry]]) -> list[dict[str, float] | None]:
         """Return the measures of some lists."""
         if grades is None:
             return [None] * len(lists)

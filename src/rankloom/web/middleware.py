@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 from rankloom.web.limits import INTERNAL_ERROR, Limits, RefusedError, error_body
 
 Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 ERROR_SECONDS = 5  # time that a client may take to read an error
 MAX_DIGITS = 20  # of the length of a body; int() refuses thousands
@@ -46,20 +47,13 @@ class SecurityMiddleware:
     Against DNS rebinding, only IP addresses, ``localhost`` and the allowed hosts are answered for. Pages of other
     sites cannot post. Starlette's own middleware does not fit: `TrustedHostMiddleware` cannot allow every IP address
     and accepts a second Host header, and both it and `RequestBodyLimitMiddleware` answer in plain text, not in JSON.
-
-    Parameters
-    ----------
-    app : ASGI application
-    limits : Limits
-    allowed_hosts : collection of str
-        Host names to answer for, besides IP addresses and ``localhost``.
     """
 
     def __init__(self, app: App, limits: Limits, allowed_hosts: Collection[str] = ()) -> None:
         self._app, self._limits = app, limits
         self._hosts = {"localhost", *(name.lower().rstrip(".") for name in allowed_hosts)}
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -79,7 +73,7 @@ class SecurityMiddleware:
             log.exception("%s %s failed", scope["method"], scope["path"])
             await exchange.refuse(RefusedError(500, INTERNAL_ERROR))
 
-    def _check(self, scope: MutableMapping[str, Any]) -> None:
+    def _check(self, scope: Scope) -> None:
         self._check_header_size(scope)
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
@@ -92,7 +86,7 @@ class SecurityMiddleware:
         if length.isdigit() and (len(length) > MAX_DIGITS or int(length) > self._limits.body_bytes):
             raise _too_large(self._limits.body_bytes)
 
-    def _check_header_size(self, scope: MutableMapping[str, Any]) -> None:
+    def _check_header_size(self, scope: Scope) -> None:
         """Raise if the headers are too large; the server counts only those that arrive in pieces."""
         request_line = len(scope["path"]) + len(scope["query_string"])
         if request_line + sum(len(n) + len(value) + 4 for n, value in scope["headers"]) > self._limits.header_bytes:
@@ -112,7 +106,7 @@ class SecurityMiddleware:
 class _Exchange:
     """A request and its response: limits the one and adds headers to the other."""
 
-    def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send, max_bytes: int) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, max_bytes: int) -> None:
         self._receive, self._send, self._max_bytes = receive, send, max_bytes
         self._is_head, self._wants_page = scope["method"] == "HEAD", wants_page(scope)
         self._received = 0  # bytes of the body
@@ -165,7 +159,7 @@ class _Exchange:
                 await self.send({"type": "http.response.body", "body": body})
 
 
-def wants_page(scope: MutableMapping[str, Any]) -> bool:
+def wants_page(scope: Scope) -> bool:
     """Return True if a browser requests a page rather than JSON or an image."""
     accepted = b",".join(value for name, value in scope["headers"] if name == b"accept")
     return b"text/html" in accepted and not scope["path"].endswith(".json")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 DEFAULT_K = 10
 MAX_TEXT = 10_000  # characters of a query
 MAX_NAME = 1000  # characters of an id, a field or a method
+Responses = dict[int | str, dict[str, Any]]
 ERROR: Schema = {
     "type": "object",
     "required": ["ok", "error", "status"],
@@ -23,28 +24,28 @@ ERROR: Schema = {
 }
 
 
-def _error(description: str) -> dict[str, Any]:
+def _error(description: str) -> Schema:
     return {
         "description": description,
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
     }
 
 
-ERRORS: dict[int | str, dict[str, Any]] = {
+ERRORS: Responses = {
     400: _error("Invalid request, or an unknown or repeated query parameter."),
     404: _error("Not found."),
     422: _error("Invalid value of a parameter."),
     503: _error("Too many requests at the moment, or the search takes too long; try again."),
 }
-IMAGES: dict[int | str, dict[str, Any]] = {**ERRORS, 200: {"content": {"image/jpeg": {}, "image/png": {}}}}
-UPLOAD_ERRORS: dict[int | str, dict[str, Any]] = {
+IMAGES: Responses = {**ERRORS, 200: {"content": {"image/jpeg": {}, "image/png": {}}}}
+UPLOAD_ERRORS: Responses = {
     **ERRORS,
     403: _error("Sent from a page of another site."),
     408: _error("Received too slowly."),
     413: _error("Too many bytes or pixels."),
     415: _error("Neither an image nor a form."),
 }
-SEARCH_ERRORS: dict[int | str, dict[str, Any]] = {
+SEARCH_ERRORS: Responses = {
     **ERRORS,
     403: UPLOAD_ERRORS[403],
     408: UPLOAD_ERRORS[408],
@@ -111,34 +112,27 @@ def _list(items: Schema, max_items: int, min_items: int = 0) -> Schema:
     return {"type": "array", "minItems": min_items, "maxItems": max_items, "items": items}
 
 
-HIT: Schema = {
-    "type": "object",
-    "required": ["id", "score", "position"],
-    "properties": {
-        "id": {"type": "string"},
-        "score": {"type": "number"},
-        "position": {"type": "integer", "minimum": 1},
-        "document": {"type": "object"},
-        "ranks": {"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
-        "parts": {"type": "array", "items": {"type": "object"}},
-    },
-    "additionalProperties": False,
-}
-ANSWER: Schema = {
-    "type": "object",
-    "required": ["method", "hits"],
-    "properties": {"ok": {"const": True}, "method": {"type": "string"}, "hits": {"type": "array", "items": HIT}},
-    "additionalProperties": False,
-}
-ANSWERS: Schema = {
-    "type": "object",
-    "required": ["ok", "answers"],
-    "properties": {"ok": {"const": True}, "answers": {"type": "array", "items": ANSWER}},
-    "additionalProperties": False,
-}
+def _object(*required: str, **properties: Schema) -> Schema:
+    return {"type": "object", "required": [*required], "properties": properties, "additionalProperties": False}
 
 
-def complete_schema(generated: dict[str, Any], site: Site) -> dict[str, Any]:
+HIT = _object(
+    "id",
+    "score",
+    "position",
+    id={"type": "string"},
+    score={"type": "number"},
+    position={"type": "integer", "minimum": 1},
+    document={"type": "object"},
+    ranks={"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
+    parts={"type": "array", "items": {"type": "object"}},
+)
+OK, METHOD = {"const": True}, {"type": "string"}
+ANSWER = _object("method", "hits", ok=OK, method=METHOD, hits={"type": "array", "items": HIT})
+ANSWERS = _object("ok", "answers", ok=OK, answers={"type": "array", "items": ANSWER})
+
+
+def complete_schema(generated: Schema, site: Site) -> Schema:
     """Return the OpenAPI schema with what FastAPI cannot know: errors, POST /search, names of methods and rankers."""
     schema = deepcopy(generated)
     schema.setdefault("components", {})["schemas"] = {"Error": ERROR, "Answer": ANSWER, "Answers": ANSWERS}
@@ -151,33 +145,30 @@ def complete_schema(generated: dict[str, Any], site: Site) -> dict[str, Any]:
     return schema
 
 
-def _as_page_operation(operation: dict[str, Any]) -> dict[str, Any]:
+def _as_page_operation(operation: Schema) -> Schema:
     """Return the operation of a page from that of its JSON: it shares its path with POST /search."""
-    found = {"description": "A page.", "content": {"text/html": {}}}
+    page = {"description": "A page.", "content": {"text/html": {}}}
     return {
         **deepcopy(operation),
         "summary": f"{operation['summary']} As a page.",
         "operationId": f"{operation['operationId']}_page",
-        "responses": {**operation["responses"], "200": found},
+        "responses": {**operation["responses"], "200": page},
     }
 
 
-def _search_operation(site: Site) -> dict[str, Any]:
-    known = ("Answer", "Answers")
-    answer = {"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in known]}
-    found = {"description": "The answer; to queries or items, a list of answers in the same order."}
+def _search_operation(site: Site) -> Schema:
+    schema = {"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Answer", "Answers")]}
+    description = "The answer; to queries or items, a list of answers in the same order."
+    answer = {"description": description, "content": {"application/json": {"schema": schema}}}
     return {
         "summary": "Search by text, document or vectors; one query or a batch.",
         "operationId": "search",
         "requestBody": {"required": True, "content": {"application/json": {"schema": body_schema(site.limits)}}},
-        "responses": {
-            "200": {**found, "content": {"application/json": {"schema": answer}}},
-            **{str(status): error for status, error in SEARCH_ERRORS.items()},
-        },
+        "responses": {"200": answer, **{str(status): error for status, error in SEARCH_ERRORS.items()}},
     }
 
 
-def _set_choices(parameter: dict[str, Any], views: Views) -> None:
+def _set_choices(parameter: Schema, views: Views) -> None:
     known = {"method": views.searcher.methods(external=False), "rankers": list(views.searcher.rankers)}
     names = known.get(parameter["name"])
     if names:

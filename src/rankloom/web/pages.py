@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
-from typing import Any
-from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -17,6 +15,7 @@ from rankloom.registry import Call
 from rankloom.registry.docstrings import summary
 from rankloom.searcher.request import AUTO
 from rankloom.web.flow_view import draw_flow
+from rankloom.web.queries import Values, with_parameters
 from rankloom.web.tiles import marked, rows, tiles
 
 AUTO_SUMMARY = "The method that suits the query: weft for an item or an image, vote for words."
@@ -47,7 +46,7 @@ class Pages:
         stem, _, kind = name.rpartition(".")
         return next(f"/static/{file}" for file in self.files if file.startswith(f"{stem}.") and file.endswith(kind))
 
-    def render(self, template: str, **values: Any) -> str:
+    def render(self, template: str, **values: object) -> str:
         """Return the HTML of a page."""
         return self._environment.get_template(template).render(**values)
 
@@ -61,59 +60,23 @@ def _files() -> Iterator[tuple[str, tuple[bytes, str]]]:
 
 
 def method_summary(spelled: str) -> str:
-    """Return the first line of a method's docstring.
-
-    Examples
-    --------
-    >>> method_summary("fg")
-    "Fusion graphs: ranks items by the similarity of their graph to the query's."
-    """
+    """Return the first line of a method's docstring."""
     name = Call.parse(spelled).name
     return AUTO_SUMMARY if name == AUTO else summary(METHODS[name])
 
 
 def ranker_summary(name: str) -> str:
-    """Return the first line of a ranker's docstring; empty if it is not registered under this name.
-
-    Examples
-    --------
-    >>> ranker_summary("jaccard")
-    'Jaccard similarity of the sets of words, |A ∩ B| / |A ∪ B|.'
-    """
+    """Return the first line of a ranker's docstring; empty if it is not registered under this name."""
     known = Call.parse(name).name
     return summary(RANKERS[known]) if known in RANKERS else ""
 
 
-def ranker_colors(rankers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the CSS class that gives each ranker its color.
-
-    Examples
-    --------
-    >>> ranker_colors([{"name": "bic"}, {"name": "okapi"}])
-    {'bic': 'r0', 'okapi': 'r1'}
-    """
+def ranker_colors(rankers: Sequence[Values]) -> dict[str, str]:
+    """Return the CSS class that gives each ranker its color."""
     return {ranker["name"]: f"r{number % N_COLORS}" for number, ranker in enumerate(rankers)}
 
 
 def json_url(url: str) -> str:
-    """Return the URL of the same data as JSON.
-
-    Examples
-    --------
-    >>> json_url("/item/7?k=5")
-    '/item/7.json?k=5'
-    """
+    """Return the URL of the same data as JSON: /item/7.json?k=5 for /item/7?k=5."""
     path, mark, parameters = url.partition("?")
     return f"{path}.json{mark}{parameters}"
-
-
-def with_parameters(path: str, **parameters: Any) -> str:
-    """Return a URL with those parameters that have a value.
-
-    Examples
-    --------
-    >>> with_parameters("/items", label="red", page=None)
-    '/items?label=red'
-    """
-    given = {name: value for name, value in parameters.items() if value}
-    return path + (f"?{urlencode(given)}" if given else "")

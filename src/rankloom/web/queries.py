@@ -4,67 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlencode
 
 from rankloom.errors import InputError, UnknownNameError
 from rankloom.fusion_graph.index import CUTOFF
 from rankloom.registry import Call
 from rankloom.searcher import Searcher
 
+Values = dict[str, Any]  #: plain values, as a page shows them and JSON has them
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """An item, a text or an image to search by.
+    """An item, a text or an image to search by."""
 
-    Attributes
-    ----------
-    kind : {"item", "text", "image"}
-    path : str
-        The path of its results.
-    arguments : mapping
-        The query as `Searcher.search` takes it.
-    shown : mapping
-        The query as a page shows it: at least title and image.
-    parameters : mapping
-        Parameters of its URL.
-    words : str
-        Text whose words are marked in the results.
-    number : int or None
-        The number of an item.
-    """
-
-    kind: str
-    path: str
-    arguments: Mapping[str, Any]
-    shown: Mapping[str, Any]
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    words: str = ""
-    number: int | None = None
+    kind: Literal["item", "text", "image"]
+    path: str  #: of its results
+    arguments: Values  #: of `Searcher.search`
+    shown: Values  #: what a page shows: at least title and image
+    parameters: Mapping[str, str] = field(default_factory=dict)  #: of its URL
+    words: str = ""  #: to mark in the results
+    number: int | None = None  #: of the item
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How to search: everything that the controls of a page set.
+    """How to search: everything that the controls of a page set."""
 
-    Attributes
-    ----------
-    rankers : tuple of str
-        The rankers to fuse, in the order of the searcher.
-    method : str
-        "auto" or a name in `rankloom.methods.METHODS`.
-    cutoff : int
-        How much of each list makes up a fusion graph: for `fg`, and for the graphs that explain a result.
-    comparator : str
-        How fusion graphs are compared.
-    k : int
-        Number of results.
-    """
-
-    rankers: tuple[str, ...]
-    method: str = "auto"
-    cutoff: int = CUTOFF
-    comparator: str = "wgu"
-    k: int = 20
+    rankers: tuple[str, ...]  #: to fuse, in the order of the searcher
+    method: str = "auto"  #: or a name in `rankloom.methods.METHODS`
+    cutoff: int = CUTOFF  #: how much of each list makes up a fusion graph: for fg, and for explanations
+    comparator: str = "wgu"  #: of fusion graphs
+    k: int = 20  #: number of results
 
     @classmethod
     def default(cls, searcher: Searcher) -> Choice:
@@ -74,7 +46,7 @@ class Choice:
             return cls(searcher.rankers)
         return cls((), method="fg", cutoff=index.settings.cutoff, comparator=index.settings.comparator)
 
-    def changed(self, changes: Mapping[str, Any], searcher: Searcher) -> Choice:
+    def changed(self, changes: Values, searcher: Searcher) -> Choice:
         """Return the choice with some changes; raise `InputError` if they are invalid."""
         choice = replace(self, **changes)
         methods, rankers = searcher.methods(external=False), searcher.rankers
@@ -87,7 +59,7 @@ class Choice:
             raise InputError(f"Choose at least one ranker of {', '.join(rankers)}.")
         return replace(choice, rankers=tuple(name for name in rankers if name in choice.rankers))
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """Return the choice as plain values."""
         return {**asdict(self), "rankers": list(self.rankers)}
 
@@ -103,7 +75,7 @@ class Choice:
             return self.method
         return Call.of("fg", {"cutoff": self.cutoff, "comparator": self.comparator})
 
-    def changes(self, defaults: Choice) -> dict[str, Any]:
+    def changes(self, defaults: Choice) -> Values:
         """Return what differs from the defaults, as URL parameters.
 
         Examples
@@ -118,3 +90,15 @@ class Choice:
             for name, value in pairs.items()
             if value != getattr(defaults, name)
         }
+
+
+def with_parameters(path: str, **parameters: object) -> str:
+    """Return a URL with those parameters that have a value.
+
+    Examples
+    --------
+    >>> with_parameters("/items", label="red", page=None)
+    '/items?label=red'
+    """
+    given = {name: value for name, value in parameters.items() if value}
+    return path + (f"?{urlencode(given)}" if given else "")

@@ -54,14 +54,8 @@ def _check_encoders(path: Path, meta: bytes) -> None:
 class Reloader:
     """A thread that opens new versions of a folder, warms them up and gives them to a site.
 
-    Parameters
-    ----------
-    path : Path
-    site : Site
-    identity : tuple of int
-        That of the folder before the version that is served now was opened.
-    watch : bool
-        Whether to look for a new version every second; otherwise only `wake` makes it look.
+    It looks for one every second if it watches, and whenever it is woken up. `identity` is that of the folder before
+    the served version was opened.
     """
 
     def __init__(self, path: Path, site: Site, identity: Identity | None, *, watch: bool) -> None:

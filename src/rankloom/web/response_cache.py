@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
-from typing import Any
+from collections.abc import Callable
 
 from cachetools import LRUCache
 
-from rankloom.web.middleware import App, Message, Receive, Send
+from rankloom.web.middleware import App, Message, Receive, Scope, Send
 
 MAX_URL_BYTES = 2_000  # our own links are shorter
 MAX_BYTES = 96_000_000
@@ -22,12 +21,7 @@ Response = list[Message]
 class ResponseCache:
     """ASGI middleware that caches the latest responses by URL.
 
-    Parameters
-    ----------
-    app : ASGI application
-        Its responses to GET must depend on the URL and the version alone.
-    version : callable
-        Returns a number that changes when responses may change.
+    The responses of `app` to GET must depend on the URL and the version alone.
     """
 
     def __init__(self, app: App, version: Callable[[], int]) -> None:
@@ -36,7 +30,7 @@ class ResponseCache:
         # Used on the event loop only, so it needs no lock.
         self._responses: LRUCache[tuple[str, bytes], Response] = LRUCache(MAX_BYTES, getsizeof=_size)
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if not _is_cacheable(scope):
             await self._app(scope, receive, send)
@@ -62,7 +56,7 @@ class ResponseCache:
         return version
 
 
-def _is_cacheable(scope: MutableMapping[str, Any]) -> bool:
+def _is_cacheable(scope: Scope) -> bool:
     """Return True if the response to a request may be cached."""
     if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(UNCACHED):
         return False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -21,10 +21,10 @@ from rankloom.io.version import __version__
 from rankloom.registry import split
 from rankloom.web.limits import RefusedError
 from rankloom.web.openapi import ERRORS, IMAGES, UPLOAD_BODY, UPLOAD_ERRORS
-from rankloom.web.queries import Choice
+from rankloom.web.queries import Choice, Values
 from rankloom.web.queries import Query as PageQuery
 from rankloom.web.site import Site, as_json, as_page
-from rankloom.web.views import Values, Views
+from rankloom.web.views import Views
 from rankloom.web.why import Why
 
 log = logging.getLogger("rankloom.web")
@@ -34,6 +34,7 @@ MAX_PAGE_PARTS = 40  # common parts that a page lists
 SLOW_CUTOFF = 50  # beyond it two graphs have tens of thousands of edges, and take long to write out
 MAX_CUTOFF = 100  # unless the library's default is larger
 REPEATABLE = {"rankers"}  # of the query parameters
+Route = Callable[..., Awaitable[Response]]
 FOREVER = "public, max-age=31536000, immutable"
 
 Number = Annotated[int, Path(ge=0, le=MAX_INT, description="Number of an item.")]
@@ -85,7 +86,7 @@ async def _choice(
     ] = None,
     k: Annotated[int | None, Query(ge=1, le=MAX_RESULTS, description="Number of results.")] = None,
 ) -> Choice:
-    options: dict[str, Any] = {"method": method, "cutoff": cutoff, "comparator": comparator, "k": k}
+    options: Values = {"method": method, "cutoff": cutoff, "comparator": comparator, "k": k}
     changes = {name: value for name, value in options.items() if value is not None}
     max_cutoff = max(MAX_CUTOFF, views.defaults.cutoff)
     if cutoff is not None and cutoff > max_cutoff:
@@ -122,10 +123,10 @@ ChoiceOf = Annotated[Choice, Depends(_choice)]
 DetailOf = Annotated[Detail, Depends(_detail)]
 
 
-def _page_and_json(path: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _page_and_json(path: str, name: str) -> Callable[[Route], Route]:
     """Route a path to a page, and with ``.json`` to its data, which alone is in the OpenAPI schema."""
 
-    def add(route: Callable[..., Any]) -> Callable[..., Any]:
+    def add(route: Route) -> Route:
         router.add_api_route(f"{path}.json", route, summary=route.__doc__, operation_id=name, responses=ERRORS)
         router.add_api_route(path, route, include_in_schema=False)
         return route
@@ -137,7 +138,7 @@ def _is_json(request: Request) -> bool:
     return str(request.scope["path"]).endswith(".json")
 
 
-def _respond(request: Request, views: Views, template: str, values: Values, **extra: Any) -> Response:
+def _respond(request: Request, views: Views, template: str, values: Values, **extra: object) -> Response:
     values = {"ok": True, **values}
     if _is_json(request):
         return as_json(values)
@@ -170,8 +171,8 @@ async def item_by_id(
     ids = views.ids
     if item_id not in ids:
         raise RefusedError(404, f"There is no item with the id {item_id[:200]!r}.")
-    rest = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "id"])
-    return RedirectResponse(f"/item/{ids.number(item_id)}" + (f"?{rest}" if rest else ""), 303)
+    rest = [pair for pair in request.query_params.multi_items() if pair[0] != "id"]
+    return RedirectResponse(f"/item/{ids.number(item_id)}" + (f"?{urlencode(rest)}" if rest else ""), 303)
 
 
 async def _search(request: Request, views: Views, query: PageQuery, choice: Choice) -> Response:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from starlette.requests import ClientDisconnect, Request
@@ -14,14 +13,16 @@ from starlette.routing import Route
 from rankloom.aggregate import METHODS
 from rankloom.errors import UnknownNameError, brief
 from rankloom.io.text_file import parse_json
+from rankloom.ranks.arrays import Array
 from rankloom.registry import Call, file_options
 from rankloom.searcher import Answer, Hit
 from rankloom.searcher.request import AUTO
 from rankloom.web.json_schema import Schema, check
 from rankloom.web.limits import Limits, RefusedError
 from rankloom.web.openapi import DEFAULT_K, body_schema
+from rankloom.web.queries import Values
 from rankloom.web.site import Site, as_json
-from rankloom.web.views import Values, Views
+from rankloom.web.views import Views
 
 MAX_PARTS = 20  # of the explanation of a hit
 MAX_EXPLAINED = 100  # hits of a request
@@ -35,19 +36,10 @@ QUERIES = ("query", "queries", "item", "items")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """A checked request.
+    """A checked request."""
 
-    Attributes
-    ----------
-    arguments : mapping
-        Of `Searcher.search`.
-    fields : sequence of str
-        Fields of the documents to return.
-    explain : bool
-    """
-
-    arguments: Values
-    fields: Sequence[str] = ()
+    arguments: Values  #: of `Searcher.search`
+    fields: Sequence[str] = ()  #: of the documents to return
     explain: bool = False
 
     def key(self, views: Views) -> Hashable:
@@ -110,7 +102,7 @@ def parse(content: bytes, schema: Schema, limits: Limits) -> Search:
     return Search(arguments, fields, explain)
 
 
-def _json(content: bytes) -> dict[str, Any]:
+def _json(content: bytes) -> Values:
     try:
         body = parse_json(content, parse_constant=_refuse_constant)
     except RecursionError:
@@ -126,7 +118,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _query(body: dict[str, Any], vectors: Any) -> Values:
+def _query(body: Values, vectors: object) -> Values:
     """Return the query as `Searcher.search` takes it."""
     names = [name for name in QUERIES if name in body]
     if len(names) > 1 or (vectors is not None and names and names[0].startswith("item")):
@@ -139,7 +131,7 @@ def _query(body: dict[str, Any], vectors: Any) -> Values:
     return query if vectors is None else {**query, "vectors": _vectors(vectors)}
 
 
-def _encodable(name: str, value: Any) -> Any:
+def _encodable(name: str, value: str | list[str]) -> str | list[str]:
     """Return texts; raise for a lone surrogate."""
     try:
         "".join(value).encode()
@@ -148,13 +140,13 @@ def _encodable(name: str, value: Any) -> Any:
     return value
 
 
-def _vectors(vectors: Any) -> dict[str, Any]:
+def _vectors(vectors: object) -> dict[str, Array]:
     if not isinstance(vectors, dict) or not vectors:
         raise RefusedError(422, f"vectors: must be an object of vectors by ranker; got {brief(vectors)[:100]}.")
     return {name: _array(name, value) for name, value in vectors.items()}
 
 
-def _array(name: str, value: Any) -> Any:
+def _array(name: str, value: object) -> Array:
     try:
         array = np.array(value)
     except ValueError:  # rows of different lengths

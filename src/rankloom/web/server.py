@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from http import HTTPStatus
 
 import uvicorn
@@ -62,15 +63,7 @@ def run(
     ready: Callable[[], None] = lambda: None,
     on_hangup: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; pending requests are finished first.
-
-    Parameters
-    ----------
-    ready : callable
-        Called once the server answers requests.
-    on_hangup : callable, optional
-        Called on SIGHUP.
-    """
+    """Serve until SIGTERM or SIGINT, and call `ready` once requests are answered; pending ones are finished first."""
     limited = protocol(limits)
     config = uvicorn.Config(
         app,
@@ -121,20 +114,19 @@ class Server(uvicorn.Server):
         for server in self.servers:
             server.close()  # at once: what connects from now on is refused, not reset
         loop = asyncio.get_running_loop()
+        new_protocol = partial(self._limited, self.config, self.server_state, self.lifespan.state)
         for connection in waiting:
             with suppress(OSError):  # the client is gone
-                await loop.connect_accepted_socket(self._new_protocol, connection)
+                await loop.connect_accepted_socket(new_protocol, connection)
         await super().shutdown(sockets)
-
-    def _new_protocol(self) -> LimitedProtocol:
-        return self._limited(self.config, self.server_state, self.lifespan.state)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Handle SIGINT and SIGTERM, and SIGHUP if something is to be done then, while the server runs."""
         handlers: dict[int, Callable[..., None]] = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self.handle_exit)
-        if self._on_hangup is not None and hasattr(signal, "SIGHUP"):
-            handlers[signal.SIGHUP] = self._hang_up
+        on_hangup = self._on_hangup
+        if on_hangup is not None and hasattr(signal, "SIGHUP"):
+            handlers[signal.SIGHUP] = lambda *_: on_hangup()
         try:
             before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         except ValueError:  # only the main thread can handle signals
@@ -144,10 +136,6 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-    def _hang_up(self, *_: object) -> None:
-        if self._on_hangup is not None:
-            self._on_hangup()
 
 
 def _accepted(sock: socket.socket) -> Iterator[socket.socket]:

@@ -32,17 +32,7 @@ MAX_SLOW = 4  # slow searches have their own thread, so that quick ones do not w
 
 
 class Site:
-    """A searcher on the web, which may be updated, or replaced by another one.
-
-    Parameters
-    ----------
-    searcher : Searcher
-    limits : Limits
-    collection, name, digest, tour
-        As in `Views`.
-    warm_graphs : bool
-        Whether to load the kernels of fusion graphs at once, as in `Views.warm_up`.
-    """
+    """A searcher on the web, which may be updated, or replaced by another one; its options are those of `make_app`."""
 
     def __init__(
         self,
@@ -125,14 +115,7 @@ class Site:
 
 
 class WorkerPool:
-    """Threads with a short queue: when it is full, requests get 503 with Retry-After.
-
-    Parameters
-    ----------
-    workers : int
-    max_tasks : int
-        Tasks running or waiting.
-    """
+    """Threads with a short queue: when too many tasks run or wait, requests get 503 with Retry-After."""
 
     def __init__(self, workers: int, max_tasks: int) -> None:
         self._workers, self._max_tasks, self._n_tasks = workers, max_tasks, 0
@@ -149,7 +132,7 @@ class WorkerPool:
         self._start()
         self._tasks.put((future, task))
         # Count it until the thread has finished, which may be long after the request timed out.
-        future.add_done_callback(lambda _: _call_soon(loop, self._finish))
+        future.add_done_callback(lambda _: loop.is_closed() or loop.call_soon_threadsafe(self._finish))
         return await asyncio.wrap_future(future)
 
     def _start(self) -> None:
@@ -183,12 +166,7 @@ def _work(tasks: SimpleQueue[Task | None]) -> None:
         del queued, future, task  # do not hold on to a request while waiting for the next
 
 
-def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(call)
-
-
-def as_json(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def as_json(values: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a JSON response."""
     body = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
     return Response(body, status, {"Cache-Control": "no-cache", **(headers or {})}, media_type="application/json")

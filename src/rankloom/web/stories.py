@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rankloom.web.queries import Values
 from rankloom.web.tour import Tour
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ RRF = "rrf"  # what an example compares with
 MAX_IMAGES, MAX_TEXTS = 8, 5  # of each list
 
 
-def stories(views: Views, tour: Tour) -> list[dict[str, Any]]:
+def stories(views: Views, tour: Tour) -> list[Values]:
     """Return the examples that can be searched: their item exists, or some ranker accepts their text."""
     return [story(views, example) for example in tour.examples if _is_searchable(views, example)]
 
@@ -24,7 +25,7 @@ def _is_searchable(views: Views, example: Mapping[str, str]) -> bool:
     return "texts" in views.accepts if "query" in example else example["item"] in views.ids
 
 
-def story(views: Views, example: Mapping[str, str]) -> dict[str, Any]:
+def story(views: Views, example: Mapping[str, str]) -> Values:
     """Return what each ranker finds for an example, what RRF makes of it, and what the default method does."""
     if "query" in example:
         query = views.text_query(example["query"])

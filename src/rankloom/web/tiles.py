@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+Hit = Mapping[str, Any]  #: a result as `Views` describes it
 _escaped = lru_cache(maxsize=20_000)(escape)
 
 
@@ -27,12 +28,12 @@ def marked(text: str, marks: Sequence[tuple[int, int]]) -> Markup:
     return Markup("".join([*out, escape(text[done:])]))
 
 
-def rows(hits: Sequence[Mapping[str, Any]]) -> Markup:
+def rows(hits: Sequence[Hit]) -> Markup:
     """Return the rows of a ranker's list: images, or titles if there are none."""
     return Markup("\n".join(map(_row, hits)))
 
 
-def _row(hit: Mapping[str, Any]) -> str:
+def _row(hit: Hit) -> str:
     title, url = _escaped(hit["title"]), escape(hit["url"])
     shown = title
     if hit["image"]:
@@ -42,12 +43,12 @@ def _row(hit: Mapping[str, Any]) -> str:
     return f'<li{kind}><a href="{url}" title="{hit["position"]}. {title}">{shown}{mark}</a>{text}</li>'
 
 
-def tiles(hits: Sequence[Mapping[str, Any]]) -> Markup:
+def tiles(hits: Sequence[Hit]) -> Markup:
     """Return the tiles of a fused list."""
     return Markup("\n".join(map(_tile, hits)))
 
 
-def _tile(hit: Mapping[str, Any]) -> str:
+def _tile(hit: Hit) -> str:
     title, kind, relevant = _escaped(hit["title"]), "tile", ""
     if hit["relevant"] is not None:
         kind = "tile relevant" if hit["relevant"] else "tile other"
@@ -66,7 +67,7 @@ def _tile(hit: Mapping[str, Any]) -> str:
     )
 
 
-def _full_text(hit: Mapping[str, Any], title: str) -> str:
+def _full_text(hit: Hit, title: str) -> str:
     """Return a link to the whole document, unless it is an image or all of its text is in the tile."""
     if hit["image"] or not (hit["text"] or "").endswith("…"):
         return ""

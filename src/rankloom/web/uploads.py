@@ -28,16 +28,7 @@ OVERHEAD = 500  # of a cached file besides its bytes
 
 
 class Gallery:
-    """The images of documents as files to serve: those of a collection, else the files that documents name.
-
-    Parameters
-    ----------
-    ids : Ids
-    document : callable
-        Returns a document by number.
-    collection : Collection, optional
-        Has the images that are not files of their own.
-    """
+    """The images of documents as files to serve: those of a collection, else the files that documents name."""
 
     def __init__(self, ids: Ids, document: Callable[[int], Document], collection: Collection | None = None) -> None:
         self._ids, self._document = ids, document
@@ -84,20 +75,14 @@ class Gallery:
         return reduced(image, self.side) if self.side else image
 
 
-def _shown(image: Any) -> Pixels:
+def _shown(image: object) -> Pixels:
     """Return the pixels of an image, on a transparent ground if its own is white."""
     loaded = pixels(image)
     return on_transparent(loaded) if isinstance(image, ImageFile) and image.on_white else loaded
 
 
 class Uploads:
-    """Uploaded images, in memory only, by the digest of their pixels; the least recently used are dropped first.
-
-    Parameters
-    ----------
-    decoder : Decoder
-    max_items : int
-    """
+    """Uploaded images, in memory only, by the digest of their pixels; the least recently used are dropped first."""
 
     def __init__(self, decoder: Decoder, *, max_items: int = 200) -> None:
         self._decoder = decoder

@@ -6,8 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache, partial
 from itertools import count, islice
-from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 from cachetools import LRUCache
@@ -26,14 +24,12 @@ from rankloom.searcher.state import MAX_INDEXES, State
 from rankloom.searcher.store import Document, read_document
 from rankloom.web.judgments import MAX_QUERIES, MEASURED_DEPTH, Judgments
 from rankloom.web.limits import RefusedError
-from rankloom.web.queries import Choice, Query
+from rankloom.web.queries import Choice, Query, Values, with_parameters
 from rankloom.web.shares import flow, part_shares
 from rankloom.web.snippets import MAX_ITEM_FREQUENCY, MAX_TEXT_FREQUENCY, rare_stems, snippet
 from rankloom.web.stories import stories
 from rankloom.web.tour import NO_TOUR, Tour
 from rankloom.web.uploads import Gallery
-
-Values = dict[str, Any]
 
 PAGE_SIZE = 60  # items
 LIST_SNIPPET = 70  # characters of a text in the list of a ranker
@@ -48,17 +44,7 @@ VERSIONS = count(1)
 class Views:
     """The views of a searcher as it is now: they do not see later updates.
 
-    Parameters
-    ----------
-    searcher : Searcher
-    collection : Collection, optional
-        What the documents were built from: has their images if those are not files, and a description.
-    name : str, optional
-        The name on the page; by default that of the collection.
-    digest : str, optional
-        What tells versions of a served folder apart.
-    tour : Tour
-        What the first page tells, and how pages name the rankers.
+    The options are those of `make_app`, and a digest that tells versions of a served folder apart.
     """
 
     def __init__(
@@ -148,7 +134,7 @@ class Views:
             for id, document in zip(some, self.state.store.documents(some), strict=True):
                 yield {"id": id} if document is None else document
 
-    def choose(self, changes: Mapping[str, Any]) -> Choice:
+    def choose(self, changes: Values) -> Choice:
         """Return the defaults with some changes; raise `InputError` if they are invalid."""
         return self.defaults.changed(changes, self.searcher)
 
@@ -172,7 +158,7 @@ class Views:
     def url_of(self, query: Query, choice: Choice, *, why: int | None = None) -> str:
         """Return the URL of a search, or of the page that explains one of its results."""
         path = query.path + ("" if why is None else f"/why/{why}")
-        return _url(path, {**query.parameters, **choice.changes(self.defaults)})
+        return with_parameters(path, **query.parameters, **choice.changes(self.defaults))
 
     def image_url(self, number: int) -> str | None:
         """Return the URL of an item's image, which browsers may cache forever."""
@@ -236,8 +222,7 @@ class Views:
         """Return a page of the items: all, those of a class, or those whose title contains a text."""
         numbers = self._filtered(label, find)
         filters = {"label": label, "find": find}
-        chosen = {name: value for name, value in filters.items() if value}
-        is_first = page == 1 and not chosen
+        is_first = page == 1 and not (label or find)
         return {
             **self.about(),
             "heading": self._tour.heading or self._name,
@@ -246,7 +231,7 @@ class Views:
             "page": page,
             "n_pages": max(1, -(-len(numbers) // PAGE_SIZE)),
             "n_found": len(numbers),
-            "url": _url("/items", {**chosen, **({"page": page} if page > 1 else {})}),
+            "url": with_parameters("/items", **filters, page=page if page > 1 else None),
             "queries": list(self.judgments.texts.values())[:MAX_QUERIES] if is_first else [],
             "stories": stories(self, self._tour) if is_first else [],
             "items": [
@@ -340,7 +325,7 @@ class Views:
 
     def _suffix(self, choice: Choice) -> str:
         """Return what follows the number in the URL of a search by item."""
-        return _url("", choice.changes(self.defaults))
+        return with_parameters("", **choice.changes(self.defaults))
 
     def rows_of_list(self, choice: Choice, rows: list[Values]) -> list[Values]:
         """Return the entries of a ranker's list as a page shows them."""
@@ -388,7 +373,3 @@ def _document(state: State, number: int) -> Document:
 def _title(document: Document) -> str:
     found = (document[name] for name in TITLE_FIELDS if isinstance(document.get(name), str) and document[name])
     return next(found, str(document["id"]))
-
-
-def _url(path: str, parameters: Mapping[str, Any]) -> str:
-    return path + (f"?{urlencode(parameters)}" if parameters else "")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from rankloom.ranks import Ranks
 from rankloom.searcher.answer import Entry
 from rankloom.web.flow_view import MAX_NEIGHBORS
 from rankloom.web.graph_view import Drawing, draw_pair
-from rankloom.web.queries import Choice, Query
+from rankloom.web.queries import Choice, Query, Values
 from rankloom.web.shares import Flow, Shares, VertexLists, flow, graph_shares, part_shares, summed
-from rankloom.web.views import EXPLAINED, Values, Views
+from rankloom.web.views import EXPLAINED, Views
 
 
 class Compared(NamedTuple):
@@ -28,16 +28,7 @@ class Compared(NamedTuple):
 
 
 class Why:
-    """Why a query found an item.
-
-    Parameters
-    ----------
-    views : Views
-    query : Query
-    number : int
-        The item.
-    choice : Choice
-    """
+    """Why a query found an item, by number."""
 
     def __init__(self, views: Views, query: Query, number: int, choice: Choice) -> None:
         self._views, self._query, self._number, self._choice = views, query, number, choice
@@ -60,13 +51,7 @@ class Why:
         return self._answer.explain(self._number)
 
     def values(self, max_parts: int | None = None) -> Values:
-        """Return the data of the page.
-
-        Parameters
-        ----------
-        max_parts : int, optional
-            How many parts of each kind to return, the largest ones; by default all.
-        """
+        """Return the data of the page, with the largest parts of each kind; by default all of them."""
         views, query, choice, compared = self._views, self._query, self._choice, self.compared
         lists = views.lists(query, self._answer)
         graph_split = graph_shares(compared.why, self._vertex_lists(query.number), self._vertex_lists(self._number))
@@ -85,7 +70,13 @@ class Why:
             "search": views.url_of(query, choice),
             "positions": {name: _position(lists.get(name, ()), self._number) for name in choice.rankers},
             "flow": self._flow(flow(own or compared.why, own_split), max_parts),
-            "explanation": None if own is None else self._parts_of(own, own_split, max_parts),
+            "explanation": None
+            if own is None
+            else {
+                "score": own.similarity,
+                "n_parts": len(own.parts),
+                "parts": self._parts(own, own_split, max_parts),
+            },
             "similarity": compared.why.similarity,
             "sizes": {"query": compared.query.size, "item": compared.item.size},
             "n_parts": len(compared.why.parts),
@@ -128,14 +119,11 @@ class Why:
         url = views.url_of(views.item_query(number), self._choice)
         return {**shown, "url": url, "contribution": sum(shares.values()), "shares": shares}
 
-    def _parts_of(self, why: Explanation, split: Sequence[Shares], max_parts: int | None) -> Values:
-        return {"score": why.similarity, "n_parts": len(why.parts), "parts": self._parts(why, split, max_parts)}
-
     def _parts(self, why: Explanation, split: Sequence[Shares], max_parts: int | None) -> list[Values]:
         parts = why.to_dict()["parts"][:max_parts]
         return [{**self._part(part), "shares": shares} for part, shares in zip(parts, split, strict=False)]
 
-    def _part(self, part: Mapping[str, Any]) -> Values:
+    def _part(self, part: Values) -> Values:
         """Return a part with titles in place of ids, and the image of its vertex; its ranker is not in the label."""
         views = self._views
         source, target = views.title(part["source"]), views.title(part["target"])
