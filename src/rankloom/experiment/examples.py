@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -91,13 +90,13 @@ def _shown(id: str, parts: Mapping[str, Part], number: int | None, label: str = 
     """Return an item or a query to show; a class is shown where there is no text."""
     if number is None:
         return Shown(id, label, "", relevant)
-    texts: Sequence[Any] | Any = parts.get("texts")
+    texts = parts.get("texts")
     text = label if texts is None else _shortened(str(texts[number]))
     image = _thumbnail(parts["images"][number]) if "images" in parts else ""
     return Shown(id, text, image, relevant)
 
 
-def _thumbnail(image: Any) -> str:
+def _thumbnail(image: object) -> str:
     """Return a small image as a data URI; empty if it cannot be read."""
     try:
         content, media_type = encoded(pixels(image), THUMBNAIL_SIDE, MAX_LOSSLESS_SIDE)

@@ -56,11 +56,11 @@ class Inputs:
 
     def evaluate(self, ranks: Ranks) -> Values:
         """Return the value of each measure for each query."""
-        labels, queries = self.collection.labels, self.collection.queries
-        head = ranks.head(answer_count(self.experiment))
+        queries = self.collection.queries
+        head, measures = ranks.head(answer_count(self.experiment)), self.experiment.measures
         if queries is not None:
-            return evaluate(head, qrels=queries.qrels, measures=self.experiment.measures, per_query=True)
-        return evaluate(head, labels=labels, measures=self.experiment.measures, per_query=True)
+            return evaluate(head, qrels=queries.qrels, measures=measures, per_query=True)
+        return evaluate(head, labels=self.collection.labels, measures=measures, per_query=True)
 
     def obstacle(self, method: str) -> str | None:
         """Return why a method cannot run on these inputs, or None if it can."""
@@ -114,13 +114,7 @@ def _check_readable(ranker: str, option: str, path: Path) -> None:
 
 
 def _check_precomputed(collection: Collection, rankers: Mapping[str, MadeRanker]) -> list[str]:
-    """Read the files of rankers that use nothing else, and match their ids; return the names of these rankers.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be parsed, or does not fit the collection.
-    """
+    """Read the files of rankers that use nothing else, and match their ids; return the names of these rankers."""
     names = []
     for name, (ranker, _) in rankers.items():
         if ranker.part == "ids":
@@ -182,7 +176,7 @@ def _truth(collection: Collection) -> str:
     return digest(collection.labels if queries is None else list(queries.qrels.items()))
 
 
-def _resolve(base: Path, value: Any) -> Any:
+def _resolve(base: Path, value: object) -> object:
     if not isinstance(value, str):
         return value
     path = os.path.expandvars(value)

@@ -17,6 +17,7 @@ from rankloom.experiment.examples import Examples, extreme_queries
 from rankloom.experiment.inputs import Inputs, answer_count, prepare, with_full_paths
 from rankloom.experiment.provenance import about, environment
 from rankloom.experiment.results import (
+    About,
     ComparatorRecord,
     CorrelationRecord,
     CutoffRecord,
@@ -61,7 +62,9 @@ def run(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Results:
-    """Run an experiment and write its results; an interrupted experiment resumes.
+    """Run an experiment, write and return its results; an interrupted experiment resumes.
+
+    Methods that fail are left out, and listed in ``about["failed"]``.
 
     Parameters
     ----------
@@ -81,11 +84,6 @@ def run(
         Raise an error for an item that cannot be described; by default it is left out and listed in the notes.
     progress : callable, optional
         Called with (stage, done, total).
-
-    Returns
-    -------
-    Results
-        Methods that fail are left out and listed in ``about["failed"]``.
     """
     progress = progress or (lambda stage, done, total: None)
     folder = Path(folder)
@@ -94,15 +92,9 @@ def run(
     inputs = prepare(experiment, Path(base), cache or Cache.standard(), strict=strict, progress=progress)
     runner = Runner(inputs, StepCache(steps_folder, environment(threads), progress), threads)
     records = tuple(runner.records())
-    details = about(
-        inputs,
-        command=command,
-        started=started,
-        made=runner.steps.environment,
-        notes=runner.notes,
-        failed=runner.failed,
-    )
-    results = Results(experiment, details, records)
+    details: About = {"command": command, "started": started, "made": runner.steps.environment}
+    details |= {"notes": [*runner.notes, *runner.failed], "failed": runner.failed, "cut": inputs.cut}
+    results = Results(experiment, {**about(inputs), **details}, records)
     with atomic_write(folder / SPECIFICATION) as file:
         file.write(HEADER + with_full_paths(experiment, Path(base)).to_toml())
     results.write(folder)

@@ -28,8 +28,8 @@ PACKAGES = (
 )
 
 
-def about(inputs: Inputs, *, command: str, started: str, made: str, notes: list[str], failed: list[str]) -> About:
-    """Return what a reader needs to judge and repeat the results."""
+def about(inputs: Inputs) -> About:
+    """Return what the results are about, and where they are from."""
     queries = inputs.collection.queries
     return {
         "collection": f"{inputs.collection.name}: {inputs.collection.about}",
@@ -37,12 +37,6 @@ def about(inputs: Inputs, *, command: str, started: str, made: str, notes: list[
         "n_queries": len(inputs.collection) if queries is None else len(queries.ids),
         "versions": versions(),
         "machine": machine(),
-        "command": command,
-        "started": started,
-        "made": made,
-        "notes": [*notes, *failed],
-        "failed": failed,
-        "cut": inputs.cut,
     }
 
 

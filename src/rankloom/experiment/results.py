@@ -242,13 +242,7 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path) -> Results:
-        """Read the results that `write` wrote.
-
-        Raises
-        ------
-        InputError
-            If the folder has no finished results, or the file is damaged.
-        """
+        """Read the results that `write` wrote; raise InputError if they are unfinished or damaged."""
         path = Path(folder) / FILE
         if not path.is_file():
             raise InputError(f"{folder} has no {FILE}; run the experiment to its end first.")
@@ -311,9 +305,9 @@ def _numbers(kind: object, value: object) -> Floats | float:
 def _plain(value: object) -> object:
     """Return the value of a field as JSON can hold it."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(inner) for inner in value]
     if isinstance(value, Example):
         return _plain(asdict(value))
     return value.tolist() if isinstance(value, np.ndarray) else value

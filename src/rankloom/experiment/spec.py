@@ -136,13 +136,7 @@ class Experiment:
 
     @classmethod
     def read(cls, path: str | Path) -> Experiment:
-        """Read a TOML file.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read or is not TOML, or if a key, a name or a value is invalid.
-        """
+        """Read a TOML file; raise InputError if anything in it is invalid."""
         try:
             text = as_path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:

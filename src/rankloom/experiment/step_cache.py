@@ -14,6 +14,7 @@ from rankloom.experiment.results import TIMED, Record, from_json, to_json
 from rankloom.experiment.spec import digest
 from rankloom.io.atomic_file import TEMPORARY, atomic_write, make_folder
 from rankloom.io.version import __version__
+from rankloom.threads import Progress
 
 R = TypeVar("R", bound=Record)
 
@@ -29,20 +30,11 @@ class StepError(InputError):
 
 @dataclass(slots=True)
 class StepCache:
-    """Records of finished steps on disk, each under a digest of its inputs.
-
-    Attributes
-    ----------
-    folder : Path
-    environment : str
-        Machine, threads and versions of this run; stored with timed records.
-    progress : callable
-        Called with (stage, done, total).
-    """
+    """Records of finished steps on disk, each under a digest of its inputs."""
 
     folder: Path
-    environment: str
-    progress: Callable[[str, int, int], None]
+    environment: str  #: machine, threads and versions of this run; stored with timed records
+    progress: Progress
     stage: str = ""
     total: int = 0
     done: int = 0
@@ -52,13 +44,7 @@ class StepCache:
         self.stage, self.total, self.done = name, total, 0
 
     def get(self, key: object, compute: Callable[[], R]) -> R:
-        """Return the record stored under `key`, or compute and store it.
-
-        Raises
-        ------
-        StepError
-            If computing fails.
-        """
+        """Return the record stored under `key`, or compute and store it; raise StepError if that fails."""
         path = self.folder / f"{digest([__version__, key])}.json"
         record = self._read(path)
         if record is None:
@@ -90,13 +76,7 @@ class StepCache:
 
 
 def make_steps_folder(folder: Path) -> Path:
-    """Create the results folder and the folder of steps inside it.
-
-    Raises
-    ------
-    InputError
-        If it cannot be created or contains files that are not of an experiment.
-    """
+    """Create the results folder, unless it contains files that are not of an experiment, and the one of steps in it."""
     if not _is_usable(folder):
         raise InputError(f"{folder} contains files that are not of an experiment; choose a new folder.")
     return make_folder(folder / FOLDER)

@@ -35,31 +35,18 @@ def render(
     report : Report
         ``Report.of(results)`` for one experiment, ``Report.read(folders)`` for several.
     page : path
-        An .html file.
+        An .html file, which is returned.
     published : Published, optional
         Published numbers to set beside ours; by default those of the paper.
     files : path, optional
         The folder of the tables and plots; by default that of `files_folder`.
-
-    Returns
-    -------
-    Path
-        The page.
-
-    Raises
-    ------
-    MissingExtraError
-        If jinja2 is not installed.
-    InputError
-        If the page is not an .html file, or cannot be written.
     """
     page = Path(page)
     if page.suffix.lower() != ".html":
         raise InputError(f"A report is an .html file; got {page}.")
     parts, folder = sections(report, published or Published.read()), Path(files or files_folder(page))
-    text = to_html(
-        report, parts, "" if folder == page.parent else folder.name
-    )  # first, because it fails without jinja2
+    # The page is made first, because that fails without jinja2.
+    text = to_html(report, parts, "" if folder == page.parent else folder.name)
     _write_files(folder, parts)
     return _write(page, text)
 
@@ -93,11 +80,8 @@ def _written_before(folder: Path) -> set[str]:
         names = json.loads((folder / FILES).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return set()
-    return {name for name in names if OWN_FILE.fullmatch(name)} if _is_string_list(names) else set()
-
-
-def _is_string_list(names: object) -> bool:
-    return isinstance(names, list) and all(isinstance(name, str) for name in names)
+    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return {name for name in names if OWN_FILE.fullmatch(name)} if is_list else set()
 
 
 def _list(folder: Path, names: Collection[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,8 +42,6 @@ TEX = str.maketrans(
         "µ": r"\textmu{}",
     }
 )
-
-
 NO_STAR = r"\phantom{*}"
 TEX_NAME, TEX_HEAD = 15, 10  # characters on a line of a name, and of the head of a column of numbers
 
@@ -69,27 +68,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as data, the source of every format.
+    """A table as data, the source of every format."""
 
-    Attributes
-    ----------
-    name : str
-        Stem of its files: lowercase letters, digits and hyphens.
-    caption : str
-    columns : tuple of Column
-    rows : tuple of Row
-    legend : str
-        Explains symbols and numbers.
-    details : str
-        Explains the columns that LaTeX leaves out.
-    """
-
-    name: str
+    name: str  #: stem of its files: lowercase letters, digits and hyphens
     caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    legend: str = ""
-    details: str = ""
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    legend: str = ""  #: explains symbols and numbers
+    details: str = ""  #: explains the columns that LaTeX leaves out
 
     @property
     def full_legend(self) -> str:
@@ -141,11 +127,8 @@ def to_markdown(table: Table) -> str:
     | **a\\|b** | **0.5000** |
     <BLANKLINE>
     """
-    lines = [
-        f"**{table.caption.translate(MARKDOWN)}**",
-        "",
-        _markdown_row([c.title.translate(MARKDOWN) for c in table.columns]),
-    ]
+    titles = [column.title.translate(MARKDOWN) for column in table.columns]
+    lines = [f"**{table.caption.translate(MARKDOWN)}**", "", _markdown_row(titles)]
     lines += ["|" + "|".join("---" if c.kind == "text" else "---:" for c in table.columns) + "|"]
     for row, texts in zip(table.rows, table.texts, strict=True):
         cells = [text.translate(MARKDOWN) for text in texts]
@@ -176,8 +159,7 @@ def to_tex(table: Table) -> str:
         r"\midrule",
     ]
     for row, texts in zip(table.rows, table.texts, strict=True):
-        cells = [_tex_cell(texts, row.role == "first", number, mark) for number, mark in shown]
-        lines.append(_tex_row(cells))
+        lines.append(_tex_row([_tex_cell(texts, row.role == "first", number, mark) for number, mark in shown]))
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip{{\footnotesize {table.legend.translate(TEX)}}}"] if table.legend else []
     return "\n".join([*lines, r"\end{table}"]) + "\n"
@@ -215,7 +197,7 @@ def _markdown_row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _tex_columns(columns: tuple[Column, ...]) -> list[tuple[int, int | None]]:
+def _tex_columns(columns: Sequence[Column]) -> list[tuple[int, int | None]]:
     """Return the columns to show, each with the column of its marks: they belong to the number before, else after."""
     marks: dict[int, int] = {}
     for number, column in enumerate(columns):

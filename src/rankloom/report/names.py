@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-
 from rankloom.aggregate import METHODS
 from rankloom.errors import InputError
 from rankloom.evaluation import MEASURES, Measure
 from rankloom.evaluation.selection import Selection
 from rankloom.registry import Call
+from rankloom.registry.docstrings import summary
 
 COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -49,7 +47,7 @@ def method_name(spelled: str) -> str:
     """
     try:
         name = Call.parse(spelled).name
-        title = _phrase(METHODS[name]).partition(":")[0]
+        title = summary(METHODS[name]).rstrip(".").partition(":")[0]
     except InputError:  # a ranker, or the method of a plug-in that is not loaded
         return ""
     return "" if title.casefold() == spelled.casefold() else title
@@ -63,14 +61,9 @@ def measure_meaning(measure: Measure) -> str:
     >>> measure_meaning(Measure.parse("p@10"))
     'p@10: relevant items among the first k, divided by k (even if the list is shorter), with k = 10'
     """
-    phrase = _phrase(MEASURES[measure.name].compute)
+    phrase = summary(MEASURES[measure.name].compute).rstrip(".")
     lowered = phrase if phrase[:2].isupper() else phrase[0].lower() + phrase[1:]
     if measure.cutoff is None or MEASURES[measure.name].cutoff == "recall":
         return f"{measure}: {lowered}"
     cut = f"with k = {measure.cutoff}" if " k" in lowered else f"of the first {measure.cutoff} items"
     return f"{measure}: {lowered}, {cut}"
-
-
-def _phrase(documented: Callable[..., object]) -> str:
-    """Return the first line of a docstring, without its period."""
-    return (inspect.getdoc(documented) or "").partition("\n")[0].rstrip(".")

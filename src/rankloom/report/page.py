@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankloom.errors import MissingExtraError
@@ -15,41 +16,25 @@ from rankloom.report.summary import summarize
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the report.
+    """A section of the report."""
 
-    Attributes
-    ----------
-    anchor : str
-        Fragment of its links.
-    title, intro : str
-    tables, plots
-        Its content.
-    folded : tuple of Table
-        Tables that are collapsed, because they repeat the plots or another table in more detail.
-    examples : ExamplesRecord, optional
-        Queries with their lists, to look at.
-    missing : str
-        Shown instead if there is no content: the reason, in one sentence.
-    """
-
-    anchor: str
+    anchor: str  #: fragment of its links
     title: str
     intro: str
-    tables: tuple[Table, ...] = ()
-    plots: tuple[Plot, ...] = ()
-    folded: tuple[Table, ...] = ()
-    examples: ExamplesRecord | None = None
-    missing: str = ""
+    tables: Sequence[Table] = ()
+    plots: Sequence[Plot] = ()
+    missing: str = ""  #: what to show if there is nothing else: the reason, in one sentence
+    folded: Sequence[Table] = ()  #: collapsed, because they repeat the plots or another table in more detail
+    examples: ExamplesRecord | None = None  #: queries with their lists, to look at
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show but the reason why."""
+        return not (self.tables or self.plots or self.folded or self.examples)
 
 
 def to_html(report: Report, sections: list[Section], files: str = "") -> str:
-    """Return the page; `files` is the folder beside it with tables and plots, if they are not in the page's own.
-
-    Raises
-    ------
-    MissingExtraError
-        If jinja2 is not installed.
-    """
+    """Return the page; `files` is the folder beside it with tables and plots, if they are not in the page's own."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:

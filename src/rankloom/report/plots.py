@@ -41,29 +41,15 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot, without the enclosing svg element.
+    """A plot, without the enclosing svg element."""
 
-    Attributes
-    ----------
-    name : str
-        Stem of its file: lowercase letters, digits and hyphens; unique on a page.
-    title : str
-    description : str
-        Alternative text.
-    width, height : float
-    body : str
-        SVG elements.
-    phone : Plot, optional
-        The same plot for small screens.
-    """
-
-    name: str
+    name: str  #: stem of its file: lowercase letters, digits and hyphens; unique on a page
     title: str
-    description: str
+    description: str  #: alternative text
     width: float
     height: float
-    body: str
-    phone: Plot | None = None
+    body: str  #: SVG elements
+    phone: Plot | None = None  #: the same plot for small screens
 
     @property
     def inline(self) -> str:

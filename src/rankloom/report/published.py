@@ -20,28 +20,18 @@ from rankloom.report.tables import make_table, role_of, slug, unique_names
 
 #: The columns of our value, the published one, and how much ours is above it.
 COMPARED = (Column("Ours"), Column("Published"), Column("Difference", "signed"))
+Read = Mapping[str, Any]  #: a table of a TOML file
 PAPER = files(__package__).joinpath("dourado2019.toml")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedCollection:
-    """The published numbers of one collection.
-
-    Attributes
-    ----------
-    measure : str
-    rankers : {ranker: value}
-        Single rankers.
-    configurations : tuple of tuple of str
-        Sets of rankers that were fused.
-    methods : {method: values}
-        A value for each configuration; methods are named as in `METHODS`.
-    """
+    """The published numbers of one collection."""
 
     measure: str
-    rankers: Mapping[str, float]
-    configurations: tuple[tuple[str, ...], ...]
-    methods: Mapping[str, tuple[float, ...]]
+    rankers: Mapping[str, float]  #: single rankers
+    configurations: tuple[tuple[str, ...], ...]  #: sets of rankers that were fused
+    methods: Mapping[str, tuple[float, ...]]  #: named as in `METHODS`, a value for each configuration
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +51,7 @@ class Published:
 
     @classmethod
     def read(cls, path: str | Path | None = None) -> Published:
-        """Read a TOML file; without a path, the tables of the paper.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, is not TOML, or a table is incomplete.
-        """
+        """Read a TOML file; without a path, the tables of the paper."""
         try:
             text = PAPER.read_text("utf-8") if path is None else Path(path).read_text("utf-8")
             given = tomllib.loads(text)
@@ -82,7 +66,7 @@ class Published:
             ) from None
 
     @classmethod
-    def _parsed(cls, given: Mapping[str, Any]) -> Published:
+    def _parsed(cls, given: Read) -> Published:
         names = {str(theirs): str(ours) for theirs, ours in given.get("names", {}).items()}
         rankers, fused = given.get("rankers", {}), given.get("fused", {})
         keys = list(dict.fromkeys([*rankers, *fused]))
@@ -221,9 +205,7 @@ def _gain(value: float | None, best: float | None) -> float | None:
     return None if value is None or not best else gain(value, best)
 
 
-def _collection(
-    rankers: Mapping[str, Any] | None, fused: Mapping[str, Any] | None, names: Mapping[str, str]
-) -> PublishedCollection:
+def _collection(rankers: Read | None, fused: Read | None, names: Mapping[str, str]) -> PublishedCollection:
     measures = {str(one["measure"]) for one in (rankers, fused) if one is not None}
     if len(measures) > 1:
         raise ValueError(f"two measures of one collection, {' and '.join(sorted(measures))}")

@@ -20,21 +20,11 @@ Effectiveness = dict[tuple[str, str], dict[str, float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """One experiment, or several to report together.
+    """One experiment, or several to report together."""
 
-    Attributes
-    ----------
-    experiments : {label: Results}
-        By the name of the experiment, which is numbered if it repeats.
-    failed : tuple of str
-        The folders that are left out because they have no usable results, and why.
-    notes : tuple of str
-        Experiments left out on purpose, and collections that count more than once.
-    """
-
-    experiments: dict[str, Results]
-    failed: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    experiments: dict[str, Results]  #: by the name of the experiment, which is numbered if it repeats
+    failed: tuple[str, ...] = ()  #: the folders that are left out because they have no usable results, and why
+    notes: tuple[str, ...] = ()  #: experiments left out on purpose, and collections that count more than once
 
     @classmethod
     def of(cls, results: Results) -> Report:
@@ -45,20 +35,8 @@ class Report:
     def read(cls, folders: Iterable[str | Path], measure: str | None = None) -> Report:
         """Read experiments to report together.
 
-        Folders without usable results, repeated experiments and, given a measure, experiments that lack it are left
-        out.
-
-        Parameters
-        ----------
-        folders : iterable of path
-            Written by `rankloom.experiment.run`.
-        measure : str, optional
-            Compare by this measure; by default each experiment by its first.
-
-        Raises
-        ------
-        InputError
-            If nothing is left, with the reasons.
+        Each is compared by its first measure unless one is given. Folders without usable results, repeated experiments
+        and experiments that lack that measure are left out.
         """
         found: dict[Path, Results] = {}
         failed = []

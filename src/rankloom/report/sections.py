@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rankloom.experiment.results import ComparatorRecord, CorrelationRecord, ExamplesRecord, Results, SelectionRecord
 from rankloom.report import overviews, published, tables
 from rankloom.report.findings import caveat, contests, environments, ranked_rankers
 from rankloom.report.formats import Table
 from rankloom.report.names import selection_label
-from rankloom.report.overviews import Curves
 from rankloom.report.page import Section
-from rankloom.report.plots import Plot, bar_chart, difference_plot, heat_map, line_plot
+from rankloom.report.plots import bar_chart, difference_plot, heat_map, line_plot
 from rankloom.report.report import Report
 
 MAX_ZOOM = 0.7  # of the range of values: a plot that would be cut less is shown whole
@@ -41,7 +38,7 @@ def sections(report: Report, numbers: published.Published) -> list[Section]:
 
 def _experiments(report: Report) -> Section:
     intro = "The best single ranker and the best method on any selection, each by the main measure of the experiment."
-    return make_section("experiments", "Experiments", intro, present(overviews.experiments(report)))
+    return Section("experiments", "Experiments", intro, present(overviews.experiments(report)))
 
 
 def _rankers(results: Results) -> Section:
@@ -52,7 +49,7 @@ def _rankers(results: Results) -> Section:
     if recalls:
         intro += f" Approximate rankers find this share of the 10 nearest items: {', '.join(recalls)}."
     shown = present(tables.rankers(results), tables.estimates(results), tables.agreements(results))
-    return make_section("rankers", "Rankers", intro, shown, missing="No ranker was evaluated.")
+    return Section("rankers", "Rankers", intro, shown, missing="No ranker was evaluated.")
 
 
 def _correlations(results: Results) -> Section:
@@ -62,19 +59,14 @@ def _correlations(results: Results) -> Section:
     )
     shown = tables.correlations(results)
     records = results.of(CorrelationRecord)
-    plots = [
-        heat_map(
-            table.name,
-            f"{record.correlation}, first {record.depth} items of each list",
-            record.rankers,
-            record.matrix.tolist(),
-        )
-        for table, record in zip(shown, records, strict=True)
-        if len(record.rankers) > 1
-    ]
-    shown = shown if plots else []
+    plots = []
+    for table, record in zip(shown, records, strict=True):
+        title = f"{record.correlation}, first {record.depth} items of each list"
+        if len(record.rankers) > 1:
+            plots.append(heat_map(table.name, title, record.rankers, record.matrix.tolist()))
     missing = "Correlations need at least two rankers with lists for the same queries."
-    return make_section("correlations", "Correlation of rankers", intro, [], plots, missing, folded=shown)
+    folded = shown if plots else ()
+    return Section("correlations", "Correlation of rankers", intro, (), plots, missing, folded)
 
 
 def _methods(report: Report) -> Section:
@@ -90,7 +82,7 @@ def _methods(report: Report) -> Section:
             intro += f" {requested}, the first method of the specification, was not run; see the notes at the end."
         each = tables.methods(results)
         shown, folded = (shown, each) if shown else (each, [])
-    return make_section("methods", "Methods", intro, shown, missing="No method was run.", folded=folded)
+    return Section("methods", "Methods", intro, shown, missing="No method was run.", folded=folded)
 
 
 def _wins(results: Results) -> Section:
@@ -98,25 +90,25 @@ def _wins(results: Results) -> Section:
     own, best = (found[0].first, found[0].best_ranker) if found else (None, None)
     missing = "Wins and losses need a method and the rankers it fuses."
     if own is None or best is None:
-        return make_section("wins", "Wins and losses", "", [], missing=missing)
+        return Section("wins", "Wins and losses", "", missing=missing)
     intro = (
         f"On how many queries {own.name} is better and worse than each row by {results.main}. "
         f"The plot has its gain over {best.name}, the best ranker, on every query."
     )
     title = f"Gain of {own.name} over {best.name} by query"
     plot = difference_plot("wins", title, results.main, tables.differences(results, own, best).tolist())
-    return make_section("wins", "Wins and losses", intro, [], [plot], missing, folded=present(tables.wins(results)))
+    return Section("wins", "Wins and losses", intro, (), [plot], folded=present(tables.wins(results)))
 
 
 def _examples(results: Results) -> Section:
     found = results.of(ExamplesRecord)
     if not found or not found[0].examples:
-        return make_section("examples", "Examples", "", [], missing=NO_EXAMPLES)
+        return Section("examples", "Examples", "", missing=NO_EXAMPLES)
     intro = (
         f"The queries on which {found[0].method} gains and loses most against {found[0].ranker}, the best ranker, "
         f"by {results.main}, with the first items of both lists. A check mark is on relevant items."
     )
-    return make_section("examples", "Examples", intro, [], examples=found[0])
+    return Section("examples", "Examples", intro, examples=found[0])
 
 
 def _cutoffs(report: Report) -> Section:
@@ -127,24 +119,21 @@ def _cutoffs(report: Report) -> Section:
     floors: list[float | None] = [None] * len(found)
     if results:
         selection = "".join(f" on the selection {selection_label(one.selection)}" for one in _first_selection(results))
-        intro = (
-            f"{results.main} by cutoff, the number of items of each list that are fused (L in the paper){selection}. "
-        )
-        intro += "The axis is logarithmic."
+        intro = f"{results.main} by cutoff, the number of items of each list that are fused (L in the paper)"
+        intro += f"{selection}. The axis is logarithmic."
         best = ranked_rankers(results)[:1]
         level = (f"{best[0].ranker} (best ranker)", results.score(best[0])) if best else None
         floors = [_floor(one.lines) for one in found]
         if any(floor is not None for floor in floors):
             intro += " It is zoomed to where the lines part: lower values are in the table."
-    plots = [_curve_plot(one, level, floor) for one, floor in zip(found, floors, strict=True)]
+    plots = [
+        line_plot(one.name, one.title, "cutoff", one.scale, one.lines, level, floor)
+        for one, floor in zip(found, floors, strict=True)
+    ]
     explained = caveat(results) if results else ""
     shown = present(*(overviews.cutoffs(one, explained) for one in found))
     missing = "The effect of the cutoff was not measured."
-    return make_section("cutoffs", "Effect of the cutoff", intro, [], plots, missing, folded=shown)
-
-
-def _curve_plot(shown: Curves, level: tuple[str, float] | None, floor: float | None) -> Plot:
-    return line_plot(shown.name, shown.title, "cutoff", shown.scale, shown.lines, level, floor)
+    return Section("cutoffs", "Effect of the cutoff", intro, [], plots, missing, folded=shown)
 
 
 def _floor(lines: dict[str, dict[int, float]]) -> float | None:
@@ -158,29 +147,24 @@ def _floor(lines: dict[str, dict[int, float]]) -> float | None:
 def _comparators(results: Results) -> Section:
     inside = [" + ".join(one.rankers) for one in _first_selection(results)]
     intro = f"Fusion graphs of {''.join(inside) or 'the first selection'} with each comparator."
-    n = len(results.of(ComparatorRecord))
-    missing = (
-        "Comparators were not measured: fusion graphs need the lists of all items."
-        if not n
-        else "There is only one comparator."
-    )
-    return make_section("comparators", "Comparators", intro, present(tables.comparators(results)), missing=missing)
+    missing = "Comparators were not measured: fusion graphs need the lists of all items."
+    if results.of(ComparatorRecord):
+        missing = "There is only one comparator."
+    return Section("comparators", "Comparators", intro, present(tables.comparators(results)), missing=missing)
 
 
 def _winning(report: Report) -> Section:
-    intro = (
-        f"How often a method beats another by {report.alone.main}, over all selections; ties do not count."
-        if report.alone
-        else "How often a method beats another by the main measure, over all experiments and selections of rankers "
-        "(Eq. 10 and 11 of the paper); ties do not count."
-    )
+    intro = "How often a method beats another by the main measure, over all experiments and selections of rankers "
+    intro += "(Eq. 10 and 11 of the paper); ties do not count."
+    if report.alone:
+        intro = f"How often a method beats another by {report.alone.main}, over all selections; ties do not count."
     table = overviews.winning(report)
     plots = []
     if table:
         bars = [(str(row.cells[0]), float(row.cells[1] or 0)) for row in table.rows]
         plots = [bar_chart("winning", table.caption, bars, report.first or "")]
     missing = "Winning numbers need at least two methods that were run on every selection."
-    return make_section("winning", "Winning numbers", intro, present(table), plots, missing)
+    return Section("winning", "Winning numbers", intro, present(table), plots, missing)
 
 
 def _gains(report: Report) -> Section:
@@ -190,7 +174,7 @@ def _gains(report: Report) -> Section:
         title, shown = "Gains over the rankers", tables.gains(report.alone)
         intro = f"Gain of {report.first} over each single ranker in percent; "
     intro += "negative where the ranker is better."
-    return make_section("gains", title, intro, present(shown), missing="Gains need a method and the rankers it fuses.")
+    return Section("gains", title, intro, present(shown), missing="Gains need a method and the rankers it fuses.")
 
 
 def _pairs(report: Report) -> Section:
@@ -208,7 +192,7 @@ def _pairs(report: Report) -> Section:
         "The pairs by each correlation measure were not measured: this needs two rankers and two correlation "
         "measures. For older results, run the experiments again; finished steps are kept."
     )
-    return make_section("correlations", "Correlation measures", intro, shown, missing=missing)
+    return Section("correlations", "Correlation measures", intro, shown, missing=missing)
 
 
 def _published(report: Report, numbers: published.Published) -> list[Section]:
@@ -223,11 +207,11 @@ def _published(report: Report, numbers: published.Published) -> list[Section]:
     missing = intro if found else f"{numbers.publication} has none of these collections."
     intro += f" Ours: {'; '.join(sizes)}."
     shown = present(published.fused(report, matched), published.rankers(matched), published.winning(report, matched))
-    beside = make_section("published", "Published numbers", intro, shown, missing=missing)
+    beside = Section("published", "Published numbers", intro, shown, missing=missing)
     if not (every := published.methods(report, matched)):
         return [beside]
     intro = "Every method on every published set of rankers."
-    return [beside, make_section("published-methods", "Published methods", intro, [], folded=every)]
+    return [beside, Section("published-methods", "Published methods", intro, folded=every)]
 
 
 def _times(results: Results) -> Section:
@@ -238,29 +222,12 @@ def _times(results: Results) -> Section:
     if timed is None:
         intro += " Fusion graphs were not timed separately."
     shown = present(timed, tables.seconds(results))
-    return make_section("times", "Times", intro, shown, missing="Nothing was timed.")
+    return Section("times", "Times", intro, shown, missing="Nothing was timed.")
 
 
 def _first_selection(results: Results) -> list[SelectionRecord]:
     """Return the first selection, on which the effects of cutoff and comparator are measured; empty without one."""
     return results.of(SelectionRecord)[:1]
-
-
-def make_section(
-    anchor: str,
-    title: str,
-    intro: str,
-    shown: list[Table],
-    plots: list[Plot] | None = None,
-    missing: str = "",
-    *,
-    folded: Sequence[Table] = (),
-    examples: ExamplesRecord | None = None,
-) -> Section:
-    """Return a section, or one with the reason why there is nothing to show."""
-    if not (shown or plots or folded or examples):
-        return Section(anchor, title, "", missing=missing)
-    return Section(anchor, title, intro, tuple(shown), tuple(plots or ()), tuple(folded), examples)
 
 
 def present(*made: Table | None) -> list[Table]:

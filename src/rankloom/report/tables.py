@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median, quantiles
 
@@ -35,6 +35,7 @@ from rankloom.report.findings import (
 )
 from rankloom.report.formats import Cell, Column, Role, Row, Table
 from rankloom.report.names import measure_meaning, method_name, selection_label, selection_name
+from rankloom.report.report import numbered
 
 SECONDS_DIGITS = 3
 ROUNDING = 1e-9  # values of a measure that differ by less are equal
@@ -91,7 +92,7 @@ def correlations(results: Results) -> list[Table]:
         columns = [Column("Ranker", "text"), *(Column(name) for name in one.rankers)]
         rows = [Row((name, *map(float, row))) for name, row in zip(one.rankers, one.matrix, strict=True)]
         caption = f"Correlation of the rankers: {one.correlation}, first {one.depth} items of each list"
-        tables.append(Table(slug("correlation", one.correlation), caption, tuple(columns), tuple(rows)))
+        tables.append(Table(slug("correlation", one.correlation), caption, columns, rows))
     return unique_names(tables)
 
 
@@ -106,16 +107,12 @@ def comparators(results: Results) -> Table | None:
     if len(found) < 2:
         return None
     first, *others = found
-    against = outcomes(
-        results, first.values[results.main], {one.comparator: one.values[results.main] for one in others}
-    )
-    effects = _effects([against.get(one.comparator) for one in found])
+    values = {one.comparator: one.values[results.main] for one in others}
+    tested = outcomes(results, first.values[results.main], values)
+    against = [tested.get(one.comparator) for one in found]
     rows = [
-        Row(
-            (one.comparator, results.score(one), mark(against.get(one.comparator)), *effect),
-            "first" if one is first else "",
-        )
-        for one, effect in zip(found, effects, strict=True)
+        Row((one.comparator, results.score(one), mark(outcome), *effect), "first" if one is first else "")
+        for one, outcome, effect in zip(found, against, _effects(against), strict=True)
     ]
     columns = [Column("Comparator", "text"), Column(results.main), mark_column(first.comparator), *EFFECT]
     explained = legend(results, first.comparator)
@@ -147,13 +144,9 @@ def times(results: Results) -> Table | None:
     found = results.of(TimeRecord)
     quick = max((median(one.query) for one in found if one.query), default=0.0) < 1e-3
     unit, times = ("µs", 1e6) if quick else ("ms", 1e3)
-    columns = [
-        Column("Selection", "text"),
-        Column("Runs"),
-        Column("Offline (s)", digits=SECONDS_DIGITS),
-        Column("IQR (s)", digits=SECONDS_DIGITS),
-    ]
-    columns += [Column(f"Query ({unit})", digits=1 if quick else 2), Column(f"IQR ({unit})", digits=1 if quick else 2)]
+    columns = [Column("Selection", "text"), Column("Runs")]
+    columns += [Column(f"{title} (s)", digits=SECONDS_DIGITS) for title in ("Offline", "IQR")]
+    columns += [Column(f"{title} ({unit})", digits=1 if quick else 2) for title in ("Query", "IQR")]
     rows = [
         Row((one.selection, len(one.offline), *_spread(one.offline), *_spread([t * times for t in one.query])))
         for one in found
@@ -172,11 +165,7 @@ def seconds(results: Results) -> Table | None:
     selections, first = distinct(found, "selection"), first_method(results)
     columns = [Column("Method", "text"), *(selection_column(selection, SECONDS_DIGITS) for selection in selections)]
     rows = [
-        Row(
-            (name, *(value.get((name, selection)) for selection in selections)),
-            role_of(name, first),
-            method_name(name),
-        )
+        Row((name, *(value.get((name, of)) for of in selections)), role_of(name, first), method_name(name))
         for name in distinct(found, "method")
     ]
     return make_table("seconds", "Seconds of each method for all queries", columns, rows)
@@ -221,7 +210,7 @@ def _methods(results: Results, contest: Contest) -> Table:
     caption = f"Selection {selection_label(contest.selection)}: {' + '.join(contest.rankers)}"
     explained = f"{legend(results)} By {results.main}. {results.depth_caveat}".rstrip()
     name = slug("methods", contest.selection)
-    return Table(name, caption, tuple(columns), tuple(rows), explained, _details(results))
+    return Table(name, caption, columns, rows, explained, _details(results))
 
 
 def wins(results: Results) -> Table | None:
@@ -260,11 +249,10 @@ def _note(selection: str) -> str:
 
 
 def make_table(
-    name: str, caption: str, columns: Iterable[Column], rows: Iterable[Row], legend: str = "", details: str = ""
+    name: str, caption: str, columns: Sequence[Column], rows: Sequence[Row], legend: str = "", details: str = ""
 ) -> Table | None:
     """Return a table, or None if it has no rows."""
-    table = Table(name, caption, tuple(columns), tuple(rows), legend, details)
-    return table if table.rows else None
+    return Table(name, caption, columns, rows, legend, details) if rows else None
 
 
 def _measures(results: Results) -> list[str]:
@@ -311,12 +299,5 @@ def slug(kind: str, name: str) -> str:
 
 def unique_names(tables: list[Table]) -> list[Table]:
     """Return the tables, with numbers appended to repeated names."""
-    taken: set[str] = set()
-    named = []
-    for table in tables:
-        name, number = table.name, 2
-        while name in taken:
-            name, number = f"{table.name}-{number}", number + 1
-        taken.add(name)
-        named.append(replace(table, name=name))
-    return named
+    names = numbered((table.name for table in tables), "-{}")
+    return [replace(table, name=name) for table, name in zip(tables, names, strict=True)]
