@@ -15,16 +15,7 @@ except ImportError:
 
 @component
 class RankloomRetriever:
-    """Returns the best documents of a searcher for a text.
-
-    Parameters
-    ----------
-    searcher : Searcher
-    k : int
-        Number of documents, unless `run` is given another.
-    **options
-        Passed to `Searcher.search`, such as ``method``.
-    """
+    """Returns the best documents of a searcher for a text; the options are those of `Searcher.search`."""
 
     def __init__(self, searcher: Searcher, k: int = 10, **options: Any) -> None:
         self.searcher = searcher

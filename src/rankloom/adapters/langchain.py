@@ -18,16 +18,10 @@ class RankloomRetriever(BaseRetriever):
     """Returns the best documents of a searcher for a text.
 
     The metadata of a document has its fields, and ``score`` and ``ranks`` of the hit.
-
-    Attributes
-    ----------
-    searcher : Searcher
-    options : dict
-        Passed to `Searcher.search`, such as ``k`` and ``where``.
     """
 
     searcher: Any
-    options: dict[str, Any]
+    options: dict[str, Any]  #: of `Searcher.search`, such as ``k`` and ``where``
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         answer = self.searcher.search(query, **self.options)

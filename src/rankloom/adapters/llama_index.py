@@ -15,14 +15,7 @@ except ImportError:
 
 
 class RankloomRetriever(BaseRetriever):
-    """Returns the best documents of a searcher for a text, as nodes with scores.
-
-    Parameters
-    ----------
-    searcher : Searcher
-    **options
-        Passed to `Searcher.search`, such as ``k`` and ``where``.
-    """
+    """Returns the best documents of a searcher for a text, as nodes; the options are those of `Searcher.search`."""
 
     def __init__(self, searcher: Searcher, **options: Any) -> None:
         self._searcher = searcher
@@ -31,10 +24,5 @@ class RankloomRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         answer = self._searcher.search(query_bundle.query_str, **self._options)
-        return [
-            NodeWithScore(
-                node=TextNode(id_=hit.id, text=answer.text(hit), metadata=hit.document),
-                score=hit.score,
-            )
-            for hit in answer
-        ]
+        nodes = [TextNode(id_=hit.id, text=answer.text(hit), metadata=hit.document) for hit in answer]
+        return [NodeWithScore(node=node, score=hit.score) for node, hit in zip(nodes, answer, strict=True)]

@@ -15,14 +15,7 @@ class Neighbors:
     """Finds neighbors as ``sklearn.neighbors.NearestNeighbors`` does, for items or for texts.
 
     Distances are negated scores, so smaller is nearer. A query with fewer than `n_neighbors` results has -1 and
-    infinity in the remaining columns.
-
-    Parameters
-    ----------
-    searcher : Searcher
-    n_neighbors : int
-    **options
-        Passed to `Searcher.search`, such as ``method``.
+    infinity in the remaining columns. The options are those of `Searcher.search`.
 
     Examples
     --------

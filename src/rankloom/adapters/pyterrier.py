@@ -18,11 +18,7 @@ except ImportError:
 class RankloomTransformer(pt.Transformer):
     """Turns queries (columns qid, query) into results (qid, query, docno, score, rank).
 
-    Parameters
-    ----------
-    searcher : Searcher
-    **options
-        Passed to `Searcher.search`, such as ``k`` and ``method``.
+    The options are those of `Searcher.search`.
     """
 
     def __init__(self, searcher: Searcher, **options: Any) -> None:
