@@ -59,7 +59,7 @@ def test_an_interrupted_save_leaves_the_old_folder_or_the_new_one(command, folde
 def test_an_interrupted_fusion_leaves_the_old_file_or_the_new_one(item_runs, tmp_path, monkeypatch):
     out = tmp_path / "fused.run"
     arguments = ("fuse", *item_runs, "--method", "rrf", "-o", out)
-    assert interrupted(monkeypatch, "rankloom.io.atomic_file._sync", *arguments) == NOTHING
+    assert interrupted(monkeypatch, "rankloom.io.atomic_file.os.fsync", *arguments) == NOTHING
     assert not out.exists()
     assert (
         interrupted(monkeypatch, "rankloom.cli.fuse.cli.write", *arguments, after=True) == f"Stopped; {out} is written."

@@ -295,7 +295,6 @@ def _split_name(run: Path) -> tuple[str, Path]:
 
 def write(ranks: Ranks, path: Path, tag: str) -> None:
     """Write ranked lists in the format of the file name."""
-
     if format_of(path) == "trec":
         write_run(ranks, path, tag=tag)
     else:

@@ -46,7 +46,6 @@ def compare(
 
     rankloom compare rrf.run weft.run vote.run --qrels qrels.txt --measure map --test randomization
     """
-
     runs = [reference, *others]
     if len(set(runs)) < len(runs):
         raise InputError("Give each run once.")
@@ -100,13 +99,6 @@ def _print_comparison(values: Mapping[str, Floats], outcomes: Mapping[str, Compa
         one = outcomes[name]
         gained = f"{gain(mean[name], mean[reference]):+.2f}" if mean[reference] > 0 else "-"
         interval = " ".join(f"{end:+.4f}" for end in one.interval())
-        cells = [
-            str(one.mark),
-            interval,
-            gained,
-            f"{one.effect:+.2f}",
-            f"{one.wins}/{one.losses}",
-            f"{one.p_value:.2g}",
-        ]
-        table.append([name, f"{mean[name]:.4f}", *cells])
+        tested = (f"{one.effect:+.2f}", f"{one.wins}/{one.losses}", f"{one.p_value:.2g}")
+        table.append([name, f"{mean[name]:.4f}", str(one.mark), interval, gained, *tested])
     print_table(["run", measure, "difference", "interval", "gain %", "effect", "won/lost", "p"], table)

@@ -33,7 +33,6 @@ def correlate(
 
     rankloom correlate a.run b.run c.run --correlation kendall -o heat.svg
     """
-
     if output is not None:
         check_target(output)
         check_output(output, runs)

@@ -148,7 +148,10 @@ def _print_emoji(measured: "_Measured", collection: "Collection", compiling: Pre
     if compiling.is_running:
         compiling.start(*TABLE_PLANS)
         compiling.wait(*(stage for plan in TABLE_PLANS for stage in plan))
-    columns = _columns(measured)
+    columns = {
+        selection: {name: measured.values(name, rankers) for name in (*rankers, *METHODS)}
+        for selection, rankers in SELECTIONS.items()
+    }
     echo(f"{collection.about}; each one a query for the others, {MEASURE.upper()}:\n")
     print_table(["", *SELECTIONS], list(_rows(columns)))
     echo(f"{legend(OURS)} FG has cutoff {CUTOFF}.")
@@ -163,17 +166,8 @@ def _print_texts(searcher: "Searcher", collection: "Collection") -> None:
     echo(f"{searcher.evaluate(queries, collection.queries.qrels)}\n")
 
 
-def _columns(table: "_Measured") -> Columns:
-    """Return the values of rankers and methods on each selection."""
-    return {
-        selection: {name: table.values(name, rankers) for name in (*rankers, *METHODS)}
-        for selection, rankers in SELECTIONS.items()
-    }
-
-
 def _rows(columns: Columns) -> Iterator[list[str]]:
     """Yield the rows of the table: the rankers, then the methods."""
-
     for name in (*RANKERS, *METHODS):
         row = [METHODS[name] if name in METHODS else f"{RANKERS[name]} ({name})"]
         for values in columns.values():
@@ -184,7 +178,6 @@ def _rows(columns: Columns) -> Iterator[list[str]]:
 
 def _verdict(columns: Columns) -> str:
     """Return a sentence on all rankers together: whether fusing them is better than the best one alone."""
-
     selection, values = next(iter(columns.items()))
     best = max(RANKERS, key=lambda name: float(values[name].mean()))
     found = compare(values[OURS], values[best])
@@ -203,7 +196,6 @@ class _Measured:
 
     def values(self, name: str, rankers: Sequence[str]) -> Floats:
         """Return the values of a ranker, or of a method that fuses some rankers."""
-
         key = digest_bytes(repr(("demo 6", __version__, self._digest, name, rankers, MEASURE)).encode())
         values = (self._cache.load(key) or {}).get("values")
         if values is None or values.shape != (len(self._labels),):

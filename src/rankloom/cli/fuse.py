@@ -96,7 +96,6 @@ def fuse(
 
 def _made(spelled: str, options: dict[str, Any], collection: list[Path] | None) -> Method:
     """Return a method; raise InputError if it is unknown, needs training, or cannot use a collection."""
-
     method = make_method(spelled, **options)
     if collection and not isinstance(method, IndexMethod):
         reason = "needs no collection" if isinstance(method, QueryMethod) else "does not answer external queries"

@@ -68,7 +68,6 @@ def index(
 
     rankloom index bm25.npy dense.npy --memory 1GB -o big.loom
     """
-
     check_folder(output, FusionIndex.KIND)
     check_output(output, runs)
     writes(output)

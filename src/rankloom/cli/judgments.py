@@ -44,7 +44,6 @@ class Truth:
 
         Runs of different depths and runs that lack judged queries are warned about.
         """
-
         check_runs(runs, self.qrels)
         given = list(runs.values())
         pairs = [self._with_truth(one) for one in (given if self.classes is None else _common(given))]
@@ -70,7 +69,6 @@ class Truth:
 
 def _common(runs: Sequence[Ranks]) -> list[Ranks]:
     """Return the runs restricted to the queries that all of them have."""
-
     common = align(runs, missing="drop")
     largest = max(one.n_queries for one in runs)
     if common[0].n_queries < largest:

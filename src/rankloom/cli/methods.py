@@ -13,6 +13,5 @@ def methods(plugin: cli.Plugin = None) -> None:
 
     rankloom methods
     """
-
     trained = {name: f"{summary(one)} Trained in Python: rl.train." for name, one in SUPERVISED.items()}
     cli.print_names({name: summary(one) for name, one in METHODS.items()} | trained)

@@ -63,7 +63,6 @@ class RunOptions:
 
     def read(self, paths: Sequence[Path], progress: Progress, kind: str | None = None) -> list[Ranks]:
         """Read files of ranked lists."""
-
         ranks = []
         for done, path in enumerate(paths):
             progress("Reading", done, len(paths))
@@ -140,7 +139,6 @@ class CacheOptions:
 
     def open(self) -> Cache:
         """Return the cache that --cache and --no-cache ask for."""
-
         chosen = None if self.no_cache else self.cache or Cache.standard().folder
         if chosen is not None:
             writes(chosen, "nothing written but the cache, which the next run uses")

@@ -98,7 +98,6 @@ def rank(
 
 def _with_queries(collection: "Collection", queries: str | None, encoding: str | None) -> "Collection":
     """Return a collection with the external queries of a file, instead of its own or of its classes."""
-
     from rankloom.datasets import Queries
 
     if queries is None:

@@ -51,13 +51,7 @@ def _documents() -> Iterator[tuple[str, str]]:
 
 
 def _grades(judged: str) -> Iterator[tuple[str, int]]:
-    """Yield the id and the grade of each judged document.
-
-    Examples
-    --------
-    >>> list(_grades("method: rrf 2, isr 1; ranker: bm25 2"))
-    [('method rrf', 2), ('method isr', 1), ('ranker bm25', 2)]
-    """
+    """Yield the id and the grade of each judged document: "method rrf" and 2 of "method: rrf 2, isr 1"."""
     for group in judged.split("; "):
         kind, _, names = group.partition(": ")
         for one in names.split(", "):

@@ -43,7 +43,6 @@ def select(
 
     rankloom select a-items.run b-items.run c-items.run --estimate reciprocal
     """
-
     names = run_names(runs)
     with progress_bars() as progress:
         read = reading.read(runs, progress)

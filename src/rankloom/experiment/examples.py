@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rankloom.experiment.results import Shown
 from rankloom.rankers.image.image_features import pixels
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Floats
+from rankloom.searcher.answer import shortened
 
 MAX_EXAMPLES = 3  # with a gain, and as many with a loss
 N_SHOWN = 8  # items of each list
@@ -91,7 +92,7 @@ def _shown(id: str, parts: Mapping[str, Part], number: int | None, label: str = 
     if number is None:
         return Shown(id, label, "", relevant)
     texts = parts.get("texts")
-    text = label if texts is None else _shortened(str(texts[number]))
+    text = label if texts is None else shortened(str(texts[number]), MAX_TEXT)
     image = _thumbnail(parts["images"][number]) if "images" in parts else ""
     return Shown(id, text, image, relevant)
 
@@ -103,9 +104,3 @@ def _thumbnail(image: object) -> str:
     except (ImageError, MissingExtraError):
         return ""
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
-
-
-def _shortened(text: str) -> str:
-    words: Iterable[str] = text.split()
-    line = " ".join(words)
-    return line if len(line) <= MAX_TEXT else f"{line[: MAX_TEXT - 1].rstrip()}…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from annotated_types import Ge
 
 from rankloom.aggregate import METHODS
-from rankloom.errors import InputError, UnknownNameError, brief, check_type, whole_number
+from rankloom.errors import InputError, brief, check_choice, check_type, whole_number
 from rankloom.evaluation import CORRECTIONS, CORRELATIONS, JOINT_TESTS, Measure
 from rankloom.evaluation.selection import Selection
 from rankloom.evaluation.significance import check_alpha, known_tests
@@ -161,8 +161,7 @@ class Experiment:
         """Return the experiment of a mapping with the keys and values of the TOML file."""
         known = [field.name for field in fields(cls)]
         for key in given:
-            if key not in known:
-                raise UnknownNameError("key of an experiment", key, known)
+            check_choice("key of an experiment", key, known)
         for key in ("name", "collection", "rankers"):
             if key not in given:
                 raise InputError(f"The experiment has no {key}; name, collection and rankers are required.")
@@ -197,14 +196,7 @@ class Experiment:
 
     @property
     def deep_measures(self) -> tuple[Measure, ...]:
-        """The measures that look deeper than the cutoff, where per-query methods have few answers or none.
-
-        Examples
-        --------
-        >>> spec = {"name": "n", "collection": "digits", "rankers": ["vectors"], "measures": ["ndcg@10", "p@20", "map"]}
-        >>> [str(one) for one in Experiment.from_dict(spec).deep_measures]
-        ['p@20', 'map']
-        """
+        """The measures that look deeper than the cutoff, where per-query methods have few answers or none."""
         depths = {one: min(one.reach or self.depth, self.depth, self.k or self.depth) for one in self.measures}
         return tuple(one for one, depth in depths.items() if depth > self.cutoff)
 
@@ -296,15 +288,17 @@ def _check_names(experiment: Experiment) -> None:
             raise InputError(f"{name} must not be empty; leave the key out for the default.")
         if len(set(values)) < len(values):
             raise InputError(f"{name.replace('_', ' ')} must not repeat; got {', '.join(values)}.")
-    _check_known("correlation", experiment.correlations, CORRELATIONS)
-    _check_known("comparator", experiment.comparators, COMPARATORS)
-    _check_known("test", [experiment.test], known_tests())
+    for name in experiment.correlations:
+        check_choice("correlation", name, CORRELATIONS)
+    for name in experiment.comparators:
+        check_choice("comparator", name, COMPARATORS)
+    check_choice("test", experiment.test, known_tests())
     if experiment.test in JOINT_TESTS and experiment.correction != "none":
         raise InputError(
             f'The test {experiment.test!r} corrects for the number of systems itself; use correction = "none", got '
             f"{experiment.correction!r}."
         )
-    _check_known("correction", [experiment.correction], CORRECTIONS)
+    check_choice("correction", experiment.correction, CORRECTIONS)
 
 
 def _check_options(experiment: Experiment) -> None:
@@ -316,9 +310,3 @@ def _check_options(experiment: Experiment) -> None:
             if given is not None:
                 raise InputError(f"The experiment sets the {given} of {call.name!r} in {key}; leave the option out.")
             METHODS.check(variants(call)[0] if key == "methods" else call)
-
-
-def _check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:
-    for one in given:
-        if one not in known:
-            raise UnknownNameError(kind, one, known)

@@ -82,13 +82,7 @@ class Report:
 
 
 def common_methods(effectiveness: Effectiveness) -> list[str]:
-    """Return the methods that were run on every selection of every experiment.
-
-    Examples
-    --------
-    >>> common_methods({("Soccer", "all"): {"fg": 0.6, "rrf": 0.5}, ("Emoji", "all"): {"weft": 0.7, "fg": 0.6}})
-    ['fg']
-    """
+    """Return the methods that were run on every selection of every experiment."""
     every = list(effectiveness.values())
     return [method for method in every[0] if all(method in one for one in every)] if every else []
 

@@ -114,7 +114,7 @@ class Answer(Sequence[Hit]):
             for name, entries in self.entries.items()
         }
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         raise InputError("An answer cannot be pickled or copied; take the id, score and document of its hits.")
 
     def explain(self, id: str | int) -> Explanation:
@@ -170,8 +170,13 @@ class Answer(Sequence[Hit]):
 
     def snippet(self, hit: Hit, length: int = MAX_SNIPPET) -> str:
         """Return the first words of a document's text on one line: of the fields that text rankers see."""
-        text = " ".join((self.text(hit) or _any_text(hit.document)).split())
-        return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+        return shortened(self.text(hit) or _any_text(hit.document), length)
+
+
+def shortened(text: str, length: int) -> str:
+    """Return a text on one line, cut to a length."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
 
 def _any_text(document: Document) -> str:

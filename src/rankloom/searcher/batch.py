@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -63,10 +63,11 @@ class Batch:
         kept = [{name: value for name, value in document.items() if name not in dropped} for document in self.documents]
         return Documents.of(kept, self.ids)
 
-    def without(self, numbers: Iterable[int]) -> Batch:
+    def without(self, ids: Container[str]) -> Batch:
         """Return the batch without some documents."""
-        dropped = set(numbers)
-        kept = [number for number in range(len(self.documents)) if number not in dropped]
+        if not ids:
+            return self
+        kept = [number for number, id in enumerate(self.ids) if id not in ids]
         rows, documents = [self.rows[number] for number in kept], [self.documents[number] for number in kept]
         parts = {name: [part[number] for number in kept] for name, part in self.parts.items()}
         return Batch(self.name, Ids(self.ids[number] for number in kept), rows, documents, self.fields, parts)

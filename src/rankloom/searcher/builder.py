@@ -20,7 +20,7 @@ from rankloom.searcher.batch import Batch
 from rankloom.searcher.documents import Documents
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.retriever import Model
-from rankloom.searcher.state import Settings, State, by_number
+from rankloom.searcher.state import Settings, State
 
 #: Default rankers for each part of a collection.
 DEFAULT_RANKERS = {"images": ("bic", "gch", "las", "qcch"), "texts": ("bm25", "static")}
@@ -79,13 +79,6 @@ def _made(name: str, given: RankerLike, kinds: set[str]) -> MadeRanker:
     return MadeRanker(EncoderRanker(name, given, part="texts" if "texts" in kinds else "images"))
 
 
-def readable(batch: Batch, ranking: Ranking) -> Batch:
-    """Return the batch without the documents that could not be read."""
-    if not ranking.skipped:
-        return batch
-    return batch.without(number for number, id in enumerate(batch.ids) if id in ranking.skipped)
-
-
 def first_state(documents: Documents, ranking: Ranking, made: Mapping[str, MadeRanker], settings: Settings) -> State:
     """Return the state of a new searcher: documents, fitted rankers and lists."""
     models, lists = {}, {}
@@ -96,7 +89,8 @@ def first_state(documents: Documents, ranking: Ranking, made: Mapping[str, MadeR
         spelling = None if call is None else str(call)
         probes = _probes(ranked, spelling, ranking.collection)
         models[name] = Model(name, ranked.ranker, ranked.fit(), spelling, probes)
-        lists[name] = by_number(_over(ranked.items, ranking.collection.ids), len(documents))
+        own = _over(ranked.items, ranking.collection.ids)
+        lists[name] = Ranks.trusted(np.ascontiguousarray(own.items), own.scores, len(documents), kind="collection")
     return State.of_documents(documents, models, lists, settings)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,13 +145,7 @@ class Documents(Sequence[Document]):
 
 
 class IdStore:
-    """A store of documents that have an id and nothing else.
-
-    Examples
-    --------
-    >>> IdStore().documents(["a"]), IdStore().allowed(["a", "b"], {"id": "b"}).tolist()
-    ([{'id': 'a'}], [False, True])
-    """
+    """A store of documents that have an id and nothing else."""
 
     def documents(self, ids: Collection[str]) -> list[Document | None]:
         """Return the ids as documents."""
@@ -170,7 +164,7 @@ def _parsed(number: int, stored: bytes) -> Document:
     raise IndexFileError(f"The stored document {number} is damaged: it is not a JSON object; build the searcher again.")
 
 
-def _matches(values: list[object], wanted: object) -> Mask:
+def _matches(values: list[object], wanted: Any) -> Mask:
     """Return which values are one of those wanted, or have one of them in a list."""
     options = list(wanted) if is_iterable(wanted) and not isinstance(wanted, str | Mapping) else [wanted]
 

@@ -14,12 +14,7 @@ V = TypeVar("V")
 class LRUCache(Generic[V]):
     """The most recently used values, by key; threads that request the same value wait for the one that computes it.
 
-    Parameters
-    ----------
-    max_size : int
-        How many values to hold, or how large they may be in total if `size` is given.
-    size : callable, optional
-        Returns the size of a value.
+    `max_size` is the number of values, or if `size` returns that of a value, their total size.
 
     Examples
     --------

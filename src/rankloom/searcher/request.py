@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rankloom.aggregate import METHODS, CollectionMethod, Method
-from rankloom.errors import InputError, UnknownNameError, is_iterable, text_list
+from rankloom.errors import InputError, UnknownNameError, check_choice, is_iterable, text_list
 from rankloom.ranks.pool import checked_weights
 from rankloom.registry import Call
 from rankloom.searcher.queries import QueryBatch
@@ -73,7 +73,8 @@ def _made(method: Call | Method, call: Call) -> Method | None:
 
 def accepting(state: State, queries: QueryBatch, chosen: Sequence[str] | None) -> tuple[str, ...]:
     """Return the rankers, of those chosen, that have a list for the queries."""
-    _check_names((*(chosen or ()), *queries.vectors), state.retrievers)
+    for name in (*(chosen or ()), *queries.vectors):
+        check_choice("ranker", name, state.retrievers)
     if state.graphs is not None:
         if queries.items is None:
             raise InputError(GRAPHS_ONLY)
@@ -94,12 +95,6 @@ def _accepts(state: State, name: str, queries: QueryBatch) -> bool:
     if queries.items is not None or name in queries.vectors:
         return True
     return retriever.answers_external and retriever.part in queries.parts
-
-
-def _check_names(given: Iterable[str], known: Iterable[str]) -> None:
-    for name in given:
-        if name not in known:
-            raise UnknownNameError("ranker", name, known)
 
 
 def method_names(state: State, *, external: bool) -> list[str]:
@@ -136,7 +131,8 @@ def _checked_weights(
     if call.name not in VOTERS and "weights" not in METHODS.options(call.name):
         raise InputError(f"The method {call.name} does not use weights; leave them out, or choose vote or combsum.")
     if isinstance(weights, Mapping):
-        _check_names(weights, weighted)
+        for name in weights:
+            check_choice("ranker", name, weighted)
         weights = [weights.get(name, 1.0) for name in weighted]
     elif (
         isinstance(weights, Sequence | np.ndarray) and is_iterable(weights) and len(weights) == len(names)

@@ -20,7 +20,7 @@ from rankloom.io.text_file import as_path
 from rankloom.rankers import rank_collection
 from rankloom.rankers.vectors.encoder import Encode
 from rankloom.searcher.batch import TEXT_FIELDS, batch_of
-from rankloom.searcher.builder import RankerLike, first_state, made_rankers, readable
+from rankloom.searcher.builder import RankerLike, first_state, made_rankers
 from rankloom.searcher.read_only import ReadOnlySearcher
 from rankloom.searcher.state import Settings, State
 from rankloom.searcher.storage import KIND, open_state, save_state
@@ -104,7 +104,8 @@ class Searcher(ReadOnlySearcher):
         with running(progress=progress):
             ranking = rank_collection(batch.collection(parts), made, depth=depth, cache=cache, strict=strict)
             settings = Settings(cutoff, depth, batch.fields, len(batch.documents), batch.name)
-            state = _indexed(first_state(readable(batch, ranking).stored(parts), ranking, made, settings))
+            readable = batch.without(ranking.skipped)
+            state = _indexed(first_state(readable.stored(parts), ranking, made, settings))
         return cls(state, ranking.skipped)
 
     @classmethod

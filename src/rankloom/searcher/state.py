@@ -6,8 +6,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import numpy as np
-
 from rankloom.aggregate import Method, fuse
 from rankloom.errors import InputError
 from rankloom.fusion_graph.index import CUTOFF as GRAPH_CUTOFF
@@ -112,11 +110,6 @@ def embedded(state: State) -> tuple[Documents, dict[str, Model]]:
     if not isinstance(state.store, Documents) or len(models) < len(state.retrievers):
         raise InputError("This searcher has no documents to add, delete or save; build a searcher of documents.")
     return state.store, models
-
-
-def by_number(ranks: Ranks, n_items: int) -> Ranks:
-    """Return lists of items without ids, in order of their numbers, as a state holds them."""
-    return Ranks.trusted(np.ascontiguousarray(ranks.items), ranks.scores, n_items, kind="collection")
 
 
 def _unchanged(index: FusionIndex, options: Mapping[str, object]) -> FusionIndex:

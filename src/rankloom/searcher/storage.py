@@ -44,7 +44,9 @@ def save_state(state: State, path: Path) -> None:
         _check_storable(model)
         assert is_updatable(model.fitted)
         arrays |= _prefixed(f"ranker{number}", model.fitted.arrays())
-        arrays |= _prefixed(f"lists{number}", _list_arrays(state.lists[name]))
+        items, scores = state.lists[name].items, state.lists[name].scores
+        assert scores is not None  # an updatable ranker gives scores
+        arrays |= _prefixed(f"lists{number}", {"items": items, "scores": scores})
         arrays |= _prefixed(f"probes{number}", {} if model.probes is None else model.probes.arrays())
     indexes = _stored_indexes(state)
     for number, index in enumerate(indexes):
@@ -173,11 +175,6 @@ def _about_ranker(model: Model) -> Meta:
     if model.spelling is None:
         about |= {key: getattr(model.ranker, key) for key in ENCODER_SETTINGS}
     return about
-
-
-def _list_arrays(ranks: Ranks) -> Arrays:
-    assert ranks.scores is not None
-    return {"items": ranks.items, "scores": ranks.scores}
 
 
 def _lists(arrays: Arrays, n_items: int, verify: bool) -> Ranks:

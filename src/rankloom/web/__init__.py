@@ -67,8 +67,8 @@ def make_app(
     from rankloom.web.app import make_app as make
     from rankloom.web.site import Site
 
-    site = Site(searcher, limits or Limits(), collection=collection, name=name, tour=tour, warm_graphs=warm_graphs)
-    return make(site, allowed_hosts)
+    shown: dict[str, Any] = {"collection": collection, "name": name, "tour": tour, "warm_graphs": warm_graphs}
+    return make(Site(searcher, limits, allowed_hosts=allowed_hosts, **shown))
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
@@ -26,7 +26,7 @@ ABOUT = "Search a collection by fused rankings. Every page is also available as 
 MAX_ERROR_LENGTH = 1000  # characters
 
 
-def make_app(site: Site, allowed_hosts: Collection[str] = ()) -> App:
+def make_app(site: Site) -> App:
     """Return the ASGI application of a site."""
 
     @asynccontextmanager
@@ -44,7 +44,7 @@ def make_app(site: Site, allowed_hosts: Collection[str] = ()) -> App:
         app.add_exception_handler(kind, _error_response)
     generated = cache(app.openapi)  # when first asked for: it takes a while
     app.openapi = lambda: complete_schema(generated(), site)  # type: ignore[method-assign]
-    return SecurityMiddleware(ResponseCache(app, lambda: site.views.version), site.limits, allowed_hosts)
+    return SecurityMiddleware(ResponseCache(app, lambda: site.views.version), site.limits, site.allowed_hosts)
 
 
 async def _error_response(request: Request, error: Exception) -> Response:

@@ -51,21 +51,10 @@ SEARCH_ERRORS: Responses = {
     408: UPLOAD_ERRORS[408],
     413: _error("Too many bytes."),
 }
-UPLOAD_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["image"],
-                    "properties": {"image": {"type": "string", "format": "binary"}},
-                }
-            },
-            "image/*": {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
+FILE: Schema = {"type": "string", "format": "binary"}
+FORM: Schema = {"type": "object", "required": ["image"], "properties": {"image": FILE}}
+UPLOAD_CONTENT = {"multipart/form-data": {"schema": FORM}, "image/*": {"schema": FILE}}
+UPLOAD_BODY = {"requestBody": {"required": True, "content": UPLOAD_CONTENT}}
 
 
 def body_schema(limits: Limits) -> Schema:

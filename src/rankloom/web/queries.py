@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from rankloom.errors import InputError, UnknownNameError
+from rankloom.errors import InputError, check_choice
 from rankloom.fusion_graph.index import CUTOFF
 from rankloom.registry import Call
 from rankloom.searcher import Searcher
@@ -49,12 +49,10 @@ class Choice:
     def changed(self, changes: Values, searcher: Searcher) -> Choice:
         """Return the choice with some changes; raise `InputError` if they are invalid."""
         choice = replace(self, **changes)
-        methods, rankers = searcher.methods(external=False), searcher.rankers
-        if choice.method not in methods:
-            raise UnknownNameError("method", choice.method, methods)
+        rankers = searcher.rankers
+        check_choice("method", choice.method, searcher.methods(external=False))
         for name in choice.rankers:
-            if name not in rankers:
-                raise UnknownNameError("ranker", name, rankers)
+            check_choice("ranker", name, rankers)
         if rankers and not choice.rankers:
             raise InputError(f"Choose at least one ranker of {', '.join(rankers)}.")
         return replace(choice, rankers=tuple(name for name in rankers if name in choice.rankers))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
 from starlette.responses import HTMLResponse, Response
 
-from rankloom.datasets import Collection
+from rankloom.datasets import Collection as Items
 from rankloom.datasets.images import File, Pixels
 from rankloom.searcher import Searcher
 from rankloom.web.decoder import Decoder
@@ -37,16 +38,18 @@ class Site:
     def __init__(
         self,
         searcher: Searcher,
-        limits: Limits,
+        limits: Limits | None = None,
         *,
-        collection: Collection | None = None,
+        collection: Items | None = None,
         name: str | None = None,
         digest: str | None = None,
         tour: Tour = NO_TOUR,
         warm_graphs: bool = True,
+        allowed_hosts: Collection[str] = (),
     ) -> None:
-        self.limits, self.pages = limits, Pages()
-        self._shown: dict[str, Any] = {"collection": collection, "name": name, "tour": tour}
+        limits = self.limits = limits or Limits()
+        self.pages, self.allowed_hosts = Pages(), allowed_hosts
+        self._view = partial(Views, collection=collection, name=name, tour=tour)
         self._warm_graphs = warm_graphs
         self._served: tuple[Searcher, Views]
         self.replace(searcher, digest)
@@ -62,18 +65,15 @@ class Site:
         """The views of the documents as they are now; a request uses the same ones from start to end."""
         searcher, views = self._served
         if views.state is not searcher.state:  # it was updated
-            views = self._view(searcher, views.digest)
+            views = self._view(searcher, digest=views.digest)
             self._served = (searcher, views)
         return views
 
     def replace(self, searcher: Searcher, digest: str | None = None) -> None:
         """Serve another searcher from the next request on; pending requests finish on the old one."""
-        views = self._view(searcher, digest)
+        views = self._view(searcher, digest=digest)
         views.warm_up(graphs=self._warm_graphs)
         self._served = (searcher, views)
-
-    def _view(self, searcher: Searcher, digest: str | None) -> Views:
-        return Views(searcher, digest=digest, **self._shown)
 
     async def run(self, task: Callable[[], T], *, slow: bool = False) -> T:
         """Run a task on a thread; slow ones have their own, so that quick ones do not wait for them."""

@@ -35,13 +35,7 @@ def _words(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the stems of a text, as rankers see them.
-
-    Examples
-    --------
-    >>> sorted(stems("The cats were running"))
-    ['cat', 'run']
-    """
+    """Return the stems of a text, as rankers see them: cat and run of "The cats were running"."""
     return frozenset(filter(None, (stem for _, _, stem in _words.__wrapped__(text))))
 
 

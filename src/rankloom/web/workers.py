@@ -82,11 +82,12 @@ def serve_job(job: Job, sock: socket.socket, *, ready: Callable[[], None] = lamb
     log.setLevel(logging.INFO)
     identity = identity_of(job.path)
     searcher, digest = open_version(job.path)
-    site = Site(searcher, job.limits, name=job.path.resolve().name, digest=digest)
+    name = job.path.resolve().name
+    site = Site(searcher, job.limits, name=name, digest=digest, allowed_hosts=job.allowed_hosts)
     del searcher  # only the site holds on to it
     reloader = Reloader(job.path, site, identity, watch=job.watch)
     reloader.start()
-    run(make_app(site, job.allowed_hosts), sock, limits=job.limits, ready=ready, on_hangup=reloader.wake)
+    run(make_app(site), sock, limits=job.limits, ready=ready, on_hangup=reloader.wake)
 
 
 def main(job: dict[str, Any], listening: int, started: int) -> None:
