@@ -207,7 +207,7 @@ class _Measured:
 
         ranks = self._ranks.get(name)
         if ranks is None:
-            lists = [self._ranks[one] for one in rankers]
+            lists = [self._ranks[ranker] for ranker in rankers]
             cut = [one.head(CUTOFF + 1) for one in lists] if issubclass(KNOWN[name], QueryMethod) else lists
             ranks = fuse(cut, method=name, k=CUTOFF + 1)
         return evaluate(ranks, labels=self._labels, measures=[MEASURE], per_query=True, itself=False)[MEASURE]

@@ -63,17 +63,18 @@ def evaluate(
     )
     with cli.progress_bars() as progress:
         truth = Truth(qrels, labels)
-        wanted = [str(Measure.parse(one)) for one in measure or ["ndcg@10"]]
+        wanted = [str(Measure.parse(spelled)) for spelled in measure or ["ndcg@10"]]
         read = dict(zip(map(str, runs), reading.read(runs, progress), strict=True))
         _, found = truth.per_query(read, wanted, ties)
     outcome = Evaluation(dict(zip(read, found, strict=True)), str(runs[0]))
-    if as_json:
-        cli.echo(json.dumps(outcome.means(), indent=1))
+    _print(outcome, outcome.means() if as_json else None)
+
+
+def _print(outcome: Evaluation, plain: object) -> None:
+    """Print plain values as JSON; without them, the table."""
+    if plain is not None:
+        cli.echo(json.dumps(plain, indent=1))
         return
-    _print(outcome)
-
-
-def _print(outcome: Evaluation) -> None:
     head, *rows = outcome.cells()
     cli.print_table(head, rows)
     cli.echo(outcome.note())
@@ -103,7 +104,4 @@ def _evaluate_searcher(
         wanted, compared = measures or MEASURES, methods or ("rrf", "auto")
         outcome = Searcher.open(path).evaluate(texts, judgments, measures=wanted, methods=compared, k=k)
         progress("Searching", 1, 1)
-    if as_json:
-        cli.echo(json.dumps(outcome.rows(), indent=1))
-        return
-    _print(outcome)
+    _print(outcome, outcome.rows() if as_json else None)

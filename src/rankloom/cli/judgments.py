@@ -46,7 +46,7 @@ class Truth:
         """
         check_runs(runs, self.qrels)
         given = list(runs.values())
-        pairs = [self._with_truth(one) for one in (given if self.classes is None else _common(given))]
+        pairs = [self._with_truth(ranks) for ranks in (given if self.classes is None else _common(given))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankloomWarning)  # missing queries: once is enough
             values = [evaluate(r, measures=measures, ties=ties, per_query=True, **truth) for r, truth in pairs]  # type: ignore[call-overload]
@@ -60,7 +60,7 @@ class Truth:
             return ranks, {"qrels": self.qrels}
         queries = [ranks.query_id(query) for query in range(ranks.n_queries)]
         listed = [ranks.item_id(item) for item in range(ranks.n_items)]
-        unknown = next((one for one in (*queries, *listed) if one not in self.classes), None)
+        unknown = next((id for id in (*queries, *listed) if id not in self.classes), None)
         if unknown is not None:
             raise InputError(f"The labels have no class for {unknown!r}; every query and item of the run needs one.")
         truth = {"labels": list(self.classes.values()), "query_labels": [self.classes[q] for q in queries]}
@@ -70,7 +70,7 @@ class Truth:
 def _common(runs: Sequence[Ranks]) -> list[Ranks]:
     """Return the runs restricted to the queries that all of them have."""
     common = align(runs, missing="drop")
-    largest = max(one.n_queries for one in runs)
+    largest = max(ranks.n_queries for ranks in runs)
     if common[0].n_queries < largest:
         note = f"Note: only the {common[0].n_queries} queries that every run has are used; a run has up to {largest}."
         echo(note, err=True)

@@ -115,10 +115,10 @@ def named_rankers(given: list[str]) -> dict[str, str]:
     {'bm25': 'bm25', 'dense': 'vectors(path=emb.npz)'}
     """
     named: dict[str, str] = {}
-    for one in given:
-        name, equals, spelling = one.partition("=")
+    for spelled in given:
+        name, equals, spelling = spelled.partition("=")
         if not equals or "(" in name or not name.strip():
-            name = spelling = one
+            name = spelling = spelled
         if name.strip() in named:
             raise InputError(f"Rankers must have different names; {name.strip()!r} is given twice.")
         named[name.strip()] = spelling.strip()

@@ -63,10 +63,10 @@ def rank(
     """
     from rankloom.rankers import rank_collection
 
-    calls = {one: Call.parse(one) for one in dict.fromkeys(ranker)}
+    calls = {spelled: Call.parse(spelled) for spelled in dict.fromkeys(ranker)}
     names = _file_names(calls)
     _check_output(output)
-    for name in (*(f"{one}.npz" for one in names.values()), "labels.tsv"):
+    for name in (*(f"{stem}.npz" for stem in names.values()), "labels.tsv"):
         for file in (output / name, output / "queries" / name):
             check_output(file, queries, source.path, collection, ranker)
     for folder in (output, output / "queries"):
@@ -139,7 +139,7 @@ def _check_output(folder: Path) -> None:
     """Raise InputError early if the folder cannot be written."""
     if folder.is_symlink() and not folder.exists():
         raise InputError(f"Cannot write to {folder}: it is a broken symbolic link; give a folder.")
-    existing = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
+    existing = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
     if existing.exists() and not existing.is_dir():
         raise InputError(f"Cannot write to {folder}: {existing} is a file; give a folder.")
     if not os.access(existing, os.W_OK):

@@ -54,6 +54,6 @@ def _grades(judged: str) -> Iterator[tuple[str, int]]:
     """Yield the id and the grade of each judged document: "method rrf" and 2 of "method: rrf 2, isr 1"."""
     for group in judged.split("; "):
         kind, _, names = group.partition(": ")
-        for one in names.split(", "):
-            name, _, grade = one.rpartition(" ")
+        for graded in names.split(", "):
+            name, _, grade = graded.rpartition(" ")
             yield f"{kind} {name}", int(grade)

@@ -61,8 +61,8 @@ class Examples:
     def answer(self, number: int, ranks: Ranks) -> tuple[Shown, ...]:
         """Return the first items of a query's list, each with whether it is relevant."""
         row = self._row(number, ranks)
-        listed = [] if row is None else [one for one in ranks.items[row, :N_SHOWN].tolist() if one != PAD]
-        ids = [ranks.item_id(one) for one in listed]
+        listed = [] if row is None else [item for item in ranks.items[row, :N_SHOWN].tolist() if item != PAD]
+        ids = [ranks.item_id(item) for item in listed]
         relevant = self._relevant(number)
         return tuple(self._item(id, relevant=id in relevant) for id in ids)
 

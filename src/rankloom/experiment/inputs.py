@@ -44,14 +44,14 @@ class Inputs:
     @property
     def n_items(self) -> int:
         """The number of items in the collection, or in the run files if these list the items."""
-        both = [ranks for one in self.lists.values() for ranks in (one.queries, one.items) if ranks is not None]
+        both = [ranks for lists in self.lists.values() for ranks in (lists.queries, lists.items) if ranks is not None]
         ids = {ranks.item_ids for ranks in both if ranks.item_ids is not None} - {self.collection.ids}
         return len(set().union(*ids)) if ids else len(self.collection)
 
     @property
     def cut(self) -> bool:
         """Whether any list is longer than the cutoff."""
-        lengths = [int(one.queries.lengths().max(initial=0)) for one in self.lists.values()]
+        lengths = [int(lists.queries.lengths().max(initial=0)) for lists in self.lists.values()]
         return max(lengths) > self.experiment.cutoff
 
     def evaluate(self, ranks: Ranks) -> Values:

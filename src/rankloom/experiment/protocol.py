@@ -118,7 +118,7 @@ class Runner:
         self.fg = inputs.obstacle("fg") is None
         self.warm: set[str] = set()
         self.notes += [self.experiment.depth_caveat] if self.experiment.depth_caveat and inputs.cut else []
-        own = {name: one.queries if inputs.labeled else one.items for name, one in inputs.lists.items()}
+        own = {name: lists.queries if inputs.labeled else lists.items for name, lists in inputs.lists.items()}
         self.own = {name: ranks for name, ranks in own.items() if ranks is not None}
         self.neighbors = common_neighbors(self.own)
         self.common = self._common()
@@ -143,19 +143,19 @@ class Runner:
             return
         pairs = correlated if len(names) > 1 else []
         self.steps.start_stage("Fusing", self._n_fusing_steps(len(selected)) + len(pairs))
-        measured = [record for one in selected for call in self.methods for record in self._methods(one, call)]
+        measured = [record for chosen in selected for call in self.methods for record in self._methods(chosen, call)]
         yield from measured
         ran = {record.method for record in measured}
         for call in [call for call in self.methods if str(call) in ran][:1]:
             yield from self._pairs(singles, pairs, call)
         yield from self._on_first(selected[0])
         if measured:
-            best = max(singles, key=lambda one: one.mean(experiment.main))
+            best = max(singles, key=lambda record: record.mean(experiment.main))
             yield from self._examples_of(measured[0], best)
-        for one in selected if self.fg and experiment.repeats else ():
-            title = f"Timing fg on {one.selection}"
-            arguments = (one.selection, experiment.cutoff, experiment.repeats)
-            yield from self._attempt(title, self._time, one.rankers, *arguments)
+        for chosen in selected if self.fg and experiment.repeats else ():
+            title = f"Timing fg on {chosen.selection}"
+            arguments = (chosen.selection, experiment.cutoff, experiment.repeats)
+            yield from self._attempt(title, self._time, chosen.rankers, *arguments)
 
     def _methods(self, chosen: SelectionRecord, call: Call, title: str = "") -> Iterator[MethodRecord]:
         title = title or f"{call} on {chosen.selection}"
@@ -166,10 +166,10 @@ class Runner:
         self, singles: Sequence[RankerRecord], correlated: Sequence[CorrelationRecord], call: Call
     ) -> Iterator[PairRecord]:
         """Measure a method on the pair that each correlation measure chooses; each pair is measured once."""
-        for one in correlated:
-            pair = SelectionRecord(str(PAIR), chosen_pair(self.experiment, singles, one))
-            for made in self._methods(pair, call, f"{call} on the pair by {one.correlation}"):
-                yield PairRecord(one.correlation, pair.rankers, made.method, made.values)
+        for correlation in correlated:
+            pair = SelectionRecord(str(PAIR), chosen_pair(self.experiment, singles, correlation))
+            for made in self._methods(pair, call, f"{call} on the pair by {correlation.correlation}"):
+                yield PairRecord(correlation.correlation, pair.rankers, made.method, made.values)
 
     def _on_first(self, chosen: SelectionRecord) -> Iterator[Record]:
         """Measure the effect of the cutoff and of the comparator on the first selection."""
@@ -210,7 +210,7 @@ class Runner:
 
     def _common(self) -> Bools:
         """Return a mask of the queries that every ranker has a list for; correlations use only these."""
-        present = [(one.queries.items != PAD).any(1) for one in self.inputs.lists.values()]
+        present = [(lists.queries.items != PAD).any(1) for lists in self.inputs.lists.values()]
         common: Bools = np.logical_and.reduce(present)
         missing = int((~common).sum())
         if missing:
@@ -249,7 +249,7 @@ class Runner:
     def _method(
         self, rankers: Sequence[str], selection: str, call: Call, tried: Sequence[Call], cutoff: int
     ) -> MethodRecord:
-        measured = [(one, *self._measured(rankers, one, cutoff)) for one in tried]
+        measured = [(variant, *self._measured(rankers, variant, cutoff)) for variant in tried]
         means = [float(values[self.experiment.main].mean()) for _, values, _ in measured]
         chosen, values, seconds = measured[means.index(max(means))]  # the first among equals
         swept = str(chosen) if chosen != call else ""

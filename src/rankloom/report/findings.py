@@ -45,12 +45,12 @@ class Contest:
     @property
     def first(self) -> Contender | None:
         """The method that the others are compared with; None if it was not run."""
-        return next((one for one in self.contenders if one.role == "first"), None)
+        return next((contender for contender in self.contenders if contender.role == "first"), None)
 
     @property
     def best_ranker(self) -> Contender | None:
         """The best ranker; None without rankers."""
-        return next((one for one in self.contenders if one.best), None)
+        return next((contender for contender in self.contenders if contender.best), None)
 
 
 def ranked_rankers(results: Results) -> list[RankerRecord]:
@@ -107,7 +107,7 @@ def _contest(results: Results, selection: str) -> Contest:
         if i == 0 or ranker.ranker in inside:
             label = f"{ranker.ranker} ({'best ranker' if i == 0 else 'ranker'})"
             contenders.append(Contender(ranker.ranker, label, "ranker", ranker.values, ranker.seconds, i == 0))
-    ordered = sorted(_compared(results, contenders), key=lambda one: -results.score(one))
+    ordered = sorted(_compared(results, contenders), key=lambda contender: -results.score(contender))
     return Contest(selection, inside, tuple(ordered))
 
 
@@ -118,9 +118,9 @@ def _label(record: MethodRecord) -> str:
 
 def _compared(results: Results, contenders: list[Contender]) -> list[Contender]:
     """Return the contenders, each compared with the first method."""
-    own = next((one for one in contenders if one.role == "first"), None)
+    own = next((contender for contender in contenders if contender.role == "first"), None)
     if own is None:
         return contenders
-    others = {one.label: one.values[results.main] for one in contenders if one is not own}
+    others = {contender.label: contender.values[results.main] for contender in contenders if contender is not own}
     found = outcomes(results, own.values[results.main], others) if others else {}
-    return [replace(one, outcome=found.get(one.label)) for one in contenders]
+    return [replace(contender, outcome=found.get(contender.label)) for contender in contenders]

@@ -17,18 +17,18 @@ def selection_name(spelled: str) -> str:
 
     Examples
     --------
-    >>> [selection_name(one) for one in ("all", "best(2)", "pair", "pair(authority)", "only(bic, gch)")]
+    >>> [selection_name(spelled) for spelled in ("all", "best(2)", "pair", "pair(authority)", "only(bic, gch)")]
     ['all rankers', 'best two', 'Eq. 6 pair', 'Eq. 6 pair by authority', 'bic + gch']
     """
     try:
-        one = Selection.parse(spelled)
+        selection = Selection.parse(spelled)
     except InputError:  # of a plug-in that is not loaded
         return spelled
-    if one.names:
-        return " + ".join(one.names)
-    count = COUNTS[one.count] if one.count and one.count < len(COUNTS) else one.count
-    name = {"all": "all rankers", "best": f"best {count}", "pair": "Eq. 6 pair"}.get(one.kind, spelled)
-    return name if one.estimate is None else f"{name} by {one.estimate}"
+    if selection.names:
+        return " + ".join(selection.names)
+    count = COUNTS[selection.count] if selection.count and selection.count < len(COUNTS) else selection.count
+    name = {"all": "all rankers", "best": f"best {count}", "pair": "Eq. 6 pair"}.get(selection.kind, spelled)
+    return name if selection.estimate is None else f"{name} by {selection.estimate}"
 
 
 def selection_label(spelled: str) -> str:

@@ -55,8 +55,8 @@ def methods(report: Report) -> Table | None:
     for name in dict.fromkeys(name for _, contenders in shown.values() for name in contenders):
         cells: list[Cell] = [name]
         for results, contenders in shown.values():
-            one = contenders.get(name)
-            cells += [results.score(one), mark(one.outcome)] if one else [None, None]
+            contender = contenders.get(name)
+            cells += [results.score(contender), mark(contender.outcome)] if contender else [None, None]
         contender = next(contenders[name] for _, contenders in shown.values() if name in contenders)
         role = "ranker" if contender.role == "ranker" else role_of(contender.name, report.first)
         rows.append(Row(tuple(cells), role, method_name(name)))
@@ -77,7 +77,7 @@ def _side_by_side(report: Report) -> dict[str, tuple[Results, dict[str, Contende
     shown = {}
     for label, results in report.experiments.items():
         for contest in contests(results)[:1]:
-            contenders = {one.name: one for one in contest.contenders if one.role != "ranker"}
+            contenders = {contender.name: contender for contender in contest.contenders if contender.role != "ranker"}
             best = {BEST_RANKER: contest.best_ranker} if contest.best_ranker else {}
             shown[label] = (results, contenders | best)
     return shown
@@ -181,10 +181,10 @@ def pairs(report: Report) -> list[Pair]:
     found = []
     for label, results in report.experiments.items():
         records, alone = results.of(PairRecord), ranked_rankers(results)
-        values = [results.score(one) for one in records]
-        for one, value in zip(records, values, strict=True) if len(records) > 1 else ():
-            ahead = gain_over(one.values[results.main], alone[0].values[results.main]) if alone else None
-            names = (label, one.correlation, one.rankers, one.method)
+        values = [results.score(record) for record in records]
+        for record, value in zip(records, values, strict=True) if len(records) > 1 else ():
+            ahead = gain_over(record.values[results.main], alone[0].values[results.main]) if alone else None
+            names = (label, record.correlation, record.rankers, record.method)
             found.append(Pair(*names, value, ahead, value == max(values)))
     return found
 
@@ -192,10 +192,10 @@ def pairs(report: Report) -> list[Pair]:
 def correlations(found: list[Pair]) -> Table | None:
     """Return how well each correlation measure selects the pair of rankers to fuse."""
     rows = []
-    for kind in dict.fromkeys(one.correlation for one in found):
-        chosen = [one for one in found if one.correlation == kind]
-        ahead = [one.gain for one in chosen if one.gain is not None]
-        rows.append(Row((kind, sum(one.best for one in chosen), len(chosen), fmean(ahead) if ahead else None)))
+    for kind in dict.fromkeys(pair.correlation for pair in found):
+        chosen = [pair for pair in found if pair.correlation == kind]
+        ahead = [pair.gain for pair in chosen if pair.gain is not None]
+        rows.append(Row((kind, sum(pair.best for pair in chosen), len(chosen), fmean(ahead) if ahead else None)))
     rows.sort(key=lambda row: (-float(row.cells[1] or 0), -float(row.cells[3] or 0)))
     columns = [Column("Correlation", "text"), *map(Column, ("Best pair", "Experiments"))]
     columns.append(Column("Mean gain (%)", "signed", 2))
@@ -209,8 +209,8 @@ def correlations(found: list[Pair]) -> Table | None:
 def chosen_pairs(found: list[Pair]) -> Table | None:
     """Return the pairs that are chosen in every experiment, by which correlation measures, and their effectiveness."""
     chosen: dict[tuple[str, tuple[str, ...]], list[Pair]] = {}
-    for one in found:
-        chosen.setdefault((one.label, one.rankers), []).append(one)
+    for pair in found:
+        chosen.setdefault((pair.label, pair.rankers), []).append(pair)
     n_pairs = Counter(label for label, _ in chosen)
     rows = []
     for (label, rankers), same in chosen.items():
@@ -224,8 +224,8 @@ def chosen_pairs(found: list[Pair]) -> Table | None:
 
 def _curve(results: Results, method: str, best: float = 1.0) -> dict[int, float]:
     """Return the main measure of a method by cutoff, divided by the best value of the measure."""
-    records = [one for one in results.of(CutoffRecord) if one.method == method]
-    return {one.cutoff: results.score(one) / best for one in sorted(records, key=lambda one: one.cutoff)}
+    records = [record for record in results.of(CutoffRecord) if record.method == method]
+    return {record.cutoff: results.score(record) / best for record in sorted(records, key=lambda record: record.cutoff)}
 
 
 def _best_ranker(results: Results) -> tuple[Cell, Cell]:

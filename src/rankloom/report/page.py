@@ -70,7 +70,7 @@ def _joint_facts(report: Report) -> dict[str, object]:
     return {
         "Experiments": len(every),
         "Collections": len({str(results.experiment.collection) for results in every}),
-        "Methods": len({one.method for results in every for one in results.of(MethodRecord)}),
+        "Methods": len({record.method for results in every for record in results.of(MethodRecord)}),
         "Queries": sum(results.about.get("n_queries") or 0 for results in every),
         "Rankers": sum(len(results.experiment.rankers) for results in every),
         "Selections": sum(len(results.of(SelectionRecord)) for results in every),

@@ -27,6 +27,7 @@ DASHES = ("", "7 4", "2 3", "9 3 2 3")
 SOFT = 'class="soft"'
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#b07800", "#3a86b8", "#555555")
 
+Scale = Callable[[float], float]  #: a value -> its pixel
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 STYLE = (
@@ -145,8 +146,8 @@ def line_plot(
     ys = [y for line in lines.values() for y in line.values() if floor is None or y >= floor]
     ys += [level[1]] if level else []
     steps = _ticks(min(ys), max(ys))
-    across = Scale((log(xs[0]), log(xs[-1])), (LEFT + 16, right - 16))
-    up = Scale((steps[0], steps[-1]), (bottom, top))
+    across = _scale((log(xs[0]), log(xs[-1])), (LEFT + 16, right - 16))
+    up = _scale((steps[0], steps[-1]), (bottom, top))
     body = [*legend, *_y_axis(steps, up, right, y_label), *_x_axis(xs, across, right, bottom, x_label)]
     if level:
         body.append(f'<path class="level" d="M{LEFT} {up(level[1]):.1f}H{right}"/>')
@@ -164,13 +165,13 @@ def difference_plot(name: str, title: str, label: str, differences: Sequence[flo
     ordered = sorted(differences, reverse=True)
     steps = _ticks(min(ordered[-1], 0.0), max(ordered[0], 0.0))
     right, top, bottom = width - MARGIN, 12, 192
-    up, across = Scale((steps[0], steps[-1]), (bottom, top)), Scale((0, len(ordered)), (LEFT, right))
+    up, across = _scale((steps[0], steps[-1]), (bottom, top)), _scale((0, len(ordered)), (LEFT, right))
     body = _y_axis(steps, up, right, label)
     for kind, part in (("gain", [max(one, 0.0) for one in ordered]), ("loss", [min(one, 0.0) for one in ordered])):
         body.append(f'<path class="{kind}" d="{_steps(part, across, up)}"/>')
     body.append(f'<path class="axis" d="M{LEFT} {up(0.0):.1f}H{right}"/>')
     body.append(_text((LEFT + right) / 2, bottom + 22, f"{len(ordered)} queries", "middle", SOFT))
-    wins, losses = sum(one > 0 for one in ordered), sum(one < 0 for one in ordered)
+    wins, losses = sum(gain > 0 for gain in ordered), sum(gain < 0 for gain in ordered)
     description = f"{wins} gains, from {ordered[0]:.4f}; {losses} losses, down to {ordered[-1]:.4f}."
     shown = Plot(name, title, description, width, bottom + 32, "\n".join(body))
     return shown.with_phone(lambda n, w: difference_plot(n, title, label, differences, w))
@@ -292,17 +293,15 @@ def _roundness(value: float) -> tuple[int, float]:
     return (0 if digits == "1" else 1 if digits in ("2", "5") else 2), value
 
 
-class Scale:
-    """A linear map from a range of values to a range of pixels; a single value maps to the middle."""
+def _scale(values: tuple[float, float], pixels: tuple[float, float]) -> Scale:
+    """Return a linear map from a range of values to a range of pixels; a single value maps to the middle."""
+    (start, end), (first, last) = values, pixels
 
-    def __init__(self, values: tuple[float, float], pixels: tuple[float, float]) -> None:
-        self.start, self.end = values
-        self.first, self.last = pixels
+    def scale(value: float) -> float:
+        fraction = (value - start) / (end - start) if end > start else 0.5
+        return first + fraction * (last - first)
 
-    def __call__(self, value: float) -> float:
-        """Return the pixel of a value."""
-        fraction = (value - self.start) / (self.end - self.start) if self.end > self.start else 0.5
-        return self.first + fraction * (self.last - self.first)
+    return scale
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -77,7 +77,7 @@ class Published:
 
     def of(self, results: Results) -> PublishedCollection | None:
         """Return the numbers of the collection of an experiment, found by its name or that of the experiment."""
-        known = {name.casefold(): one for name, one in self.collections.items()}
+        known = {name.casefold(): numbers for name, numbers in self.collections.items()}
         spec = results.experiment
         return known.get(spec.collection.name.casefold()) or known.get(spec.name.casefold())
 
@@ -112,15 +112,15 @@ class Match:
         """The published sets of rankers, written out except for the set of all."""
         everything = _folded(tuple(self.published.rankers))
         return [
-            f"all {len(one)}" if _folded(one) == everything else " + ".join(one)
-            for one in self.published.configurations
+            f"all {len(rankers)}" if _folded(rankers) == everything else " + ".join(rankers)
+            for rankers in self.published.configurations
         ]
 
 
 def matches(report: Report, published: Published) -> list[Match]:
     """Return the experiments on collections with published numbers."""
     found = [(label, results, published.of(results)) for label, results in report.experiments.items()]
-    return [Match(label, results, one) for label, results, one in found if one is not None]
+    return [Match(label, results, numbers) for label, results, numbers in found if numbers is not None]
 
 
 def rankers(found: list[Match]) -> Table | None:
@@ -206,11 +206,11 @@ def _gain(value: float | None, best: float | None) -> float | None:
 
 
 def _collection(rankers: Read | None, fused: Read | None, names: Mapping[str, str]) -> PublishedCollection:
-    measures = {str(one["measure"]) for one in (rankers, fused) if one is not None}
+    measures = {str(table["measure"]) for table in (rankers, fused) if table is not None}
     if len(measures) > 1:
         raise ValueError(f"two measures of one collection, {' and '.join(sorted(measures))}")
     alone = {str(name): float(value) for name, value in rankers["values"].items()} if rankers else {}
-    sets = tuple(tuple(map(str, one)) for one in fused["configurations"]) if fused else ()
+    sets = tuple(tuple(map(str, names)) for names in fused["configurations"]) if fused else ()
     methods = {}
     for name, cells in fused["methods"].items() if fused else ():
         if len(cells) != len(sets):

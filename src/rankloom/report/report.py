@@ -78,13 +78,13 @@ class Report:
     def scale(self) -> str:
         """The name of the main measures, each divided by its best value, such as ``ndcg@10, ns/4``."""
         measures = dict.fromkeys(results.experiment.measures[0] for results in self.experiments.values())
-        return ", ".join(str(one) if one.best == 1 else f"{one}/{one.best:g}" for one in measures)
+        return ", ".join(str(measure) if measure.best == 1 else f"{measure}/{measure.best:g}" for measure in measures)
 
 
 def common_methods(effectiveness: Effectiveness) -> list[str]:
     """Return the methods that were run on every selection of every experiment."""
     every = list(effectiveness.values())
-    return [method for method in every[0] if all(method in one for one in every)] if every else []
+    return [method for method in every[0] if all(method in scores for scores in every)] if every else []
 
 
 def restricted(effectiveness: Effectiveness, methods: Sequence[str]) -> Effectiveness:
@@ -103,7 +103,7 @@ def numbered(names: Iterable[str], separator: str = " ({})") -> list[str]:
     distinct: list[str] = []
     for name in names:
         suffixes = chain([""], map(separator.format, count(2)))
-        distinct.append(next(name + one for one in suffixes if name + one not in distinct))
+        distinct.append(next(name + suffix for suffix in suffixes if name + suffix not in distinct))
     return distinct
 
 
@@ -136,7 +136,7 @@ def _by_measure(found: dict[Path, Results], measure: Measure) -> tuple[dict[Path
     for folder, results in found.items():
         measures = results.experiment.measures
         if measure in measures:
-            ordered = (measure, *(one for one in measures if one != measure))
+            ordered = (measure, *(other for other in measures if other != measure))
             kept[folder] = replace(results, experiment=replace(results.experiment, measures=ordered))
         else:
             names = ", ".join(map(str, measures))

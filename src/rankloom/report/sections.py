@@ -43,7 +43,7 @@ def _experiments(report: Report) -> Section:
 
 def _rankers(results: Results) -> Section:
     intro = f"Effectiveness of each ranker on its own, sorted by {results.main}; means over all queries."
-    if not any(one.estimates for one in ranked_rankers(results)):
+    if not any(record.estimates for record in ranked_rankers(results)):
         intro += " There are no label-free estimates: these need the lists of all items of the collection."
     recalls = [f"{one.ranker} {one.recall:.1%}" for one in ranked_rankers(results) if one.recall is not None]
     if recalls:
@@ -123,15 +123,15 @@ def _cutoffs(report: Report) -> Section:
         intro += f"{selection}. The axis is logarithmic."
         best = ranked_rankers(results)[:1]
         level = (f"{best[0].ranker} (best ranker)", results.score(best[0])) if best else None
-        floors = [_floor(one.lines) for one in found]
+        floors = [_floor(curves.lines) for curves in found]
         if any(floor is not None for floor in floors):
             intro += " It is zoomed to where the lines part: lower values are in the table."
     plots = [
-        line_plot(one.name, one.title, "cutoff", one.scale, one.lines, level, floor)
-        for one, floor in zip(found, floors, strict=True)
+        line_plot(curves.name, curves.title, "cutoff", curves.scale, curves.lines, level, floor)
+        for curves, floor in zip(found, floors, strict=True)
     ]
     explained = caveat(results) if results else ""
-    shown = present(*(overviews.cutoffs(one, explained) for one in found))
+    shown = present(*(overviews.cutoffs(curves, explained) for curves in found))
     missing = "The effect of the cutoff was not measured."
     return Section("cutoffs", "Effect of the cutoff", intro, [], plots, missing, folded=shown)
 
@@ -145,7 +145,7 @@ def _floor(lines: dict[str, dict[int, float]]) -> float | None:
 
 
 def _comparators(results: Results) -> Section:
-    inside = [" + ".join(one.rankers) for one in _first_selection(results)]
+    inside = [" + ".join(record.rankers) for record in _first_selection(results)]
     intro = f"Fusion graphs of {''.join(inside) or 'the first selection'} with each comparator."
     missing = "Comparators were not measured: fusion graphs need the lists of all items."
     if results.of(ComparatorRecord):
@@ -184,7 +184,7 @@ def _pairs(report: Report) -> Section:
         "fused by the first method of the experiment."
     )
     found = overviews.pairs(report)
-    without = [label for label in report.experiments if all(one.label != label for one in found)]
+    without = [label for label in report.experiments if all(pair.label != label for pair in found)]
     if without:
         intro += f" Not measured: {', '.join(without)}; if the results are older, run the experiment again."
     shown = present(overviews.correlations(found), overviews.chosen_pairs(found))
@@ -200,10 +200,10 @@ def _published(report: Report, numbers: published.Published) -> list[Section]:
     found = published.matches(report, numbers)
     if report.alone and not found:
         return []
-    matched = [one for one in found if one.measured]
+    matched = [match for match in found if match.measured]
     intro = f"{numbers.publication} beside ours; rankers and sets of rankers are matched by name."
     intro += "".join(f" {one.label} was not measured by {one.published.measure}." for one in found if not one.measured)
-    sizes = dict.fromkeys(str(one.results.about.get("collection")) for one in matched)
+    sizes = dict.fromkeys(str(match.results.about.get("collection")) for match in matched)
     missing = intro if found else f"{numbers.publication} has none of these collections."
     intro += f" Ours: {'; '.join(sizes)}."
     shown = present(published.fused(report, matched), published.rankers(matched), published.winning(report, matched))

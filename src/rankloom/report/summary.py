@@ -38,9 +38,9 @@ def summarize(report: Report) -> Summary:
     """Return whether fusing helps, on the collection of the experiment or over all experiments."""
     each = {label: _summarize_one(results) for label, results in report.experiments.items()}
     if report.alone:
-        (one,) = each.values()
-        return Summary(one.verdict, one.headline, (*one.sentences, *report.failed, *report.notes))
-    verdicts = {label: one.verdict for label, one in each.items()}
+        (summary,) = each.values()
+        return Summary(summary.verdict, summary.headline, (*summary.sentences, *report.failed, *report.notes))
+    verdicts = {label: summary.verdict for label, summary in each.items()}
     counts = Counter(verdicts.values())
     sentences = [_outcomes(report, verdicts), *_wins_and_losses(report)]
     sentences += [*_winner(report), *_correlation(report), *_measures(report), *report.failed, *report.notes]
@@ -56,7 +56,7 @@ def _summarize_one(results: Results) -> Summary:
         return Summary(None, "Unknown.", (reason,))
     _, own, best, outcome = against_best[0]
     sentences = [_comparison(results, *against_best[0])]
-    rest = [_other(results, *one) for one in against_best[1:]]
+    rest = [_other(results, *found) for found in against_best[1:]]
     sentences += [f"On the other selections, compared with the same ranker: {'; '.join(rest)}."] if rest else []
     sentences.append(_best_overall(results, found, best))
     if not caveat(results):
@@ -70,13 +70,13 @@ def _overall(counts: Counter[Verdict | None], total: int) -> Verdict | None:
     """Return the verdict of most experiments; a tie if there is no majority."""
     if counts[None] == total:
         return None
-    return next((one for one in ("better", "worse") if 2 * counts[one] > total), "tie")
+    return next((verdict for verdict in ("better", "worse") if 2 * counts[verdict] > total), "tie")
 
 
 def _outcomes(report: Report, verdicts: dict[str, Verdict | None]) -> str:
     parts = []
     for verdict, words in OUTCOMES.items():
-        labels = ", ".join(label for label, one in verdicts.items() if one == verdict)
+        labels = ", ".join(label for label, found in verdicts.items() if found == verdict)
         parts += [f"{words} {labels}"] if labels else []
     methods = dict.fromkeys(filter(None, map(first_method, report.experiments.values())))
     name = next(iter(methods)) if len(methods) == 1 else "The first method of each experiment"
@@ -87,13 +87,13 @@ def _wins_and_losses(report: Report) -> list[str]:
     """Return how often the first method is better and worse than the best ranker and than another method."""
     every = [contest for results in report.experiments.values() for contest in contests(results)]
     best = [contest.best_ranker for contest in every]
-    methods = [one for contest in every for one in contest.contenders if one.role == ""]
+    methods = [contender for contest in every for contender in contest.contenders if contender.role == ""]
     sentences = []
     for others, of in (
         (best, "comparisons with the best single ranker, one for each selection"),
         (methods, "comparisons with another method"),
     ):
-        verdicts = [(-one.outcome).verdict for one in others if one is not None and one.outcome is not None]
+        verdicts = [(-other.outcome).verdict for other in others if other is not None and other.outcome is not None]
         n_better, n_worse = verdicts.count("better"), verdicts.count("worse")
         if verdicts:
             sentences.append(
@@ -115,7 +115,7 @@ def _correlation(report: Report) -> list[str]:
     table = overviews.correlations(found)
     if table is None:
         return []
-    chosen = {one.label: {other.rankers for other in found if other.label == one.label} for one in found}
+    chosen = {pair.label: {other.rankers for other in found if other.label == pair.label} for pair in found}
     differ = sum(len(pairs) > 1 for pairs in chosen.values())
     if not differ:
         return [
@@ -179,5 +179,5 @@ def _best_overall(results: Results, found: list[Contest], best: Contender) -> st
     return f"The best method overall is {top.name} on the selection {where}: {_score(results, top)}."
 
 
-def _score(results: Results, one: Contender) -> str:
-    return format_cell(results.score(one), Column("score"))
+def _score(results: Results, contender: Contender) -> str:
+    return format_cell(results.score(contender), Column("score"))

@@ -52,7 +52,7 @@ def rankers(results: Results) -> Table | None:
     """Return every measure of each ranker, best ranker first."""
     found = ranked_rankers(results)
     columns = [Column("Ranker", "text"), *map(Column, _measures(results)), Column("Seconds", digits=SECONDS_DIGITS)]
-    rows = [Row((one.ranker, *_means(results, one), one.seconds)) for one in found]
+    rows = [Row((record.ranker, *_means(results, record), record.seconds)) for record in found]
     meanings = "; ".join(map(measure_meaning, results.experiment.measures))
     legend = f"{meanings}. Seconds are the ranking time; for cached lists, that of the original run."
     return make_table("rankers", f"Single rankers, sorted by {results.main}", columns, rows, legend)
@@ -61,9 +61,9 @@ def rankers(results: Results) -> Table | None:
 def estimates(results: Results) -> Table | None:
     """Return the label-free estimates of each ranker next to the main measure."""
     found = ranked_rankers(results)
-    known = list(dict.fromkeys(name for one in found for name in one.estimates))
+    known = list(dict.fromkeys(name for record in found for name in record.estimates))
     columns = [Column("Ranker", "text"), Column(results.main), *map(Column, known)]
-    rows = [Row((one.ranker, results.score(one), *map(one.estimates.get, known))) for one in found]
+    rows = [Row((record.ranker, results.score(record), *map(record.estimates.get, known))) for record in found]
     legend = "Estimates use only the lists. They tell which ranker is better, not how good it is."
     return make_table("estimates", "Label-free estimates of the rankers", columns, rows, legend) if known else None
 
@@ -73,10 +73,10 @@ def agreements(results: Results) -> Table | None:
     found = results.of(RankerRecord)
     if len(found) < 2:
         return None
-    true = {one.ranker: results.score(one) for one in found}
+    true = {record.ranker: results.score(record) for record in found}
     rows = []
-    for name in dict.fromkeys(name for one in found for name in one.estimates):
-        known = {one.ranker: one.estimates[name] for one in found if name in one.estimates}
+    for name in dict.fromkeys(name for record in found for name in record.estimates):
+        known = {record.ranker: record.estimates[name] for record in found if name in record.estimates}
         if len(known) == len(true):
             rows.append(Row((name, agreement(known, true), agreement(known, true, kind="kendall"))))
     columns = [Column("Estimate", "text"), Column("Spearman", "signed", 2), Column("Kendall", "signed", 2)]
@@ -88,11 +88,11 @@ def agreements(results: Results) -> Table | None:
 def correlations(results: Results) -> list[Table]:
     """Return a table of the rankers' similarity for each correlation measure."""
     tables = []
-    for one in results.of(CorrelationRecord):
-        columns = [Column("Ranker", "text"), *(Column(name) for name in one.rankers)]
-        rows = [Row((name, *map(float, row))) for name, row in zip(one.rankers, one.matrix, strict=True)]
-        caption = f"Correlation of the rankers: {one.correlation}, first {one.depth} items of each list"
-        tables.append(Table(slug("correlation", one.correlation), caption, columns, rows))
+    for record in results.of(CorrelationRecord):
+        columns = [Column("Ranker", "text"), *(Column(name) for name in record.rankers)]
+        rows = [Row((name, *map(float, row))) for name, row in zip(record.rankers, record.matrix, strict=True)]
+        caption = f"Correlation of the rankers: {record.correlation}, first {record.depth} items of each list"
+        tables.append(Table(slug("correlation", record.correlation), caption, columns, rows))
     return unique_names(tables)
 
 
@@ -107,12 +107,12 @@ def comparators(results: Results) -> Table | None:
     if len(found) < 2:
         return None
     first, *others = found
-    values = {one.comparator: one.values[results.main] for one in others}
+    values = {record.comparator: record.values[results.main] for record in others}
     tested = outcomes(results, first.values[results.main], values)
-    against = [tested.get(one.comparator) for one in found]
+    against = [tested.get(record.comparator) for record in found]
     rows = [
-        Row((one.comparator, results.score(one), mark(outcome), *effect), "first" if one is first else "")
-        for one, outcome, effect in zip(found, against, _effects(against), strict=True)
+        Row((record.comparator, results.score(record), mark(outcome), *effect), "first" if record is first else "")
+        for record, outcome, effect in zip(found, against, _effects(against), strict=True)
     ]
     columns = [Column("Comparator", "text"), Column(results.main), mark_column(first.comparator), *EFFECT]
     explained = legend(results, first.comparator)
@@ -122,15 +122,15 @@ def comparators(results: Results) -> Table | None:
 def gains(results: Results) -> Table | None:
     """Return the gain of the first method over each ranker in percent, on each selection."""
     first, found, main = first_method(results), ranked_rankers(results), results.main
-    ours = [one for one in results.of(MethodRecord) if one.method == first]
+    ours = [record for record in results.of(MethodRecord) if record.method == first]
     if not ours or not found:
         return None
     columns = [Column("Ranker", "text"), Column(main)]
-    columns += [Column(f"{first} on {one.selection} (%)", "signed", 2, _note(one.selection)) for one in ours]
+    columns += [Column(f"{first} on {own.selection} (%)", "signed", 2, _note(own.selection)) for own in ours]
     rows = [Row((str(first), results.score(ours[0]), *(None for _ in ours)), "first")]
-    for one in found:
-        ahead = (gain_over(own.values[main], one.values[main]) for own in ours)
-        rows.append(Row((one.ranker, results.score(one), *ahead)))
+    for ranker in found:
+        ahead = (gain_over(own.values[main], ranker.values[main]) for own in ours)
+        rows.append(Row((ranker.ranker, results.score(ranker), *ahead)))
     caption = f"Gains of {first} over each ranker, in percent of the ranker's {main}"
     explained = f"{main} of {first} is its value on {ours[0].selection}. {caveat(results)}".rstrip()
     return make_table("gains", caption, columns, rows, explained)
@@ -142,7 +142,7 @@ def times(results: Results) -> Table | None:
     A few runs may be slow because the machine was busy: they would make a mean and its deviation meaningless.
     """
     found = results.of(TimeRecord)
-    quick = max((median(one.query) for one in found if one.query), default=0.0) < 1e-3
+    quick = max((median(record.query) for record in found if record.query), default=0.0) < 1e-3
     unit, times = ("µs", 1e6) if quick else ("ms", 1e3)
     columns = [Column("Selection", "text"), Column("Runs")]
     columns += [Column(f"{title} (s)", digits=SECONDS_DIGITS) for title in ("Offline", "IQR")]
@@ -161,7 +161,7 @@ def times(results: Results) -> Table | None:
 def seconds(results: Results) -> Table | None:
     """Return the seconds of each method on each selection."""
     found = results.of(MethodRecord)
-    value = {(one.method, one.selection): one.seconds for one in found}
+    value = {(record.method, record.selection): record.seconds for record in found}
     selections, first = distinct(found, "selection"), first_method(results)
     columns = [Column("Method", "text"), *(selection_column(selection, SECONDS_DIGITS) for selection in selections)]
     rows = [
@@ -259,16 +259,16 @@ def _measures(results: Results) -> list[str]:
     return [str(measure) for measure in results.experiment.measures]
 
 
-def _means(results: Results, one: RankerRecord | Contender) -> list[float]:
-    return [one.mean(measure) for measure in _measures(results)]
+def _means(results: Results, record: RankerRecord | Contender) -> list[float]:
+    return [record.mean(measure) for measure in _measures(results)]
 
 
 def _effects(outcomes: list[Comparison | None]) -> list[tuple[float | None, ...]]:
     """Return the cells of the columns `EFFECT` of several outcomes."""
-    known = [one for one in outcomes if one]
+    known = [outcome for outcome in outcomes if outcome]
     if not known:
         return [(None,) * len(EFFECT)] * len(outcomes)
-    ends = iter(mean_intervals(np.array([one.differences for one in known]), alpha=known[0].alpha).tolist())
+    ends = iter(mean_intervals(np.array([outcome.differences for outcome in known]), alpha=known[0].alpha).tolist())
     return [(*next(ends), one.effect, one.p_value) if one else (None,) * len(EFFECT) for one in outcomes]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.request import LIST_DEPTH, Request
 from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State
-from rankloom.searcher.store import Filter, Mask
+from rankloom.searcher.store import Filter
 from rankloom.weft import WeftIndex
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes, count_votes, vote_weights
 
@@ -97,7 +98,7 @@ class FusionRun:
 
     def _by_weft(self) -> FusedAnswers:
         index, found = self._weft(self.request.n)
-        return FusedAnswers(found, self.lists, lambda query, item: self._explained(index, query, item))
+        return FusedAnswers(found, self.lists, partial(self._explained, index))
 
     def _by_vote(self) -> FusedAnswers:
         depth = max(self.request.depth, VOTE_DEPTH)
@@ -106,13 +107,17 @@ class FusionRun:
         voters = list(self.lists.values())
         fused = add_votes(voters, found, self.request.n, share, self.request.weights, depth=depth)
         if share == 1:
-            return FusedAnswers(fused, self.lists, lambda query, item: self._explained(index, query, item))
+            return FusedAnswers(fused, self.lists, partial(self._explained, index))
 
         def explain(query: int, item: int) -> Explanation:
             weights = vote_weights(len(voters), share, self.request.weights)
-            votes = [_vote([*voters, found], weights, at, query, item, depth) for at in range(len(weights))]
-            parts = _vote_parts(dict(zip(self.lists, votes, strict=False)), item)
-            parts += _scaled(self._explained(index, query, item), votes[-1])
+            *votes, ours = (_vote([*voters, found], weights, at, query, item, depth) for at in range(len(weights)))
+            parts = [
+                Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote, name)
+                for name, vote in zip(self.lists, votes, strict=True)
+                if vote > 0
+            ]
+            parts += _scaled(self._explained(index, query, item), ours)
             parts.sort(key=lambda part: -part.contribution)
             total = sum(part.contribution for part in parts)
             return Explanation(self.queries.labels[query], self.state.ids[item], "vote", total, tuple(parts))
@@ -124,11 +129,7 @@ class FusionRun:
         virtual, comparator = options.pop("virtual", None), options.pop("comparator", None)
         index = self.state.fusion_graphs(self.request.names, tuple(options.items()))
         found = self._search(index, self.request.n, virtual, comparator=comparator)
-
-        def explain(query: int, item: int) -> Explanation:
-            return self._explained(index, query, item, comparator=comparator)
-
-        return FusedAnswers(found, self.lists, explain)
+        return FusedAnswers(found, self.lists, partial(self._explained, index, comparator=comparator))
 
     def _by_lists(self) -> FusedAnswers:
         method, n, where = self.request.method, self.request.n, self.request.where
@@ -156,14 +157,12 @@ class FusionRun:
         return index, self._search(index, n, virtual)
 
     def _search(self, index: Any, n: int, virtual: bool | None, **options: Any) -> Ranks:
-        options |= {"k": n, "allowed": self._allowed()}
+        where = self.request.where
+        options |= {"k": n, "allowed": None if where is None else where.allowed}
         if self.queries.items is None:
             return cut(index.search(list(self.described.values()), virtual=virtual, **options), n)
         different, rows = np.unique(self.queries.items, return_inverse=True)
         return cut(index.search(items=different.tolist(), **options), n, rows)
-
-    def _allowed(self) -> Mask | None:
-        return None if self.request.where is None else self.request.where.allowed
 
     def _explained(self, index: Any, query: int, item: int, **options: Any) -> Explanation:
         virtual = None if self.queries.items is not None else self._options().get("virtual")
@@ -193,13 +192,6 @@ def _vote(ballots: Sequence[Ranks], weights: Sequence[float], at: int, query: in
     )
     column = np.flatnonzero(alone.items[0] == item)
     return float(alone.scores[0, column[0]]) if len(column) and alone.scores is not None else 0.0
-
-
-def _vote_parts(votes: Mapping[str, float], item: int) -> list[Part]:
-    """Return the votes for an item, a part for each ranker that lists it."""
-    return [
-        Part("vote", item, item, f"{name} lists it", 0.0, 0.0, vote, name) for name, vote in votes.items() if vote > 0
-    ]
 
 
 def _scaled(why: Explanation, vote: float) -> list[Part]:

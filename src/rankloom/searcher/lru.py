@@ -19,8 +19,8 @@ class LRUCache(Generic[V]):
     Examples
     --------
     >>> squares = LRUCache[int](2)
-    >>> [squares.get(n, lambda: n * n) for n in (2, 3, 2, 4)], 3 in squares, 2 in squares
-    ([4, 9, 4, 16], False, True)
+    >>> [squares.get(n, lambda: n * n) for n in (2, 3, 2, 4)], squares.find(3), squares.find(2)
+    ([4, 9, 4, 16], None, 4)
     """
 
     def __init__(self, max_size: int, *, size: Callable[[V], int] | None = None) -> None:
@@ -37,7 +37,3 @@ class LRUCache(Generic[V]):
         """Return the value of a key, or None."""
         with self._lock:
             return self._values.get(key)
-
-    def __contains__(self, key: Hashable) -> bool:
-        with self._lock:
-            return key in self._values

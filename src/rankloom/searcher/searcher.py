@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -213,8 +214,6 @@ class Searcher(ReadOnlySearcher):
 
     def _adapted(self, framework: str, **options: Any) -> Any:
         """Return the searcher in the form of a framework, whose adapter is an entry point."""
-        from importlib.metadata import entry_points
-
         adapter = entry_points(group=ADAPTERS)[framework].load()
         return adapter(self, **options)
 

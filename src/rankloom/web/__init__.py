@@ -6,6 +6,7 @@ Importing this package is cheap; serving needs the extra ``serve``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ REQUIRED |= {"jinja2": "jinja2", "python_multipart": "python-multipart", "PIL": 
 
 def check_extra() -> None:
     """Raise `MissingExtraError` if a package of the extra is not installed."""
-    from importlib.util import find_spec
-
     for module, package in REQUIRED.items():
         if find_spec(module) is None:
             raise MissingExtraError("The page", package, "serve")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Sized
+from types import NoneType, UnionType
 from typing import Any, Literal
 
 from rankloom.errors import UnknownNameError, brief
@@ -10,15 +11,15 @@ from rankloom.web.limits import RefusedError
 
 Schema = dict[str, Any]
 
-#: Whether a value is of a type; booleans are not numbers.
-TYPES: dict[str, Callable[[object], bool]] = {
-    "string": lambda value: isinstance(value, str),
-    "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "array": lambda value: isinstance(value, list),
-    "object": lambda value: isinstance(value, dict),
-    "null": lambda value: value is None,
+#: The Python type of each type; booleans are not numbers.
+TYPES: dict[str, type | UnionType] = {
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": int | float,
+    "array": list,
+    "object": dict,
+    "null": NoneType,
 }
 NAMES = {"string": "text", "boolean": "true or false", "integer": "a whole number", "number": "a number"}
 NAMES |= {"array": "a list", "object": "an object", "null": "null"}
@@ -44,7 +45,7 @@ def check(value: Any, schema: Schema, name: str) -> None:
         _check_one_of(value, options, name)
         return
     kind: str = schema["type"]
-    if not TYPES[kind](value):
+    if not _is(value, kind):
         raise _invalid(name, NAMES[kind], value)
     if kind in LENGTHS:
         _check_length(value, schema, name, *LENGTHS[kind])
@@ -57,8 +58,12 @@ def check(value: Any, schema: Schema, name: str) -> None:
         _check_members(value, schema, name)
 
 
+def _is(value: object, kind: str) -> bool:
+    return isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
 def _check_one_of(value: object, options: list[Schema], name: str) -> None:
-    fitting = next((option for option in options if TYPES[option["type"]](value)), None)
+    fitting = next((option for option in options if _is(value, option["type"])), None)
     if fitting is None:
         raise _invalid(name, " or ".join(NAMES[option["type"]] for option in options), value)
     check(value, fitting, name)

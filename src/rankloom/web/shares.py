@@ -49,7 +49,7 @@ def graph_shares(why: Explanation, query: VertexLists, item: VertexLists) -> lis
     >>> parts = (Part("vertex", 7, 7, "", 0.5, 1.0, 0.3), Part("edge", 7, 8, "", 0.5, 1.0, 0.3))
     >>> why = Explanation("q", "a", "wgu", 0.6, parts)
     >>> split = graph_shares(why, {"bic": [7], "gch": [6, 8, 7]}, {})
-    >>> [{name: round(share, 3) for name, share in one.items()} for one in split]
+    >>> [{name: round(share, 3) for name, share in part.items()} for part in split]
     [{'bic': 0.273, 'gch': 0.027}, {'bic': 0.225, 'gch': 0.075}]
     """
     weights = {"query": _weights(query), "item": _weights(item)}
