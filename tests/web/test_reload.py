@@ -194,7 +194,7 @@ def test_ranker_of_a_plugin_is_known_to_the_server(tmp_path):
     subprocess.run(command, check=True, capture_output=True)
     options = ("--plugin", str(plugin), "--workers", "2")
     with server(*options, collection=str(tmp_path / "shop.loom"), rankers=()) as (_, url):
-        assert get(url, "health")["rankers"] == [{"name": "mine", "part": "texts"}]
+        assert get(url, "health")["rankers"] == [{"name": "mine", "title": "mine", "part": "texts"}]
 
 
 def test_options_for_folders_are_refused_for_collections():
