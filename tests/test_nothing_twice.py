@@ -32,7 +32,7 @@ def counts(monkeypatch):
     monkeypatch.setattr(Call, "parse", lambda text: counted.update([f"parse {text}"]) or parse(text))
     spy(Option, "checked", lambda option, value, kind, entry: f"check {option.name} of {entry}")
     spy(Options, "__post_init__", lambda value: f"made {value.entry_name}")
-    spy(Registry, "checked", lambda registry, spelled: f"checked {spelled}")
+    spy(Registry, "check", lambda registry, call: f"checked {call}")
     return counted
 
 

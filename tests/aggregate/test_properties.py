@@ -182,7 +182,7 @@ def test_a_huge_k_needs_no_more_memory(method):
         ("dbsf", {"rule": "weaviate"}, "Unknown value of rule 'weaviate'; choose from haystack, qdrant."),
         ("logn_isr", {"sigma": 2}, "sigma must be from 0 to 1; got 2."),
         ("rbc", {"persistence": 1}, "persistence must be above 0 and below 1; got 1."),
-        ("mc4", {"teleport": 0}, "teleport must be above 0 and below 1; got 0."),
+        ("mc4", {"teleport": 0}, "teleport must be at least 1e-12 and below 1; got 0."),
         ("kemeny", {"seed": 3}, "seed needs restarts"),
         ("kemeny", {"restarts": -1}, "restarts must be a whole number, at least 0; got -1."),
     ],

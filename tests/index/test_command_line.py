@@ -44,14 +44,26 @@ def test_what_does_not_apply_is_refused(tmp_path, ranks):
     assert not target.exists()
 
 
-def test_serve_keeps_a_sharded_index_mapped(tmp_path, ranks):
+@pytest.fixture
+def served(monkeypatch):
+    """Call `rankloom serve` with a folder, and return the searcher that it would serve."""
+    web = pytest.importorskip("rankloom.web")
     pytest.importorskip("fastapi")
-    from rankloom.cli.serve import _open_index
+    searchers = []
+    monkeypatch.setattr(web, "serve", lambda searcher, sock, **options: searchers.append(searcher))
 
+    def serve(folder):
+        assert run("serve", folder, "--port", "0").exit_code == 0
+        return searchers.pop()
+
+    return serve
+
+
+def test_serve_keeps_a_sharded_index_mapped(tmp_path, ranks, served):
     index = FusionIndex.build(ranks)
     index.save(tmp_path / "whole.loom")
     index.save(tmp_path / "sharded.loom", shards=3)
-    whole, sharded = (_open_index(tmp_path / f"{name}.loom") for name in ("whole", "sharded"))
+    whole, sharded = (served(tmp_path / f"{name}.loom") for name in ("whole", "sharded"))
     for item in ("0", "44"):
         answers = [[(hit.id, hit.score) for hit in one.search(item=item, k=5)] for one in (whole, sharded)]
         assert answers[0] == answers[1]
@@ -62,15 +74,13 @@ def test_serve_keeps_a_sharded_index_mapped(tmp_path, ranks):
     assert not any(array.flags.owndata for array in graphs.arrays.values())
 
 
-def test_serve_opens_a_sharded_index_once_and_verified(tmp_path, ranks, monkeypatch):
-    pytest.importorskip("fastapi")
-    from rankloom.cli.serve import _open_index
+def test_serve_opens_a_sharded_index_once_and_verified(tmp_path, ranks, served, monkeypatch):
     from rankloom.index import base
 
     FusionIndex.build(ranks).save(tmp_path / "sharded.loom", shards=3)
     calls, opened = [], base.open_folder
     monkeypatch.setattr(base, "open_folder", lambda *args, **named: calls.append(named) or opened(*args, **named))
-    _open_index(tmp_path / "sharded.loom")
+    served(tmp_path / "sharded.loom")
     assert [call["verify"] for call in calls] == [True]
 
 
