@@ -6,12 +6,13 @@ import pytest
 
 from rankloom.errors import InputError, MissingExtraError
 from rankloom.index.cluster import connected, map_tasks
+from rankloom.threads import running
 
 
 def test_tasks_run_on_local_workers_in_their_order():
     reports = []
-    with connected("local", workers=1) as client:
-        found = map_tasks(client, divmod, [7, 9, 5], 4, stage="dividing", progress=lambda *one: reports.append(one))
+    with connected("local", workers=1) as client, running(progress=lambda *one: reports.append(one)):
+        found = map_tasks(client, divmod, [7, 9, 5], 4, stage="dividing")
     assert found == [(1, 3), (2, 1), (1, 1)]
     assert reports == [("dividing", done, 3) for done in (1, 2, 3)]
 

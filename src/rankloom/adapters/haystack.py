@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import needs_extra
 from rankloom.searcher import Searcher
 
-try:
+with needs_extra("The Haystack component", "haystack-ai", "haystack"):
     from haystack import Document, component
-except ImportError:
-    raise MissingExtraError("The Haystack component", "haystack-ai", "haystack") from None
 
 
 @component

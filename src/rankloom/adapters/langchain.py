@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import needs_extra
 from rankloom.searcher import Searcher
 
-try:
+with needs_extra("The LangChain retriever", "langchain-core", "langchain"):
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
-except ImportError:
-    raise MissingExtraError("The LangChain retriever", "langchain-core", "langchain") from None
 
 
 class RankloomRetriever(BaseRetriever):

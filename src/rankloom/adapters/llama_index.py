@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import needs_extra
 from rankloom.searcher import Searcher
 
-try:
+with needs_extra("The LlamaIndex retriever", "llama-index-core", "llama-index"):
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-except ImportError:
-    raise MissingExtraError("The LlamaIndex retriever", "llama-index-core", "llama-index") from None
 
 
 class RankloomRetriever(BaseRetriever):

@@ -6,13 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import needs_extra
 from rankloom.searcher import Searcher
 
-try:
+with needs_extra("The PyTerrier transformer", "python-terrier", "pyterrier"):
     import pyterrier as pt
-except ImportError:
-    raise MissingExtraError("The PyTerrier transformer", "python-terrier", "pyterrier") from None
 
 
 class RankloomTransformer(pt.Transformer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import needs_extra
 from rankloom.ranks import Ranks
 
 if TYPE_CHECKING:
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
 
 def to_ranx(ranks: Ranks, name: str | None = None) -> ranx.Run:
     """Return ranks as a run of ranx; lists without scores get 1/position."""
-    try:
+    with needs_extra("to_ranx()", "ranx", "ranx"):
         from ranx import Run
-    except ImportError:
-        raise MissingExtraError("to_ranx()", "ranx", "ranx") from None
     return Run({query: dict(items) for query, items in ranks.to_dict().items()}, name=name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankloom.datasets.collection import Collection, register_collection
-from rankloom.errors import InputError, MissingExtraError, whole_number
+from rankloom.errors import InputError, needs_extra, whole_number
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array, Bytes, Floats
 
@@ -20,7 +20,10 @@ def digits(first: int | None = None) -> Collection:
     ----------
     Alpaydin, Kaynak (1998), Optical recognition of handwritten digits, UCI; the copy inside scikit-learn.
     """
-    images, labels = _load()
+    with needs_extra("The collection digits", "scikit-learn", "demo"):
+        from sklearn.datasets import load_digits
+    images, labels = load_digits(return_X_y=True)
+    images = images.reshape(-1, 8, 8)
     if first is not None and whole_number("first", first, 2) > len(images):
         raise InputError(f"There are {len(images)} digits; got first={first}.")
     images, labels = images[:first], labels[:first]
@@ -55,12 +58,3 @@ def directions(images: Floats) -> Floats:
     strength = np.where(direction[..., None] == np.arange(8), np.hypot(down, across)[..., None], 0.0)
     cells = strength.reshape(len(images), 4, 2, 4, 2, 8).sum(axis=(2, 4))
     return np.asarray(cells.reshape(len(images), -1), np.float64)
-
-
-def _load() -> tuple[Floats, Array]:
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        raise MissingExtraError("The collection digits", "scikit-learn", "demo") from None
-    bunch = load_digits()
-    return bunch.images, bunch.target

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rankloom.errors import InputError, MissingExtraError, whole_number
+from rankloom.errors import InputError, needs_extra, whole_number
 from rankloom.io.cache import digest_bytes
 from rankloom.ranks.arrays import Bytes, Int64s
 
@@ -337,8 +337,6 @@ def _file_digest(path: Path, stamp: tuple[int, ...]) -> str:
 
 
 def _pillow() -> ModuleType:
-    try:
+    with needs_extra("Reading images", "Pillow", "images"):
         from PIL import Image
-    except ImportError:
-        raise MissingExtraError("Reading images", "Pillow", "images") from None
     return Image

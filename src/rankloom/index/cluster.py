@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from rankloom.errors import InputError, needs_extra
-from rankloom.threads import Progress, n_threads
+from rankloom.threads import n_threads, report
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -37,14 +37,7 @@ def connected(scheduler: str, *, workers: int | None = None) -> Iterator[Client]
         yield client
 
 
-def map_tasks(
-    client: Client,
-    work: Callable[..., T],
-    tasks: Sequence[object],
-    *shared: object,
-    stage: str,
-    progress: Progress | None = None,
-) -> list[T]:
+def map_tasks(client: Client, work: Callable[..., T], tasks: Sequence[object], *shared: object, stage: str) -> list[T]:
     """Return ``work(task, *shared)`` of each task, in their order; what is shared goes to each worker once.
 
     Tasks must not have side effects that a second run would change: Dask runs those of a worker that dies again.
@@ -55,6 +48,5 @@ def map_tasks(
     futures = client.map(work, tasks, *[[future] * len(tasks) for future in sent], pure=False)
     for done, future in enumerate(as_completed(futures), 1):
         future.result()  # raises the error of a task, as soon as there is one
-        if progress:
-            progress(stage, done, len(tasks))
+        report(stage, done, len(tasks))
     return list(client.gather(futures))

@@ -179,7 +179,8 @@ def run_steps(
             todo = [number for number in range(step.n_tasks) if not job.marker(step.name, number).exists()]
             work = partial(perform, step.name, step.task, str(job.folder), threads if client is None else 1)
             if client is not None:
-                map_tasks(client, work, todo, stage=step.title, progress=progress)
+                with running(progress=progress):
+                    map_tasks(client, work, todo, stage=step.title)
                 continue
             for done, number in enumerate(todo, step.n_tasks - len(todo) + 1):
                 work(number)

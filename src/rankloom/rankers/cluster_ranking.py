@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.index.cluster import map_tasks
 from rankloom.rankers.ranker import Fitted
 from rankloom.ranks import Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks.arrays import Array, Numbers
 from rankloom.threads import running
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ class PartRanker(Protocol):
         """Number of items."""
         ...
 
-    def rank_part(self, rows: NDArray[np.integer], *, depth: int = 1000) -> Ranks:
+    def rank_part(self, rows: Numbers, *, depth: int = 1000) -> Ranks:
         """Return the lists of some items, by number, with the bits that `rank` gives."""
         ...
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeGuard
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rankloom.errors import InputError
 from rankloom.io.cache import Cache
 from rankloom.ranks import Ranks
-from rankloom.ranks.arrays import Array, Bools, Float32s
+from rankloom.ranks.arrays import Array, Bools, Float32s, Numbers
 from rankloom.registry import Registry
 
 
@@ -57,23 +54,12 @@ class Updatable(Fitted, Protocol):
         """Number of items."""
         ...
 
-    def rank(
-        self,
-        *,
-        queries: Sequence[Any] | None = None,
-        depth: int = 1000,
-        allowed: Bools | None = None,
-    ) -> Ranks:
+    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
         """Rank the items as `Fitted` does; for external queries, only the items that a mask allows."""
         ...
 
     def rank_items(
-        self,
-        rows: NDArray[np.integer],
-        *,
-        depth: int = 1000,
-        among: NDArray[np.integer] | None = None,
-        floors: Float32s | None = None,
+        self, rows: Numbers, *, depth: int = 1000, among: Numbers | None = None, floors: Float32s | None = None
     ) -> Ranks:
         """Return the lists of some items, by number, with the bits that `rank` gives.
 
@@ -88,7 +74,7 @@ class Updatable(Fitted, Protocol):
         """
         ...
 
-    def subset(self, numbers: NDArray[np.integer]) -> Self:
+    def subset(self, numbers: Numbers) -> Self:
         """Return the ranker with only these items, in this order, and the same statistics."""
         ...
 

@@ -12,6 +12,7 @@ Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 Uint32s = NDArray[np.uint32]
 Indexes = NDArray[np.intp]
+Numbers = NDArray[np.integer]  # of items, in any type
 Float32s = NDArray[np.float32]
 Floats = NDArray[np.float64]
 

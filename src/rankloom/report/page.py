@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import needs_extra
 from rankloom.experiment.results import ExamplesRecord, MethodRecord, Results, SelectionRecord, distinct
 from rankloom.report.findings import environments
 from rankloom.report.formats import Table
@@ -35,10 +35,8 @@ class Section:
 
 def to_html(report: Report, sections: list[Section], files: str = "") -> str:
     """Return the page; `files` is the folder beside it with tables and plots, if they are not in the page's own."""
-    try:
+    with needs_extra("The report", "jinja2", "report"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise MissingExtraError("The report", "jinja2", "report") from None
     environment = Environment(
         loader=PackageLoader("rankloom.report"),
         autoescape=True,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from rankloom.errors import InputError, MissingExtraError
+from rankloom.errors import InputError, needs_extra
 from rankloom.fusion_graph import Explanation
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.html_table import html_table
@@ -123,10 +123,8 @@ class Answer(Sequence[Hit]):
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a pandas frame with a row for each hit: its fields, score, and position by each ranker."""
-        try:
+        with needs_extra("to_frame()", "pandas", "frames"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("to_frame()", "pandas", "frames") from None
         rows = [
             {**(own := {"position": hit.position, "id": hit.id, "score": hit.score, **hit.ranks}), **_fields(hit, own)}
             for hit in self

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.errors import MissingExtraError
+from rankloom.errors import MissingExtraError, needs_extra
 from rankloom.rankers.image.color import Descriptor
 from rankloom.rankers.image.onnx_graph import OnnxGraph
 from rankloom.rankers.image.pixels import Image, rgb
@@ -119,10 +119,8 @@ def _folded(weights: Weights, name: str, norm: str) -> tuple[Float32s, Float32s]
 
 def _resized(image: Image) -> Float32s:
     """Return the input of the network, of shape (1, 3, 224, 224)."""
-    try:
+    with needs_extra("The ranker cnn", "Pillow", "deep"):
         from PIL import Image as Pillow
-    except ImportError:
-        raise MissingExtraError("The ranker cnn", "Pillow", "deep") from None
     small = np.asarray(Pillow.fromarray(image).resize((SIDE, SIDE), Pillow.Resampling.BICUBIC))
     pixels = (small.astype(np.float32) - np.float32(MEAN)) / np.float32(DEVIATION)
     return np.ascontiguousarray(pixels.transpose(2, 0, 1)[None])
@@ -131,10 +129,8 @@ def _resized(image: Image) -> Float32s:
 @cache
 def _session() -> Any:
     """Return the network, loaded once. It runs on one thread: images are described in parallel."""
-    try:
+    with needs_extra("The ranker cnn", "onnxruntime", "deep"):
         import onnxruntime
-    except ImportError:
-        raise MissingExtraError("The ranker cnn", "onnxruntime", "deep") from None
     package = find_spec(PACKAGE)
     if package is None or not package.submodule_search_locations:
         raise MissingExtraError("The ranker cnn", PACKAGE, "deep")

@@ -64,18 +64,11 @@ class ImageRanker(Options, ABC):
         """The distance."""
 
     def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVectors:
-        """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files. The cache stores each vector.
-
-        Raises
-        ------
-        UnreadableItemsError
-            If some cannot be read; the vectors of the others are still cached.
-        """
+        """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files; each is cached."""
         vectors = self.item_vectors(items, cache=cache)
         return FittedVectors(self, VectorSpace.of(vectors, self._metric()), cache)
 
     def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
-        """Return the fitted ranker that `FittedVectors.arrays` describes."""
         return FittedVectors(self, VectorSpace.restored(arrays, self._metric()))
 
     def digest(self) -> str:
@@ -83,15 +76,8 @@ class ImageRanker(Options, ABC):
         probes = self._probe_vectors()
         space = VectorSpace.of(probes, self._metric())
         distances = space.neighbors(space, len(probes))[1]
-        settings = (
-            FORMAT,
-            __version__,
-            self.described.name,
-            self.compared,
-            self.longest_side,
-            probes.dtype.str,
-            probes.shape,
-        )
+        own = (self.described.name, self.compared, self.longest_side)
+        settings = (FORMAT, __version__, *own, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes(), distances.tobytes())
 
     def describe(self, image: Pixels) -> Array:
@@ -121,7 +107,6 @@ class ImageRanker(Options, ABC):
         return np.stack(vectors) if vectors else probe.reshape(1, -1)[:0]
 
     def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
-        """Return the vectors of external queries, images too."""
         with all_readable():
             return self.item_vectors(queries, cache=cache)
 
@@ -186,12 +171,10 @@ class DescriptorRanker(ImageRanker):
 
     @property
     def described(self) -> Descriptor:
-        """The descriptor and its name."""
         return Descriptor(self.name, self.descriptor)
 
     @property
     def compared(self) -> str | Alignment:
-        """The distance."""
         return self.distance
 
 
@@ -204,7 +187,6 @@ class VectorImageRanker(ImageRanker):
 
     @property
     def compared(self) -> str:
-        """The distance."""
         return self.distance
 
 
@@ -218,7 +200,6 @@ class ShapeRanker(ImageRanker):
 
     @property
     def compared(self) -> Alignment:
-        """The alignment."""
         return replace(ALIGNMENTS[self.alignment], penalty=self.penalty)
 
 

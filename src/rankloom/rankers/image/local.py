@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Ge
 
 from rankloom.datasets.images import Pixels
-from rankloom.errors import InputError, MissingExtraError
+from rankloom.errors import InputError, needs_extra
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.text_file import FilePath
 from rankloom.io.version import __version__
@@ -100,13 +100,7 @@ class VocabularyRanker(Scheme):
         return digest_bytes(settings, self._sift_digest().encode(), *arrays)
 
     def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVocabulary:
-        """Find the words of images: `ImageFile`, arrays, paths or bytes of files. The cache stores their descriptors.
-
-        Raises
-        ------
-        UnreadableItemsError
-            If some cannot be read; the descriptors of the others are cached all the same.
-        """
+        """Find the words of images: `ImageFile`, arrays, paths or bytes of files; their descriptors are cached."""
         descriptors = self.descriptors(items, cache=cache)
         tree = self._tree(descriptors, cache or Cache(None))
         counts = word_counts(tree, descriptors)
@@ -115,13 +109,11 @@ class VocabularyRanker(Scheme):
         return FittedVocabulary(vocabulary=tree, cache=cache, scheme=self, statistics=statistics, **weights)
 
     def restored(self, arrays: Mapping[str, Array]) -> FittedVocabulary:
-        """Return the fitted ranker that `FittedVocabulary.arrays` describes."""
         tree = VocabularyTree.checked({name: arrays[name] for name in ("centers", "children")})
         weights = restored_weights(arrays, tree.n_words)
         return FittedVocabulary(vocabulary=tree, cache=None, scheme=self, **weights).with_postings(arrays)
 
     def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return tf-idf weights divided by their sum."""
         weights = weighted(counts, statistics, "tf-idf")
         return scaled(weights, sums(weights))
 
@@ -156,8 +148,7 @@ class VocabularyRanker(Scheme):
                 pass
         rows = np.concatenate([np.empty((0, LENGTH), np.uint8), *(descriptors[i] for _, i in by_digest)])
         sample = rows[:: -(-len(rows) // MAX_TRAINING) or 1]
-        options = {"branch": self.branch, "levels": self.levels, "seed": self.seed}
-        tree = VocabularyTree.train(sample, **options)
+        tree = VocabularyTree.train(sample, branch=self.branch, levels=self.levels, seed=self.seed)
         cache.save(key, tree.arrays())
         return tree
 
@@ -180,16 +171,13 @@ class FittedVocabulary(WeightModel):
     cache: Cache | None
 
     def query_counts(self, queries: Sequence[Any]) -> csr_matrix:
-        """Return how often each word occurs in external queries, images too."""
         with all_readable():
             return self._counts(queries, self.cache)
 
     def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
-        """Return the ranker with more images after its own, and the same words and statistics."""
         return self.with_counts(self._counts(items, cache))
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that `VocabularyRanker.restored` makes it from."""
         return {**self.vocabulary.arrays(), **self.weight_arrays()}
 
     def _counts(self, items: Sequence[Any], cache: Cache | None) -> csr_matrix:
@@ -248,8 +236,6 @@ def _probe() -> Image:
 
 
 def _opencv() -> Any:
-    try:
+    with needs_extra("The ranker voc", "opencv-python-headless", "local"):
         import cv2
-    except ImportError:
-        raise MissingExtraError("The ranker voc", "opencv-python-headless", "local") from None
     return cv2

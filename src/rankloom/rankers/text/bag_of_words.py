@@ -21,7 +21,7 @@ words rather than alone, no bare numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -81,7 +81,6 @@ class BowCosine(TermRanker):
     weights: Weights = "log-tf-idf"
 
     def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return the chosen weights, scaled to length 1."""
         return unit(weighted(counts, statistics, self.weights))
 
 
@@ -91,10 +90,6 @@ class BowJaccard(TermRanker):
     r"""Weighted Jaccard similarity of bags of words; with "binary" weights, of sets.
 
     .. math:: J(a, b) = \sum_t \min(a_t, b_t) \,/\, \sum_t \max(a_t, b_t)
-
-    Notes
-    -----
-    Words of an external query that are not in the collection are ignored and do not count toward its size.
 
     References
     ----------
@@ -114,13 +109,23 @@ class BowJaccard(TermRanker):
     weights: Weights = "log-tf-idf"
 
     def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return the chosen weights."""
         return weighted(counts, statistics, self.weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithPairs(TermRanker):
+    """A ranker by words and pairs of consecutive words, or by pairs alone."""
+
+    terms: Literal["words and pairs", "pairs"] = "words and pairs"
+
+    @property
+    def kind(self) -> str:
+        return self.terms
 
 
 @register_ranker("2grams-cosine")
 @dataclass(frozen=True, kw_only=True)
-class TwoGramsCosine(BowCosine):
+class TwoGramsCosine(WithPairs, BowCosine):
     """Cosine similarity of bags of word 2-grams: words, and pairs of consecutive words.
 
     ``terms="pairs"`` uses pairs alone. Stop words are removed first; pairs may span sentences.
@@ -132,22 +137,11 @@ class TwoGramsCosine(BowCosine):
            [1.    , 0.6667]], dtype=float32)
     """
 
-    terms: Literal["words and pairs", "pairs"] = "words and pairs"
-
-    @property
-    def kind(self) -> str:
-        """Words and pairs, or pairs alone."""
-        return self.terms
-
 
 @register_ranker("2grams-jaccard")
 @dataclass(frozen=True, kw_only=True)
-class TwoGramsJaccard(BowJaccard):
+class TwoGramsJaccard(WithPairs, BowJaccard):
     """Weighted Jaccard similarity (see `bow-jaccard`) of bags of word 2-grams (see `2grams-cosine`).
-
-    Notes
-    -----
-    Terms of an external query that are not in the collection are ignored and do not count toward its size.
 
     Examples
     --------
@@ -156,27 +150,18 @@ class TwoGramsJaccard(BowJaccard):
            [1. , 0.5]], dtype=float32)
     """
 
-    terms: Literal["words and pairs", "pairs"] = "words and pairs"
-
-    @property
-    def kind(self) -> str:
-        """Words and pairs, or pairs alone."""
-        return self.terms
-
 
 @register_ranker("cosine")
 @dataclass(frozen=True, kw_only=True)
-class Cosine(TermRanker):
+class Cosine(BowCosine):
     """The textbook vector space model: `bow-cosine` with "tf-idf" weights."""
 
-    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return tf-idf, scaled to length 1."""
-        return unit(weighted(counts, statistics, "tf-idf"))
+    weights: Weights = field(default="tf-idf", init=False)
 
 
 @register_ranker("bow")
 @dataclass(frozen=True, kw_only=True)
-class Bow(TermRanker):
+class Bow(BowCosine):
     """Plain bag of words: `bow-cosine` with frequencies as weights.
 
     References
@@ -185,37 +170,21 @@ class Bow(TermRanker):
     information for document retrieval, Flexible Query Answering Systems.
     """
 
-    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return frequencies, scaled to length 1."""
-        return unit(weighted(counts, statistics, "tf"))
+    weights: Weights = field(default="tf", init=False)
 
 
 @register_ranker("jaccard")
 @dataclass(frozen=True, kw_only=True)
-class Jaccard(TermRanker):
-    r"""Jaccard similarity of the sets of words, :math:`|A \cap B| / |A \cup B|`.
+class Jaccard(BowJaccard):
+    r"""Jaccard similarity of the sets of words, :math:`|A \cap B| / |A \cup B|`."""
 
-    Notes
-    -----
-    Words of an external query that are not in the collection are ignored and do not count toward its size.
-    """
-
-    overlap = "minimum"
-    share = "union"
-
-    def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return 1 for each word."""
-        return weighted(counts, statistics, "binary")
+    weights: Weights = field(default="binary", init=False)
 
 
 @register_ranker("dice")
 @dataclass(frozen=True, kw_only=True)
 class Dice(Jaccard):
     r"""Dice similarity of the sets of words, :math:`2 |A \cap B| / (|A| + |B|)`; same order as Jaccard.
-
-    Notes
-    -----
-    Words of an external query that are not in the collection are ignored and do not count toward its size.
 
     Examples
     --------
@@ -237,7 +206,6 @@ class TFIDF(TermRanker):
     """
 
     def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return tf-idf."""
         return weighted(counts, statistics, "tf-idf")
 
 
@@ -267,7 +235,6 @@ class Okapi(TermRanker):
     b: Share = 0.75
 
     def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return the part of the score that does not depend on the query."""
         frequency = statistics.frequency
         idf = np.log(1.0 + (statistics.n_texts - frequency + 0.5) / (frequency + 0.5))
         saturation = self.k1 * (1.0 - self.b + self.b * sums(counts) / statistics.mean_length)
@@ -275,21 +242,10 @@ class Okapi(TermRanker):
         return with_data(counts, idf[counts.indices] * counts.data / (counts.data + spread))
 
     def weigh_query(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return the frequencies of a query."""
         return weighted(counts, statistics, "tf")
 
 
 @register_ranker("bm25")
 @dataclass(frozen=True, kw_only=True)
-class BM25(Okapi):
-    r"""Okapi BM25 in Lucene's variant, whose weights are never negative.
-
-    .. math:: s(q, d) = \sum_t f_q(t) \ln\left(1 + \frac{n - n_t + 1/2}{n_t + 1/2}\right)
-        \frac{f_d(t)}{f_d(t) + k_1 (1 - b + b\, |d| / \overline{|d|})}
-
-    Not symmetric; a text can score higher than the query itself.
-
-    References
-    ----------
-    Robertson, Walker, Jones, Hancock-Beaulieu, Gatford (1995), Okapi at TREC-3.
-    """
+class BM25(Okapi):  # noqa: D101  # the same under its other name
+    __doc__ = Okapi.__doc__

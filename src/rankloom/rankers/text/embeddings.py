@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.errors import MissingExtraError, whole_number
+from rankloom.errors import MissingExtraError, needs_extra, whole_number
 from rankloom.rankers.ranker import register_ranker
 from rankloom.rankers.vectors.encoder import EncoderRanker
 from rankloom.ranks.arrays import Float32s
@@ -104,11 +104,9 @@ def has_static() -> bool:
 @lru_cache(maxsize=1)
 def _static() -> tuple[Float32s, Any]:
     """Return the vectors of tokens and the tokenizer, loaded once."""
-    try:
+    with needs_extra("The ranker static", "safetensors and tokenizers", "dense"):
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
-    except ImportError:
-        raise MissingExtraError("The ranker static", "safetensors and tokenizers", "dense") from None
     paths = [_file("static", "dense", *where) for where in (STATIC_WEIGHTS, STATIC_TOKENIZER)]
     [weights] = load_file(paths[0]).values()
     tokenizer = Tokenizer.from_file(str(paths[1]))
@@ -120,11 +118,9 @@ def _static() -> tuple[Float32s, Any]:
 @lru_cache(maxsize=4)
 def _minilm(max_tokens: int) -> tuple[Any, Any]:
     """Return the model and its tokenizer, loaded once."""
-    try:
+    with needs_extra("The ranker minilm", "onnxruntime and tokenizers", "minilm"):
         from onnxruntime import InferenceSession, SessionOptions
         from tokenizers import Tokenizer
-    except ImportError:
-        raise MissingExtraError("The ranker minilm", "onnxruntime and tokenizers", "minilm") from None
     paths = [_file("minilm", "minilm", *where) for where in (MINILM_MODEL, MINILM_TOKENIZER)]
     options = SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # several texts at a time are faster

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom._kernels import frozen
 from rankloom.errors import InputError, whole_number
@@ -18,7 +17,7 @@ from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.rankers.text.sparse_rows import heaviest, is_valid, kernel_arrays, stored_rows, sums
 from rankloom.rankers.text.terms import TermSpace, Tokenizer, Vocabulary, check_texts
 from rankloom.ranks import PAD, Ids, Ranks
-from rankloom.ranks.arrays import Array, Bools, Float32s, Int64s
+from rankloom.ranks.arrays import Array, Bools, Float32s, Int64s, Numbers
 from rankloom.registry import Count, Options
 from rankloom.threads import run_blocks
 
@@ -31,8 +30,6 @@ BLOCK = 256  # queries per block
 OVERLAPS = {"product": 0, "minimum": 1}
 SHARES = {"total": 0, "union": 1, "larger": 2, "mean": 3}
 POSTINGS = ("post_ptr", "post_texts", "post_weights", "sizes")  # names of the arrays of the inverted index
-
-Numbers = NDArray[np.integer]
 
 
 class Statistics(NamedTuple):
@@ -101,7 +98,6 @@ class WeightModel(ABC):
 
     @property
     def n_items(self) -> int:
-        """Number of items."""
         return int(self.own.shape[0])
 
     @abstractmethod
@@ -143,7 +139,6 @@ class WeightModel(ABC):
         return found.replaced(items=numbers[found.items], n_items=self.n_items)
 
     def rank_part(self, rows: Numbers, *, depth: int = 1000) -> Ranks:
-        """Return the lists of some items as `rank` does."""
         return self.rank_items(rows, depth=depth)
 
     def for_workers(self) -> CountedModel:
@@ -154,7 +149,6 @@ class WeightModel(ABC):
         return model
 
     def subset(self, numbers: Numbers) -> Self:
-        """Return the model of only these items, in this order, with the same statistics."""
         texts = self.texts[numbers]
         return replace(self, texts=texts, own=texts if self.own is self.texts else self.own[numbers])
 
@@ -233,7 +227,6 @@ class CountedModel(WeightModel):
     """Weights alone: external queries are counts of terms."""
 
     def query_counts(self, queries: Any) -> csr_matrix:
-        """Return the queries."""
         return queries
 
 
@@ -249,7 +242,6 @@ class TermModel(WeightModel):
     space: TermSpace
 
     def query_counts(self, queries: Sequence[str]) -> csr_matrix:
-        """Return how often each term of the collection occurs in external queries."""
         return self.space.counts(check_texts(queries, "queries"))
 
     def appended(self, items: Sequence[str], *, cache: Cache | None = None) -> TermModel:
@@ -257,14 +249,16 @@ class TermModel(WeightModel):
         return self.with_counts(self.space.counts(check_texts(items, "texts")))
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that `TermRanker.restored` makes the model from."""
         words, word_ptr = pack_ids(Ids(self.space.vocabulary.numbers))
         return {"words": words, "word_ptr": word_ptr, "pairs": self.space.pairs, **self.weight_arrays()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TermRanker(Scheme):
-    """A ranker of texts by their terms: words, pairs of consecutive words, or both."""
+    """A ranker of texts by their terms: words, pairs of consecutive words, or both.
+
+    Terms of an external query that are not in the collection are ignored and do not count toward its size.
+    """
 
     part: ClassVar[str] = "texts"
     comparable: ClassVar[bool] = False  #: a few words are not a document
@@ -279,13 +273,11 @@ class TermRanker(Scheme):
         return "words"
 
     def fit(self, items: Sequence[str], *, cache: Cache | None = None, tokenizer: Tokenizer | None = None) -> TermModel:
-        """Return the model of a collection of texts, with the statistics of these texts."""
         space, counts = TermSpace.fit(check_texts(items, "texts"), self.kind, tokenizer, within=self.within)
         statistics = Statistics.of(counts, len(space.vocabulary.numbers))
         return TermModel(space=space, scheme=self, statistics=statistics, **weighed(self, statistics, counts))
 
     def restored(self, arrays: Mapping[str, Array]) -> TermModel:
-        """Return the model that `TermModel.arrays` describes."""
         words = {word: n for n, word in enumerate(unpack_ids(arrays["words"], arrays["word_ptr"]))}
         space = TermSpace(Vocabulary(words, Tokenizer()), arrays["pairs"], self.kind, self.within)
         model = TermModel(space=space, scheme=self, **restored_weights(arrays, len(words)))

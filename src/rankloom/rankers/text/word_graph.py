@@ -42,11 +42,9 @@ class WordGraphs(TermRanker):
 
     @property
     def kind(self) -> str:
-        """Vertices are words, edges pairs of words."""
         return "words and pairs"
 
     def weigh(self, counts: csr_matrix, statistics: Statistics) -> csr_matrix:
-        """Return the weights of vertices and edges."""
         return weighted(normalized(counts, statistics.n_words), statistics, "tf-idf" if self.idf else "tf")
 
 
@@ -56,10 +54,6 @@ class GnfWGU(WordGraphs):
     r"""Similarity of word graphs by weighted graph union.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, (|a| + |b| - |\mathrm{mcs}(a, b)|)
-
-    Notes
-    -----
-    Words of an external query that are not in the collection are ignored and do not count toward its size.
 
     References
     ----------
@@ -83,10 +77,6 @@ class GnfMCS(WordGraphs):
     r"""Similarity of word graphs by maximum common subgraph.
 
     .. math:: s(a, b) = |\mathrm{mcs}(a, b)| \,/\, \max(|a|, |b|)
-
-    Notes
-    -----
-    Words of an external query that are not in the collection are ignored and do not count toward its size.
 
     References
     ----------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from rankloom.errors import MissingExtraError, whole_number
+from rankloom.errors import needs_extra, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.text_file import FilePath
 from rankloom.rankers.ranker import register_ranker
@@ -119,17 +119,10 @@ class MoverModel:
 
     @property
     def n_items(self) -> int:
-        """Number of texts."""
         return int(self.texts.shape[0])
 
-    def rank(
-        self,
-        queries: Sequence[str] | None = None,
-        *,
-        depth: int = 1000,
-        block: int = BLOCK,
-    ) -> Ranks:
-        """Rank the collection for each of its texts, or for external queries; as in `TermModel.rank`."""
+    def rank(self, queries: Sequence[str] | None = None, *, depth: int = 1000, block: int = BLOCK) -> Ranks:
+        """Rank the texts as `TermModel.rank` does."""
         _transport()  # fail early if the package is missing
         rows, depth = self._rows(queries), min(whole_number("depth", depth), self.n_items)
         search = self._search
@@ -258,8 +251,6 @@ def _row(rows: csr_matrix, q: int) -> tuple[Array, Floats]:
 
 
 def _transport() -> Any:
-    try:
+    with needs_extra("The word mover's distance", "POT", "wmd"):
         from ot import emd2
-    except ImportError:
-        raise MissingExtraError("The word mover's distance", "POT", "wmd") from None
     return emd2

@@ -14,8 +14,16 @@ from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.io.cache import Cache, digest_bytes
 from rankloom.io.version import __version__
 from rankloom.rankers.image.descriptor_ranker import probe_images
-from rankloom.rankers.image.image_features import IMAGES, TEXTS, FeatureStore, ItemKind, Vector, extract, pixels
-from rankloom.rankers.ranker import UnreadableItemsError
+from rankloom.rankers.image.image_features import (
+    IMAGES,
+    TEXTS,
+    FeatureStore,
+    ItemKind,
+    Vector,
+    all_readable,
+    extract,
+    pixels,
+)
 from rankloom.rankers.text.terms import check_texts
 from rankloom.rankers.vectors.vectors import FittedVectors
 from rankloom.ranks.arrays import Array
@@ -85,7 +93,6 @@ class EncoderRanker:
         return FittedVectors(self, VectorSpace.of(vectors, METRICS[self.metric]))
 
     def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
-        """Return the fitted ranker that `FittedVectors.arrays` describes; the encoder is not called."""
         return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]))
 
     def digest(self) -> str:
@@ -104,13 +111,10 @@ class EncoderRanker:
         return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
 
     def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
-        """Return the vectors of external queries, contents as the items are."""
         if self.part == "texts":
             queries = check_texts(queries, "queries")
-        try:
+        with all_readable():
             return self.item_vectors(queries)
-        except UnreadableItemsError as error:  # unlike items, queries cannot be skipped
-            raise InputError(f"Cannot read the queries: {' '.join(error.reasons.values())}") from None
 
     def _store(self, cache: Cache | None) -> FeatureStore:
         if cache is None or cache.folder is None:

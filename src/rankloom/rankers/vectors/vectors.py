@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
@@ -17,7 +17,7 @@ from rankloom.rankers.precomputed import read_rows
 from rankloom.rankers.ranker import register_ranker
 from rankloom.ranks import Kind, Ranks
 from rankloom.ranks.approximate import BUILDERS, Neighbors, check_algorithm, neighbors_by
-from rankloom.ranks.arrays import Array, Bools, Float32s
+from rankloom.ranks.arrays import Array, Bools, Float32s, Numbers
 from rankloom.ranks.vector_space import METRICS, VectorSpace
 from rankloom.registry import Options
 
@@ -68,7 +68,6 @@ class FittedVectors:
 
     @property
     def n_items(self) -> int:
-        """Number of vectors."""
         return len(self.space)
 
     @property
@@ -76,13 +75,7 @@ class FittedVectors:
         """The vectors as given, of shape (n_items, d)."""
         return self.space.vectors
 
-    def rank(
-        self,
-        *,
-        queries: Sequence[Any] | None = None,
-        depth: int = 1000,
-        allowed: Bools | None = None,
-    ) -> Ranks:
+    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
         """Rank the items for each of them, or for external queries, which the source turns into vectors."""
         if queries is not None:
             vectors = self.source.query_vectors(queries, cache=self.cache)
@@ -92,13 +85,7 @@ class FittedVectors:
         own = np.arange(self.n_items)
         return self._ranks(self.space, depth, "collection", own=own)
 
-    def rank_vectors(
-        self,
-        vectors: ArrayLike,
-        *,
-        depth: int = 1000,
-        allowed: Bools | None = None,
-    ) -> Ranks:
+    def rank_vectors(self, vectors: ArrayLike, *, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
         """Rank the items, or those that a mask allows, for the vectors of external queries."""
         among = None if allowed is None else np.flatnonzero(_checked_mask(allowed, self.n_items))
         queries = VectorSpace.of(vectors, self.space.metric, "queries")
@@ -107,12 +94,7 @@ class FittedVectors:
         return self._exact()._ranks(queries, depth, "queries", among=among)
 
     def rank_items(
-        self,
-        rows: NDArray[np.integer],
-        *,
-        depth: int = 1000,
-        among: NDArray[np.integer] | None = None,
-        floors: Float32s | None = None,
+        self, rows: Numbers, *, depth: int = 1000, among: Numbers | None = None, floors: Float32s | None = None
     ) -> Ranks:
         """Return the lists of some items, as `Updatable`; `among` must ascend."""
         ceilings = None if floors is None else -np.asarray(floors, np.float32)
@@ -121,15 +103,13 @@ class FittedVectors:
         options = {"own": numbers, "among": among, "ceilings": ceilings}
         return self._exact()._ranks(queries, depth, "queries", **options)
 
-    def rank_part(self, rows: NDArray[np.integer], *, depth: int = 1000) -> Ranks:
+    def rank_part(self, rows: Numbers, *, depth: int = 1000) -> Ranks:
         """Return the lists of some items as `rank` does: by the algorithm, with the same bits."""
         return self._ranks(self.space.subset(rows), depth, "queries", own=rows)
 
     def for_workers(self) -> FittedVectors:
         """Return the vectors and the index of an approximate algorithm, which is all that `rank_part` needs."""
-        fitted = FittedVectors(
-            Vectors(), self.space, algorithm=self.algorithm
-        )  # not the source, which may be a network
+        fitted = replace(self, source=Vectors(), cache=None)  # not its own source, which may be a network
         if self.algorithm in BUILDERS:
             fitted.__dict__["_neighbors"] = self._neighbors  # what cached_property would build on each worker
         return fitted
@@ -149,12 +129,10 @@ class FittedVectors:
             raise InputError(f"Row {row} has a score that float32 cannot hold; scale the vectors down.")
         return Ranks.trusted(items, 0 - cost, self.n_items, kind=kind, recall=recall)
 
-    def subset(self, numbers: NDArray[np.integer]) -> Self:
-        """Return the ranker with only these items, in this order."""
+    def subset(self, numbers: Numbers) -> Self:
         return replace(self, space=self.space.subset(np.asarray(numbers, np.intp)))
 
     def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
-        """Return the ranker with more items after its own."""
         vectors = self.source.item_vectors(items, cache=cache)
         return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
 
@@ -231,17 +209,14 @@ class Vectors(Options):
                 raise InputError(f"{option} goes with a matrix in a file; give {needed}, too.")
 
     def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVectors:
-        """Return the ranker with the vectors of the items."""
         space = VectorSpace.of(self.item_vectors(items), METRICS[self.metric])
         return FittedVectors(self, space, algorithm=self.algorithm)
 
     def restored(self, arrays: Mapping[str, Array]) -> FittedVectors:
-        """Return the fitted ranker that `FittedVectors.arrays` describes."""
         return FittedVectors(self, VectorSpace.restored(arrays, METRICS[self.metric]), algorithm=self.algorithm)
 
     @property
     def has_queries(self) -> bool:
-        """Whether it knows external queries by id."""
         return self.queries is not None
 
     def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
