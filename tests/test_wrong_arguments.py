@@ -248,7 +248,15 @@ def test_one_measure_is_one_measure():
         (lambda: rl.Searcher.build(TEXTS, ["bm25"], text=3), "text must be a text or a list of texts; got 3."),
         (
             lambda: rl.Searcher.build([{"text": "a", "n": 10**5000}], ["bm25"]),
-            "'n' of document 0 is a whole number of more than 300 digits",
+            "'n' of document 0 cannot be stored: it is a whole number of more than 300 digits",
+        ),
+        (
+            lambda: rl.Searcher.build([{"text": "a", "n": {3: 1, "3": 2}}], ["bm25"]),
+            "'n' of document 0 cannot be stored: two of its keys are the same text.",
+        ),
+        (
+            lambda: rl.Searcher.build([{"text": "a", "n": [b"x"]}], ["bm25"]),
+            "'n' of document 0 cannot be stored: it has a value of type bytes.",
         ),
         (lambda: rl.Searcher.build(TEXTS, {"dense": dict}), "'dense' must be a spelling, .*; got <class 'dict'>."),
     ],

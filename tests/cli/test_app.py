@@ -185,6 +185,7 @@ def test_a_message_is_one_line_of_limited_length(tmp_path):
 LINKS = {
     "path": lambda path, link: path,
     "relative": lambda path, link: path.parent / "." / ".." / path.parent.name / path.name,
+    "absent": lambda path, link: path.parent / "absent" / ".." / path.name,
     "symbolic": lambda path, link: link.symlink_to(path) or link,
     "hard": lambda path, link: link.hardlink_to(path) or link,
 }

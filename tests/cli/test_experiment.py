@@ -45,7 +45,7 @@ def test_example_can_be_shown():
 def test_invalid_input_is_one_sentence(spec, tmp_path):
     assert "or --example" in sentence(run("experiment"))
     assert "or --example" in sentence(run("experiment", spec, "--example"))
-    assert "Cannot read" in sentence(run("experiment", tmp_path / "no.toml"))
+    assert "There is no file" in sentence(run("experiment", tmp_path / "no.toml"))
     text = spec.read_text()
     spec.write_text(text.replace("digits(first=60)", "digit"))
     assert "Unknown collection 'digit'" in sentence(run("experiment", spec, "-o", tmp_path / "r"))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloom.datasets import Content, images
-from rankloom.datasets.images import FORMATS, SUFFIXES, ImageError, ImageFile, decode, reduced
+from rankloom.datasets.images import FORMATS, SUFFIXES, ImageError, ImageFile, decode, on_transparent, reduced
 from rankloom.errors import InputError
 
 Image = pytest.importorskip("PIL.Image")
@@ -287,3 +287,10 @@ def test_other_formats_than_those_given_are_refused():
     assert decode(content).shape == (2, 2, 3)
     with pytest.raises(ImageError, match="not an image in one of the formats PNG, GIF"):
         decode(content, formats=["PNG", "GIF"])
+
+
+def test_a_pixel_at_the_border_of_an_image_is_an_edge_next_to_white():
+    image = np.full((5, 5, 3), 255, np.uint8)
+    image[2] = 230  # as light as white that a blur mixes with color
+    alpha = on_transparent(image)[:, :, 3]
+    assert 0 < alpha[2, 0] == alpha[2, 2] < 64

@@ -97,7 +97,7 @@ def test_missing_keys_are_named():
 
 def test_errors_name_the_file(tmp_path):
     path = tmp_path / "spec.toml"
-    with pytest.raises(InputError, match="Cannot read"):
+    with pytest.raises(InputError, match="There is no file"):
         Experiment.read(path)
     path.write_text("name = ")
     with pytest.raises(InputError, match=r"spec\.toml: This is not TOML"):

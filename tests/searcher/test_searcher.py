@@ -85,7 +85,7 @@ def test_rankers_that_are_objects_can_be_given():
     [
         ([{"id": b"k1", "text": "x"}], "must be a string or a whole number; document 0 has b'k1'"),
         ([{"id": "\ud800", "text": "x"}], "must be a string or a whole number"),
-        ([{"id": "a", "text": "x", "odd": object()}], "field 'odd' of document 0 is of type object"),
+        ([{"id": "a", "text": "x", "odd": object()}], "'odd' of document 0 cannot be stored: it is of type object"),
         ([], "There are no documents"),
         ({"a": 1}, "documents must be a list of texts or mappings, a data frame"),
         ([1, 2], "number 0 is of type int"),

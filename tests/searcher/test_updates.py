@@ -113,7 +113,7 @@ def test_bad_updates_change_nothing():
     with pytest.raises(InputError, match="at least one document"):
         searcher.delete([f"d{n}" for n in range(5)])
     deep = reduce(lambda inner, _: [inner], range(5000), [])
-    with pytest.raises(InputError, match="The field 'f' of document 0 is of type list, which cannot be stored"):
+    with pytest.raises(InputError, match="The field 'f' of document 0 cannot be stored: it is nested too deeply"):
         searcher.add([{"id": "new", "text": "x", "f": deep}])
     searcher.add([])
     searcher.delete([])

@@ -47,8 +47,9 @@ def check_output(output: Path, *inputs: object) -> None:
 
     Inputs are paths, also as NAME=FILE or among the options of a spelling; what is not the path of a file is ignored.
     """
+    target = Path(os.path.realpath(output))  # x/../file is written to even if there is no folder x
     for path in _paths(inputs):
-        same = output.exists() and path.exists() and output.samefile(path)
+        same = target.exists() and path.exists() and target.samefile(path)
         if same or _is_written_inside(output, path) or _is_written_inside(path, output):
             raise InputError(f"The input {path} would be overwritten; write to another path than {output}.")
 

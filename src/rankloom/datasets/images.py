@@ -182,7 +182,7 @@ def on_transparent(image: Pixels) -> Pixels:
     regions = ndimage.label(np.pad(depth <= 255 - WHITE_LEVEL, 1, constant_values=True), NEIGHBORS)[0]
     ground = (regions == regions[0, 0])[1:-1, 1:-1]
     ground |= ndimage.binary_dilation(ground, NEIGHBORS) & (depth <= 255 - NOISE_LEVEL)
-    edge = ndimage.binary_dilation(ground, NEIGHBORS) & ~ground
+    edge = ndimage.binary_dilation(ground, NEIGHBORS, border_value=1) & ~ground
     alpha = np.where(ground, 0.0, np.where(edge, np.minimum(depth / OPAQUE_DEPTH, 1.0), 1.0))[:, :, None]
     color = 255.0 - (255.0 - image) / np.maximum(alpha, 1 / 255)  # what gives the image again, seen on white
     shown: Pixels = np.rint(np.concatenate([color.clip(0, 255), 255 * alpha], axis=2)).astype(np.uint8)

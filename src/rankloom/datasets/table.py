@@ -92,7 +92,7 @@ def _delimited(path: str, delimiters: str, encoding: str) -> Rows:
         except UnicodeError:
             raise wrong_encoding(path, encoding) from None
         except csv.Error as error:
-            raise InputError(f"{path}:{rows.line_num}: {error}.") from None
+            raise InputError(f"{path}:{rows.line_num + 1}: {error}; check the quotes.") from None
         finally:
             csv.field_size_limit(limit)
 

@@ -179,7 +179,7 @@ def json_lines(path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, b
             yield number, line, parse_json(line)
         except InputError as error:
             raise InputError(f"{path}:{number}: {error}") from None
-        except (ValueError, RecursionError):
+        except ValueError:
             yield number, line, None
 
 
@@ -188,7 +188,10 @@ def parse_json(text: str | bytes, parse_constant: Callable[[str], object] | None
 
     Readers of JSON differ in which of two equal keys counts, and in whether they read larger numbers.
     """
-    value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_constant=parse_constant)
+    try:
+        value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_constant=parse_constant)
+    except RecursionError:
+        raise InputError("it is nested too deeply.") from None
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -173,28 +174,21 @@ def _plain(row: Row, place: str) -> Document:
     for name, value in row.items():
         if not isinstance(name, str):
             raise InputError(f"The fields of a document must be named by strings; {place} has {brief(name)}.")
-        stored = _stored(value)
-        if stored is UNSTORABLE:
-            kind = f"of type {type(value).__name__}"
-            kind = f"a whole number of more than {MAX_DIGITS} digits" if isinstance(value, int) else kind
-            raise InputError(f"The field {name!r} of {place} is {kind}, which cannot be stored.")
+        try:
+            stored = _json(value)
+        except (InputError, RecursionError) as error:  # nested hundreds of levels deep, or within itself
+            reason = error if isinstance(error, InputError) else "it is nested too deeply"
+            raise InputError(f"The field {name!r} of {place} cannot be stored: {reason}.") from None
         if stored is not IN_MEMORY:
             fields[name] = stored
     return fields
 
 
-IN_MEMORY, UNSTORABLE = object(), object()  # content for rankers, and what is neither content nor plain data
-
-
-def _stored(value: object) -> object:
-    try:
-        return _json(value)
-    except RecursionError:  # nested thousands of levels deep, or within itself
-        return UNSTORABLE
+IN_MEMORY = object()  # content for rankers
 
 
 def _json(value: object) -> object:
-    """Return a value as JSON stores it; `IN_MEMORY` for images and vectors, `UNSTORABLE` for what JSON cannot hold."""
+    """Return a value as JSON stores it, `IN_MEMORY` for images and vectors; raise InputError if JSON cannot hold it."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
@@ -202,25 +196,42 @@ def _json(value: object) -> object:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if abs(value) <= MAX_INTEGER else UNSTORABLE
+        if abs(value) > MAX_INTEGER:
+            raise InputError(f"it is a whole number of more than {MAX_DIGITS} digits")
+        return value
     if isinstance(value, float | Decimal):
         return float(value) if math.isfinite(value) else None  # the missing values of data frames
     if isinstance(value, ImageFile):
         return str(value.path) if value.box is None else IN_MEMORY  # a block of a sheet has no file of its own
     if isinstance(value, Path):
         return str(value)
-    if isinstance(value, list | tuple | set | frozenset):
-        return _all_or_none([_json(element) for element in value])
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)  # the order of a set of strings differs from process to process
+    if isinstance(value, list | tuple):
+        return [_inner(element) for element in value]
     if isinstance(value, Mapping):
-        inner = [_json(element) for element in value.values()]
-        return dict(zip(map(str, value), inner, strict=True)) if _all_or_none(inner) is inner else UNSTORABLE
+        inner = {str(_json(str(name))): _inner(element) for name, element in value.items()}
+        if len(inner) < len(value):
+            raise InputError("two of its keys are the same text")
+        return inner
     if hasattr(value, "isoformat"):
         return None if value != value else str(value)  # dates; NaT differs from itself
-    return IN_MEMORY if isinstance(value, np.ndarray | bytes) or hasattr(value, "__array__") else UNSTORABLE
+    if isinstance(value, np.ndarray | bytes) or hasattr(value, "__array__"):
+        return IN_MEMORY
+    raise InputError(f"it is of type {type(value).__name__}")
 
 
-def _all_or_none(values: list[object]) -> object:
-    return UNSTORABLE if any(value is UNSTORABLE or value is IN_MEMORY for value in values) else values
+def _inner(value: object) -> object:
+    stored = _json(value)
+    if stored is IN_MEMORY:
+        raise InputError(f"it has a value of type {type(value).__name__}")
+    return stored
+
+
+def _content(value: object) -> object:
+    with suppress(InputError):
+        return _json(value)
+    return IN_MEMORY
 
 
 def _id(given: object, place: str) -> str | None:
@@ -253,8 +264,7 @@ def _of_collection(collection: Collection) -> Batch:
     documents: list[Document] = [{"id": id} for id in collection.ids]
     for number, document in enumerate(documents):
         for part, name in (("names", "name"), ("texts", "text"), ("images", IMAGE_FIELD)):
-            value = _json(collection.parts[part][number]) if part in collection.parts else IN_MEMORY
-            if value not in (IN_MEMORY, UNSTORABLE):
+            if part in collection.parts and (value := _content(collection.parts[part][number])) is not IN_MEMORY:
                 document[name] = value
         if collection.labels is not None:
             document["label"] = collection.labels[number]

@@ -105,8 +105,6 @@ def parse(content: bytes, schema: Schema, limits: Limits) -> Search:
 def _json(content: bytes) -> Values:
     try:
         body = parse_json(content, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise RefusedError(400, "The body must be JSON: it is nested too deeply.") from None
     except ValueError as error:  # UnicodeDecodeError and InputError are, too
         raise RefusedError(400, f"The body must be JSON: {str(error)[:200].removesuffix('.')}.") from None
     if not isinstance(body, dict):
