@@ -175,7 +175,7 @@ def one_at_a_time(ranks, scored, path):
     built = rl.FusionIndex.build(ranks)
     saving = timed(lambda: built.save(path))
     opening = timed(lambda: rl.FusionIndex.open(path))
-    index = rl.FusionIndex.open(path, verify=False)
+    index = rl.FusionIndex.open(path)
     times = single_queries(index, ranks)
     return {
         "n": n,

@@ -90,7 +90,7 @@ def search(path, scheduler):
     """Search with a sample of the items."""
     import rankloom as rl
 
-    index = rl.FusionIndex.open(path, verify=False)
+    index = rl.FusionIndex.open(path)
     items = np.random.default_rng(0).integers(0, index.n_items, SAMPLE).tolist()
     index.search(items=items[:10], k=10)
     if scheduler is None:

@@ -33,7 +33,7 @@ def loaded_by(code):
         "import rankloom",
         "from rankloom.fusion_graph.index import FusionIndex",
         "from rankloom.fusion_graph import compare, draw, graph, normalize, weave",
-        "import rankloom.threads, rankloom.io.array_folder",
+        "import rankloom.threads, rankloom.io.folder_writer",
         "import rankloom.evaluation, rankloom.evaluation.selection",
         "import rankloom.datasets, rankloom.rankers, rankloom.datasets.images",
         "import rankloom.rankers.text.word_movers, rankloom.rankers.text.embeddings, rankloom.rankers.vectors.encoder",

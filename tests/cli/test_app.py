@@ -164,7 +164,7 @@ def test_duplicates_are_an_option_of_every_command_that_reads_runs(command, item
     items = [doubled(path) for path in item_runs]
     arguments = {
         "fuse": (*items, "--method", "rrf", "-o", tmp_path / "x.run"),
-        "index": (*items, "-o", tmp_path / "x.loom"),
+        "index": (*items, "-o", tmp_path / "x.loom", "--overwrite"),
         "search": (index, *items),
         "evaluate": (*judged_runs, "--qrels", judged.qrels),
         "compare": (*judged_runs, "--qrels", judged.qrels),

@@ -50,9 +50,9 @@ def commands(folder, item_runs):
 def test_an_interrupted_save_leaves_the_old_folder_or_the_new_one(command, folder, item_runs, monkeypatch):
     arguments = commands(folder, item_runs)[command]
     before = {path.name for path in folder.iterdir()}
-    assert interrupted(monkeypatch, "rankloom.io.array_folder._move_into_place", *arguments) == NOTHING
+    assert interrupted(monkeypatch, "rankloom.io.folder_writer.FolderWriter._replace_meta", *arguments) == NOTHING
     assert {path.name for path in folder.iterdir()} == before
-    written = interrupted(monkeypatch, "rankloom.io.array_folder._move_into_place", *arguments, after=True)
+    written = interrupted(monkeypatch, "rankloom.io.folder_writer.FolderWriter._replace_meta", *arguments, after=True)
     assert written == f"Stopped; {folder / ('out.loom' if '-o' in arguments else 's.loom')} is written."
 
 

@@ -13,8 +13,9 @@ from collections_on_disk import assert_same_answers, random_collection
 
 from faults import error_of
 from rankloom import FusionIndex, RankloomWarning, Ranks, WeftIndex
-from rankloom.index.job import Job, install_folder
+from rankloom.index.job import Job, install
 from rankloom.io import write_npz
+from rankloom.io.folder import META, parsed_meta, read_meta
 
 KINDS = [(FusionIndex, {"cutoff": 5}), (WeftIndex, {"cutoff": 6, "expand": 3})]
 OTHERS = [
@@ -38,7 +39,10 @@ def tables(ranks, folder):
 
 
 def contents(folder):
-    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+    """Return the bytes of each array, and the metadata, whatever the generation is."""
+    meta = parsed_meta(folder, read_meta(folder))
+    arrays = {name: (folder / about["file"]).read_bytes() for name, about in meta.pop("files").items()}
+    return {**arrays, META: {name: meta[name] for name in ("kind", "format", "settings", "sizes", "versions")}}
 
 
 @pytest.mark.parametrize(("kind", "options"), [*KINDS, *OTHERS])
@@ -47,8 +51,9 @@ def test_the_bytes_are_those_of_a_build_in_memory(tmp_path, kind, options, seed)
     ranks = random_collection(seed)
     whole = kind.build(ranks, **options)
     for shards in (1, 3, 8):
-        whole.save(tmp_path / "memory.loom", shards=shards)
-        built = kind.build_on_disk(tables(ranks, tmp_path), tmp_path / "disk.loom", shards=shards, **options)
+        whole.save(tmp_path / "memory.loom", shards=shards, overwrite=True)
+        paths = tables(ranks, tmp_path)
+        built = kind.build_on_disk(paths, tmp_path / "disk.loom", shards=shards, overwrite=True, **options)
         assert contents(tmp_path / "disk.loom") == contents(tmp_path / "memory.loom")
     assert_same_answers(whole, built, ranks)
     assert kind.open(tmp_path / "disk.loom").n_shards == built.n_shards  # every number is checked
@@ -61,9 +66,9 @@ def test_digits_have_the_same_bytes_and_bits(tmp_path, kind):
     ranks = digits()
     whole = kind.build(ranks)
     for shards, scheduler in ((1, None), (3, None), (8, None), (8, "local")):
-        whole.save(tmp_path / "memory.loom", shards=shards)
-        paths = tables(ranks, tmp_path)
-        built = kind.build_on_disk(paths, tmp_path / "disk.loom", shards=shards, scheduler=scheduler)
+        whole.save(tmp_path / "memory.loom", shards=shards, overwrite=True)
+        paths, options = tables(ranks, tmp_path), {"shards": shards, "scheduler": scheduler}
+        built = kind.build_on_disk(paths, tmp_path / "disk.loom", overwrite=True, **options)
         assert contents(tmp_path / "disk.loom") == contents(tmp_path / "memory.loom")
         assert_same_answers(whole, built, ranks, k=10)
     with built.served("local") as served:
@@ -113,9 +118,9 @@ def test_memory_decides_the_number_of_shards(tmp_path):
     paths = tables(random_collection(3, 60), tmp_path)
     built = FusionIndex.build_on_disk(paths, tmp_path / "x.loom", memory="20kB", cutoff=5)
     assert built.n_shards > 1
-    message = error_of(FusionIndex.build_on_disk, paths, tmp_path / "x.loom", memory="20kB", shards=1, cutoff=5)
+    message = error_of(FusionIndex.build_on_disk, paths, tmp_path / "y.loom", memory="20kB", shards=1, cutoff=5)
     assert "shards or more memory" in message
-    assert "such as '1GB'" in error_of(FusionIndex.build_on_disk, paths, tmp_path / "x.loom", memory="much")
+    assert "such as '1GB'" in error_of(FusionIndex.build_on_disk, paths, tmp_path / "y.loom", memory="much")
 
 
 def test_wrong_tables_are_reported(tmp_path):
@@ -264,9 +269,9 @@ def test_a_killed_build_resumes_right(tmp_path, seed):
             process.stdout.readline()
             time.sleep(rng.uniform(0, 0.6))
             process.send_signal(signal.SIGKILL)
-        if target.exists():  # complete, or not there at all
+        if (target / META).exists():  # complete, or not there at all
             assert contents(target) == contents(tmp_path / "memory.loom")
-    kind.build_on_disk(paths, target, shards=12)
+    kind.build_on_disk(paths, target, shards=12, overwrite=True)
     assert contents(target) == contents(tmp_path / "memory.loom")
     assert not list(tmp_path.glob(".*"))
 
@@ -276,19 +281,20 @@ def test_a_build_works_without_locks(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", np.array(LISTS, np.int32))
     assert FusionIndex.build_on_disk([tmp_path / "x.npy"], tmp_path / "x.loom").n_items == 3
     (tmp_path / ".x.loom.building").mkdir()  # perhaps of another process
-    assert "Another process" in error_of(FusionIndex.build_on_disk, [tmp_path / "x.npy"], tmp_path / "x.loom")
+    again = error_of(FusionIndex.build_on_disk, [tmp_path / "x.npy"], tmp_path / "x.loom", overwrite=True)
+    assert "Another process" in again
 
 
 def test_a_build_that_is_killed_while_it_cleans_up_does_not_install_the_old_index(tmp_path, monkeypatch):
     np.save(tmp_path / "a.npy", np.array(LISTS, np.int32))
     np.save(tmp_path / "b.npy", np.array(LISTS, np.int32)[:, ::-1].copy())
     FusionIndex.build_on_disk([tmp_path / "a.npy"], tmp_path / "x.loom", cutoff=2)
-    monkeypatch.setattr("rankloom.index.job.install_folder", lambda *given: install_folder(*given) or 1 / 0)
+    monkeypatch.setattr("rankloom.index.base.install", lambda *given: install(*given) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        FusionIndex.build_on_disk([tmp_path / "b.npy"], tmp_path / "x.loom", cutoff=2)
+        FusionIndex.build_on_disk([tmp_path / "b.npy"], tmp_path / "x.loom", cutoff=2, overwrite=True)
     monkeypatch.undo()
     done = contents(tmp_path / "x.loom")
-    FusionIndex.build_on_disk([tmp_path / "b.npy"], tmp_path / "x.loom", cutoff=2)
+    FusionIndex.build_on_disk([tmp_path / "b.npy"], tmp_path / "x.loom", cutoff=2, overwrite=True)
     assert contents(tmp_path / "x.loom") == done
     assert FusionIndex.open(tmp_path / "x.loom").n_items == 3  # the checksums are right
 
@@ -308,7 +314,8 @@ def test_a_job_whose_start_was_interrupted_starts_again(tmp_path, monkeypatch):
 def test_an_existing_index_is_replaced_when_the_new_one_is_complete(tmp_path):
     first, second = random_collection(1, 30), random_collection(2, 30)
     FusionIndex.build(first).save(tmp_path / "x.loom")
-    FusionIndex.build_on_disk(tables(second, tmp_path), tmp_path / "x.loom", shards=2)
+    assert "already exists" in error_of(FusionIndex.build_on_disk, tables(second, tmp_path), tmp_path / "x.loom")
+    FusionIndex.build_on_disk(tables(second, tmp_path), tmp_path / "x.loom", shards=2, overwrite=True)
     FusionIndex.build(second).save(tmp_path / "memory.loom", shards=2)
     assert contents(tmp_path / "x.loom") == contents(tmp_path / "memory.loom")
     assert error_of(FusionIndex.build_on_disk, tables(second, tmp_path), tmp_path / "ranker0").endswith(

@@ -74,16 +74,6 @@ def test_serve_keeps_a_sharded_index_mapped(tmp_path, ranks, served):
     assert not any(array.flags.owndata for array in graphs.arrays.values())
 
 
-def test_serve_opens_a_sharded_index_once_and_verified(tmp_path, ranks, served, monkeypatch):
-    from rankloom.index import base
-
-    FusionIndex.build(ranks).save(tmp_path / "sharded.loom", shards=3)
-    calls, opened = [], base.open_folder
-    monkeypatch.setattr(base, "open_folder", lambda *args, **named: calls.append(named) or opened(*args, **named))
-    served(tmp_path / "sharded.loom")
-    assert [call["verify"] for call in calls] == [True]
-
-
 def test_checking_a_sharded_index_leaves_its_pages_on_disk(tmp_path):
     """Mapped pages count as memory of the process; those that the check has read are given back."""
     smaps = Path("/proc/self/smaps")

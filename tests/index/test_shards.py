@@ -1,6 +1,5 @@
 """An index split into shards has the same bits as the whole."""
 
-import json
 import mmap
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from collections_on_disk import assert_same, assert_same_answers, random_collect
 from rankloom import FusionIndex, Ranks, WeftIndex
 from rankloom.errors import IndexFileError
 from rankloom.index.shard import shards_of
-from rankloom.io.array_folder import release_pages
+from rankloom.io.array_file import release_pages
 from rankloom.threads import running
 
 
@@ -114,8 +113,7 @@ def test_a_missing_shard_is_rejected(tmp_path):
         name: array for name, array in index._table.split(index.arrays, 3).items() if not name.startswith("shard2_")
     }
     FusionIndex(index.settings, arrays).save(tmp_path / "x.loom")
-    assert "its shards have 40 items, not 60" in error_of(FusionIndex.open, tmp_path / "x.loom", verify=False)
-    assert json.loads((tmp_path / "x.loom" / "meta.json").read_text())["format"] == 2
+    assert "its shards have 40 items, not 60" in error_of(FusionIndex.open, tmp_path / "x.loom")
 
 
 def test_an_index_that_is_whole_and_sharded_is_checked_and_searched_as_whole(tmp_path):
@@ -124,26 +122,18 @@ def test_an_index_that_is_whole_and_sharded_is_checked_and_searched_as_whole(tmp
     assert_same(FusionIndex.open(tmp_path / "x.loom").search(), index.search())
     row_items = index.arrays["row_items"] + 60
     FusionIndex(index.settings, {**index._table.split(index.arrays, 3), **index.arrays, "row_items": row_items}).save(
-        tmp_path / "x.loom"
+        tmp_path / "x.loom", overwrite=True
     )
     assert "row_items.npy does not match" in error_of(FusionIndex.open, tmp_path / "x.loom")
 
 
 def test_a_changed_shard_file_is_rejected(tmp_path):
     FusionIndex.build(random_collection(5, 60)).save(tmp_path / "x.loom", shards=3)
-    file = tmp_path / "x.loom" / "shard1_norms.npy"
+    file = tmp_path / "x.loom" / "shard1_norms.g1.npy"
     file.write_bytes(file.read_bytes()[:-1] + b"\1")
-    assert "shard1_norms.npy is damaged" in error_of(FusionIndex.open, tmp_path / "x.loom")
+    assert "shard1_norms.g1.npy is damaged" in error_of(FusionIndex.open, tmp_path / "x.loom", verify=True)
     file.unlink()
-    assert "shard1_norms.npy is missing" in error_of(FusionIndex.open, tmp_path / "x.loom")
-
-
-def test_an_index_of_format_2_is_still_read():
-    golden = Path(__file__).parents[1] / "golden"
-    whole, sharded = (FusionIndex.open(golden / name / "index") for name in ("index-v1", "index-v2"))
-    assert sharded.n_shards == 3
-    assert_same(whole.search(k=9), sharded.search(k=9))
-    assert whole.explain("a", "c").to_dict() == sharded.explain("a", "c").to_dict()
+    assert "shard1_norms.g1.npy is missing" in error_of(FusionIndex.open, tmp_path / "x.loom")
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")
@@ -161,7 +151,7 @@ def test_a_search_of_shards_releases_what_it_has_read(tmp_path, monkeypatch):
         index.search(items=items[:1])  # loads the kernels
         release_pages(index.arrays.values())
         before, during = mapped(), []
-        monkeypatch.setattr("rankloom.io.array_folder.MAX_MAPPED", before + limit)
+        monkeypatch.setattr("rankloom.io.array_file.MAX_MAPPED", before + limit)
         with running(threads=1, progress=lambda *_: during.append(mapped())):
             found = index.search(items=items, k=5)
         return found, max(during) - before

@@ -23,6 +23,7 @@ with shown_warnings():  # of plug-ins, which are loaded for the help
         search,
         select,
         serve,
+        verify,
     )
     from rankloom.cli.app import app
     from rankloom.cli.outputs import stopped

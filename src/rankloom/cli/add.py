@@ -5,6 +5,7 @@ from typing import Annotated
 
 from rankloom.cli import app as cli
 from rankloom.cli.outputs import writes
+from rankloom.io.folder_writer import TIMEOUT
 
 Folder = Annotated[Path, cli.Argument(metavar="SEARCHER", help="A folder made by 'rankloom build'.")]
 
@@ -22,6 +23,7 @@ def add(
         ),
     ] = False,
     encoding: cli.Encoding = None,
+    timeout: cli.Timeout = TIMEOUT,
     plugin: cli.Plugin = None,
 ) -> None:
     """Add documents to a searcher; a killed command leaves the old or the new one.
@@ -35,7 +37,7 @@ def add(
     from rankloom.searcher.searcher import updating
 
     writes(path)
-    with cli.progress_bars() as progress, updating(path) as searcher:
+    with cli.progress_bars() as progress, updating(path, timeout=timeout) as searcher:
         before = len(searcher)
         progress("Adding", 0, 1)
         searcher.add(documents, encoding=encoding)

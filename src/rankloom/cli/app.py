@@ -39,6 +39,7 @@ COMMANDS = [
     "search",
     "add",
     "delete",
+    "verify",
     "rank",
     "index",
     "fuse",
@@ -229,6 +230,7 @@ def read_queries(
 
 
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")]
+Timeout = Annotated[float, Option(min=0, help="How many seconds to wait for other commands that write to the folder.")]
 
 
 def is_searcher(path: Path) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import CacheOptions, CollectionOptions, SearcherOptions, expand_groups
 from rankloom.cli.outputs import check_output, writes
-from rankloom.io.array_folder import check_absent, check_folder
+from rankloom.io.folder_writer import TIMEOUT, check_absent
 
 
 @cli.app.command()
@@ -35,6 +35,7 @@ def build(
     ] = None,
     *,
     overwrite: cli.Overwrite = False,
+    timeout: cli.Timeout = TIMEOUT,
     fitting: SearcherOptions,
     source: CollectionOptions,
     caching: CacheOptions,
@@ -57,7 +58,7 @@ def build(
     from rankloom.searcher.storage import KIND
 
     output = output or _named_after(documents)
-    check_folder(output, KIND) if overwrite else check_absent(output, KIND, "--overwrite")
+    check_absent(output, KIND, None if overwrite else "--overwrite")
     check_output(output, documents, source.path, fitting.ranker)
     writes(output)
     settings = fitting.settings()
@@ -72,7 +73,7 @@ def build(
             progress=progress,
         )
         progress("Saving", 0, 1)
-        searcher.save(output, overwrite=overwrite)
+        searcher.save(output, overwrite=overwrite, timeout=timeout)
         progress("Saving", 1, 1)
     built = cli.counted(len(searcher), "document")
     cli.echo(f"Built {output}: {built}, rankers {', '.join(searcher.rankers)}.", err=True)

@@ -5,12 +5,14 @@ from typing import Annotated
 from rankloom.cli import app as cli
 from rankloom.cli.add import Folder
 from rankloom.cli.outputs import writes
+from rankloom.io.folder_writer import TIMEOUT
 
 
 @cli.app.command()
 def delete(
     path: Folder,
     ids: Annotated[list[str], cli.Argument(metavar="ID", help="Ids of the documents.")],
+    timeout: cli.Timeout = TIMEOUT,
     plugin: cli.Plugin = None,
 ) -> None:
     """Delete documents from a searcher; a killed command leaves the old or the new one.
@@ -22,7 +24,7 @@ def delete(
     from rankloom.searcher.searcher import updating
 
     writes(path)
-    with cli.progress_bars() as progress, updating(path) as searcher:
+    with cli.progress_bars() as progress, updating(path, timeout=timeout) as searcher:
         before = len(searcher)
         progress("Deleting", 0, 1)
         searcher.delete(ids)

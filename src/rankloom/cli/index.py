@@ -13,7 +13,7 @@ from rankloom.fusion_graph.index import FusionIndex
 from rankloom.fusion_graph.weave import WEIGHTINGS
 from rankloom.index.job import job_folder
 from rankloom.index.settings import Absent
-from rankloom.io.array_folder import check_folder
+from rankloom.io.folder_writer import TIMEOUT, check_absent
 
 
 @cli.app.command()
@@ -52,6 +52,8 @@ def index(
     *,
     reading: RunOptions,
     as_collection: cli.AsCollection = False,
+    overwrite: cli.Overwrite = False,
+    timeout: cli.Timeout = TIMEOUT,
     threads: cli.Threads = None,
     plugin: cli.Plugin = None,
 ) -> None:
@@ -68,8 +70,8 @@ def index(
 
     rankloom index bm25.npy dense.npy --memory 1GB -o big.loom
     """
-    check_folder(output, FusionIndex.KIND)
     check_output(output, runs)
+    check_absent(output, FusionIndex.KIND, None if overwrite else "--overwrite")
     writes(output)
     names, paths = cli.split_names(runs)
     options: dict[str, Any] = {
@@ -89,6 +91,7 @@ def index(
             tables = dict(zip(names, paths, strict=True)) if names else paths
             writes(job_folder(output), "{path} keeps the finished tasks, and the same command resumes")
             options |= {"memory": memory, "shards": shards, "scheduler": scheduler, "progress": progress}
+            options |= {"overwrite": overwrite, "timeout": timeout}
             built = FusionIndex.build_on_disk(tables, output, **options)
         else:
             cli.refuse_options(context, "it needs --memory", "scheduler")
@@ -96,6 +99,6 @@ def index(
             lists = dict(zip(names, ranks, strict=True)) if names else ranks
             built = FusionIndex.build(lists, progress=progress, **options)
             progress("Saving", 0, 1)
-            built.save(output, shards=shards)
+            built.save(output, shards=shards, overwrite=overwrite, timeout=timeout)
     in_shards = f", {built.n_shards} shards" if built.n_shards else ""
     cli.echo(f"{output}: {built.n_items} items, {len(runs)} rankers{in_shards}", err=True)

@@ -25,7 +25,9 @@ from rankloom.index.row_table import QueryRows, RowTable
 from rankloom.index.served import ServedShards
 from rankloom.index.settings import Absent, IndexSettings, aligned_collection, shared_arrays
 from rankloom.index.verify import DamageError, check_arrays, raising, read_settings
-from rankloom.io.array_folder import open_folder, release_pages, save_folder
+from rankloom.io.array_file import release_pages
+from rankloom.io.folder import Snapshot, open_folder
+from rankloom.io.folder_writer import TIMEOUT, check_absent, save_folder, writing
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.io.text_file import Plain, as_path
 from rankloom.io.version import __version__
@@ -46,7 +48,6 @@ class CollectionIndex(Generic[R]):
     """
 
     KIND: ClassVar[str]  #: the kind recorded in the folder on disk
-    FORMATS: ClassVar[range] = range(1, 3)  #: the format numbers that this version reads; 2 has shards
     ROW_KIND: ClassVar[type[RowKind[Any]]]
 
     def __init__(self, settings: IndexSettings, arrays: Mapping[str, Array]) -> None:
@@ -55,7 +56,7 @@ class CollectionIndex(Generic[R]):
         self.n_items = self._table.n_items
         self._ids: Ids | None = None
         self._lock = Lock()
-        self._path: Path | None = None  # of an index that was opened
+        self._folder: Snapshot | None = None  # that it was opened from or saved to
         self._served: ServedShards[R] | None = None
 
     @property
@@ -102,15 +103,15 @@ class CollectionIndex(Generic[R]):
         return other
 
     @classmethod
-    def of_arrays(cls, arrays: dict[str, Array], meta: Mapping[str, object], *, verify: bool, path: Path) -> Self:
-        """Return an index from arrays and metadata read from disk, after checking them."""
+    def of_arrays(cls, arrays: Mapping[str, Array], meta: Mapping[str, object], path: Path) -> Self:
+        """Return an index from arrays and metadata read from disk, after checking them: kernels trust the arrays."""
         settings = read_settings(cls.ROW_KIND.SETTINGS, meta.get("settings"), path)
         kind = cls.ROW_KIND(settings)
         with raising(path):
             if settings.absent not in get_args(Absent) or not kind.is_valid():
                 raise DamageError("its settings are not valid")
             sizes = {"m": settings.n_rankers, "m + 1": settings.n_rankers + 1, "L": settings.cutoff}
-            check_arrays(arrays, kind.LAYOUT, kind.RANGES, sizes, thoroughly=verify)
+            check_arrays(arrays, kind.LAYOUT, kind.RANGES, sizes)
         return cls(settings, arrays)
 
     @classmethod
@@ -134,6 +135,8 @@ class CollectionIndex(Generic[R]):
         memory: str | int = "1GB",
         shards: int | None = None,
         scheduler: str | None = None,
+        overwrite: bool = False,
+        timeout: float = TIMEOUT,
         threads: int | None = None,
         progress: Progress | None = None,
         **options: Any,
@@ -157,22 +160,29 @@ class CollectionIndex(Generic[R]):
         scheduler : str, optional
             The address of a Dask scheduler, or "local" for a worker process per CPU; the folder and the tables must be
             on storage that all workers see. By default, tasks run one after the other in this process.
+        overwrite : bool
+            Whether to replace an index in the folder.
+        timeout : float
+            How many seconds to wait for other processes that write to the folder.
         threads, progress
             As in `build`.
         **options
             All other options of `build`, with the same defaults. `weights="agreement"` of weft is not available: it
             compares the lists of the whole collection.
         """
-        lists, target = on_disk.Lists.of(paths), as_path(folder)
+        lists, target, option = on_disk.Lists.of(paths), as_path(folder), None if overwrite else "overwrite=True"
+        check_absent(target, cls.KIND, option)
         options = on_disk.with_defaults(cls.build, options)  # type: ignore[attr-defined]
         keep_scores = options.pop("keep_scores")
         kind = cls.ROW_KIND.of(lists.names, len(lists.files), **options)
         size = on_disk.part_size(lists.n_items, kind.item_bytes(max(lists.depths)), memory, shards)
         spec = on_disk.specification(cls.KIND, kind, lists, size, keep_scores)
-        with opened_job(target, cls.KIND, spec) as job:
+        with opened_job(target, spec) as job:
             shapes = on_disk.run(job, kind, scheduler=scheduler, threads=threads, progress=progress)
-            install(job, target, cls.meta(kind.settings, shapes))
-        return cls.open(target, verify=False)
+            with writing(target, cls.KIND, timeout=timeout) as writer:
+                writer.check(None, option)
+                install(job, writer, cls.meta(kind.settings, shapes))
+        return cls.open(target)
 
     def search(
         self,
@@ -298,26 +308,32 @@ class CollectionIndex(Generic[R]):
             raise InputError(f"virtual must be True, False or None; got {brief(virtual)}.")
         return min(whole_number("k", k), self.n_items)
 
-    def save(self, path: str | Path, *, shards: int | None = None) -> None:
-        """Write the index to a folder, completely or not at all; an existing index is replaced.
+    def save(
+        self, path: str | Path, *, shards: int | None = None, overwrite: bool = False, timeout: float = TIMEOUT
+    ) -> None:
+        """Write the index to a folder, completely or not at all.
 
         Parameters
         ----------
         shards : int, optional
             The number of shards to split the index into, at most one for each item. By default as it is.
+        overwrite : bool
+            Whether to replace another index, or what other processes have saved to the folder since this one was opened
+            from it.
+        timeout : float
+            How many seconds to wait for other processes that write to the folder.
         """
         arrays = self.arrays if shards is None else self._table.split(self.arrays, whole_number("shards", shards))
         shapes = {name: array.shape for name, array in arrays.items()}
-        save_folder(as_path(path), arrays, self.meta(self.settings, shapes))
+        meta = self.meta(self.settings, shapes)
+        self._folder = save_folder(as_path(path), arrays, meta, base=self._folder, overwrite=overwrite, timeout=timeout)
 
     @classmethod
     def meta(cls, settings: IndexSettings, shapes: Mapping[str, Sequence[int]]) -> Plain:
         """Return the metadata of an index by the shapes of its arrays."""
-        is_sharded = "row_ptr" not in shapes
         n_entries = sum(shape[0] for name, shape in shapes.items() if name.endswith("row_items"))
         return {
             "kind": cls.KIND,
-            "format": cls.FORMATS[-1] if is_sharded else cls.FORMATS[0],
             "settings": settings.to_dict(),
             "sizes": {"n_items": shapes["numbers"][0], "n_entries": n_entries},
             "versions": {"rankloom": __version__, "numpy": np.__version__},
@@ -329,21 +345,19 @@ class CollectionIndex(Generic[R]):
         )
 
     @classmethod
-    def open(cls, path: str | Path, *, verify: bool = True) -> Self:
-        """Open a saved index; its arrays are memory-mapped.
+    def open(cls, path: str | Path, *, verify: bool = False) -> Self:
+        """Open a saved index; its arrays are memory-mapped, and every number in them is checked.
 
         Parameters
         ----------
         verify : bool
-            Read all files once, compare their checksums and check that every number points into the collection. Without
-            it the index opens immediately, but damage inside a file can go unnoticed, and searching damaged files can
-            crash.
+            Whether to compare the digests of all files, too: they show damage that leaves all numbers in range.
         """
-        arrays, meta = open_folder(as_path(path), kind=cls.KIND, formats=cls.FORMATS, verify=verify)
-        index = cls.of_arrays(arrays, meta, verify=verify, path=Path(path))
-        if verify and index.n_shards is not None:  # it may be larger than memory
-            release_pages(arrays.values())
-        index._path = Path(path).resolve()
+        folder = open_folder(as_path(path), kind=cls.KIND, verify=verify)
+        index = cls.of_arrays(folder.arrays, folder.meta, Path(path))
+        if index.n_shards is not None:  # it may be larger than memory
+            release_pages(folder.arrays.values())
+        index._folder = folder
         return index
 
     @contextmanager
@@ -358,11 +372,11 @@ class CollectionIndex(Generic[R]):
         scheduler : str
             The address of a scheduler, such as ``tcp://host:8786``, or "local" for worker processes on this machine.
         """
-        if self.n_shards is None or self._path is None:
+        if self.n_shards is None or self._folder is None:
             raise InputError("Only an index that was opened from a folder and is split into shards can be served.")
         with connected(scheduler) as client:
             served = self._with_arrays(self._table.arrays)
-            served._served = ServedShards(client, partial(_opened, type(self), self._path), self._table)
+            served._served = ServedShards(client, partial(_opened, type(self), self._folder.path), self._table)
             yield served
 
     def in_memory(self) -> Self:
@@ -391,4 +405,4 @@ class CollectionIndex(Generic[R]):
 
 def _opened(kind: type[CollectionIndex[R]], path: Path) -> RowTable[R]:
     """Open an index on a worker of a cluster."""
-    return kind.open(path, verify=False)._table
+    return kind.open(path)._table

@@ -23,9 +23,10 @@ from rankloom.errors import InputError
 from rankloom.index.cluster import connected, map_tasks
 from rankloom.index.order import Order
 from rankloom.index.tables import aside, growing
-from rankloom.io.array_folder import check_folder, described, install_folder, write_array
+from rankloom.io.array_file import described, write_array
 from rankloom.io.atomic_file import atomic_write, resolved
 from rankloom.io.file_lock import claimed
+from rankloom.io.folder_writer import FolderWriter
 from rankloom.io.text_file import Plain
 from rankloom.ranks.arrays import Array
 from rankloom.threads import Progress, Scratch, running
@@ -195,9 +196,8 @@ def job_folder(path: Path) -> Path:
 
 
 @contextmanager
-def opened_job(path: Path, kind: str, spec: Plain) -> Iterator[Job]:
+def opened_job(path: Path, spec: Plain) -> Iterator[Job]:
     """Yield the job that builds an index at `path`, new or resumed; no other process can open it meanwhile."""
-    check_folder(path, kind)
     folder = job_folder(path)
     is_new = not folder.exists()
     try:
@@ -212,9 +212,9 @@ def opened_job(path: Path, kind: str, spec: Plain) -> Iterator[Job]:
         yield job
 
 
-def install(job: Job, path: Path, meta: Plain) -> None:
-    """Let the finished index appear at `path`, and remove the job."""
+def install(job: Job, writer: FolderWriter, meta: Plain) -> None:
+    """Make the finished index the next generation of its folder, and remove the job."""
     files = job.all_files()
     (job.folder / SPECIFICATION).unlink()  # a job that is killed from here on must not resume: its files have moved
-    install_folder(job.index, path, files, meta)
+    writer.adopt(job.index, files, meta)
     shutil.rmtree(job.folder, ignore_errors=True)

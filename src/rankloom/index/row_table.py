@@ -24,7 +24,7 @@ from rankloom.index.shard import (
     shards_of,
     slice_rows,
 )
-from rankloom.io.array_folder import limit_pages
+from rankloom.io.array_file import limit_pages
 from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Array, Bools, Int32s
 from rankloom.threads import Scratch, run_blocks

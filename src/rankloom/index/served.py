@@ -12,7 +12,7 @@ from rankloom._kernels.index.arguments import Queries, ScoredLists
 from rankloom.errors import InputError
 from rankloom.index.row_kind import R
 from rankloom.index.row_table import QueryBlock, QueryRows, RowTable, empty_best
-from rankloom.io.array_folder import limit_pages
+from rankloom.io.array_file import limit_pages
 from rankloom.ranks.arrays import Array, Bools
 from rankloom.threads import cut_blocks
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rankloom.errors import InputError, needs_extra
-from rankloom.io.array_folder import write_array
+from rankloom.io.array_file import write_array
 from rankloom.io.npz import read_npz
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array

@@ -1,7 +1,7 @@
 """Checks of an index read from disk: kernels trust its arrays, so no number in them may be out of range.
 
-Checksums find damage. These checks find malformed files, whatever their checksums say: every number points
-into the collection, rows hold different items, weights are finite and in range.
+Digests find damage. These checks find malformed files, whatever their digests say: every number points into the
+collection, rows hold different items, weights are finite and in range.
 """
 
 from __future__ import annotations
@@ -96,10 +96,8 @@ def check_arrays(
     layout: Layout,
     ranges: Ranges,
     sizes: Mapping[str, int],
-    *,
-    thoroughly: bool,
 ) -> None:
-    """Raise `DamageError` if the arrays of an index are inconsistent; if `thoroughly`, check every number.
+    """Raise `DamageError` if the arrays of an index are inconsistent, or a number in them is out of range.
 
     Parameters
     ----------
@@ -110,14 +108,13 @@ def check_arrays(
     sizes = {"n": n, "n - 1": n - 1, **sizes}
     whole = {name: about for name, about in layout.items() if not is_of_shard(about[1])}
     check_layout(arrays, whole, sizes)
-    check_scores(arrays, sizes["m"], n, thoroughly=thoroughly)
-    if thoroughly:
-        check_order(arrays)
-        check_ranges(arrays, {name: limits for name, limits in ranges.items() if name in whole}, sizes)
+    check_scores(arrays, sizes["m"], n)
+    check_order(arrays)
+    check_ranges(arrays, {name: limits for name, limits in ranges.items() if name in whole}, sizes)
     n_rows = 0
     for number, own in enumerate(shard_arrays(arrays)):
         try:
-            n_rows += check_shard(own, layout, ranges, sizes, thoroughly=thoroughly)
+            n_rows += check_shard(own, layout, ranges, sizes)
         except DamageError as damage:
             where = "" if "row_ptr" in arrays else prefix(number)
             raise DamageError(f"{where}{damage}") from None
@@ -130,9 +127,7 @@ def is_of_shard(shape: Sequence[str | int]) -> bool:
     return any(str(size).split(" ")[0] in ("rows", "entries", "vertices") for size in shape)
 
 
-def check_shard(
-    arrays: Mapping[str, Array], layout: Layout, ranges: Ranges, sizes: Mapping[str, int], *, thoroughly: bool
-) -> int:
+def check_shard(arrays: Mapping[str, Array], layout: Layout, ranges: Ranges, sizes: Mapping[str, int]) -> int:
     """Raise `DamageError` if the arrays of a shard are inconsistent; return the number of its rows."""
     own: Layout = {name: about for name, about in layout.items() if is_of_shard(about[1])}
     if VERTICES in arrays:
@@ -142,9 +137,8 @@ def check_shard(
     entries = arrays.get("row_items", np.empty(0)).size
     more = {"rows": n_rows, "vertices": n_vertices, "entries": entries}
     check_layout(arrays, own, {**sizes, **more, "rows + 1": n_rows + 1, "vertices + 1": n_vertices + 1})
-    if thoroughly:
-        check_rows(arrays, sizes["n"], n_rows)
-        check_ranges(arrays, {name: limits for name, limits in ranges.items() if name in own}, sizes)
+    check_rows(arrays, sizes["n"], n_rows)
+    check_ranges(arrays, {name: limits for name, limits in ranges.items() if name in own}, sizes)
     return n_rows
 
 
@@ -212,7 +206,7 @@ def check_values(arrays: Mapping[str, Array], name: str, low: float, high: float
         raise DamageError(f"{name}.npy has values out of range")
 
 
-def check_scores(arrays: Mapping[str, Array], n_rankers: int, n_items: int, *, thoroughly: bool) -> None:
+def check_scores(arrays: Mapping[str, Array], n_rankers: int, n_items: int) -> None:
     """Raise `DamageError` unless stored scores have a row for each item and do not increase along it."""
     for name in (f"scores_{ranker}" for ranker in range(n_rankers)):
         scores = arrays.get(name)
@@ -220,5 +214,5 @@ def check_scores(arrays: Mapping[str, Array], n_rankers: int, n_items: int, *, t
             continue
         if scores.dtype != "float32" or scores.ndim != 2 or len(scores) != n_items:
             raise DamageError(f"{name}.npy does not match the other arrays")
-        if thoroughly and (np.isnan(scores).any() or (scores[:, 1:] > scores[:, :-1]).any()):
+        if np.isnan(scores).any() or (scores[:, 1:] > scores[:, :-1]).any():
             raise DamageError(f"{name}.npy has values out of range")

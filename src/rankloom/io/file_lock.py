@@ -1,4 +1,4 @@
-"""Locks on temporary files and folders: they distinguish what a killed process left from what a running one writes.
+"""Locks on files and folders: of writers, and those that tell what a killed process left from what is being written.
 
 The system releases a lock when its process ends, however it ends. Windows and some network file systems lack such
 locks; there, what has not changed for an hour counts as abandoned.
@@ -6,9 +6,12 @@ locks; there, what has not changed for an hour counts as abandoned.
 
 import os
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from rankloom.errors import InputError, RankloomWarning
 
 try:
     import fcntl
@@ -16,6 +19,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 ABANDONED_SECONDS = 3600
+POLL_SECONDS, WARN_SECONDS = 0.05, 1.0  # while waiting for a lock
 
 
 @contextmanager
@@ -70,5 +74,48 @@ def _lock_now(descriptor: int, path: Path, is_new: bool) -> bool:
 def _is_old(path: Path) -> bool:
     try:
         return time.time() - path.stat().st_mtime > ABANDONED_SECONDS
+    except OSError:
+        return False
+
+
+def waiting(opened: Callable[[], int], path: Path, folder: Path, timeout: float) -> int:
+    """Return the descriptor of a lock file, locked; warn after a second of waiting that others write to a folder.
+
+    The file is opened again if another process has removed it. Where the file system has no locks, it is not locked.
+    """
+    start, warned = time.monotonic(), False
+    while True:
+        descriptor = opened()
+        if _try_lock(descriptor) and _is_at(descriptor, path):
+            return descriptor
+        os.close(descriptor)
+        waited = time.monotonic() - start
+        if waited >= timeout:
+            raise InputError(
+                f"Another process writes to {folder}, and did not end within {timeout:g} s; try again later, or wait "
+                "longer with a larger timeout."
+            )
+        if waited >= WARN_SECONDS and not warned:
+            warnings.warn(f"Waiting for another process that writes to {folder}.", RankloomWarning, stacklevel=2)
+            warned = True
+        time.sleep(min(POLL_SECONDS, timeout))
+
+
+def _try_lock(descriptor: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # the file system has no locks
+        return True
+    return True
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Return True if an open file is still the one at this path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
     except OSError:
         return False

@@ -13,10 +13,9 @@ import numpy as np
 
 from rankloom.errors import InputError, brief, check_flag, is_iterable, text_list, whole_number
 from rankloom.fusion_graph import FusionIndex
-from rankloom.io.array_folder import check_absent
-from rankloom.io.atomic_file import resolved
 from rankloom.io.cache import Cache
-from rankloom.io.file_lock import locked
+from rankloom.io.folder import Snapshot, read_meta
+from rankloom.io.folder_writer import TIMEOUT, FolderWriter, writing
 from rankloom.io.text_file import as_path
 from rankloom.rankers import rank_collection
 from rankloom.rankers.vectors.encoder import Encode
@@ -49,9 +48,9 @@ class Searcher(ReadOnlySearcher):
     ['1', 'new']
     """
 
-    def __init__(self, state: State, skipped: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
+    def __init__(self, state: State, skipped: Mapping[str, str] | None = None, folder: Snapshot | None = None) -> None:
         super().__init__(state)
-        self._folder = folder  # that it was opened from or saved to, and may replace
+        self._folder = folder  # that it was opened from or saved to
         self._lock = Lock()  # held while the state is replaced
         self.skipped = dict(skipped or {})
 
@@ -156,7 +155,7 @@ class Searcher(ReadOnlySearcher):
         with self._lock, running(progress=progress):
             self._state = _indexed(refitted(self._state))
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False, timeout: float = TIMEOUT) -> None:
         """Write everything to a folder, completely or not at all.
 
         Encoders given as functions are not stored: give them again to `open`.
@@ -164,15 +163,19 @@ class Searcher(ReadOnlySearcher):
         Parameters
         ----------
         overwrite : bool
-            Whether to replace another searcher. The one that this searcher was opened from, or that it was saved to
-            before, is always replaced.
+            Whether to replace another searcher, or what other processes have saved to the folder since this one was
+            opened from it. Without it, either is an error.
+        timeout : float
+            How many seconds to wait for other processes that write to the folder.
         """
         check_flag(overwrite=overwrite)
-        target = as_path(path)
-        if not overwrite and target.resolve() != self._folder:
-            check_absent(target, KIND, "overwrite=True")
-        save_state(self._state, target)
-        self._folder = target.resolve()
+        with writing(as_path(path), KIND, timeout=timeout) as writer:
+            writer.check(self._folder, None if overwrite else "overwrite=True")
+            self._commit(writer)
+
+    def _commit(self, writer: FolderWriter) -> None:
+        with self._lock:
+            self._folder = save_state(self._state, writer, self._folder)
 
     @classmethod
     def open(
@@ -187,10 +190,11 @@ class Searcher(ReadOnlySearcher):
             different vectors for a stored document, is an error. None opens the searcher without it: it then ranks
             items only.
         verify : bool
-            Read all files once, compare their checksums and check that every number is in range.
+            Whether to compare the digests of all files, which shows damage. That every number is in range is always
+            checked.
         """
-        folder = as_path(path)
-        return cls(open_state(folder, encoders, verify=verify), folder=resolved(folder))
+        state, folder = open_state(as_path(path), encoders, verify=verify)
+        return cls(state, folder=folder)
 
     def as_langchain(self, **options: Any) -> Any:
         """Return a LangChain `BaseRetriever`; the options are those of `search`."""
@@ -231,19 +235,19 @@ class Searcher(ReadOnlySearcher):
 
 
 @contextmanager
-def updating(path: str | Path) -> Iterator[Searcher]:
+def updating(path: str | Path, *, timeout: float = TIMEOUT) -> Iterator[Searcher]:
     """Open a saved searcher to change it, and save it afterwards, unless an error happens.
 
-    Other processes that update searchers in the same folder wait, so that no change is lost. Encoders are not called:
-    a searcher with a function as an encoder must be opened by hand.
+    Other processes that write to the folder wait, so that no change is lost. Encoders are not called: a searcher with a
+    function as an encoder must be opened by hand.
     """
-    target = Path(path)
-    with locked(resolved(target).parent):
-        searcher = Searcher.open(target, verify=True)  # otherwise a save would give damaged arrays valid checksums
+    read_meta(as_path(path))  # a folder that does not exist is not made
+    with writing(as_path(path), KIND, timeout=timeout) as writer:
+        searcher = Searcher.open(path, verify=True)  # otherwise a save would give damaged arrays valid digests
         before = searcher.state
         yield searcher
         if searcher.state is not before:
-            searcher.save(target)
+            searcher._commit(writer)
 
 
 def _indexed(state: State) -> State:

@@ -15,7 +15,9 @@ import numpy as np
 from rankloom.errors import IndexFileError, InputError, RankloomError, brief, is_function, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.index.base import CollectionIndex
-from rankloom.io.array_folder import open_folder, save_folder
+from rankloom.index.tables import check_rows
+from rankloom.io.folder import Snapshot, open_folder
+from rankloom.io.folder_writer import FolderWriter
 from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS, is_updatable
 from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
@@ -25,10 +27,10 @@ from rankloom.searcher.documents import Documents
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.retriever import Model
 from rankloom.searcher.state import Settings, State, embedded
+from rankloom.threads import Scratch, run_blocks
 from rankloom.weft import WeftIndex
 
 KIND = "rankloom searcher"
-FORMATS = range(2, 3)
 KINDS: Mapping[str, type[CollectionIndex[Any]]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
 ENCODER_SETTINGS = ("metric", "comparable", "batch")  # of rankers given as functions
 
@@ -36,8 +38,8 @@ Arrays = dict[str, Array]
 Meta = dict[str, Any]  #: JSON
 
 
-def save_state(state: State, path: Path) -> None:
-    """Write a state to a folder, completely or not at all."""
+def save_state(state: State, writer: FolderWriter, base: Snapshot | None) -> Snapshot:
+    """Write a state to a folder as its next generation; what `base` has is not written again."""
     documents, models = embedded(state)
     arrays: Arrays = dict(documents.arrays())
     for number, (name, model) in enumerate(models.items()):
@@ -51,14 +53,16 @@ def save_state(state: State, path: Path) -> None:
     indexes = _stored_indexes(state)
     for number, index in enumerate(indexes):
         arrays |= _prefixed(f"index{number}", index.arrays_without_ids)
-    save_folder(path, arrays, _meta(state, models, indexes))
+    return writer.commit(arrays, _meta(state, models, indexes), base)
 
 
-def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, *, verify: bool = False) -> State:
+def open_state(
+    path: Path, encoders: Mapping[str, Encode | None] | None = None, *, verify: bool = False
+) -> tuple[State, Snapshot]:
     """Open a saved state, as `Searcher.open` does; its arrays are memory-mapped."""
-    arrays, meta = open_folder(path, kind=KIND, formats=FORMATS, verify=verify)
+    folder = open_folder(path, kind=KIND, verify=verify)
     try:
-        state = _restored(arrays, meta, {} if encoders is None else encoders, path, verify)
+        state = _restored(folder.arrays, folder.meta, {} if encoders is None else encoders, path)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         if isinstance(error, RankloomError):
             raise
@@ -66,10 +70,10 @@ def open_state(path: Path, encoders: Mapping[str, Encode | None] | None = None, 
     for model in embedded(state)[1].values():
         if model.probes is not None and isinstance(model.ranker, EncoderRanker) and model.ranker.encode is not None:
             model.probes.check(model.ranker)
-    return state
+    return state, folder
 
 
-def _restored(arrays: Arrays, meta: Meta, encoders: Mapping[str, Encode | None], path: Path, verify: bool) -> State:
+def _restored(arrays: Mapping[str, Array], meta: Meta, encoders: Mapping[str, Encode | None], path: Path) -> State:
     documents = Documents.restored(arrays)
     settings = _settings(meta["settings"])
     _check_encoders(encoders, {about["name"] for about in meta["rankers"] if about["spelling"] is None}, path)
@@ -77,17 +81,15 @@ def _restored(arrays: Arrays, meta: Meta, encoders: Mapping[str, Encode | None],
     for number, about in enumerate(meta["rankers"]):
         model = _model(about, _under(arrays, f"ranker{number}"), _under(arrays, f"probes{number}"), encoders)
         fitted: Any = model.fitted
-        if verify and hasattr(fitted, "verify"):
-            fitted.verify()
         if fitted.n_items != len(documents):
             raise IndexFileError(
                 f"{path} is damaged: its rankers and documents do not match; build the searcher again."
             )
         models[model.name] = model
-        lists[model.name] = _lists(_under(arrays, f"lists{number}"), len(documents), verify)
+        lists[model.name] = _lists(_under(arrays, f"lists{number}"), len(documents))
     state = State.of_documents(documents, models, lists, settings)
     for number, about in enumerate(meta["indexes"]):
-        _restore_index(state, about, _under(arrays, f"index{number}"), path, verify)
+        _restore_index(state, about, _under(arrays, f"index{number}"), path)
     return state
 
 
@@ -111,9 +113,9 @@ def _settings(given: Meta) -> Settings:
     return settings
 
 
-def _restore_index(state: State, about: Meta, arrays: Arrays, path: Path, verify: bool) -> None:
+def _restore_index(state: State, about: Meta, arrays: Arrays, path: Path) -> None:
     kind = KINDS[about["kind"]]
-    index = kind.of_arrays(arrays, about, verify=verify, path=path).with_ids(state.ids)
+    index = kind.of_arrays(arrays, about, path).with_ids(state.ids)
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in about["options"].items()}
     state.indexes.get(state.key(kind, about["rankers"], options), lambda: index)
 
@@ -161,7 +163,6 @@ def _meta(state: State, models: Mapping[str, Model], indexes: list[WeftIndex]) -
     ]
     return {
         "kind": KIND,
-        "format": FORMATS[-1],
         "settings": asdict(state.settings),
         "sizes": {"n_items": len(state)},
         "rankers": [_about_ranker(model) for model in models.values()],
@@ -177,12 +178,17 @@ def _about_ranker(model: Model) -> Meta:
     return about
 
 
-def _lists(arrays: Arrays, n_items: int, verify: bool) -> Ranks:
+def _lists(arrays: Arrays, n_items: int) -> Ranks:
     items, scores = arrays["items"], arrays["scores"]
-    if verify:
-        return Ranks(items, scores, n_items, kind="collection")
     if len(items) != n_items or items.shape != scores.shape or items.dtype != np.int32 or scores.dtype != np.float32:
         raise ValueError(f"lists of shape {items.shape} for {n_items} items")
+    seen = Scratch(n_items)
+
+    def work(start: int, stop: int) -> None:
+        with seen.borrowed() as slot:
+            check_rows(items[start:stop], scores[start:stop], n_items, "its lists", start, slot)
+
+    run_blocks(work, n_items, stage="Checking lists")
     return Ranks.trusted(items, scores, n_items, kind="collection")
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from rankloom.errors import IndexFileError, InputError, RankloomError
-from rankloom.io.array_folder import META
+from rankloom.errors import InputError, RankloomError
+from rankloom.io.folder import META, read_meta
 from rankloom.searcher import Searcher
 from rankloom.web.site import Site
 
@@ -24,18 +24,11 @@ Identity = tuple[int, int, int, int]
 def open_version(path: Path) -> tuple[Searcher, str]:
     """Return the searcher in a folder, and a digest of this version of it."""
     while True:  # repeat if another version took its place in the meantime
-        meta = _meta(path)
+        meta = read_meta(path)
         _check_encoders(path, meta)
         searcher = Searcher.open(path)
-        if _meta(path) == meta:
+        if read_meta(path) == meta:
             return searcher, sha256(meta).hexdigest()[:16]
-
-
-def _meta(path: Path) -> bytes:
-    try:
-        return (path / META).read_bytes()
-    except (OSError, ValueError) as error:
-        raise IndexFileError(f"Cannot read {path / META}: {getattr(error, 'strerror', None) or error}.") from None
 
 
 def _check_encoders(path: Path, meta: bytes) -> None:

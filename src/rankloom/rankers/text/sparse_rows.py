@@ -23,11 +23,14 @@ def stored_rows(arrays: Mapping[str, Array], name: str, n_terms: int) -> csr_mat
 
 def is_valid(rows: csr_matrix) -> bool:
     """Return True if all numbers of a matrix are in range; scipy does not look at one whose last pointer is 0."""
-    ptr, terms = rows.indptr, rows.indices
-    ends = ptr[0] == 0 and ptr[-1] == len(terms) == len(rows.data)
-    return bool(
-        ends and (np.diff(ptr) >= 0).all() and terms.min(initial=0) >= 0 and terms.max(initial=-1) < rows.shape[1]
-    )
+    return are_valid(rows.indptr, rows.indices, rows.data, rows.shape[1])
+
+
+def are_valid(ptr: Array, columns: Array, weights: Array, n_columns: int) -> bool:
+    """Return True if pointers rise, columns exist, and weights are finite and not negative."""
+    ends = ptr[0] == 0 and ptr[-1] == len(columns) == len(weights) and bool((ptr[1:] >= ptr[:-1]).all())
+    inside = columns.min(initial=0) >= 0 and columns.max(initial=-1) < n_columns
+    return bool(ends and inside and weights.min(initial=0) >= 0 and weights.max(initial=0) < np.inf)  # NaN is neither
 
 
 def kernel_arrays(sparse: Any) -> tuple[Int64s, Int32s, Floats]:

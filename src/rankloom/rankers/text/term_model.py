@@ -14,7 +14,7 @@ from rankloom._kernels import frozen
 from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.npz import pack_ids, unpack_ids
-from rankloom.rankers.text.sparse_rows import heaviest, is_valid, kernel_arrays, stored_rows, sums
+from rankloom.rankers.text.sparse_rows import are_valid, heaviest, is_valid, kernel_arrays, stored_rows, sums
 from rankloom.rankers.text.terms import TermSpace, Tokenizer, Vocabulary, check_texts
 from rankloom.ranks import PAD, Ids, Ranks
 from rankloom.ranks.arrays import Array, Bools, Float32s, Int64s, Numbers
@@ -171,7 +171,7 @@ class WeightModel(ABC):
         return stored | dict(zip(POSTINGS, self._postings, strict=True))
 
     def with_postings(self, arrays: Mapping[str, Array]) -> Self:
-        """Return this model with its posting lists as they were stored."""
+        """Return this model with its posting lists as they were stored, after checks: kernels trust them."""
         ptr, texts, weights, sizes = stored = tuple(arrays[name] for name in POSTINGS)
         n_terms = self.texts.shape[1]
         types = [array.dtype for array in stored] == [np.int64, np.int32, np.float64, np.float64]
@@ -179,16 +179,10 @@ class WeightModel(ABC):
             raise InputError("The posting lists do not match each other.")
         if sizes.shape != (self.n_items,) or self.own.shape != self.texts.shape:
             raise InputError("The posting lists do not match the items.")
+        if not (are_valid(ptr, texts, weights, self.n_items) and is_valid(self.texts) and is_valid(self.own)):
+            raise InputError("The posting lists or the weights of the items have numbers out of range.")
         self.__dict__["_postings"] = stored  # what cached_property would compute
         return self
-
-    def verify(self) -> None:
-        """Raise InputError if stored weights or posting lists are damaged: kernels trust them."""
-        if not (is_valid(self.texts) and is_valid(self.own)):
-            raise InputError("The weights of the items have terms out of range.")
-        expected: tuple[Array, ...] = (*kernel_arrays(self.texts.tocsc()), sums(self.texts))
-        if not all(np.array_equal(one, other) for one, other in zip(expected, self._postings, strict=True)):
-            raise InputError("The posting lists do not match the weights of the items.")
 
     @cached_property
     def _postings(self) -> tuple[Array, ...]:

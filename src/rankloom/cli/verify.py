@@ -1,0 +1,40 @@
+"""`rankloom verify`: check a folder for damage."""
+
+from pathlib import Path
+from typing import Annotated
+
+from rankloom.cli import app as cli
+from rankloom.errors import InputError
+from rankloom.fusion_graph import FusionIndex
+from rankloom.io.folder import verify_folder
+from rankloom.weft import WeftIndex
+
+
+@cli.app.command()
+def verify(
+    path: Annotated[
+        Path, cli.Argument(metavar="FOLDER", help="A folder made by 'rankloom build' or 'rankloom index'.")
+    ],
+    plugin: cli.Plugin = None,
+) -> None:
+    """Check that all files of a folder are as they were saved, and that every number in them is in range.
+
+    Other commands check the numbers, too, but do not compare the files with their digests.
+
+    Example:
+
+    rankloom verify shop.loom
+    """
+    from rankloom.searcher.storage import KIND, open_state
+
+    head = verify_folder(path)
+    kind = str(head.meta["kind"])
+    if kind == KIND:
+        functions = {about["name"]: None for about in head.meta["rankers"] if about["spelling"] is None}
+        open_state(path, functions)
+    elif kind in (indexes := {index.KIND: index for index in (FusionIndex, WeftIndex)}):
+        indexes[kind].open(path)
+    else:
+        raise InputError(f"{path} is a {kind}, which this version does not know.")
+    size = sum(about["bytes"] for about in head.files.values())
+    cli.echo(f"{path}: no damage in {len(head.files)} files of {size:,} bytes, generation {head.generation}", err=True)
