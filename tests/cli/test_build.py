@@ -76,7 +76,7 @@ def test_options_of_a_search(folder):
     assert hits(path, "heart", "-k", 4, "--offset", 2)[0] == whole[2:]
     assert hits(path, "--item", "d3", "--item", "d4", "-k", 1) == [["d3"], ["d4"]]
     only = rl.Searcher.open(path)
-    for one in hits(path, "heart", "--where", "year=2001", "--where", "year=2002")[0]:
+    for one in hits(path, "heart", "--where", "year in 2001, 2002")[0]:
         assert only.document(one)["year"] in (2001, 2002)
     assert hits(path, "heart", "--method", "rrf", "--ranker", "bm25")
     assert "vote similarity" in run("search", path, "heart", "--explain", whole[0]).stdout
@@ -219,7 +219,6 @@ def test_mistakes_are_one_sentence(folder, tmp_path):
     assert "Give one of QUERY" in sentence(run("search", path, "heart", "--item", "d1"))
     assert "--comparator does not apply" in sentence(run("search", path, "heart", "--comparator", "mcs"))
     assert "--where takes FIELD=VALUE" in sentence(run("search", path, "heart", "--where", "year"))
-    assert "No document has a field 'color'" in sentence(run("search", path, "heart", "--where", "color=red"))
     assert "Unknown method 'rff'" in sentence(run("search", path, "heart", "--method", "rff"))
     assert "needs --queries" in sentence(run("evaluate", path, "--qrels", folder / "qrels.txt"))
     assert "has no judgments" in sentence(run("evaluate", path, "--queries", folder / "queries.jsonl"))

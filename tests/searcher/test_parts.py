@@ -71,7 +71,7 @@ def test_any_store_and_retrievers_have_graphs_runs_and_pages(searcher, elsewhere
 
 def test_a_filter_asks_the_store_once_in_a_search(elsewhere):
     elsewhere.search("heat", where={"topic": "heat"})
-    assert elsewhere.state.store.calls == ["allowed"]
+    assert elsewhere.state.store.calls == ["types", "allowed"]
 
 
 def test_a_document_that_is_gone_is_an_error_when_it_is_read(searcher, elsewhere, monkeypatch):
@@ -87,7 +87,7 @@ def test_documents_of_another_store_are_not_updated_here(elsewhere):
 
 
 def test_a_filter_is_a_condition_and_the_items_that_satisfy_it(searcher):
-    found = Filter({"topic": "heat"}, searcher.state.store, searcher.ids)
+    found = Filter.of({"topic": "heat"}, searcher.state.store, searcher.ids)
     assert {searcher.documents[n]["topic"] for n in found.numbers.tolist()} == {"heat"}
     assert found.allowed.sum() == len(found.numbers)
     assert searcher.state.store.allowed(["d3", "gone"], lambda _: True).tolist() == [True, False]

@@ -313,7 +313,7 @@ def test_a_mapping_filters_by_fields(searcher):
     answer = searcher.search("heart", k=60, where={"topic": ["heart", "heat"], "year": 2001})
     assert len(answer) > 0
     assert all(hit.document["topic"] in ("heart", "heat") and hit.document["year"] == 2001 for hit in answer)
-    with pytest.raises(InputError, match="No document has a field 'color'"):
+    with pytest.raises(InputError, match="Unknown field 'color'; choose from id, text, title, topic, year"):
         searcher.search("heart", where={"color": "red"})
     with pytest.raises(InputError, match="where must be"):
         searcher.search("heart", where=5)
@@ -395,7 +395,8 @@ def test_filters_look_into_lists_and_take_any_sequence_of_values():
     assert ids(searcher.search("cat", where={"tags": "y"})) == ["a"]
     assert ids(searcher.search("cat", where={"n": range(3)})) == ["a"]
     assert ids(searcher.search("cat", where={"ok": True})) == ["b"]
-    assert ids(searcher.search("cat", where={"ok": 1})) == []
+    with pytest.raises(InputError, match="'ok' is true or false; got 1"):
+        searcher.search("cat", where={"ok": 1})
     assert ids(searcher.search("cat", where={"n": np.array([1, 2])})) == ["a"]
 
 
@@ -425,12 +426,9 @@ def test_columns_of_the_result_win_over_fields_of_documents():
 
 
 @pytest.mark.parametrize("options", [{"vectors": [0.0]}, {"where": {"year": object()}}])
-def test_odd_options_are_errors_or_match_nothing(searcher, options):
-    if "where" in options:
-        assert len(searcher.search("heart", **options)) == 0
-    else:
-        with pytest.raises(InputError, match="vectors must be"):
-            searcher.search("heart", **options)
+def test_odd_options_are_errors(searcher, options):
+    with pytest.raises(InputError, match=r"vectors must be|'year' in where needs a text, number, bool or date"):
+        searcher.search("heart", **options)
 
 
 def test_odd_arguments_are_errors(searcher):

@@ -33,6 +33,12 @@ def build(
             "text."
         ),
     ] = None,
+    text_field: Annotated[
+        list[str] | None,
+        cli.Option(
+            help="A field that --where compares as text, even if all its values are numbers or dates. Repeatable."
+        ),
+    ] = None,
     *,
     overwrite: cli.Overwrite = False,
     timeout: cli.Timeout = TIMEOUT,
@@ -53,6 +59,7 @@ def build(
 
     rankloom build docs.csv --text name --text description --ranker bm25 --ranker bow-cosine -o shop.loom
     """
+    from rankloom.datasets.table import is_json
     from rankloom.searcher import Searcher
     from rankloom.searcher.batch import TEXT_FIELDS
     from rankloom.searcher.storage import KIND
@@ -67,6 +74,7 @@ def build(
             documents if source.path is None else source.read(documents),
             **settings,
             text=text or TEXT_FIELDS,
+            text_fields=text_field or (),
             cache=caching.open(),
             strict=source.strict,
             encoding=source.encoding if source.path is None else None,
@@ -77,6 +85,10 @@ def build(
         progress("Saving", 1, 1)
     built = cli.counted(len(searcher), "document")
     cli.echo(f"Built {output}: {built}, rankers {', '.join(searcher.rankers)}.", err=True)
+    guessed = ("date",) if is_json(documents) else ("number", "date")
+    fields = [f"{name} as {type}" for name, type in searcher.fields.items() if type.split()[-1] in guessed]
+    if fields:
+        cli.echo(f"--where compares {', '.join(fields)}; --text-field keeps a field as text.", err=True)
     for item, reason in searcher.skipped.items():
         cli.echo(f"Skipped {item}: {reason}", err=True)
 

@@ -1,6 +1,7 @@
 """`rankloom search`: search a searcher by text, image or item; or an index by runs or items."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,19 +11,23 @@ import typer
 from rankloom.cli import app as cli
 from rankloom.cli.option_groups import RunOptions, expand_groups
 from rankloom.cli.outputs import check_run_output
-from rankloom.errors import InputError
+from rankloom.errors import InputError, brief
 from rankloom.fusion_graph.compare import COMPARATORS
 from rankloom.fusion_graph.index import FusionIndex
+from rankloom.io.text_file import parse_json
 from rankloom.ranks import Ids, Ranks
-from rankloom.registry import parse_value
+from rankloom.registry import parse_value, split
 from rankloom.threads import Progress
 
 if TYPE_CHECKING:
     from rankloom.searcher import Answer, Searcher
+    from rankloom.searcher.where import Condition
 
 MAX_SNIPPET = 70  # characters of a document in a table
 FOR_SEARCHERS = ("queries", "encoding", "image", "method", "ranker", "where", "offset", "field", "as_json")
 FOR_INDEXES = ("comparator", "virtual", "missing", "format", "duplicates", "threads")
+SYMBOLS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+CONDITION = re.compile(r"(.+?)(?:\s*(!=|<=|>=|=|<|>)(.*)|\s+in\s+(.+)|\s+exists(?:\s+(yes|no))?)", re.DOTALL)
 
 
 @cli.app.command()
@@ -59,8 +64,9 @@ def search(
     where: Annotated[
         list[str] | None,
         cli.Option(
-            metavar="FIELD=VALUE",
-            help="Only documents with this value in a field. Repeatable; values of one field are alternatives.",
+            metavar="CONDITION",
+            help="Only documents that satisfy this: lang=en, year>=1990, 'lang in en, de', 'year exists' or JSON. "
+            "Repeatable: all must hold.",
         ),
     ] = None,
     explain: Annotated[str | None, cli.Option(help="With one query: why this item was found.")] = None,
@@ -96,6 +102,8 @@ def search(
 
     rankloom search shop.loom "heat in slabs" -k 5
 
+    rankloom search shop.loom "winter jacket" --where "year>=1990" --where "lang in en, de"
+
     rankloom search shop.loom --queries queries.jsonl -k 100 --run fused.run
 
     rankloom search shop.loom --item d42 --explain d7
@@ -107,7 +115,7 @@ def search(
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
         wanted = Queries(" ".join(query or []), item, image, queries, encoding)
-        options = {"k": k, "offset": offset, "method": method, "rankers": ranker, "where": parse_where(where or [])}
+        options = {"k": k, "offset": offset, "method": method, "rankers": ranker, "where": where or []}
         answers = _search_documents(path, wanted, options)
         if explain is not None:
             _print_explanation(answers, explain, alone=output is None and not as_json)
@@ -173,7 +181,7 @@ def _search_documents(path: Path, queries: Queries, options: Mapping[str, Any]) 
         progress("Opening", 0, 1)
         searcher = Searcher.open(path)
         progress("Opening", 1, 1)
-        return queries.answers(searcher, options)
+        return queries.answers(searcher, {**options, "where": parse_where(options["where"], searcher.fields)})
 
 
 def _print_explanation(answers: Mapping[str, "Answer"], item: str, *, alone: bool) -> None:
@@ -199,22 +207,45 @@ def _print(name: str, answer: "Answer") -> None:
         cli.echo("Nothing found.")
 
 
-def parse_where(conditions: Sequence[str]) -> dict[str, list[object]] | None:
-    """Return a filter from FIELD=VALUE: numbers and yes or no are typed, and also match the same text.
+def parse_where(conditions: Sequence[str], types: Mapping[str, str]) -> "Condition | None":
+    """Return the conditions of --where, which must all hold; values are typed as their fields are.
 
     Examples
     --------
-    >>> parse_where(["lang=en", "year=2001", "year=2002"])
-    {'lang': ['en'], 'year': [2001, '2001', 2002, '2002']}
+    >>> parse_where(["year>=1990"], {"year": "number"})
+    And(parts=(Test(field='year', tests=(('gte', 1990),)),))
     """
-    filters: dict[str, list[object]] = {}
-    for condition in conditions:
-        field, equals, text = condition.partition("=")
-        if not equals or not field:
-            raise InputError(f"--where takes FIELD=VALUE, as in lang=en; got {condition!r}.")
-        value = parse_value(text)
-        filters.setdefault(field, []).extend([value] if value == text else [value, text])
-    return filters or None
+    from rankloom.searcher.where import And, parse
+
+    return And(tuple(parse(_condition(text, types)) for text in conditions)) if conditions else None  # type: ignore[misc]
+
+
+def _condition(text: str, types: Mapping[str, str]) -> object:
+    """Return one condition as a mapping."""
+    if text.lstrip().startswith("{"):
+        try:
+            return parse_json(text)
+        except (ValueError, RecursionError):
+            raise InputError(f"--where starts like JSON, but is not; got {brief(text)}.") from None
+    found = CONDITION.fullmatch(text.strip())
+    if found is None:
+        raise InputError(
+            "--where takes FIELD=VALUE, also with !=, <, <=, > or >=, 'FIELD in A, B', 'FIELD exists', 'FIELD exists "
+            f"no' or JSON; got {brief(text)}."
+        )
+    field, symbol, value, values, exists = found.groups()
+    kind = types.get(field, "text").split()[-1]
+    if symbol:
+        return {field: {SYMBOLS[symbol]: _typed(value, kind)}}
+    return {
+        field: {"exists": exists != "no"} if values is None else {"in": [_typed(one, kind) for one in split(values)]}
+    }
+
+
+def _typed(text: str, kind: str) -> object:
+    """Return a value of a kind; one in quotes is text."""
+    text = text.strip()
+    return parse_value(text) if kind in ("number", "boolean") or text.startswith('"') else text
 
 
 def _search_index(

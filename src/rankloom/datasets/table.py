@@ -123,6 +123,11 @@ def is_table(path: str) -> bool:
     return Path(path.removesuffix(".gz")).suffix.lower() in READERS
 
 
+def is_json(path: str) -> bool:
+    """Return True if the values of a table have types: those of JSON."""
+    return Path(path.removesuffix(".gz")).suffix.lower() == ".jsonl"
+
+
 def read_table(path: str, encoding: str = "utf-8") -> list[tuple[int, Mapping[str, object]]]:
     """Return the line number and the values of each row of a table."""
     if not is_table(path):

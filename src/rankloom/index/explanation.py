@@ -13,9 +13,12 @@ MAX_PARTS = 10  # of an explanation in a table
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A vertex or an edge shared by two graphs, or the vote of a ranker, and its contribution to the similarity."""
+    """A vertex or an edge shared by two graphs, or the vote of a ranker, and its contribution to the similarity.
 
-    kind: Literal["vertex", "edge", "vote"]
+    All parts that would name an item which a filter excludes are one of the kind "hidden".
+    """
+
+    kind: Literal["vertex", "edge", "vote", "hidden"]
     source: int
     target: int  # the same as `source` for a vertex
     label: str
@@ -25,8 +28,8 @@ class Part:
     ranker: str = ""  # whose lists it comes from; empty if from those of all
 
     def weights(self) -> tuple[str, str]:
-        """Return both weights as text; a vote has none."""
-        return ("", "") if self.kind == "vote" else (f"{self.query_weight:.4f}", f"{self.item_weight:.4f}")
+        """Return both weights as text; votes and hidden parts have none."""
+        return ("", "") if self.kind in ("vote", "hidden") else (f"{self.query_weight:.4f}", f"{self.item_weight:.4f}")
 
 
 @dataclass(frozen=True, slots=True)

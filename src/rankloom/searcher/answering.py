@@ -7,6 +7,7 @@ does not depend on the filter; only the result does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +23,7 @@ from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.request import LIST_DEPTH, Request
 from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State
-from rankloom.searcher.store import Filter
+from rankloom.searcher.store import Filter, Mask
 from rankloom.weft import WeftIndex
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes, count_votes, vote_weights
 
@@ -94,7 +95,8 @@ class FusionRun:
     def answers(self) -> FusedAnswers:
         """Return the answers of the method that the request names."""
         by_index = {"weft": self._by_weft, "vote": self._by_vote, "fg": self._by_graphs}
-        return by_index.get(self.request.call.name, self._by_lists)()
+        found = by_index.get(self.request.call.name, self._by_lists)()
+        return found if self.request.where is None else _visible(found, self.request.where)
 
     def _by_weft(self) -> FusedAnswers:
         index, found = self._weft(self.request.n)
@@ -182,6 +184,27 @@ class FusionRun:
         raise InputError(
             f"Answers of {self.request.call} have no explanation that adds up; search by vote, weft or fg."
         )
+
+
+def _visible(answers: FusedAnswers, where: Filter) -> FusedAnswers:
+    """Return answers whose lists and explanations name no item that a filter excludes."""
+
+    def explain(query: int, item: int) -> Explanation:
+        if not where.allowed[item]:
+            raise InputError(f"The document {where.ids[item]!r} does not satisfy where; explain one that does.")
+        return _without_hidden(answers.explain(query, item), item, where.allowed)
+
+    lists = {name: ranks.among(where.numbers) for name, ranks in answers.lists.items()}
+    return FusedAnswers(answers.fused, lists, explain)
+
+
+def _without_hidden(why: Explanation, item: int, allowed: Mask) -> Explanation:
+    shown = [part for part in why.parts if allowed[part.source] and allowed[part.target]]
+    hidden = math.fsum(part.contribution for part in why.parts) - math.fsum(part.contribution for part in shown)
+    if len(shown) < len(why.parts):
+        shown.append(Part("hidden", item, item, "documents that the filter excludes", 0.0, 0.0, hidden))
+        shown.sort(key=lambda part: -part.contribution)
+    return replace(why, parts=tuple(shown))
 
 
 def _vote(ballots: Sequence[Ranks], weights: Sequence[float], at: int, query: int, item: int, depth: int) -> float:

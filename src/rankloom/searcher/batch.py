@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,13 +17,13 @@ import numpy as np
 
 from rankloom.datasets import Collection, open_collection
 from rankloom.datasets.images import ImageFile
-from rankloom.datasets.table import is_table, read_table
+from rankloom.datasets.table import is_json, is_table, read_table
 from rankloom.errors import InputError, brief, is_iterable
 from rankloom.io.text_file import MAX_DIGITS
 from rankloom.rankers.text.terms import share_tokens
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
-from rankloom.searcher.documents import Documents
+from rankloom.searcher.field_types import Types, of_python, typed_rows
 from rankloom.searcher.store import Document
 
 TEXT_FIELDS = ("title", "text")  # joined, they are what text rankers see
@@ -58,20 +58,10 @@ class Batch:
         parts = {name: share_tokens(name, self._part(name)) for name in wanted if name != "ids" and self._has(name)}
         return Collection(self.name, self.ids, {**self.parts, **parts})
 
-    def stored(self, wanted: Iterable[str]) -> Documents:
+    def stored(self, wanted: Iterable[str]) -> list[Document]:
         """Return the documents to keep: without the vectors that rankers have."""
         dropped = set(wanted) - {"texts", "images", "ids"}
-        kept = [{name: value for name, value in document.items() if name not in dropped} for document in self.documents]
-        return Documents.of(kept, self.ids)
-
-    def without(self, ids: Container[str]) -> Batch:
-        """Return the batch without some documents."""
-        if not ids:
-            return self
-        kept = [number for number, id in enumerate(self.ids) if id not in ids]
-        rows, documents = [self.rows[number] for number in kept], [self.documents[number] for number in kept]
-        parts = {name: [part[number] for number in kept] for name, part in self.parts.items()}
-        return Batch(self.name, Ids(self.ids[number] for number in kept), rows, documents, self.fields, parts)
+        return [{name: value for name, value in document.items() if name not in dropped} for document in self.documents]
 
     def _has(self, part: str) -> bool:
         if part in self.parts:
@@ -105,16 +95,22 @@ def batch_of(
     next_number: int = 0,
     used: Iterable[str] = (),
     encoding: str | None = None,
+    text_fields: Iterable[str] = (),
+    types: Types | None = None,
 ) -> Batch:
     """Return anything that `Searcher.build` accepts as a batch.
 
-    Documents without an id get numbers from `next_number` on, except for ids that are `used`.
+    Documents without an id get numbers from `next_number` on, except for ids that are `used`. Fields have the `types`
+    of the documents that they will be added to; in files without types, `text_fields` stay text.
     """
     options = {} if encoding is None else {"encoding": encoding}
     if isinstance(documents, str | Path) and is_table(str(documents)):
         table = read_table(str(documents), **options)
         places = [f"{documents}:{line}" for line, _ in table]
-        return _of_rows([row for _, row in table], places, fields, next_number or 1, used)  # from 1, as in `table`
+        rows = [row for _, row in table]
+        if not is_json(str(documents)):
+            rows = list(typed_rows(rows, types or {}, {"id", *fields, *text_fields}))
+        return _of_rows(rows, places, fields, next_number or 1, used)  # from 1, as in `table`
     if isinstance(documents, str | Path):
         documents = open_collection(str(documents), **options)
     elif options:
@@ -189,8 +185,7 @@ IN_MEMORY = object()  # content for rankers
 
 def _json(value: object) -> object:
     """Return a value as JSON stores it, `IN_MEMORY` for images and vectors; raise InputError if JSON cannot hold it."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = of_python(value)
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # replaces lone surrogates
     if value is None or isinstance(value, bool):
@@ -198,7 +193,7 @@ def _json(value: object) -> object:
     if isinstance(value, int):
         if abs(value) > MAX_INTEGER:
             raise InputError(f"it is a whole number of more than {MAX_DIGITS} digits")
-        return value
+        return int(value)  # of an enumeration, too
     if isinstance(value, float | Decimal):
         return float(value) if math.isfinite(value) else None  # the missing values of data frames
     if isinstance(value, ImageFile):

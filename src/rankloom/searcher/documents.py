@@ -1,23 +1,23 @@
-"""Documents in this process: JSON in one array of bytes, and the filters over them."""
+"""Documents in this process: JSON in one array of bytes, and columns to filter them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import IndexFileError, InputError, brief, check_type, is_function, is_iterable
+from rankloom.errors import IndexFileError, InputError, brief
 from rankloom.io.npz import pack_ids, unpack_ids
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
-from rankloom.searcher.lru import LRUCache
-from rankloom.searcher.store import Document, Mask, Where
-
-MAX_COLUMNS, MAX_MASKS = 16, 64  # fields, and values of fields, that filters keep in memory
+from rankloom.searcher.columns import Columns
+from rankloom.searcher.field_types import TEXT, Types
+from rankloom.searcher.store import Document, Mask
+from rankloom.searcher.where import Condition, Function
 
 
 class Documents(Sequence[Document]):
@@ -30,19 +30,16 @@ class Documents(Sequence[Document]):
     ('a dog', 2, [{'id': 'b', 'text': 'a dog'}, None])
     """
 
-    def __init__(self, ids: Ids, blob: NDArray[np.uint8], ptr: NDArray[np.int64]) -> None:
+    def __init__(self, ids: Ids, blob: NDArray[np.uint8], ptr: NDArray[np.int64], columns: Columns) -> None:
         self.ids = ids
+        self.columns = columns
         self._blob = blob
         self._ptr = ptr
-        self._columns: LRUCache[list[object]] = LRUCache(MAX_COLUMNS)
-        self._masks: LRUCache[Mask] = LRUCache(MAX_MASKS)
 
     @classmethod
-    def of(cls, documents: Sequence[Document], ids: Ids | None = None) -> Documents:
-        """Return the documents, whose fields must be plain data, with ids."""
-        encoded = [json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass") for document in documents]
-        ids = Ids(document["id"] for document in documents) if ids is None else ids
-        return cls(ids, np.frombuffer(b"".join(encoded), np.uint8), _offsets(map(len, encoded)))
+    def of(cls, documents: Sequence[Document], text_fields: Iterable[str] = ()) -> Documents:
+        """Return the documents, whose fields must be plain data; `text_fields` are filtered as text."""
+        return cls(Ids(_ids(documents)), *_encoded(documents), Columns.of(documents, text_fields))
 
     @overload
     def __getitem__(self, number: int) -> Document: ...
@@ -70,67 +67,43 @@ class Documents(Sequence[Document]):
         """Return documents by id, None for one that is not there."""
         return [self[self.ids.number(id)] if id in self.ids else None for id in ids]
 
-    def appended(self, more: Documents) -> Documents:
+    @property
+    def types(self) -> Types:
+        """The fields of the documents, which conditions can name."""
+        return self.columns.types
+
+    def appended(self, more: Sequence[Document]) -> Documents:
         """Return these documents, followed by others."""
-        ids = Ids([*self.ids, *more.ids])
-        return Documents(
-            ids, np.concatenate([self._blob, more._blob]), np.concatenate([self._ptr[:-1], more._ptr + self._ptr[-1]])
-        )
+        columns = self.columns.appended(more)
+        blob, ptr = _encoded(more)
+        joined = np.concatenate([self._blob, blob]), np.concatenate([self._ptr[:-1], ptr + self._ptr[-1]])
+        return Documents(Ids([*self.ids, *_ids(more)]), *joined, columns)
 
     def subset(self, numbers: NDArray[np.intp]) -> Documents:
-        """Return only these documents, in this order."""
+        """Return only these documents, by ascending number."""
         pieces = [self._blob[self._ptr[number] : self._ptr[number + 1]] for number in numbers.tolist()]
         ids = Ids(self.ids[number] for number in numbers.tolist())
-        return Documents(ids, np.concatenate([np.empty(0, np.uint8), *pieces]), _offsets(map(len, pieces)))
+        columns = self.columns.subset(numbers)
+        return Documents(ids, np.concatenate([np.empty(0, np.uint8), *pieces]), _offsets(map(len, pieces)), columns)
 
-    def allowed(self, ids: Collection[str], where: Where) -> Mask:
+    def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
         """Return which of some documents satisfy a condition."""
         mask = self.mask(where)
         if ids is self.ids:
             return mask
         return np.array([id in self.ids and mask[self.ids.number(id)] for id in ids], np.bool_)
 
-    def mask(self, where: Where) -> Mask:
-        """Return which documents satisfy a condition.
-
-        Examples
-        --------
-        >>> pets = Documents.of([{"id": "a", "legs": 4}, {"id": "b", "legs": 2}, {"id": "c"}])
-        >>> pets.mask({"legs": [2, 4]}).tolist(), pets.mask(lambda pet: "legs" not in pet).tolist()
-        ([True, True, False], [False, False, True])
-        """
-        if is_function(where):
+    def mask(self, where: Condition | Function) -> Mask:
+        """Return which documents satisfy a checked condition."""
+        if callable(where):
             return np.fromiter((_is_true(where(document)) for document in self), np.bool_, len(self))
-        if not isinstance(where, Mapping):
-            raise InputError(f"where must be {{field: value}} or a function of a document; got {type(where).__name__}.")
-        mask = np.ones(len(self), np.bool_)
-        for field, wanted in where.items():
-            mask &= self._mask(field, wanted)
-        return mask
-
-    def _mask(self, field: str, wanted: object) -> Mask:
-        """Return which documents have a value in a field; plain values are remembered."""
-        check_type(str, **{"a field in where": field})
-        values = wanted if isinstance(wanted, list | tuple) else [wanted]
-        if not all(isinstance(value, str | int | float | None) for value in values):
-            return _matches(self.column(field), wanted)
-        key = (field, tuple((type(value), value) for value in values))
-        return self._masks.get(key, lambda: _matches(self.column(field), wanted))
-
-    def column(self, field: str) -> list[object]:
-        """Return a field of all documents, None where it is absent; raise InputError if none has it."""
-        return self._columns.get(field, lambda: self._column(field))
-
-    def _column(self, field: str) -> list[object]:
-        values = [document.get(field) for document in self]
-        if all(value is None for value in values) and not any(field in document for document in self):
-            raise InputError(f"No document has a field {field!r}; the first one has {', '.join(self[0])}.")
-        return values
+        return self.columns.mask(where)
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that `restored` makes the documents from."""
         ids, id_ptr = pack_ids(self.ids)
-        return {"documents": self._blob, "document_ptr": self._ptr, "id_bytes": ids, "id_ptr": id_ptr}
+        own = self.columns.arrays()
+        return {**own, "documents": self._blob, "document_ptr": self._ptr, "id_bytes": ids, "id_ptr": id_ptr}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Documents:
@@ -141,17 +114,25 @@ class Documents(Sequence[Document]):
             raise InputError(f"Documents must be bytes with 64-bit offsets; got {blob.dtype} and {ptr.dtype}.")
         if len(ptr) != len(ids) + 1 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():
             raise InputError("The offsets of the documents do not match their ids.")
-        return cls(ids, blob, ptr)
+        columns = Columns.restored(arrays)
+        if len(columns) != len(ids):
+            raise InputError("The columns of the documents do not match their ids.")
+        return cls(ids, blob, ptr, columns)
 
 
 class IdStore:
     """A store of documents that have an id and nothing else."""
 
+    @property
+    def types(self) -> Types:
+        """The only field."""
+        return {"id": TEXT}
+
     def documents(self, ids: Collection[str]) -> list[Document | None]:
         """Return the ids as documents."""
         return [{"id": id} for id in ids]
 
-    def allowed(self, ids: Collection[str], where: Where) -> Mask:
+    def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
         """Return which ids satisfy a condition."""
         return Documents.of([{"id": id} for id in ids]).mask(where)
 
@@ -164,17 +145,6 @@ def _parsed(number: int, stored: bytes) -> Document:
     raise IndexFileError(f"The stored document {number} is damaged: it is not a JSON object; build the searcher again.")
 
 
-def _matches(values: list[object], wanted: Any) -> Mask:
-    """Return which values are one of those wanted, or have one of them in a list."""
-    options = list(wanted) if is_iterable(wanted) and not isinstance(wanted, str | Mapping) else [wanted]
-
-    def is_wanted(value: object) -> bool:
-        elements = value if isinstance(value, list) else [value]
-        return any(_equal(element, option) for element in elements for option in options)
-
-    return np.fromiter(map(is_wanted, values), np.bool_, len(values))
-
-
 def _is_true(found: object) -> bool:
     """Return what a caller's function says of a document; raise InputError if it says neither yes nor no."""
     try:
@@ -183,12 +153,14 @@ def _is_true(found: object) -> bool:
         raise InputError(f"where must return True or False for a document; got {brief(found)}.") from None
 
 
-def _equal(a: object, b: object) -> bool:
-    """Return True for equal values; True is not 1."""
-    try:
-        return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
-    except ValueError:  # an array
-        raise InputError(f"where must compare a field with single values; got {brief(b)}.") from None
+def _ids(documents: Iterable[Document]) -> Iterator[str]:
+    return (document["id"] for document in documents)
+
+
+def _encoded(documents: Iterable[Document]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return documents as JSON in one array, and where each one starts."""
+    encoded = [json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass") for document in documents]
+    return np.frombuffer(b"".join(encoded), np.uint8), _offsets(map(len, encoded))
 
 
 def _offsets(lengths: Iterable[int]) -> NDArray[np.int64]:

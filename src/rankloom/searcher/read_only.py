@@ -83,8 +83,9 @@ class ReadOnlySearcher:
         weights : {name of a ranker: float} or sequence of float, optional
             How much each ranker counts, where the method can honor it.
         where : mapping or callable, optional
-            ``{"lang": "en", "year": [2001, 2002]}``, or a function of a document that returns True or False. The
-            answer has the best k of the documents that satisfy it.
+            ``{"lang": "en", "year": {"gte": 1990, "lt": 2000}}``, in the language of `rankloom.searcher.where`, or a
+            function of a document that returns True or False. The answer has the best k of the documents that satisfy
+            it, and its lists and explanations name no others.
         """
         state = self._state
         k, offset = whole_number("k", k), whole_number("offset", offset, 0)
@@ -224,6 +225,11 @@ class ReadOnlySearcher:
     def documents(self) -> Documents:
         """The documents, by number."""
         return embedded(self._state)[0]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The types of the fields that `where` can name, such as "number" and "list of text"."""
+        return {name: str(type) for name, type in self._state.store.types.items()}
 
     @property
     def ids(self) -> Ids:

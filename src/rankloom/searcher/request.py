@@ -57,7 +57,7 @@ def make_request(
     checked = _checked_weights(call, names, chosen or tuple(state.retrievers), weights)
     if checked is not None and call.name not in VOTERS:
         call = Call.of(call.name, {**dict(call.options), "weights": checked})
-    allowed = None if where is None else Filter(where, state.store, state.ids)
+    allowed = None if where is None else Filter.of(where, state.store, state.ids)
     made = _made(call if checked is not None or not isinstance(method, Method) else method, call)
     return Request(min(k + offset, len(state)), max(LIST_DEPTH, k), call, made, names, checked, allowed)
 

@@ -21,6 +21,7 @@ from rankloom.rankers import rank_collection
 from rankloom.rankers.vectors.encoder import Encode
 from rankloom.searcher.batch import TEXT_FIELDS, batch_of
 from rankloom.searcher.builder import RankerLike, first_state, made_rankers
+from rankloom.searcher.documents import Documents
 from rankloom.searcher.read_only import ReadOnlySearcher
 from rankloom.searcher.state import Settings, State
 from rankloom.searcher.storage import KIND, open_state, save_state
@@ -63,6 +64,7 @@ class Searcher(ReadOnlySearcher):
         cutoff: int = CUTOFF,
         depth: int = 200,
         text: str | Sequence[str] = TEXT_FIELDS,
+        text_fields: str | Sequence[str] = (),
         cache: Cache | None = None,
         strict: bool = False,
         progress: Progress | None = None,
@@ -86,6 +88,10 @@ class Searcher(ReadOnlySearcher):
             Length of the lists of items.
         text : str or sequence of str
             The fields of mappings that make up their text.
+        text_fields : str or sequence of str
+            Fields that `where` compares as text, whatever they hold; those of `text` always are. Otherwise a field has
+            one type in all documents: number, boolean, text, date or a list of one of these. Texts that are all in ISO
+            8601 are dates, and columns of a .csv or .tsv file that are all numbers are numbers; `fields` has the types.
         cache : Cache, optional
             Stores lists and image descriptors between builds.
         strict : bool
@@ -96,16 +102,19 @@ class Searcher(ReadOnlySearcher):
             Of a table or of the texts of a folder, as in "cp1252"; UTF-8 by default.
         """
         cutoff, depth = whole_number("cutoff", cutoff), whole_number("depth", depth)
-        batch = batch_of(documents, text_list("text", text), encoding=encoding)
+        fields, text_fields = text_list("text", text), text_list("text_fields", text_fields)
+        batch = batch_of(documents, fields, encoding=encoding, text_fields=text_fields)
         if not batch.documents:
             raise InputError("There are no documents; give at least one.")
         made = made_rankers(rankers, batch)
         parts = {ranker.part for ranker, _ in made.values()}
+        stored = Documents.of(batch.stored(parts), {*batch.fields, *text_fields})
         with running(progress=progress):
             ranking = rank_collection(batch.collection(parts), made, depth=depth, cache=cache, strict=strict)
             settings = Settings(cutoff, depth, batch.fields, len(batch.documents), batch.name)
-            readable = batch.without(ranking.skipped)
-            state = _indexed(first_state(readable.stored(parts), ranking, made, settings))
+            readable = np.flatnonzero([id not in ranking.skipped for id in batch.ids])
+            documents = stored.subset(readable) if ranking.skipped else stored
+            state = _indexed(first_state(documents, ranking, made, settings))
         return cls(state, ranking.skipped)
 
     @classmethod
@@ -130,7 +139,8 @@ class Searcher(ReadOnlySearcher):
         """
         with self._lock:
             state, settings = self._state, self._state.settings
-            batch = batch_of(documents, settings.fields, settings.next_number, state.ids, encoding)
+            used = settings.next_number, state.ids
+            batch = batch_of(documents, settings.fields, *used, encoding, types=state.store.types)
             if batch.documents:
                 self._state = _indexed(added(state, batch))
 

@@ -11,31 +11,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
+from rankloom.ranks import Ids
+from rankloom.searcher.field_types import Types
+from rankloom.searcher.where import Condition, Function, checked, parse
 
 #: The fields of an item by name; "id" is a string.
 Document = dict[str, Any]
-#: Which documents to return: the value, or one of the values, that a field must have; or a function of the document.
-Where = Mapping[str, Any] | Callable[[Document], bool]
+#: Which documents to return, as `rankloom.searcher.where` says; or a function of the document.
+Where = Mapping[str, Any] | Condition | Callable[[Document], bool]
 Mask = NDArray[np.bool_]
 
 
 class Store(Protocol):
     """Documents by id. `Documents` keeps them in this process, `IdStore` has ids only."""
 
+    @property
+    def types(self) -> Types:
+        """The fields of the documents, which conditions can name."""
+
     def documents(self, ids: Collection[str]) -> list[Document | None]:
         """Return documents by id, in this order; None for one that no longer exists."""
 
-    def allowed(self, ids: Collection[str], where: Where) -> Mask:
-        """Return which of some documents satisfy a condition."""
+    def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
+        """Return which of some documents satisfy a checked condition."""
 
 
 @dataclass(frozen=True, eq=False)
 class Filter:
     """A condition on the documents of a store, which is evaluated at most once."""
 
-    where: Where
+    where: Condition | Function
     store: Store
-    ids: Collection[str]  #: of all items, in the order of their numbers
+    ids: Ids  #: of all items, in the order of their numbers
+
+    @classmethod
+    def of(cls, where: Where, store: Store, ids: Ids) -> Filter:
+        """Return a condition as it was given, checked."""
+        parsed = parse(where)
+        return cls(parsed if callable(parsed) else checked(parsed, store.types), store, ids)
 
     @cached_property
     def allowed(self) -> Mask:

@@ -28,6 +28,10 @@ def added(state: State, batch: Batch) -> State:
     known = next((id for id in collection.ids if id in state.ids), None)
     if known is not None:
         raise InputError(f"The document {known!r} already exists; delete it first, or give the new one another id.")
+    try:
+        documents = documents.appended(batch.stored(parts))
+    except InputError as error:
+        raise InputError(f"Nothing was added. {error}") from None
     lists = {}
     for name, model in models.items():
         try:
@@ -37,7 +41,7 @@ def added(state: State, batch: Batch) -> State:
         models[name] = replace(model, fitted=fitted)
         lists[name] = _lists_with_new(state.lists[name], fitted, state.settings.depth)
     settings = replace(state.settings, next_number=state.settings.next_number + len(batch.documents))
-    return State.of_documents(documents.appended(batch.stored(parts)), models, lists, settings)
+    return State.of_documents(documents, models, lists, settings)
 
 
 def removed(state: State, numbers: Numbers) -> State:

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from rankloom.searcher.request import AUTO
+from rankloom.searcher.where import RANGES
 from rankloom.web.json_schema import Schema
 from rankloom.web.limits import Limits
 
@@ -57,13 +58,37 @@ UPLOAD_CONTENT = {"multipart/form-data": {"schema": FORM}, "image/*": {"schema":
 UPLOAD_BODY = {"requestBody": {"required": True, "content": UPLOAD_CONTENT}}
 
 
+VALUE: Schema = {"type": ["string", "number", "boolean"]}
+VALUES: Schema = {"type": "array", "items": VALUE}
+NESTED: Schema = {"type": "object", "$ref": "#/components/schemas/Where"}
+#: The conditions of a search; `rankloom.searcher.where` checks them against the fields of the documents.
+WHERE: Schema = {
+    "type": "object",
+    "description": "All of these must hold: conditions on fields, which GET /version lists; not; or.",
+    "properties": {"not": NESTED, "or": {"type": "array", "items": NESTED}},
+    "additionalProperties": {
+        "description": "A value, a list of alternatives, or operators; a list in a document needs one such element.",
+        "anyOf": [
+            VALUE,
+            VALUES,
+            {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": False,
+                "properties": dict.fromkeys(("eq", "ne", *RANGES), VALUE)
+                | {"any": VALUES, "in": VALUES, "exists": {"type": "boolean"}},
+            },
+        ],
+    },
+}
+
+
 def body_schema(limits: Limits) -> Schema:
     """Return the JSON Schema of the body."""
     text: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
     name: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
     number: Schema = {"type": "number"}
     vector: Schema = {"type": "array", "minItems": 1, "items": number}
-    scalars = [{"type": kind} for kind in ("string", "number", "boolean", "null")]
     properties: dict[str, Schema] = {
         "query": text | {"description": "A text to search for."},
         "queries": _list(text, limits.batch, 1) | {"description": "Several texts, answered in one batch."},
@@ -84,12 +109,7 @@ def body_schema(limits: Limits) -> Schema:
         "rankers": _list(name, 100, 1) | {"description": "Fuse only these rankers."},
         "weights": {"type": "object", "minProperties": 1, "additionalProperties": number}
         | {"description": "How much each ranker counts, by name, where the method can honor it."},
-        "where": {
-            "type": "object",
-            "maxProperties": 20,
-            "additionalProperties": {"anyOf": [*scalars, _list({"anyOf": scalars}, 1000)]},
-            "description": "Only documents that have this value, or one of these, in each of these fields.",
-        },
+        "where": NESTED | {"description": "Only documents that satisfy conditions on their fields."},
         "fields": _list(name, 100) | {"description": "Fields of the documents to return; none by default."},
         "explain": {"type": "boolean", "default": False}
         | {"description": "Whether to return the position by each ranker and the parts of the score of each hit."},
@@ -124,7 +144,8 @@ ANSWERS = _object("ok", "answers", ok=OK, answers={"type": "array", "items": ANS
 def complete_schema(generated: Schema, site: Site) -> Schema:
     """Return the OpenAPI schema with what FastAPI cannot know: errors, POST /search, names of methods and rankers."""
     schema = deepcopy(generated)
-    schema.setdefault("components", {})["schemas"] = {"Error": ERROR, "Answer": ANSWER, "Answers": ANSWERS}
+    own = {"Error": ERROR, "Where": WHERE, "Answer": ANSWER, "Answers": ANSWERS}
+    schema.setdefault("components", {})["schemas"] = own
     page = schema["paths"]["/search.json"]["get"]
     schema["paths"]["/search"] = {"get": _as_page_operation(page), "post": _search_operation(site)}
     for methods in schema["paths"].values():

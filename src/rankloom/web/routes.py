@@ -378,5 +378,6 @@ async def health(views: ViewsOf) -> Response:
 
 @router.get("/version", operation_id="version", responses={400: ERRORS[400]})
 async def version(views: ViewsOf) -> Response:
-    """Return the version of the program, and which version of the folder it serves: a digest of its meta.json."""
-    return as_json({"ok": True, "version": __version__, "serving": views.digest, "n_items": len(views)})
+    """Return the version of the program, a digest of the meta.json it serves, and the fields that `where` can name."""
+    known = {"serving": views.digest, "n_items": len(views), "fields": views.searcher.fields}
+    return as_json({"ok": True, "version": __version__, **known})

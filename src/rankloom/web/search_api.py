@@ -43,12 +43,11 @@ class Search:
     explain: bool = False
 
     def key(self, views: Views) -> Hashable:
-        """Return what decides which index, and which fields of all documents, the search needs."""
+        """Return what decides which index the search needs."""
         arguments = self.arguments
         kind = "item" if "item" in arguments else "text" if "query" in arguments else "vectors"
         rankers = arguments.get("rankers") or views.searcher.rankers
-        more = (tuple(sorted(arguments.get("weights", {}).items())), *sorted(arguments.get("where", ())))
-        return views.key(kind, arguments["method"], rankers, *(more if any(more) else ()))
+        return views.key(kind, arguments["method"], rankers, *sorted(arguments.get("weights", {}).items()))
 
 
 def search_route(site: Site) -> Route:
