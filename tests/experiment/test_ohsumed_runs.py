@@ -7,7 +7,7 @@ import pytest
 from rankloom.experiment import Experiment, run
 from rankloom.experiment.results import RankerRecord
 from rankloom.io.cache import Cache
-from rankloom.report import render
+from rankloom.report import PAGE, Report, render
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.long
@@ -19,7 +19,7 @@ def folder(shared, tmp_path_factory):
         patch.setenv("RANKLOOM_DATA", str(shared / "data"))
         found = tmp_path_factory.mktemp("ohsumed") / "results"
         results = run(Experiment.read(ROOT / "experiments" / "ohsumed-runs.toml"), found, cache=Cache(None))
-        render(results, found)
+        render(Report.of(results), found / PAGE, files=found)
     return found, results
 
 

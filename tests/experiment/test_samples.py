@@ -14,7 +14,7 @@ import pytest
 from rankloom.experiment import Experiment, run
 from rankloom.experiment.results import MethodRecord, RankerRecord
 from rankloom.io.cache import Cache
-from rankloom.report import render
+from rankloom.report import PAGE, Report, render
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -96,7 +96,7 @@ def test_every_ranker_and_every_method_runs(results, tmp_path, name, items, rank
     methods = {one.method for one in found.of(MethodRecord)}
     assert len(methods) == len(found.experiment.methods) >= 17
     assert min(one.values["ndcg@10"].mean() for one in found.of(RankerRecord)) > 0.3  # well above chance
-    render(found, tmp_path)
+    render(Report.of(found), tmp_path / PAGE)
 
 
 @pytest.mark.parametrize(("arguments", "message"), [([], "Usage: "), (["{}"], "has no results")])
