@@ -101,4 +101,5 @@ def index(
             progress("Saving", 0, 1)
             built.save(output, shards=shards, overwrite=overwrite, timeout=timeout)
     in_shards = f", {built.n_shards} shards" if built.n_shards else ""
-    cli.echo(f"{output}: {built.n_items} items, {len(runs)} rankers{in_shards}", err=True)
+    counts = f"{cli.counted(built.n_items, 'item')}, {cli.counted(len(runs), 'ranker')}"
+    cli.echo(f"{output}: {counts}{in_shards}", err=True)
