@@ -2,6 +2,7 @@
 
 import random
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sample_texts import documents, encode
 import rankloom as rl
 from rankloom.errors import InputError
 from rankloom.searcher.batch import batch_of
-from rankloom.searcher.columns import Columns
+from rankloom.searcher.columns import Columns, Part
 from rankloom.searcher.where import checked, parse
 
 ZONE = timezone(timedelta(hours=-5))
@@ -149,10 +150,24 @@ def test_appended_columns_equal_those_of_all_documents():
     for row in range(40, 80):
         grown = grown.appended(plain[row : row + 1])
     assert len(grown.parts) < 6
-    for name, array in whole.arrays().items():
-        assert np.array_equal(array, grown.arrays()[name])
-        assert array.dtype == grown.arrays()[name].dtype
     assert grown.types == whole.types
+    joined = Columns((reduce(Part.joined, grown.parts),), frozenset()).arrays()
+    for name, array in whole.arrays().items():
+        assert np.array_equal(array, joined[name])
+        assert array.dtype == joined[name].dtype
+
+
+def test_updates_keep_the_arrays_of_what_did_not_change():
+    documents = [{"id": str(n), "n": n} for n in range(100)]
+    before = Columns.restored(Columns.of(documents).arrays())
+    after = before.appended([{"id": "x", "n": 3}]).subset(np.arange(5, 101))
+    new = {name for name, array in after.arrays().items() if array is not before.arrays().get(name)}
+    assert all(name.startswith(("columns1_", "column_")) for name in new)
+    assert mask(after, {"n": {"lt": 7}}) == mask(Columns.restored(after.arrays()), {"n": {"lt": 7}})
+    assert sum(mask(after, {"n": {"lt": 7}})) == 3
+    few = after.subset(np.arange(50, 96))
+    assert few.n_rows == len(few) == 46
+    assert sum(mask(few, {"n": {"lt": 60}})) == 6
 
 
 # What the table says, case by case ------------------------------------------------------------------------------------

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from hashlib import blake2b
-from itertools import accumulate, chain
+from functools import cached_property, reduce
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,150 +14,21 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError
 from rankloom.ranks.arrays import Array
-from rankloom.searcher.field_types import NOTHING, NOUNS, FieldType, Types, as_text, elements, instant, type_of_field
+from rankloom.searcher.column import Column, Values, Words
+from rankloom.searcher.field_types import NOTHING, NOUNS, FieldType, Types, as_text, elements, type_of_field
 from rankloom.searcher.store import Document, Mask
-from rankloom.searcher.where import MAX_RANGE_TEXT, And, Condition, Exists, Not, Or, Value
+from rankloom.searcher.where import And, Condition, Exists, Not, Or
 
-INT64 = np.iinfo(np.int64)
-Values = NDArray[np.int64] | NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Words:
-    """Different texts in the order of code points, which is that of their UTF-8 bytes: the dictionary of a column.
-
-    A long text is cut, and a digest follows: enough to tell it from others, and to compare it with shorter ones.
-    """
-
-    blob: NDArray[np.uint8]
-    ptr: NDArray[np.int64]
-
-    @staticmethod
-    def key(text: str) -> bytes:
-        """Return what is kept of a text."""
-        encoded = text.encode("utf-8", "surrogatepass")
-        if len(text) <= MAX_RANGE_TEXT:
-            return encoded
-        digest = blake2b(encoded, digest_size=16).hexdigest()
-        return f"{text[:MAX_RANGE_TEXT]}{digest}".encode("utf-8", "surrogatepass")
-
-    @classmethod
-    def of(cls, keys: Sequence[bytes]) -> Words:
-        """Return a dictionary of keys, which ascend."""
-        return cls(np.frombuffer(b"".join(keys), np.uint8), np.array([0, *accumulate(map(len, keys))], np.int64))
-
-    def __len__(self) -> int:
-        return len(self.ptr) - 1
-
-    def __iter__(self) -> Iterator[bytes]:
-        return (self[code] for code in range(len(self)))
-
-    def __getitem__(self, code: int) -> bytes:
-        return self.blob[self.ptr[code] : self.ptr[code + 1]].tobytes()
-
-    def codes(self, wanted: Iterable[str]) -> list[int]:
-        """Return the places of texts, of those that are there."""
-        places = ((bisect_left(self, key), key) for key in map(self.key, wanted))
-        return [place for place, key in places if place < len(self) and self[place] == key]
+MIN_KEPT = 0.8  # of the rows of all parts: with fewer, deleted ones are removed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """A field of some documents: each of its values, with the row of its document."""
-
-    type: FieldType
-    present: NDArray[np.uint8]  #: a bit for each row: whether the field is not null
-    rows: NDArray[np.int32]  #: of each value
-    values: Values  #: numbers; instants; 0 or 1; or places in `words`
-    words: Words | None = None  #: of texts
-
-    @classmethod
-    def of(cls, type: FieldType, rows: Sequence[int], given: Sequence[object], n: int) -> Column:
-        """Return the column of a field, given for some of n rows."""
-        present = np.zeros(n, np.bool_)
-        present[[row for row, value in zip(rows, given, strict=True) if value is not None]] = True
-        lists = [() if type.kind == "object" else elements(value) for value in given]
-        value_rows = np.repeat(np.array(rows, np.int32), list(map(len, lists)))
-        return cls(type, np.packbits(present), value_rows, *_stored(type.kind, list(chain.from_iterable(lists))))
-
-    def exists(self, n: int) -> Mask:
-        """Return which of n rows have the field."""
-        return np.unpackbits(self.present, count=n).view(np.bool_)
-
-    def satisfying(self, tests: Iterable[tuple[str, Value]], n: int) -> Mask:
-        """Return which of n rows have a value that passes all tests."""
-        found = np.zeros(n, np.bool_)
-        if len(self.values):
-            passing = reduce(np.logical_and, (self._passing(operator, value) for operator, value in tests))
-            found[self.rows[passing]] = True
-        return found
-
-    def _passing(self, operator: str, value: Value) -> Mask:
-        """Return which values pass a test."""
-        if operator == "in":
-            return np.isin(self.values, self._codes(value))
-        if self.words is not None:
-            side = bisect_left if operator in ("lt", "gte") else bisect_right
-            below: Mask = self.values < side(self.words, self.words.key(value))
-        else:
-            below = _below(self.values, value, inclusive=operator in ("lte", "gt"))
-        return below if operator in ("lt", "lte") else ~below
-
-    def _codes(self, wanted: Sequence[Value]) -> Values:
-        if self.words is not None:
-            return np.array(self.words.codes(wanted), np.int64)
-        if self.values.dtype.kind == "f":
-            return np.array([_as_float(value) for value in wanted], np.float64)
-        whole = [int(value) for value in wanted if INT64.min <= value <= INT64.max and value == int(value)]
-        return np.array(whole, np.int64)
-
-    def subset(self, new: NDArray[np.int32], kept: NDArray[np.intp]) -> Column:
-        """Return the column of the kept rows; `new` has the new number of each row, -1 for those that go."""
-        rows = new[self.rows]
-        here = rows >= 0
-        present = np.packbits(self.exists(len(new))[kept])
-        return Column(self.type, present, rows[here], self.values[here], self.words)
-
-
-def _stored(kind: str, values: list[Any]) -> tuple[Values, Words | None]:
-    """Return values of a kind as a column has them."""
-    if kind == "text":
-        keys = list(map(Words.key, values))
-        known = sorted(set(keys))
-        codes = {key: code for code, key in enumerate(known)}
-        return np.array([codes[key] for key in keys], np.int64), Words.of(known)
-    if kind == "date":
-        values = list(map(instant, values))
-    if all(INT64.min <= value <= INT64.max and not isinstance(value, float) for value in values):
-        return np.array(values, np.int64), None
-    return np.array(values, np.float64), None
-
-
-def _below(values: Values, bound: float, *, inclusive: bool) -> Mask:
-    """Return which values are below a bound, or equal to it if it is inclusive; whole numbers are not rounded."""
-    if values.dtype.kind == "i":
-        if not INT64.min <= bound <= INT64.max:
-            return np.full(len(values), bound > 0)
-        bound = math.floor(bound) if inclusive else math.ceil(bound)
-    else:
-        bound = _as_float(bound)
-    below: Mask = values <= bound if inclusive else values < bound
-    return below
-
-
-def _as_float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value > 0 or -1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Part:
     """The columns of n consecutive documents; a field that none of them has is absent."""
 
     n: int
     columns: Mapping[str, Column]
+    stored: Mapping[str, Array] | None = None  #: its arrays, if it was restored from them
 
     @classmethod
     def of(cls, documents: Sequence[Document], types: Types, text_fields: frozenset[str]) -> Part:
@@ -206,6 +74,61 @@ class Part:
         names = dict.fromkeys([*self.columns, *more.columns])
         return Part(self.n + more.n, {name: _joined(self, more, name) for name in names})
 
+    @cached_property
+    def arrays(self) -> Mapping[str, Array]:
+        """The arrays that `restored` makes it from: as many for any number of fields."""
+        if self.stored is not None:
+            return self.stored
+        columns = list(self.columns.values())
+        words = [Words.of([]) if column.words is None else column.words for column in columns]
+        fields = [
+            {"name": name, "type": column.type, "values": len(column.values), "words": len(one)}
+            | {"float": column.values.dtype.kind == "f"}
+            for (name, column), one in zip(self.columns.items(), words, strict=True)
+        ]
+        lengths = [np.zeros(1, np.int64), *(np.diff(one.ptr) for one in words)]
+        return {
+            "fields": _packed_json({"n": self.n, "fields": fields}),
+            "present": _flat(np.uint8, [column.present for column in columns]),
+            "rows": _flat(np.int32, [column.rows for column in columns]),
+            "values": _flat(np.int64, [column.values.view(np.int64) for column in columns]),
+            "words": _flat(np.uint8, [one.blob[one.ptr[0] : one.ptr[-1]] for one in words]),
+            "word_ptr": np.cumsum(np.concatenate(lengths), dtype=np.int64),
+        }
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array]) -> Part:
+        """Return the columns that `arrays` were made from; raise InputError if an array points out of another."""
+        about = _parsed_json(arrays["fields"])
+        n, fields = _size(about["n"]), about["fields"]
+        present, rows, values, blob, ptr = (_checked_array(arrays, name, kind) for name, kind in ARRAYS.items())
+        value_at = list(accumulate((_size(field["values"]) for field in fields), initial=0))
+        word_at = list(accumulate((_size(field["words"]) for field in fields), initial=0))
+        width = -(-n // 8)
+        _require(len(rows) == len(values) == value_at[-1] and len(ptr) == word_at[-1] + 1, "sizes")
+        _require(len(present) == width * len(fields) and ptr[0] == 0 and ptr[-1] == len(blob), "sizes")
+        _require(not (ptr[1:] < ptr[:-1]).any(), "offsets")
+        _require(not len(rows) or (rows.min() >= 0 and rows.max() < n), "rows")
+        columns: dict[str, Column] = {}
+        for at, field in enumerate(fields):
+            own = slice(value_at[at], value_at[at + 1])
+            type = _restored_type(field["type"])
+            column = Column(
+                type,
+                present[at * width : (at + 1) * width],
+                rows[own],
+                values[own].view(np.float64) if field["float"] is True else values[own],
+                Words(blob, ptr[word_at[at] : word_at[at + 1] + 1]) if type.kind == "text" else None,
+            )
+            _check_codes(column)
+            _require(isinstance(field["name"], str), "fields")
+            columns[field["name"]] = column
+        return cls(n, columns, arrays)
+
+
+def _flat(kind: type[np.generic], arrays: Sequence[Array]) -> Array:
+    return np.concatenate([np.empty(0, kind), *arrays])
+
 
 def _joined(first: Part, second: Part, name: str) -> Column:
     columns = [part.columns.get(name) or Column.of(NOTHING, (), (), part.n) for part in (first, second)]
@@ -229,7 +152,7 @@ def _concatenated(values: Sequence[Values]) -> Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The columns of all documents, in parts as they were added: documents added later do not change the earlier ones.
+    """The columns of all documents, in parts as they were added: neither adding nor deleting changes earlier parts.
 
     Examples
     --------
@@ -239,105 +162,99 @@ class Columns:
     ([True, False, False], 'number')
     """
 
-    types: Types  #: of every field
-    text_fields: frozenset[str]  #: which are text whatever they hold
     parts: tuple[Part, ...]
+    text_fields: frozenset[str]  #: which are text whatever they hold
+    kept: NDArray[np.intp] | None = None  #: rows of documents that were not deleted; None for all
 
     @classmethod
     def of(cls, documents: Sequence[Document], text_fields: Iterable[str] = ()) -> Columns:
         """Return the columns of documents; raise InputError for a field of two types."""
-        return cls({}, frozenset(text_fields), ()).appended(documents)
+        return cls((), frozenset(text_fields)).appended(documents)
+
+    @property
+    def types(self) -> Types:
+        """The type of every field."""
+        return {name: column.type for part in self.parts for name, column in part.columns.items()}
 
     def appended(self, documents: Sequence[Document]) -> Columns:
         """Return the columns of these documents and of more after them, whose fields must have the same types."""
         parts = [*self.parts, Part.of(documents, self.types, self.text_fields)]
-        types = {**self.types, **{name: column.type for name, column in parts[-1].columns.items()}}
+        kept = self.kept
+        if kept is not None:
+            kept = np.concatenate([kept, np.arange(len(documents)) + self.n_rows])
         while len(parts) > 1 and parts[-2].n <= 2 * parts[-1].n:  # so that there are few parts
             last = parts.pop()
             parts[-1] = parts[-1].joined(last)
-        return Columns(types, self.text_fields, tuple(parts))
+        return Columns(tuple(parts), self.text_fields, kept)
 
-    def subset(self, kept: NDArray[np.intp]) -> Columns:
+    def subset(self, numbers: NDArray[np.intp]) -> Columns:
         """Return the columns of some documents, by ascending number."""
-        ends = list(accumulate(part.n for part in self.parts))
-        cuts = np.searchsorted(kept, [0, *ends])
-        parts = [
-            part.subset(kept[start:stop] - (end - part.n))
-            for part, end, start, stop in zip(self.parts, ends, cuts[:-1], cuts[1:], strict=True)
-        ]
-        return Columns(self.types, self.text_fields, tuple(parts))
+        kept = numbers if self.kept is None else self.kept[numbers]
+        if len(kept) >= MIN_KEPT * self.n_rows:
+            return Columns(self.parts, self.text_fields, kept)
+        cuts = np.searchsorted(kept, list(accumulate((part.n for part in self.parts), initial=0)))
+        starts = accumulate((part.n for part in self.parts), initial=0)
+        pairs = zip(self.parts, starts, cuts[:-1], cuts[1:], strict=False)
+        parts = [part.subset(kept[low:high] - start) for part, start, low, high in pairs]
+        return Columns(tuple(parts), self.text_fields)
 
     def mask(self, condition: Condition) -> Mask:
         """Return which documents satisfy a checked condition."""
-        return np.concatenate([part.mask(condition) for part in self.parts])
+        found: Mask = np.concatenate([part.mask(condition) for part in self.parts])
+        return found if self.kept is None else found[self.kept]
 
-    def __len__(self) -> int:
+    @property
+    def n_rows(self) -> int:
+        """The number of documents, counting deleted ones."""
         return sum(part.n for part in self.parts)
 
+    def __len__(self) -> int:
+        return self.n_rows if self.kept is None else len(self.kept)
+
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that `restored` makes the columns from: as many for any number of fields."""
-        part = reduce(Part.joined, self.parts)
-        columns = list(part.columns.values())
-        words = [Words.of([]) if column.words is None else column.words for column in columns]
-        about = {
-            "n": part.n,
-            "text_fields": sorted(self.text_fields),
-            "fields": [
-                {"name": name, "type": self.types[name], "values": len(column.values), "words": len(one)}
-                | {"float": column.values.dtype.kind == "f"}
-                for (name, column), one in zip(part.columns.items(), words, strict=True)
-            ],
-        }
-        blobs = [one.blob[one.ptr[0] : one.ptr[-1]] for one in words]
-        lengths = [np.diff(one.ptr) for one in words]
-        return {
-            "column_fields": np.frombuffer(json.dumps(about).encode(), np.uint8),
-            "column_present": np.concatenate([np.empty(0, np.uint8), *(column.present for column in columns)]),
-            "column_rows": np.concatenate([np.empty(0, np.int32), *(column.rows for column in columns)]),
-            "column_values": np.concatenate(
-                [np.empty(0, np.int64), *(column.values.view(np.int64) for column in columns)]
-            ),
-            "column_words": np.concatenate([np.empty(0, np.uint8), *blobs]),
-            "column_word_ptr": np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]), dtype=np.int64),
-        }
+        """Return the arrays that `restored` makes the columns from: the same objects for a part that did not change."""
+        parts = enumerate(self.parts)
+        arrays = {f"columns{at}_{name}": array for at, part in parts for name, array in part.arrays.items()}
+        arrays["column_text_fields"] = _packed_json(sorted(self.text_fields))
+        if self.kept is not None:
+            arrays["column_kept"] = np.packbits(np.isin(np.arange(self.n_rows), self.kept))
+        return arrays
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Columns:
         """Return the columns that `arrays` were made from; raise InputError if an array points out of another."""
-        about = json.loads(arrays["column_fields"].tobytes())
-        n, fields = _size(about["n"]), about["fields"]
-        present, rows, values, blob, ptr = (_checked_array(arrays, name, kind) for name, kind in ARRAYS.items())
-        value_at = [0, *accumulate(_size(field["values"]) for field in fields)]
-        word_at = [0, *accumulate(_size(field["words"]) for field in fields)]
-        width = -(-n // 8)
-        _require(len(rows) == len(values) == value_at[-1] and len(ptr) == word_at[-1] + 1, "sizes")
-        _require(len(present) == width * len(fields) and ptr[0] == 0 and ptr[-1] == len(blob), "sizes")
-        _require(not (ptr[1:] < ptr[:-1]).any(), "offsets")
-        _require(not len(rows) or (rows.min() >= 0 and rows.max() < n), "rows")
-        columns: dict[str, Column] = {}
-        for at, field in enumerate(fields):
-            own = slice(value_at[at], value_at[at + 1])
-            column = Column(
-                _restored_type(field["type"]),
-                present[at * width : (at + 1) * width],
-                rows[own],
-                values[own].view(np.float64) if field["float"] is True else values[own],
-                Words(blob, ptr[word_at[at] : word_at[at + 1] + 1]) if field["type"][0] == "text" else None,
-            )
-            _check_codes(column)
-            _require(isinstance(field["name"], str), "fields")
-            columns[field["name"]] = column
-        types = {name: column.type for name, column in columns.items()}
-        return cls(types, frozenset(map(str, about["text_fields"])), (Part(n, columns),))
+        parts: list[Part] = []
+        while f"columns{len(parts)}_fields" in arrays:
+            prefix = f"columns{len(parts)}_"
+            parts.append(Part.restored({name: arrays[f"{prefix}{name}"] for name in ("fields", *ARRAYS)}))
+        columns = cls(tuple(parts), frozenset(map(str, _parsed_json(arrays["column_text_fields"]))))
+        _require(parts, "parts")
+        if "column_kept" not in arrays:
+            return columns
+        kept = _checked_array(arrays, "column_kept", np.uint8)
+        _require(len(kept) == -(-columns.n_rows // 8), "sizes")
+        rows = np.flatnonzero(np.unpackbits(kept, count=columns.n_rows))
+        return Columns(columns.parts, columns.text_fields, rows)
 
 
 ARRAYS: dict[str, type[np.generic]] = {
-    "column_present": np.uint8,
-    "column_rows": np.int32,
-    "column_values": np.int64,
-    "column_words": np.uint8,
-    "column_word_ptr": np.int64,
+    "present": np.uint8,
+    "rows": np.int32,
+    "values": np.int64,
+    "words": np.uint8,
+    "word_ptr": np.int64,
 }
+
+
+def _packed_json(value: object) -> Array:
+    return np.frombuffer(json.dumps(value).encode(), np.uint8)
+
+
+def _parsed_json(array: Array) -> Any:
+    try:
+        return json.loads(array.tobytes())
+    except RecursionError:
+        raise InputError("The columns of the documents have wrong fields.") from None
 
 
 def _checked_array(arrays: Mapping[str, Array], name: str, kind: type[np.generic]) -> Array:

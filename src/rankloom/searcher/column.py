@@ -1,0 +1,152 @@
+"""A column: a field of documents as a typed array, with a dictionary of its texts."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from hashlib import blake2b
+from itertools import accumulate, chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.searcher.field_types import FieldType, elements, instant
+from rankloom.searcher.store import Mask
+from rankloom.searcher.where import MAX_RANGE_TEXT, Value
+
+INT64 = np.iinfo(np.int64)
+Values = NDArray[np.int64] | NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Different texts in the order of code points, which is that of their UTF-8 bytes: the dictionary of a column.
+
+    A long text is cut, and a digest follows: enough to tell it from others, and to compare it with shorter ones.
+    """
+
+    blob: NDArray[np.uint8]
+    ptr: NDArray[np.int64]
+
+    @staticmethod
+    def key(text: str) -> bytes:
+        """Return what is kept of a text."""
+        encoded = text.encode("utf-8", "surrogatepass")
+        if len(text) <= MAX_RANGE_TEXT:
+            return encoded
+        digest = blake2b(encoded, digest_size=16).hexdigest()
+        return f"{text[:MAX_RANGE_TEXT]}{digest}".encode("utf-8", "surrogatepass")
+
+    @classmethod
+    def of(cls, keys: Sequence[bytes]) -> Words:
+        """Return a dictionary of keys, which ascend."""
+        return cls(np.frombuffer(b"".join(keys), np.uint8), np.array([0, *accumulate(map(len, keys))], np.int64))
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (self[code] for code in range(len(self)))
+
+    def __getitem__(self, code: int) -> bytes:
+        return self.blob[self.ptr[code] : self.ptr[code + 1]].tobytes()
+
+    def codes(self, wanted: Iterable[str]) -> list[int]:
+        """Return the places of texts, of those that are there."""
+        places = ((bisect_left(self, key), key) for key in map(self.key, wanted))
+        return [place for place, key in places if place < len(self) and self[place] == key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A field of some documents: each of its values, with the row of its document."""
+
+    type: FieldType
+    present: NDArray[np.uint8]  #: a bit for each row: whether the field is not null
+    rows: NDArray[np.int32]  #: of each value
+    values: Values  #: numbers; instants; 0 or 1; or places in `words`
+    words: Words | None = None  #: of texts
+
+    @classmethod
+    def of(cls, type: FieldType, rows: Sequence[int], given: Sequence[object], n: int) -> Column:
+        """Return the column of a field, given for some of n rows."""
+        present = np.zeros(n, np.bool_)
+        present[[row for row, value in zip(rows, given, strict=True) if value is not None]] = True
+        lists = [() if type.kind == "object" else elements(value) for value in given]
+        value_rows = np.repeat(np.array(rows, np.int32), list(map(len, lists)))
+        return cls(type, np.packbits(present), value_rows, *_stored(type.kind, list(chain.from_iterable(lists))))
+
+    def exists(self, n: int) -> Mask:
+        """Return which of n rows have the field."""
+        return np.unpackbits(self.present, count=n).view(np.bool_)
+
+    def satisfying(self, tests: Iterable[tuple[str, Value]], n: int) -> Mask:
+        """Return which of n rows have a value that passes all tests."""
+        found = np.zeros(n, np.bool_)
+        if len(self.values):
+            passing = reduce(np.logical_and, (self._passing(operator, value) for operator, value in tests))
+            found[self.rows[passing]] = True
+        return found
+
+    def _passing(self, operator: str, value: Value) -> Mask:
+        """Return which values pass a test."""
+        if operator == "in":
+            return np.isin(self.values, self._codes(value))
+        if self.words is not None:
+            side = bisect_left if operator in ("lt", "gte") else bisect_right
+            below: Mask = self.values < side(self.words, self.words.key(value))
+        else:
+            below = _below(self.values, value, inclusive=operator in ("lte", "gt"))
+        return below if operator in ("lt", "lte") else ~below
+
+    def _codes(self, wanted: Sequence[Value]) -> Values:
+        if self.words is not None:
+            return np.array(self.words.codes(wanted), np.int64)
+        if self.values.dtype.kind == "f":
+            return np.array([_as_float(value) for value in wanted], np.float64)
+        whole = [int(value) for value in wanted if INT64.min <= value <= INT64.max and value == int(value)]
+        return np.array(whole, np.int64)
+
+    def subset(self, new: NDArray[np.int32], kept: NDArray[np.intp]) -> Column:
+        """Return the column of the kept rows; `new` has the new number of each row, -1 for those that go."""
+        rows = new[self.rows]
+        here = rows >= 0
+        present = np.packbits(self.exists(len(new))[kept])
+        return Column(self.type, present, rows[here], self.values[here], self.words)
+
+
+def _stored(kind: str, values: list[Any]) -> tuple[Values, Words | None]:
+    """Return values of a kind as a column has them."""
+    if kind == "text":
+        keys = list(map(Words.key, values))
+        known = sorted(set(keys))
+        codes = {key: code for code, key in enumerate(known)}
+        return np.array([codes[key] for key in keys], np.int64), Words.of(known)
+    if kind == "date":
+        values = list(map(instant, values))
+    if all(INT64.min <= value <= INT64.max and not isinstance(value, float) for value in values):
+        return np.array(values, np.int64), None
+    return np.array(values, np.float64), None
+
+
+def _below(values: Values, bound: float, *, inclusive: bool) -> Mask:
+    """Return which values are below a bound, or equal to it if it is inclusive; whole numbers are not rounded."""
+    if values.dtype.kind == "i":
+        if not INT64.min <= bound <= INT64.max:
+            return np.full(len(values), bound > 0)
+        bound = math.floor(bound) if inclusive else math.ceil(bound)
+    else:
+        bound = _as_float(bound)
+    below: Mask = values <= bound if inclusive else values < bound
+    return below
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value > 0 or -1)
