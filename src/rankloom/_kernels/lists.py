@@ -1,15 +1,23 @@
 """Ranked lists: breadth-first order, renumbering, transposition, and repositioning (Eq. 1)."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from rankloom._kernels import frozen
-from rankloom._kernels.index.arguments import Transposed
-from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.jit import helper, inner, kernel
 
-Array = NDArray[Any]
+
+@inner
+def length_of(row):
+    """Return the number of items in a padded row: a binary search, unless the row is full."""
+    low, high = 0, row.size
+    if high == 0 or row[high - 1] >= 0:
+        return high
+    while low < high:
+        middle = (low + high) // 2
+        if row[middle] >= 0:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @helper
@@ -45,10 +53,8 @@ def visiting_order(lists, depth, order):
         while head < tail:
             row = order[head]
             head += 1
-            for p in range(depth):
+            for p in range(length_of(lists[row, :depth])):
                 item = lists[row, p]
-                if item < 0:
-                    break
                 if not is_marked(seen, item):
                     order[tail] = item
                     tail += 1
@@ -63,9 +69,7 @@ def collect_items(i, lists, seen, pool):
     """
     size = np.uint64(0)
     for r in range(lists.shape[0]):
-        for p in range(lists.shape[2]):
-            if lists[r, i, p] < 0:
-                break
+        for p in range(length_of(lists[r, i])):
             item = np.uint64(lists[r, i, p])
             pool[size] = item
             size += np.uint64(not seen[item])
@@ -111,21 +115,16 @@ def transpose_lists(lists, n, payload, back_ptr, back_rows, back_payload):
     Item j of a table of n rows, the r-th of those stacked in `lists`, has the number r * n + j. Numbers are unsigned,
     which saves the check for negative indexes.
     """
-    width = np.uint64(lists.shape[1])
     back_ptr[:] = 0
     for row in range(lists.shape[0]):
         first = np.uint64(row // n * n + 1)
-        for p in range(width):
-            if lists[row, p] < 0:
-                break
+        for p in range(np.uint64(length_of(lists[row]))):
             back_ptr[first + np.uint64(lists[row, p])] += 1
     for item in range(1, back_ptr.size):
         back_ptr[item] += back_ptr[item - 1]
     for row in range(lists.shape[0]):  # as in `transpose`, pointers move to the ends of the items
         first = np.uint64(row // n * n)
-        for p in range(width):
-            if lists[row, p] < 0:
-                break
+        for p in range(np.uint64(length_of(lists[row]))):
             item = first + np.uint64(lists[row, p])
             end = np.uint64(back_ptr[item])
             back_ptr[item] += 1
@@ -134,14 +133,6 @@ def transpose_lists(lists, n, payload, back_ptr, back_rows, back_payload):
     for item in range(back_ptr.size - 1, 0, -1):
         back_ptr[item] = back_ptr[item - 1]
     back_ptr[0] = 0
-
-
-def transposed(ptr: Array, items: Array, n_items: int, *, columns: bool) -> Transposed:
-    """Allocate the output and call `transpose`: NumPy uses huge pages, which is twice as fast for a large result."""
-    n_columns = items.size if columns else 0
-    back = np.empty(n_items + 1, np.int64), np.empty(items.size, np.uint32), np.empty(n_columns, np.int32)
-    transpose(ptr, items, *back)
-    return Transposed(*(frozen(array) for array in back))
 
 
 @helper

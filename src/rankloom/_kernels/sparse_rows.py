@@ -3,24 +3,21 @@
 import numpy as np
 
 from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.lists import length_of
 
 
 @helper
 def spread(items, values, row):
     """Write the value of each item of a list to `row`, which has an element for each item of the collection."""
-    for p in range(items.size):
-        if items[p] < 0:
-            break
+    for p in range(length_of(items)):
         row[items[p]] = values[p]
 
 
 @helper
 def clear(items, row):
     """Reset what `spread` has written to 0."""
-    for p in range(items.size):
-        if items[p] < 0:
-            break
-        row[items[p]] = 0
+    for item in items[: length_of(items)]:
+        row[item] = 0
 
 
 @helper
@@ -46,10 +43,8 @@ def row_products(start, stop, lists, rows, out):
     row = np.zeros(lists.shape[0], np.float64)
     for i in range(start, stop):
         spread_row(i, rows, row)
-        for p in range(lists.shape[1]):
+        for p in range(length_of(lists[i])):
             j = lists[i, p]
-            if j < 0:
-                break
             total = np.float64(0)
             for entry in range(ptr[j], ptr[j + 1]):
                 total += row[items[entry]] * values[entry]
@@ -74,11 +69,10 @@ def extend_lists(start, stop, lists, rows, own, out):
         spread_row(i - start, rows, value)
         if own != 0:
             value[i] = own
-        size = 0
-        while size < width and lists[i, size] >= 0:
-            pool[size] = lists[i, size]
-            listed[pool[size]] = True
-            size += 1
+        size = length_of(lists[i])
+        for p in range(size):
+            pool[p] = lists[i, p]
+            listed[pool[p]] = True
         if size > 0:
             for entry in range(ptr[i - start], ptr[i - start + 1]):
                 if not listed[items[entry]] and values[entry] > 0:

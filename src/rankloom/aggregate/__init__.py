@@ -1,15 +1,5 @@
-"""Rank aggregation: `fuse` runs any method of the registry `METHODS`; `rankloom.methods` has their classes."""
+"""Rank aggregation: `fuse` runs any method of the registry `METHODS`; `rankloom.methods` imports all of them."""
 
-from rankloom.aggregate import index_methods  # noqa: F401 - importing a module registers its methods
-from rankloom.aggregate.graphs import (  # noqa: F401
-    context,
-    corgraph,
-    query_graph,
-    reciprocal,
-    recknngraphccs,
-    rkgraph,
-)
-from rankloom.aggregate.learned import supervised  # noqa: F401
 from rankloom.aggregate.learned.training import train
 from rankloom.aggregate.methods import (
     METHODS,
@@ -19,25 +9,6 @@ from rankloom.aggregate.methods import (
     Method,
     QueryMethod,
     fuse,
-)
-from rankloom.aggregate.per_query import (  # noqa: F401
-    adaptive,
-    kemeny,
-    majorities,
-    markov,
-    positions,
-    scores,
-    weighted,
-)
-from rankloom.aggregate.reranking import (  # noqa: F401
-    bfstree,
-    contextrr,
-    cprr,
-    lhrr,
-    rdpac,
-    reciprocal_sets,
-    rfe,
-    rlsim_udl,
 )
 
 __all__ = [

@@ -184,10 +184,10 @@ def as_method(entry: type[Method] | Callable[..., Ranks], kind: type[Any] = Quer
 
 
 #: The methods by name; plug-ins register through the entry-point group ``rankloom.methods``.
-METHODS: Registry[type[Method]] = Registry("method", group="rankloom.methods", adapt=as_method)
+METHODS: Registry[type[Method]] = Registry("method", group="rankloom.methods", home="rankloom.methods", adapt=as_method)
 
 #: The supervised methods by name, for `train`.
-SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", entries=type)
+SUPERVISED: Registry[type[Supervised]] = Registry("supervised method", home="rankloom.methods", entries=type)
 
 
 def register_method(name: str, *, kind: type[Any] = QueryMethod) -> Callable[[F], F]:

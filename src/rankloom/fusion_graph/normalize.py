@@ -19,6 +19,7 @@ from rankloom.index.row_kind import R
 from rankloom.index.settings import Absent, IndexSettings, unlisted_positions
 from rankloom.ranks import PAD, Ranks, list_lengths
 from rankloom.ranks.arrays import Float32s, Int32s, Int64s, Uint32s
+from rankloom.ranks.lists import pointers, transposed
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
@@ -112,7 +113,6 @@ def reposition(ranks: Ranks, cutoff: int | None = None, *, absent: Absent = "fir
 
 
 def _repositioned(lists: Int32s, cutoff: int, absent: str) -> Int32s:
-    from rankloom._kernels.lists import transposed
 
     lengths = frozen(list_lengths(lists))
     back = transposed(*_as_csr(lists, lengths), len(lists), columns=True)
@@ -157,10 +157,9 @@ def reposition_item(ranks: Ranks, item: int, cutoff: int) -> Int32s:
 
 def _as_csr(lists: Int32s, lengths: Int32s) -> tuple[Int64s, Uint32s]:
     """Return padded lists as row pointers and unsigned items, without a copy if no list is padded."""
-    ptr = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum(lengths, out=ptr[1:])
+    ptr = pointers(lengths)
     items = (lists.reshape(-1) if ptr[-1] == lists.size else lists[lists != PAD]).view(np.uint32)
-    return frozen(ptr), frozen(items)
+    return ptr, frozen(items)
 
 
 def reposition_queries(lists: Int32s, scores: Float32s, item_scores: Float32s, cutoff: int) -> Int32s:

@@ -12,6 +12,7 @@ from rankloom.fusion_graph.weave import ROWS, measure, weave
 from rankloom.index.job import Job, Step
 from rankloom.index.shard import Shard, prefix, shard_postings
 from rankloom.ranks.arrays import Array, Int32s
+from rankloom.ranks.lists import pointers
 
 
 def graph_steps(job: Job) -> list[Step]:
@@ -52,13 +53,10 @@ def _listing(lists: Array, start: int, incoming: Array) -> Transposed:
     from rankloom._kernels.index import shards as kernels
 
     here = lists[(lists >= start) & (lists < start + len(lists))]
-    ptr = np.zeros(len(lists) + 1, np.int64)
-    for targets in (here, incoming[:, 0]):
-        ptr[1:] += np.bincount(targets - start, minlength=len(lists))
-    np.cumsum(ptr, out=ptr)
+    ptr = pointers(np.bincount(np.concatenate([here, incoming[:, 0]]) - start, minlength=len(lists)))
     rows, columns = np.empty(ptr[-1], np.uint32), np.empty(ptr[-1], np.int32)
     kernels.fill_listing(lists, start, incoming, ptr[:-1].copy(), rows, columns)
-    return Transposed(frozen(ptr), frozen(rows), frozen(columns))
+    return Transposed(ptr, frozen(rows), frozen(columns))
 
 
 def weave_part(job: Job, number: int) -> None:

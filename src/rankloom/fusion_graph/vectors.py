@@ -9,6 +9,7 @@ import numpy as np
 from rankloom._kernels import frozen
 from rankloom._kernels.fusion_graph.arguments import Graphs, Woven
 from rankloom.ranks.arrays import Int32s, Int64s
+from rankloom.ranks.lists import pointers
 from rankloom.threads import Scratch, run_blocks
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def graph_vectors(graphs: Graphs, collection: Graphs, numbers: Int32s, scratch: 
             count_features(start, stop, graphs, links, columns.size > 0, slot, counts)
 
     run_blocks(count, n_rows, stage="Counting features")
-    ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    ptr = pointers(counts)
     out = Features(ptr, np.empty(ptr[-1], np.int64), np.empty(ptr[-1]))
 
     def fill(start: int, stop: int) -> None:
@@ -55,7 +56,7 @@ def graph_vectors(graphs: Graphs, collection: Graphs, numbers: Int32s, scratch: 
             fill_features(start, stop, graphs, links, numbers, columns, slot, out)
 
     run_blocks(fill, n_rows, stage="Filling vectors")
-    matrix = csr_array((out.values, out.columns, ptr), shape=(n_rows, len(numbers) + len(known)))
+    matrix = csr_array((out.values, out.columns, ptr.copy()), shape=(n_rows, len(numbers) + len(known)))
     matrix.eliminate_zeros()  # the smallest weights, with graph_norm="minmax"
     matrix.sort_indices()
     return matrix

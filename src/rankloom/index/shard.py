@@ -12,6 +12,7 @@ import numpy as np
 from rankloom._kernels import contiguous, frozen
 from rankloom._kernels.index.arguments import PostingLists, SearchScratch, Target
 from rankloom.ranks.arrays import Array, Bools
+from rankloom.ranks.lists import pointers, transposed
 from rankloom.threads import Scratch
 
 if TYPE_CHECKING:
@@ -152,7 +153,6 @@ def shard_postings(rows: CsrRows, sizes: Array, slot: Array) -> dict[str, Array]
 
 def postings(rows: CsrRows, sizes: Array) -> dict[str, Array]:
     """Return the postings of an index that is not sharded: for each item, the rows that have it."""
-    from rankloom._kernels.lists import transposed
 
     ptr, owners, _ = transposed(rows.ptr, rows.items, len(sizes), columns=False)
     return _postings(ptr, owners, sizes)
@@ -168,12 +168,12 @@ def gathered(shards: Sequence[Shard], rows: Array, names: Sequence[str]) -> list
 
     rows = frozen(np.array(rows, np.int64))  # of any type when given: compile once
     owners = owned(shards, rows)
-    ptr = np.zeros(len(rows) + 1, np.int64)
+    sizes = np.empty(len(rows), np.int64)
     for shard, at in owners:
         own = rows[at] - shard.first
-        ptr[at + 1] = shard.arrays["row_ptr"][own + 1] - shard.arrays["row_ptr"][own]
-    np.cumsum(ptr, out=ptr)
-    out = [frozen(ptr)]
+        sizes[at] = shard.arrays["row_ptr"][own + 1] - shard.arrays["row_ptr"][own]
+    ptr = pointers(sizes)
+    out = [ptr]
     for name in names:
         like = shards[0].arrays[name]
         values = np.empty((ptr[-1], *like.shape[1:]), like.dtype)

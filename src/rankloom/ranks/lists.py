@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels import frozen
+from rankloom._kernels.index.arguments import Transposed
 from rankloom.errors import InputError, brief
-from rankloom.ranks.arrays import PAD, Floats, Indexes, Int32s
+from rankloom.ranks.arrays import PAD, Array, Floats, Indexes, Int32s, Int64s
 from rankloom.ranks.checks import checked_values
 from rankloom.ranks.ids import Ids
 
@@ -40,6 +42,24 @@ def stack_lists(lists: Sequence[Int32s], depth: int | None = None) -> Int32s:
     for layer, items in zip(out, lists, strict=True):
         layer[:, : items.shape[1]] = items[:, :width]
     return out
+
+
+def pointers(counts: Array) -> Int64s:
+    """Return where each row of a CSR matrix starts, by the number of its entries, and where the last one ends."""
+    ptr = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=ptr[1:])
+    return frozen(ptr)
+
+
+def transposed(ptr: Array, items: Array, n_items: int, *, columns: bool) -> Transposed:
+    """Return the transpose of a CSR matrix, of which only the pattern matters, with or without columns."""
+    from rankloom._kernels.lists import transpose
+
+    # Allocated here: NumPy uses huge pages, which is twice as fast for a large result.
+    n_columns = items.size if columns else 0
+    back = np.empty(n_items + 1, np.int64), np.empty(items.size, np.uint32), np.empty(n_columns, np.int32)
+    transpose(ptr, items, *back)
+    return Transposed(*(frozen(array) for array in back))
 
 
 def renumbered_items(items: Int32s, old: Ids, new: Ids) -> Int32s:

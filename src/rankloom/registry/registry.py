@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -24,8 +25,9 @@ class Registry(Mapping[str, T], Generic[T]):
 
     An entry that is a class of `Options`, or a function, is a factory: `make` calls it with the options of a spelling
     such as ``rrf(constant=20)``. `adapt` turns what is registered into an entry, or raises InputError.
-    Plug-ins are loaded on the first lookup. A plug-in that fails to load, or whose name is taken, is skipped with a
-    warning, so that it does not affect the others.
+    Importing the module `home`, if there is one, registers our own entries; it and plug-ins are loaded on the first
+    lookup. A plug-in that fails to load, or whose name is taken, is skipped with a warning, so that it does not affect
+    the others.
 
     Examples
     --------
@@ -46,11 +48,13 @@ class Registry(Mapping[str, T], Generic[T]):
         kind: str,
         *,
         group: str | None = None,
+        home: str | None = None,
         entries: Any = object,
         adapt: Callable[[Any], object] | None = None,
     ) -> None:
         self.kind = kind
         self.group = group
+        self._home = home
         self._entries = entries
         self._adapt = adapt
         self._known: dict[str, T] = {}
@@ -62,6 +66,8 @@ class Registry(Mapping[str, T], Generic[T]):
         """Return a decorator that registers its argument as `name`."""
 
         def add(given: U) -> U:
+            if module_of(given).partition(".")[0] != "rankloom":
+                self._load_own()  # a plug-in cannot take their names
             if name in self._known:
                 raise InputError(f"The {self.kind} {name!r} is registered twice; choose another name for one of them.")
             entry: Any = given if self._adapt is None else self._adapt(given)
@@ -117,12 +123,17 @@ class Registry(Mapping[str, T], Generic[T]):
             if self._plugins_loaded:
                 return self._known
             self._plugins_loaded = True
+            self._load_own()
             if self.group is not None:
                 from importlib.metadata import entry_points  # slow to import
 
                 for point in entry_points(group=self.group):
                     self._load(point)
         return self._known
+
+    def _load_own(self) -> None:
+        if self._home is not None:
+            import_module(self._home)
 
     def _load(self, point: EntryPoint) -> None:
         name = f"{point.name!r} ({point.value})"

@@ -13,6 +13,7 @@ from rankloom._kernels import ROUNDING, ZERO
 from rankloom._kernels.fusion_graph.arguments import E_LOW, E_SCALE, SIZE, V_LOW, V_SCALE
 from rankloom._kernels.index.search import clear, widest
 from rankloom._kernels.jit import helper, inner, kernel
+from rankloom._kernels.lists import length_of
 
 ONE, TWO, THREE, FOUR = (np.uint64(i) for i in range(1, 5))
 LANES = 16
@@ -34,10 +35,8 @@ def count_vertices(start, stop, lists, slot, degree):
     for q in range(start, stop):
         n = 0
         for r in range(m):
-            for p in range(cutoff):
+            for p in range(length_of(lists[r, q])):
                 item = lists[r, q, p]
-                if item < 0:
-                    break
                 members[n] = item
                 n += slot[item] == 0
                 slot[item] = 1
@@ -56,9 +55,7 @@ def weave(start, stop, lists, weights, nearness, slot, woven):
         first = woven.ptr[q]
         n = 0
         for r in range(m):
-            length = cutoff
-            while length > 0 and lists[r, q, length - 1] < 0:
-                length -= 1
+            length = length_of(lists[r, q])
             for p in range(length):
                 item = lists[r, q, p]
                 if slot[item] == 0:

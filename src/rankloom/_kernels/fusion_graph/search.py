@@ -30,8 +30,9 @@ from rankloom._kernels.fusion_graph.graphs import (
     lay_out,
     padded,
 )
-from rankloom._kernels.index.search import SLACK, any_postings, clear, filled, keep, new_mark, widest
+from rankloom._kernels.index.search import SLACK, any_postings, clear, keep, new_mark, widest
 from rankloom._kernels.jit import helper, inner, kernel
+from rankloom._kernels.lists import length_of
 from rankloom._kernels.sorting import sort_ascending
 from rankloom.errors import InputError
 
@@ -301,7 +302,7 @@ def scan(query, target, comparator, scratch, room):
     size = query.norms[SIZE]
     whole = plan(query.sources, postings, minmax, room)
     mark = new_mark(seen)
-    found = filled(query.items)
+    found = length_of(query.items)
     floor = query.sims[found - 1] * SLACK if found == query.items.size else -1.0
     unseen = whole  # what a graph that has not been seen may have in common with the query
     for step in range(query.sources.size):

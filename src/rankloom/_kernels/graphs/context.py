@@ -7,6 +7,7 @@ import numpy as np
 from rankloom._kernels.graphs.query_graphs import by_score, listed, vertex
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
 from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.lists import length_of
 from rankloom._kernels.sorting import sort_ascending
 from rankloom._kernels.sparse_rows import clear
 from rankloom._kernels.text.postings import largest_first
@@ -50,9 +51,7 @@ def pool(q, lists, slot, vertices):
     """Collect the items of q's lists, ranker by ranker, in order of appearance; return their number."""
     count = 0
     for r in range(lists.shape[0]):
-        for p in range(lists.shape[2]):
-            if lists[r, q, p] < 0:
-                break
+        for p in range(length_of(lists[r, q])):
             _, count = vertex(lists[r, q, p], slot, vertices, count)
     return count
 
@@ -97,22 +96,18 @@ def diffuse(start, stop, K, P, share, eta, slot, out):
     near, affinity = K.near
     ptr, rows, values = K.columns
     items, affinities = P
-    n, depth = out.items.shape
+    n = out.items.shape[0]
     seen, reached = np.empty(n, np.int32), np.empty(n, np.int32)
     first, second = np.zeros(n), np.zeros(n)
     for i in range(start, stop):
         n_seen = n_reached = 0
-        for p in range(near.shape[1]):
+        for p in range(length_of(near[i])):
             a = near[i, p]
-            if a < 0:
-                break
             for s in range(items.shape[0]):
                 if share[s] == 0:
                     continue
-                for column in range(depth):
+                for column in range(length_of(items[s, a])):
                     b = items[s, a, column]
-                    if b < 0:
-                        break
                     if slot[b] == 0:
                         slot[b] = 1
                         seen[n_seen] = b
@@ -189,9 +184,7 @@ def mean_of_rows(start, stop, P, share, slot, out):
         count = 0
         score = np.zeros(m * depth)
         for r in range(m):
-            for p in range(depth):
-                if items[r, q, p] < 0:
-                    break
+            for p in range(length_of(items[r, q])):
                 spot, count = vertex(items[r, q, p], slot, vertices, count)
                 score[spot] += share[r] * values[r, q, p]
         best(vertices[:count], score[:count], out.items[q], out.scores[q])
@@ -202,9 +195,7 @@ def mean_of_rows(start, stop, P, share, slot, out):
 def reciprocal_set(q, lists, knn, out):
     """Collect the reciprocal neighbors of q, including q itself if listed; return their number."""
     count = 0
-    for p in range(min(knn, lists.shape[1])):
-        if lists[q, p] < 0:
-            break
+    for p in range(length_of(lists[q, :knn])):
         if listed(q, lists[lists[q, p]], knn):
             out[count] = lists[q, p]
             count += 1
@@ -254,9 +245,7 @@ def hello_neighbor(start, stop, lists, weights, rules, slot, inside, out):
             if depth == 0 or lists[r, q, 0] < 0:
                 continue
             total += weights[r]
-            for p in range(depth):
-                if lists[r, q, p] < 0:
-                    break
+            for p in range(length_of(lists[r, q])):
                 outer[slot[lists[r, q, p]] - 1] += weights[r] * (1 - p / length)
             size = close_set(q, lists[r], knn, overlap, inside, members, near)
             for i in range(size):
@@ -264,10 +253,8 @@ def hello_neighbor(start, stop, lists, weights, rules, slot, inside, out):
                 close[spot] = True
                 inside[members[i]] = 1
             for i in range(size):
-                for p in range(depth):
+                for p in range(length_of(lists[r, members[i]])):
                     item = lists[r, members[i], p]
-                    if item < 0:
-                        break
                     if inside[item]:
                         inner[slot[item] - 1] += weights[r] * (1 - p / length) / size
             for i in range(size):

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankloom._kernels.index.arguments import SparseRows
 from rankloom._kernels.jit import helper, kernel
-from rankloom._kernels.lists import append_new, collect_items
+from rankloom._kernels.lists import append_new, collect_items, length_of
 from rankloom._kernels.sorting import sort_ascending
 from rankloom._kernels.sparse_rows import clear, clear_row, spread, spread_row
 
@@ -174,18 +174,13 @@ def correlate(start, stop, lists, own, D, thresholds, levels):
     y = np.empty(2 * k, np.float64)
     for i in range(start, stop):
         spread_row(i, D.rows, row)
-        first = 0
-        while first < k and lists[i, first] >= 0:
-            among[lists[i, first]] = True
-            first += 1
-        size = 0
-        while size < length and lists[i, size] >= 0:
-            j = lists[i, size]
-            slot[j] = size + 1
-            theirs[size, :first] = -1.0
-            size += 1
+        first, size = length_of(lists[i, :k]), length_of(lists[i])
+        for c in range(size):
+            slot[lists[i, c]] = c + 1
+            theirs[c, :first] = -1.0
         for at in range(first):
             u = lists[i, at]
+            among[u] = True
             x[at] = own[i, at]
             for entry in range(ptr[u], ptr[u + 1]):
                 c = slot[items[entry]]
@@ -198,10 +193,8 @@ def correlate(start, stop, lists, own, D, thresholds, levels):
             for at in range(first):
                 y[at] = theirs[c, at] if theirs[c, at] >= 0.0 else unknown(j, lists[i, at], absent, fused)
             count = first
-            for at in range(k):
+            for at in range(length_of(lists[j, :k])):
                 u = lists[j, at]
-                if u < 0:
-                    break
                 if not among[u]:
                     x[count] = row[u] if row[u] >= 0.0 else unknown(i, u, absent, fused)
                     y[count] = own[j, at]

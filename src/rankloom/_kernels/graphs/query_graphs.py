@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.lists import length_of
 from rankloom._kernels.sorting import copy_first
 from rankloom._kernels.sparse_rows import clear
 
@@ -79,10 +80,8 @@ def vertex(item, slot, vertices, count):
 @helper
 def listed(item, row, depth):
     """Return True if the item is among the first `depth` of a list."""
-    for p in range(min(depth, row.size)):
-        if row[p] < 0:
-            break
-        if row[p] == item:
+    for other in row[:depth]:  # noqa: SIM110 (numba)
+        if other == item:
             return True
     return False
 
@@ -104,10 +103,8 @@ def released_layers(q, lists, ranker, weight, rules, graph):
     entries += 1
     members = 1
     first = entries
-    for p in range(1, min(rules.region + 1, own.size)):
+    for p in range(1, length_of(own[: rules.region + 1])):
         item = own[p]
-        if item < 0:
-            break
         if listed(q, lists[item, 1:], knn - 1):
             other, count = vertex(item, slot, vertices, count)
             joined[other] = mark
@@ -119,11 +116,8 @@ def released_layers(q, lists, ranker, weight, rules, graph):
     for entry in range(first, last, 2):
         near = ends[entry, 1]
         row = lists[vertices[near]]
-        size = shared = 0
-        for p in range(min(knn, row.size)):
-            if row[p] < 0:
-                break
-            size += 1
+        size, shared = length_of(row[:knn]), 0
+        for p in range(size):
             if slot[row[p]] and joined[slot[row[p]] - 1] == mark:
                 shared += 1
         jaccard = np.float64(shared) / (size + members - shared)
@@ -329,9 +323,7 @@ def tie_order(fill, by_fill, graph):
     key = np.arange(graph.sizes[0])
     if by_fill:
         key += fill.size
-        for p in range(fill.size):
-            if fill[p] < 0:
-                break
+        for p in range(length_of(fill)):
             if slot[fill[p]]:
                 key[slot[fill[p]] - 1] = p
     return np.argsort(key)

@@ -46,15 +46,6 @@ def keep(item, sim, found, own, best, sims):
 
 
 @inner
-def filled(best):
-    """Return the number of items in a padded row."""
-    n = best.size
-    while n > 0 and best[n - 1] < 0:
-        n -= 1
-    return n
-
-
-@inner
 def any_postings(sources, postings):
     """Return True if any member of a query has postings here."""
     for source in sources:  # noqa: SIM110 (numba)

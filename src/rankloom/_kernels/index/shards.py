@@ -1,6 +1,7 @@
 """Rows of an index that is cut into shards: numbering of members, copies of rows, and transposed lists."""
 
 from rankloom._kernels.jit import kernel
+from rankloom._kernels.lists import length_of
 from rankloom._kernels.sorting import copy_first
 
 
@@ -82,10 +83,8 @@ def valid_lengths(lists, n_items, seen, lengths):
 def turn(lists, first, size, ends, turned):
     """Write (target, source, position from 0) for the entries that lead to other parts, by part; `ends` is advanced."""
     for row in range(lists.shape[0]):
-        for p in range(lists.shape[1]):
+        for p in range(length_of(lists[row])):
             item = lists[row, p]
-            if item < 0:
-                break
             if item < first or item >= first + size:
                 at = ends[item // size]
                 ends[item // size] += 1
@@ -99,10 +98,8 @@ def fill_listing(lists, first, incoming, ends, rows, columns):
     """Write the lists that contain each row's item, and the positions (from 0); `ends` is advanced."""
     n = lists.shape[0]
     for row in range(n):
-        for p in range(lists.shape[1]):
+        for p in range(length_of(lists[row])):
             item = lists[row, p]
-            if item < 0:
-                break
             if first <= item < first + n:
                 at = ends[item - first]
                 ends[item - first] += 1

@@ -6,6 +6,7 @@ import numpy as np
 
 from rankloom._kernels.index.arguments import Transposed
 from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.lists import length_of
 from rankloom._kernels.sparse_rows import clear
 
 
@@ -24,18 +25,13 @@ def add_products_of(i, first, heads, row):
     The lists start at row `first` of the heads. Weights are added as integers, which is much faster.
     """
     tops, (ptr, rows, columns), k = heads
-    width = np.uint64(tops.shape[1])
     for entry in range(np.uint64(ptr[first + i]), np.uint64(ptr[first + i + 1])):
         q = rows[entry]
         weight = 2 * (k - np.int64(columns[entry]))
-        for p in range(width):
-            if tops[q, p] < 0:
-                break
+        for p in range(np.uint64(length_of(tops[q]))):
             row[tops[q, p]] += weight * (k - np.int64(p))
-    for p in range(np.uint64(1), width):
+    for p in range(np.uint64(1), np.uint64(length_of(tops[first + i]))):
         x = tops[first + i, p]
-        if x < 0:
-            break
         weight = 2 * (k - np.int64(p))
         for entry in range(np.uint64(ptr[first + x]), np.uint64(ptr[first + x + 1])):
             if columns[entry] > 0:
@@ -52,10 +48,8 @@ def clear_products_of(i, first, heads, row):
         return
     for entry in range(np.uint64(ptr[first + i]), np.uint64(ptr[first + i + 1])):
         clear(tops[rows[entry]], row)
-    for p in range(np.uint64(1), width):
+    for p in range(np.uint64(1), np.uint64(length_of(tops[first + i]))):
         x = tops[first + i, p]
-        if x < 0:
-            break
         for entry in range(np.uint64(ptr[first + x]), np.uint64(ptr[first + x + 1])):
             row[np.int64(rows[entry]) - first] = 0
 
@@ -66,9 +60,7 @@ def add_products(start, stop, lists, heads, values):
     row = np.zeros(lists.shape[0], np.int64)
     for i in range(start, stop):
         add_products_of(i, 0, heads, row)
-        for p in range(lists.shape[1]):
-            if lists[i, p] < 0:
-                break
+        for p in range(length_of(lists[i])):
             values[i, p] += row[lists[i, p]]
         clear_products_of(i, 0, heads, row)
 
@@ -90,9 +82,7 @@ def add_ranker(start, stop, pool, lists, whole, heads, values):
             add_products_of(i, first, heads, total)
         clear(lists[i], total)
         add_products_of(i, last, heads, row)
-        for c in range(pool.shape[1]):
-            if pool[i, c] < 0:
-                break
+        for c in range(length_of(pool[i])):
             item = np.uint64(pool[i, c])
             values[i, c] += row[item] + total[item]
         clear_products_of(i, last, heads, row)

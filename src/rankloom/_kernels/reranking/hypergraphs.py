@@ -9,6 +9,7 @@ import numpy as np
 
 from rankloom._kernels import ZERO
 from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.lists import length_of
 from rankloom._kernels.sorting import sort_ascending, sort_scratch
 
 
@@ -38,13 +39,9 @@ def count_members(start, stop, tops, size):
     seen = np.full(tops.shape[0], -1, np.int32)
     for i in range(start, stop):
         count = 0
-        for o in range(tops.shape[1]):
-            if tops[i, o] < 0:
-                break
-            for p in range(tops.shape[1]):
+        for o in range(length_of(tops[i])):
+            for p in range(length_of(tops[tops[i, o]])):
                 item = tops[tops[i, o], p]
-                if item < 0:
-                    break
                 count += seen[item] != i
                 seen[item] = i
         size[i] = count
@@ -59,14 +56,10 @@ def fill_members(start, stop, tops, share, edges, confidence):
     key, order, spare = sort_scratch(k * k + 1)
     for i in range(start, stop):
         first = end = ptr[i]
-        for o in range(k):
+        for o in range(length_of(tops[i])):
             neighbor = tops[i, o]
-            if neighbor < 0:
-                break
-            for p in range(k):
+            for p in range(length_of(tops[neighbor])):
                 item = tops[neighbor, p]
-                if item < 0:
-                    break
                 if slot[item] < 0:
                     slot[item] = end
                     items[end] = item
@@ -129,7 +122,7 @@ def similarities(start, stop, lists, graph, values, others):
     ptr, items, _, rounded = graph.rows
     back = graph.items
     back_ptr, back_rows, back_exact, _ = back
-    n, width = lists.shape
+    n = lists.shape[0]
     product = np.zeros(n, np.float32)
     touched = np.empty(n, np.int64)
     near, far = np.zeros(n), np.zeros(n)
@@ -140,10 +133,8 @@ def similarities(start, stop, lists, graph, values, others):
             add_dots(items[at], rounded[at], back, near)
         for entry in range(back_ptr[i], back_ptr[i + 1]):
             add_dots(back_rows[entry], np.float32(back_exact[entry]), back, far)
-        for p in range(width):
+        for p in range(length_of(lists[i])):
             j = lists[i, p]
-            if j < 0:
-                break
             value = product[j] if product[j] > 0.0 else np.float32(1)
             if p > 0:
                 value = np.float32(np.float64(np.float32(np.float64(value) * near[j])) * far[j])
@@ -181,10 +172,7 @@ def join(start, stop, ranked, others, out):
     items, scores = out
     lists, values = ranked
     for i in range(start, stop):
-        used = 0
-        size = 0
-        while size < lists.shape[1] and lists[i, size] >= 0:
-            size += 1
+        used, size = 0, length_of(lists[i])
         for p in range(items.shape[1]):
             more = used < other_items.shape[1] and other_items[i, used] >= 0
             if p > 0 and p < size and more and other_scores[i, used] > values[i, p]:

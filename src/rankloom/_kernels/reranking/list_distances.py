@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankloom._kernels.jit import helper, kernel
-from rankloom._kernels.lists import collect_items
+from rankloom._kernels.lists import collect_items, length_of
 from rankloom._kernels.sparse_rows import spread
 
 
@@ -58,9 +58,7 @@ def collect_sorted(i, lists, seen, found):
         found[:size].sort()
         return size
     for r in range(m):
-        for p in range(width):
-            if lists[r, i, p] < 0:
-                break
+        for p in range(length_of(lists[r, i])):
             seen[np.uint64(lists[r, i, p])] = True
     at = np.uint64(0)
     for j in range(n):
@@ -111,19 +109,14 @@ def segments(start, stop, ranked, back, k, compared, nearness, out):
     """
     ptr, rows, columns = back
     lists, scores = ranked
-    n, width = lists.shape
-    shared = np.zeros(n, np.int32)
+    shared = np.zeros(lists.shape[0], np.int32)
     for i in range(start, stop):
-        for p in range(min(k, width)):
-            if lists[i, p] < 0:
-                break
+        for p in range(length_of(lists[i, :k])):
             item = np.uint64(lists[i, p])
             for entry in range(np.uint64(ptr[item]), np.uint64(ptr[item + np.uint64(1)])):
                 shared[rows[entry]] += k - max(p, columns[entry])
-        for p in range(width):
+        for p in range(length_of(lists[i])):
             j = lists[i, p]
-            if j < 0:
-                break
             if p >= compared:
                 out[i, p] = np.float32(2) - scores[i, p]
             elif shared[np.uint64(j)] > 0:
@@ -132,9 +125,7 @@ def segments(start, stop, ranked, back, k, compared, nearness, out):
                 out[i, p] = np.float32(1) - scores[i, p]
             if j == i:
                 out[i, p] = 0.0
-        for p in range(min(k, width)):
-            if lists[i, p] < 0:
-                break
+        for p in range(length_of(lists[i, :k])):
             item = np.uint64(lists[i, p])
             for entry in range(np.uint64(ptr[item]), np.uint64(ptr[item + np.uint64(1)])):
                 shared[rows[entry]] = 0
@@ -149,9 +140,7 @@ def smaller_of_both(start, stop, lists, distances, columns, out):
         first, last = np.uint64(columns.ptr[i]), np.uint64(columns.ptr[i + 1])
         for entry in range(first, last):
             other[columns.items[entry]] = columns.values[entry]
-        for p in range(lists.shape[1]):
-            if lists[i, p] < 0:
-                break
+        for p in range(length_of(lists[i])):
             out[i, p] = -min(distances[i, p], other[np.uint64(lists[i, p])])
         for entry in range(first, last):
             other[columns.items[entry]] = np.inf
@@ -186,23 +175,18 @@ def median_filter(image, rows, columns):
 @kernel
 def context_images(start, stop, lists, distances, absent, neighbors, images):
     """Draw, for each item and each of its neighbors, the distances between their first items: 0 is black, near."""
-    n, width = lists.shape
     side = images.shape[2]
-    slot = np.full(n, -1, np.int32)
+    slot = np.full(lists.shape[0], -1, np.int32)
     members = np.empty(neighbors * side, np.int32)
     table = np.empty((side, neighbors * side), np.float32)
     first = np.empty(side, np.float32)
     for i in range(start, stop):
         images[i] = 1
-        rows = 0
-        while rows < min(side, width) and lists[i, rows] >= 0:
-            rows += 1
+        rows = length_of(lists[i, :side])
         count = 0
         for o in range(1, min(neighbors + 1, rows)):
-            for b in range(min(side, width)):
+            for b in range(length_of(lists[lists[i, o], :side])):
                 item = lists[lists[i, o], b]
-                if item < 0:
-                    break
                 if slot[item] < 0:
                     slot[item] = count
                     members[count] = item
@@ -210,16 +194,13 @@ def context_images(start, stop, lists, distances, absent, neighbors, images):
         for a in range(rows):
             x = lists[i, a]
             table[a, :count] = absent[x]
-            for p in range(width):
-                if lists[x, p] < 0:
-                    break
+            for p in range(length_of(lists[x])):
                 if slot[lists[x, p]] >= 0:
                     table[a, slot[lists[x, p]]] = distances[x, p]
         for o in range(1, min(neighbors + 1, rows)):
-            columns = 0
-            while columns < min(side, width) and lists[lists[i, o], columns] >= 0:
-                first[columns] = table[1, slot[lists[lists[i, o], columns]]]
-                columns += 1
+            columns = length_of(lists[lists[i, o], :side])
+            for b in range(columns):
+                first[b] = table[1, slot[lists[lists[i, o], b]]]
             largest, level = threshold(first, columns)
             if largest == 0.0:
                 continue
@@ -240,12 +221,8 @@ def add_image(x, i, o, own, lists, images, light, row):
     side = min(images.shape[2], lists.shape[1])
     corner = x in (i, neighbor)
     weight = np.float32(images.shape[1] - o + 1)
-    for a in range(0 if corner else own, side if corner else own + 1):
-        if lists[i, a] < 0:
-            break
-        for b in range(side):
-            if lists[neighbor, b] < 0:
-                break
+    for a in range(0 if corner else own, length_of(lists[i, : side if corner else own + 1])):
+        for b in range(length_of(lists[neighbor, :side])):
             if images[i, o - 1, a, b]:
                 continue
             amount = np.float32(weight * light[a, b])
@@ -265,13 +242,9 @@ def add_images(start, stop, tops, images, light, back, pool, weights):
         spread(pool[x], weights[x], row)
         for entry in range(ptr[x], ptr[x + 1]):
             i = np.int64(rows[entry])
-            for o in range(1, min(images.shape[1] + 1, tops.shape[1])):
-                if tops[i, o] < 0:
-                    break
+            for o in range(1, length_of(tops[i, : images.shape[1] + 1])):
                 add_image(x, i, o, columns[entry], tops, images, light, row)
-        for c in range(pool.shape[1]):
-            if pool[x, c] < 0:
-                break
+        for c in range(length_of(pool[x])):
             weights[x, c] = row[pool[x, c]]
 
 
@@ -279,9 +252,7 @@ def add_images(start, stop, tops, images, light, back, pool, weights):
 def from_weights(start, stop, lists, weights, distances, largest, out):
     """Compute distances: 2 / weight, or 1 + the old distance divided by the largest where nothing was added."""
     for i in range(start, stop):
-        for p in range(lists.shape[1]):
-            if lists[i, p] < 0:
-                break
+        for p in range(length_of(lists[i])):
             if lists[i, p] == i:
                 out[i, p] = 0.0
             elif weights[i, p] == 1.0:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.lists import length_of
 
 RBO, JACCARD, JACCARD_K, KENDALL_TAU, KENDALL_TAU_W, SPEARMAN, GOODMAN = range(7)
 PERSISTENCE = np.float32(0.9)  # of the rank-biased overlap
@@ -86,20 +87,15 @@ def compare_lists(start, stop, ranked, back, k, compared, measure, out):
     one, other = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64)
     for i in range(start, stop):
         mark(i, lists, k, back, False, place, column)
-        for p in range(width):
+        for p in range(length_of(lists[i])):
             j = lists[i, p]
-            if j < 0:
-                break
             if p >= compared or j == i:
                 out[i, p] = np.float32(2) - scores[i, p] if j != i else np.float32(0)
                 continue
-            size = 0
-            while size < min(k, width) and lists[i, size] >= 0:
-                one[size], other[size] = size, column[size, j]
-                size += 1
-            for q in range(min(k, width)):
-                if lists[j, q] < 0:
-                    break
+            size = length_of(lists[i, :k])
+            for q in range(size):
+                one[q], other[q] = q, column[q, j]
+            for q in range(length_of(lists[j, :k])):
                 if place[lists[j, q]] >= k:
                     one[size], other[size] = place[lists[j, q]], q
                     size += 1
@@ -114,10 +110,8 @@ def mark(i, lists, k, back, clear, place, column):
     ptr, rows, columns = back
     width = lists.shape[1]
     absent = max(k, width)
-    for p in range(width):
+    for p in range(length_of(lists[i])):
         item = lists[i, p]
-        if item < 0:
-            break
         place[item] = absent if clear else p
         if p < k:
             for entry in range(ptr[item], ptr[item + 1]):

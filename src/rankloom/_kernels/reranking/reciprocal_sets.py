@@ -6,6 +6,7 @@ import numpy as np
 
 from rankloom._kernels.index.arguments import Transposed
 from rankloom._kernels.jit import helper, kernel
+from rankloom._kernels.lists import length_of
 from rankloom._kernels.sparse_rows import clear
 
 
@@ -39,22 +40,14 @@ def set_scores(start, stop, tops, scores):
     counted = np.empty(k, np.int64)
     for i in range(start, stop):
         counted[:] = 0
-        for p in range(k):
-            if tops[i, p] < 0:
-                break
+        for p in range(length_of(tops[i])):
             place[tops[i, p]] = p
-        for p in range(k):
-            if tops[i, p] < 0:
-                break
-            for t in range(k):
+        for p in range(length_of(tops[i])):
+            for t in range(length_of(tops[tops[i, p]])):
                 item = tops[tops[i, p], t]
-                if item < 0:
-                    break
                 if place[item] >= 0:
                     counted[max(p, t, place[item])] += 1
-        for p in range(k):
-            if tops[i, p] < 0:
-                break
+        for p in range(length_of(tops[i])):
             place[tops[i, p]] = -1
         total = counted[0]
         for s in range(2, k + 1):
@@ -74,10 +67,8 @@ def gather(i, r, sets, marks, size):
     offset = r * seen.size
     at = offset + i
     k = tops.shape[1]
-    for p in range(lists.shape[1]):
+    for p in range(length_of(lists[at])):
         item = lists[at, p]
-        if item < 0:
-            break
         ahead[item] = p + 1
         pool[size] = item  # overwritten unless new
         size += not seen[item]
@@ -86,10 +77,8 @@ def gather(i, r, sets, marks, size):
         q, column = np.int64(rows[entry]), columns[entry]
         behind[q - offset] = column + 1
         for s in range(max(column + 1, 2), k + 1):
-            for p in range(s):
+            for p in range(length_of(tops[q, :s])):
                 item = tops[q, p]
-                if item < 0:
-                    break
                 weight[item] += squares[q, s - 2]
                 pool[size] = item
                 size += not seen[item]
@@ -114,12 +103,10 @@ def set_distances(start, stop, order, sets, out):
     marks = Marks(weight, ahead, behind, seen, pool)
     key = np.empty(n, np.float32)
     for i in range(start, stop):
-        first = 0
-        while first < order.shape[1] and order[i, first] >= 0:
-            pool[first] = order[i, first]
-            seen[order[i, first]] = True
-            first += 1
-        size = first
+        first = size = length_of(order[i])
+        for p in range(first):
+            pool[p] = order[i, p]
+            seen[order[i, p]] = True
         for r in range(m if first > 0 else 0):
             size = gather(i, r, sets, marks, size)
         pool[first:size].sort()
@@ -164,17 +151,11 @@ def cohesion(start, stop, tops, out):
         whole += np.float32(1) / np.float32(p + 1)
     for i in range(start, stop):
         total = np.float32(0)
-        for p in range(1, k + 1):
-            if tops[i, p] < 0:
-                break
+        for p in range(1, length_of(tops[i])):
             listed[tops[i, p]] = True
-        for p in range(1, k + 1):
-            if tops[i, p] < 0:
-                break
-            for t in range(1, k):
+        for p in range(1, length_of(tops[i])):
+            for t in range(1, length_of(tops[tops[i, p], :k])):
                 item = tops[tops[i, p], t]
-                if item < 0:
-                    break
                 if listed[item]:
                     total += np.float32(1) / np.float32(t + 1)
         out[i] = total / np.float32(np.float32(k) * whole) if k > 1 else np.float32(0)
@@ -185,27 +166,20 @@ def cohesion(start, stop, tops, out):
 def recommend(start, stop, lists, back, k, strength, cohesive, distances):
     """Multiply the distances of items that share the first k + 1 of a list, list after list; `back` inverts those."""
     ptr, rows, columns = back
-    n, width = lists.shape
-    column = np.full(n, -1, np.int64)
+    column = np.full(lists.shape[0], -1, np.int64)
     for a in range(start, stop):
-        for p in range(width):
-            if lists[a, p] < 0:
-                break
+        for p in range(length_of(lists[a])):
             column[lists[a, p]] = p
         for entry in range(ptr[a], ptr[a + 1]):
             q = np.int64(rows[entry])
             own = np.float32(1) - np.float32(np.float32(columns[entry] + 1) / np.float32(k + 1))
-            for p in range(min(k + 1, width)):
+            for p in range(length_of(lists[q, : k + 1])):
                 item = lists[q, p]
-                if item < 0:
-                    break
                 if column[item] < 0:
                     continue
                 other = np.float32(1) - np.float32(np.float32(p + 1) / np.float32(k + 1))
                 weight = np.float32(np.float32(own * other) * cohesive[q])
                 factor = np.float32(1.0 - min(1.0, strength * np.float64(weight)))
                 distances[a, column[item]] = np.float32(distances[a, column[item]] * factor)
-        for p in range(width):
-            if lists[a, p] < 0:
-                break
+        for p in range(length_of(lists[a])):
             column[lists[a, p]] = -1

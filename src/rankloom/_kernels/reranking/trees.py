@@ -11,7 +11,7 @@ import numpy as np
 from rankloom._kernels import ZERO
 from rankloom._kernels.index.arguments import Transposed
 from rankloom._kernels.jit import helper, kernel
-from rankloom._kernels.lists import append_new
+from rankloom._kernels.lists import append_new, length_of
 from rankloom._kernels.sparse_rows import clear, clear_row
 
 
@@ -31,9 +31,7 @@ def correlations(start, stop, tops, share, out):
     position = np.zeros(tops.shape[0], np.int32)
     count = np.empty(k + 1, np.int32)
     for i in range(start, stop):
-        for p in range(k):
-            if tops[i, p] < 0:
-                break
+        for p in range(length_of(tops[i])):
             position[tops[i, p]] = p + 1
         for column in range(k):
             j = tops[i, column]
@@ -41,9 +39,7 @@ def correlations(start, stop, tops, share, out):
             if j < 0:
                 continue
             count[:] = 0
-            for p in range(k):
-                if tops[j, p] < 0:
-                    break
+            for p in range(length_of(tops[j])):
                 if position[tops[j, p]] > 0:
                     count[max(p + 1, position[tops[j, p]])] += 1
             total = np.float32(0)
@@ -63,14 +59,10 @@ def second_level(start, stop, tops, near, slot, ptr, items, values):
     weight = np.empty(k * k, np.float64)
     for q in range(start, stop):
         end = 0
-        for o in range(1, k):
+        for o in range(1, length_of(tops[q])):
             neighbor = tops[q, o]
-            if neighbor < 0:
-                break
-            for p in range(1, k):
+            for p in range(1, length_of(tops[neighbor])):
                 item = tops[neighbor, p]
-                if item < 0:
-                    break
                 if slot[item] < 0:
                     slot[item] = end
                     members[end] = item
@@ -159,17 +151,15 @@ def clear_matrix_row(i, first, second, row):
 @kernel
 def diffuse(start, stop, lists, first, second, sums, out):
     """Compute the products of row i and the rows of its list, over the columns of its list, W divided by `sums`."""
-    n, width = lists.shape
+    n = lists.shape[0]
     row, wanted, spread = np.zeros(n), np.zeros(n), np.zeros(n)
     seen = np.zeros(n, np.bool_)
     trees = np.empty(n, np.int64)
     for i in range(start, stop):
         matrix_row(i, first, second, row)
         count = 0
-        for p in range(width):
+        for p in range(length_of(lists[i])):
             m = lists[i, p]
-            if m < 0:
-                break
             if row[m] > 0.0:
                 wanted[m] = row[m] / sums[m] / sums[m]
                 count = mark_trees(first, m, seen, trees, count)
@@ -181,10 +171,8 @@ def diffuse(start, stop, lists, first, second, sums, out):
             d = dot_level(second, q, wanted)
             add_level(first, q, dot_level(first, q, wanted) + d, spread)
             add_level(second, q, d, spread)
-        for p in range(width):
+        for p in range(length_of(lists[i])):
             m = lists[i, p]
-            if m < 0:
-                break
             wanted[m] = 0.0
             out[i, p] = spread[m]
         for t in range(count):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankloom._kernels.jit import kernel
-from rankloom._kernels.lists import collect_items
+from rankloom._kernels.lists import collect_items, length_of
 from rankloom._kernels.sorting import copy_first, descending_key, sort_order, sort_smallest
 from rankloom._kernels.sparse_rows import clear, spread
 
@@ -26,9 +26,7 @@ def rerank(start, stop, lists, values, fixed, aligned, out):
     pair, spare = np.empty(width + 1, np.uint64), np.empty(width + 1, np.uint64)
     count = np.empty((4, 256), np.uint32)
     for i in range(start, stop):
-        size = 0
-        while size < width and lists[i, size] >= 0:
-            size += 1
+        size = length_of(lists[i])
         if few:
             for p in range(size):
                 value[p] = -values[i, p] if p >= fixed else -np.inf
@@ -60,15 +58,12 @@ def both_positions(start, stop, lists, back, base, share, smallest, out):
     The smaller item number adds first, as in a loop over all lists, so that float32 sums round the same way.
     """
     ptr, rows, columns = back
-    n, width = lists.shape
-    column = np.full(n, -1, np.int32)
+    column = np.full(lists.shape[0], -1, np.int32)
     for i in range(start, stop):
         for entry in range(ptr[i], ptr[i + 1]):
             column[rows[entry]] = columns[entry]
-        for p in range(width):
+        for p in range(length_of(lists[i])):
             j = lists[i, p]
-            if j < 0:
-                break
             mine = share[p]
             other = share[column[j]] if column[j] >= 0 else np.float32(0)
             if smallest:
@@ -101,8 +96,6 @@ def add_values(start, stop, pool, lists, values, total):
     found = np.zeros(pool.shape[0], np.float64)
     for i in range(start, stop):
         spread(lists[i], values[i], found)
-        for c in range(pool.shape[1]):
-            if pool[i, c] < 0:
-                break
+        for c in range(length_of(pool[i])):
             total[i, c] += found[pool[i, c]]
         clear(lists[i], found)

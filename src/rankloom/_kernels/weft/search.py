@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom._kernels import ZERO
-from rankloom._kernels.index.search import SLACK, any_postings, clear, filled, keep, new_mark, widest
+from rankloom._kernels.index.search import SLACK, any_postings, clear, keep, new_mark, widest
 from rankloom._kernels.jit import helper, inner, kernel
+from rankloom._kernels.lists import length_of
 from rankloom._kernels.sorting import sort_ascending
 from rankloom._kernels.weft.expand import LOW
 
@@ -201,7 +202,7 @@ def scan_first(mark, query, target, parts, scratch, room):
     Return the number of lists scanned, that of the results, and the mean Jaccard similarity to beat.
     """
     postings, allowed, seen = target.postings, target.allowed, scratch.seen
-    found = filled(query.items)
+    found = length_of(query.items)
     floor = floor_of(query.sims[found - 1]) if found == query.items.size else 0.0
     step = 0
     while step < query.sources.size and found < query.items.size:

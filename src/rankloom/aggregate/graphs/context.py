@@ -15,6 +15,7 @@ from rankloom.aggregate.methods import CollectionMethod, NeighborMethod, registe
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Bools, Floats, Int32s
+from rankloom.ranks.lists import pointers
 from rankloom.ranks.pool import MAX_WEIGHT, checked_weights
 from rankloom.registry import Count
 
@@ -244,8 +245,7 @@ def _sparse(items: Int32s, values: Floats) -> csr_array:
     from scipy.sparse import csr_array
 
     listed = items != PAD
-    ptr = np.concatenate([[0], np.cumsum(listed.sum(axis=1))])
-    return csr_array((values[listed], items[listed], ptr), shape=(len(items), len(items)))
+    return csr_array((values[listed], items[listed], pointers(listed.sum(axis=1))), shape=(len(items), len(items)))
 
 
 def _table(matrix: csr_array | csc_array) -> SparseRows:

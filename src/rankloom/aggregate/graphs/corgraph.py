@@ -18,6 +18,7 @@ from rankloom.errors import InputError, brief
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.align import with_lists
 from rankloom.ranks.arrays import Array
+from rankloom.ranks.lists import pointers
 from rankloom.registry import Count, Fraction
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class CorGraph(CollectionMethod):
             return _fused(items, known, length, self.neighbors, self.exponent)
         values, absent = known[0]
         listed = items[0] != PAD
-        ptr = _pointers(np.count_nonzero(listed, axis=1))
+        ptr = pointers(np.count_nonzero(listed, axis=1))
         back = inverted(items)
         flat = frozen(values[listed])
         rows = SparseRows(ptr, frozen(items[0][listed]), flat)
@@ -173,18 +174,12 @@ def _fused(
         absent[r] = rest**e
     frozen(values), frozen(absent)
     back, rankers = inverted(items), kernels.Rankers(lists, values, absent)
-    ptr = _pointers(filled(np.empty(n, np.int64), "Counting", kernels.count_pools, lists, back))
+    ptr = pointers(filled(np.empty(n, np.int64), "Counting", kernels.count_pools, lists, back))
     F = SparseRows(ptr, np.empty(int(ptr[-1]), np.int32), np.empty(int(ptr[-1])))
     nearest = np.empty((n, min(length, n)), np.int32)
     filled(nearest, "Fusing distances", kernels.fuse_distances, rankers, back, F)
     frozen(F.items), frozen(F.values)
     return kernels.Distances(F, F, absent, True), frozen(nearest)
-
-
-def _pointers(count: Array) -> Array:
-    ptr = np.zeros(len(count) + 1, np.int64)
-    np.cumsum(count, out=ptr[1:])
-    return frozen(ptr)
 
 
 def _exponents(items: Array, values: Array, absent: Array, k: int, length: int, kind: str) -> Array:

@@ -12,6 +12,7 @@ from rankloom._kernels.index.arguments import ScoredLists, SparseRows
 from rankloom.aggregate.lists import empty_lists, filled
 from rankloom.ranks import PAD
 from rankloom.ranks.arrays import Array
+from rankloom.ranks.lists import pointers, transposed
 from rankloom.threads import run_rows
 
 if TYPE_CHECKING:
@@ -27,13 +28,12 @@ def groups_of(lists: Sequence[Array], levels: Sequence[Array], n_levels: int) ->
         Items, and the highest level at which the row has an edge to each.
     """
     from rankloom._kernels.graphs import nested as kernels
-    from rankloom._kernels.lists import transposed
 
     n = len(lists[0])
     items, strength = frozen(np.concatenate(lists)), frozen(np.concatenate(levels))
     first = np.arange(len(items)) // max(n, 1) * n  # the number of the ranker's first row
     others = (items != PAD) & (items != (np.arange(len(items)) - first)[:, None]) & (strength >= 0)
-    ptr = frozen(np.concatenate([np.zeros(1, np.int64), np.cumsum(1 + np.count_nonzero(others, axis=1))]))
+    ptr = pointers(1 + np.count_nonzero(others, axis=1))
     members = SparseRows(ptr, np.empty(int(ptr[-1]), np.int32), np.empty(int(ptr[-1]), np.int16))
 
     def gather(start: int, stop: int) -> None:

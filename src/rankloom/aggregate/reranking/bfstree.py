@@ -15,6 +15,7 @@ from rankloom.aggregate.per_query.positions import RRF
 from rankloom.aggregate.reranking.sorted_lists import mutual_values, own_lists, reranked
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
+from rankloom.ranks.lists import pointers, transposed
 from rankloom.registry import Count, Fraction
 
 if TYPE_CHECKING:
@@ -107,12 +108,11 @@ def _trees(lists: Array, neighbors: int, persistence: float) -> tuple[Level, Lev
     items, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
     second_level(0, n, tops, near, slot, ptr, items, values)
     listed = tops != PAD
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(listed.sum(axis=1))])
-    return _level(starts, tops[listed], near[listed].astype(np.float64)), _level(ptr, items, values)
+    first = _level(pointers(listed.sum(axis=1)), tops[listed], near[listed].astype(np.float64))
+    return first, _level(ptr, items, values)
 
 
 def _level(ptr: Array, items: Array, values: Array) -> Level:
-    from rankloom._kernels.lists import transposed
     from rankloom._kernels.reranking.trees import Level
 
     items = frozen(items.astype(np.uint32))

@@ -16,6 +16,7 @@ from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, mutual_values, own_lists, pool_of, reranked
 from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
+from rankloom.ranks.lists import pointers, transposed
 from rankloom.registry import Count
 from rankloom.threads import run_rows
 
@@ -117,14 +118,13 @@ def _round(lists: Array, neighbors: int, k: int | None) -> tuple[Array, Array, A
 
 def _hypergraph(lists: Array, neighbors: int) -> Hypergraph:
     """Return the hyperedges of all items, by rows and by items."""
-    from rankloom._kernels.lists import transposed
     from rankloom._kernels.reranking.hypergraphs import Hyperedges, Hypergraph, count_members, fill_members
 
     n = len(lists)
     tops = frozen(np.ascontiguousarray(lists[:, :neighbors]))
     share = frozen(1.0 - np.log(np.arange(1, neighbors + 1)) / np.log(neighbors))
     size = filled(np.zeros(n, np.int64), "Counting", count_members, tops)
-    ptr = frozen(np.concatenate([np.zeros(1, np.int64), np.cumsum(size)]))
+    ptr = pointers(size)
     edges = Hyperedges(ptr, np.empty(ptr[-1], np.uint32), np.empty(ptr[-1]), np.empty(ptr[-1], np.float32))
     confidence = filled(np.empty(n), "Making hyperedges", fill_members, tops, share, edges)
     edges = Hyperedges(*map(frozen, edges))

@@ -13,6 +13,7 @@ from rankloom.aggregate.methods import NeighborMethod, register_method
 from rankloom.aggregate.reranking.sorted_lists import add_to_pool, mutual_values, own_lists, pool_of, reranked
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Array
+from rankloom.ranks.lists import pointers
 from rankloom.registry import Count, Fraction
 
 
@@ -128,7 +129,7 @@ def _cubed(lists: Array, P: Array) -> Array:
 
     squared = frozen(filled(np.zeros(lists.shape, np.float32), "Multiplying", square, lists, P))
     listed = lists[lists != PAD]
-    ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(listed, minlength=len(lists)))])
+    ptr = pointers(np.bincount(listed, minlength=len(lists))).copy()
     back = Transposed(ptr, *np.empty((2, listed.size), np.int32))
     by_position(lists, back)
     return filled(np.zeros(lists.shape, np.float32), "Multiplying again", cube_columns, lists, P, squared, back)
