@@ -7,17 +7,13 @@ from rankloom._kernels.jit import helper, inner, kernel
 
 @inner
 def length_of(row):
-    """Return the number of items in a padded row: a binary search, unless the row is full."""
-    low, high = 0, row.size
-    if high == 0 or row[high - 1] >= 0:
-        return high
-    while low < high:
-        middle = (low + high) // 2
-        if row[middle] >= 0:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    """Return the number of items in a padded row: a binary search without branches, which could not be predicted."""
+    length, left = 0, row.size
+    while left > 0:
+        half = (left + 1) // 2
+        length += half * (row[length + half - 1] >= 0)
+        left -= half
+    return length
 
 
 @helper
@@ -69,7 +65,9 @@ def collect_items(i, lists, seen, pool):
     """
     size = np.uint64(0)
     for r in range(lists.shape[0]):
-        for p in range(length_of(lists[r, i])):
+        for p in range(lists.shape[2]):
+            if lists[r, i, p] < 0:
+                break
             item = np.uint64(lists[r, i, p])
             pool[size] = item
             size += np.uint64(not seen[item])
@@ -115,16 +113,21 @@ def transpose_lists(lists, n, payload, back_ptr, back_rows, back_payload):
     Item j of a table of n rows, the r-th of those stacked in `lists`, has the number r * n + j. Numbers are unsigned,
     which saves the check for negative indexes.
     """
+    width = np.uint64(lists.shape[1])
     back_ptr[:] = 0
     for row in range(lists.shape[0]):
         first = np.uint64(row // n * n + 1)
-        for p in range(np.uint64(length_of(lists[row]))):
+        for p in range(width):
+            if lists[row, p] < 0:
+                break
             back_ptr[first + np.uint64(lists[row, p])] += 1
     for item in range(1, back_ptr.size):
         back_ptr[item] += back_ptr[item - 1]
     for row in range(lists.shape[0]):  # as in `transpose`, pointers move to the ends of the items
         first = np.uint64(row // n * n)
-        for p in range(np.uint64(length_of(lists[row]))):
+        for p in range(width):
+            if lists[row, p] < 0:
+                break
             item = first + np.uint64(lists[row, p])
             end = np.uint64(back_ptr[item])
             back_ptr[item] += 1

@@ -9,15 +9,19 @@ from rankloom._kernels.lists import length_of
 @helper
 def spread(items, values, row):
     """Write the value of each item of a list to `row`, which has an element for each item of the collection."""
-    for p in range(length_of(items)):
+    for p in range(items.size):
+        if items[p] < 0:
+            break
         row[items[p]] = values[p]
 
 
 @helper
 def clear(items, row):
     """Reset what `spread` has written to 0."""
-    for item in items[: length_of(items)]:
-        row[item] = 0
+    for p in range(items.size):
+        if items[p] < 0:
+            break
+        row[items[p]] = 0
 
 
 @helper

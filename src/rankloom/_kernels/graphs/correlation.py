@@ -193,8 +193,10 @@ def correlate(start, stop, lists, own, D, thresholds, levels):
             for at in range(first):
                 y[at] = theirs[c, at] if theirs[c, at] >= 0.0 else unknown(j, lists[i, at], absent, fused)
             count = first
-            for at in range(length_of(lists[j, :k])):
+            for at in range(k):
                 u = lists[j, at]
+                if u < 0:
+                    break
                 if not among[u]:
                     x[count] = row[u] if row[u] >= 0.0 else unknown(i, u, absent, fused)
                     y[count] = own[j, at]

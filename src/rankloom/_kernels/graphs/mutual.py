@@ -6,7 +6,7 @@ import numpy as np
 
 from rankloom._kernels.index.arguments import Transposed
 from rankloom._kernels.jit import helper, kernel
-from rankloom._kernels.lists import collect_items, length_of
+from rankloom._kernels.lists import collect_items
 from rankloom._kernels.sorting import sort_scratch, sort_smallest
 from rankloom._kernels.sparse_rows import clear
 
@@ -72,14 +72,18 @@ def overlaps(start, stop, lists, k, tail, out):
     position = np.zeros(lists.shape[0], np.int32)
     k = min(k, lists.shape[1])
     for i in range(start, stop):
-        for p in range(length_of(lists[i, :k])):
+        for p in range(k):
+            if lists[i, p] < 0:
+                break
             position[lists[i, p]] = p + 1
         for column in range(out.shape[1]):
             j = lists[i, column]
             total = np.float64(0)
             if j >= 0:
-                for p in range(length_of(lists[j, :k])):
+                for p in range(k):
                     item = lists[j, p]
+                    if item < 0:
+                        break
                     if position[item] > 0:
                         total += tail[max(p + 1, position[item])]
             out[i, column] = total
@@ -91,16 +95,21 @@ def add_graph_row(i, first, k, graph, row):
     """Add row i of the matrix A of one ranker, whose lists start at row `first` of the graph."""
     tops, S, back = graph
     ptr, rows, columns = back
-    for p in range(length_of(tops[first + i, :k])):
+    width = tops.shape[1]
+    for p in range(min(k, width)):
         a = tops[first + i, p]
+        if a < 0:
+            break
         row[a] += 2.0 * S[first + i, p] ** 2
     for entry in range(ptr[first + i], ptr[first + i + 1]):
         q = np.int64(rows[entry])
         s = S[q, columns[entry]]
         if columns[entry] < k:
             row[q - first] += 2.0 * s**2
-        for p in range(length_of(tops[q])):
+        for p in range(width):
             b = tops[q, p]
+            if b < 0:
+                break
             row[b] += 2.0 * s * S[q, p]
 
 

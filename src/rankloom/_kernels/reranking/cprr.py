@@ -28,7 +28,9 @@ def add_products_of(i, first, heads, row):
     for entry in range(np.uint64(ptr[first + i]), np.uint64(ptr[first + i + 1])):
         q = rows[entry]
         weight = 2 * (k - np.int64(columns[entry]))
-        for p in range(np.uint64(length_of(tops[q]))):
+        for p in range(np.uint64(tops.shape[1])):
+            if tops[q, p] < 0:
+                break
             row[tops[q, p]] += weight * (k - np.int64(p))
     for p in range(np.uint64(1), np.uint64(length_of(tops[first + i]))):
         x = tops[first + i, p]

@@ -58,8 +58,10 @@ def fill_members(start, stop, tops, share, edges, confidence):
         first = end = ptr[i]
         for o in range(length_of(tops[i])):
             neighbor = tops[i, o]
-            for p in range(length_of(tops[neighbor])):
+            for p in range(k):
                 item = tops[neighbor, p]
+                if item < 0:
+                    break
                 if slot[item] < 0:
                     slot[item] = end
                     items[end] = item

@@ -3,7 +3,6 @@
 import numpy as np
 
 from rankloom._kernels.jit import kernel
-from rankloom._kernels.lists import length_of
 from rankloom._kernels.sparse_rows import clear, spread
 
 
@@ -13,10 +12,14 @@ def divide_columns(lists, width, P):
     n = lists.shape[0]
     sums = np.zeros(n, np.float32)
     for i in range(n):
-        for p in range(length_of(lists[i, :width])):
+        for p in range(width):
+            if lists[i, p] < 0:
+                break
             sums[lists[i, p]] += P[i, p]
     for i in range(n):
-        for p in range(length_of(lists[i, :width])):
+        for p in range(width):
+            if lists[i, p] < 0:
+                break
             if sums[lists[i, p]] > 0.0:
                 P[i, p] = P[i, p] / sums[lists[i, p]]
 
@@ -30,10 +33,14 @@ def step(start, stop, lists, W, P, damping, out):
     rest = 1.0 - np.float64(damping)
     for i in range(start, stop):
         spread(lists[i, :width], P[i], row)
-        for p in range(length_of(lists[i, :width])):
+        for p in range(width):
             j = lists[i, p]
+            if j < 0:
+                break
             total = np.float32(0)
-            for c in range(length_of(lists[j, :k])):
+            for c in range(k):
+                if lists[j, c] < 0:
+                    break
                 total += row[lists[j, c]] * W[j, c]
             total *= damping
             out[i, p] = np.float32(np.float64(total) + rest) if j == i else total
@@ -43,16 +50,23 @@ def step(start, stop, lists, W, P, damping, out):
 @kernel
 def square(start, stop, lists, P, out):
     """Compute P P at the items of the whole lists."""
+    n, length = lists.shape
     width = P.shape[1]
-    row = np.zeros(lists.shape[0], np.float32)
+    row = np.zeros(n, np.float32)
     for i in range(start, stop):
-        for p in range(length_of(lists[i, :width])):
+        for p in range(width):
             m = lists[i, p]
+            if m < 0:
+                break
             weight = P[i, p]
             if weight > 0.0:
-                for c in range(length_of(lists[m, :width])):
+                for c in range(width):
+                    if lists[m, c] < 0:
+                        break
                     row[lists[m, c]] += weight * P[m, c]
-        for p in range(length_of(lists[i])):
+        for p in range(length):
+            if lists[i, p] < 0:
+                break
             out[i, p] = row[lists[i, p]]
         row[:] = 0.0
 
@@ -93,7 +107,9 @@ def cube_columns(start, stop, lists, P, squared, back, out):
             while end < ptr[j + 1] and columns[end] == position:
                 i = rows[end]
                 total = np.float32(0)
-                for p in range(length_of(lists[i, :width])):
+                for p in range(width):
+                    if lists[i, p] < 0:
+                        break
                     total += P[i, p] * now[lists[i, p]]
                 out[i, position] = total
                 end += 1
