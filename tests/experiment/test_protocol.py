@@ -311,7 +311,7 @@ def digits_spec(**rankers):
 @pytest.mark.parametrize(
     ("last", "message"),
     [
-        ("file(path=no.run)", "There is no file .*no.run, the path of the ranker 'last'"),
+        ("file(path=no.run)", "The path of the ranker 'last': There is no file .*no.run"),
         ("file(path=bad.run)", r"bad\.run:1: expected 6 columns"),
         ("file(path=other.run)", "other.run lists an item that is not in the collection"),
         ("file(path=bad.npz)", "bad.npz"),
@@ -321,7 +321,7 @@ def digits_spec(**rankers):
             r"small.npy has no ids, so it must have a row for each of 150 items; got shape \(3, 3\)",
         ),
         ("vectors(path=small.npy)", r"small.npy has no ids, so it must have a row for each of 150 items"),
-        ("recorder(model=no.bin)", "There is no file .*no.bin, the model of the ranker 'last'"),
+        ("recorder(model=no.bin)", "The model of the ranker 'last': There is no file .*no.bin"),
         ("vectors(metrc=l2)", "has no option 'metrc'"),
         ("vectors(part=colors)", "needs colors, which these items lack"),
     ],

@@ -25,29 +25,30 @@ import sys
 sys.path.insert(0, {folder!r})
 from web_collection import baskets
 from rankloom import Searcher
-from rankloom.web import Limits, listen, serve
+from rankloom.web import Limits, listen, make_app, serve
 limits = Limits(header_seconds=1, answer_seconds=1, connections=20)
-serve(Searcher.build(baskets(), ["bic"]), listen(), limits=limits, ready=lambda url: print(url, flush=True))
+serve(make_app(Searcher.build(baskets(), ["bic"]), limits=limits), listen(), ready=lambda url: print(url, flush=True))
 """
 BRIEF = """
 import sys
 sys.path.insert(0, {folder!r})
 from web_collection import baskets
 from rankloom import Searcher
-from rankloom.web import Limits, listen, serve
+from rankloom.web import Limits, listen, make_app, serve
 searcher = Searcher.build(baskets(), ["bic", "okapi"])
-serve(searcher, listen(), limits=Limits(decode_seconds=0.5, seconds=60), ready=lambda url: print(url, flush=True))
+limits = Limits(decode_seconds=0.5, seconds=60)
+serve(make_app(searcher, limits=limits), listen(), ready=lambda url: print(url, flush=True))
 """
 SLOW = """
 import sys, time
 sys.path.insert(0, {folder!r})
 from web_collection import baskets
 from rankloom import Searcher
-from rankloom.web import Limits, listen, serve
+from rankloom.web import Limits, listen, make_app, serve
 from rankloom.web.why import Why
 Why.compare = lambda *_: time.sleep(600)
 searcher = Searcher.build(baskets(), ["bic"])
-serve(searcher, listen(), limits=Limits(seconds=1), ready=lambda url: print(url, flush=True))
+serve(make_app(searcher, limits=Limits(seconds=1)), listen(), ready=lambda url: print(url, flush=True))
 """
 
 

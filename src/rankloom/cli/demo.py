@@ -225,7 +225,7 @@ def _listen(host: str, port: int) -> "socket.socket":
 
 def _serve(prepared: Prepared, sock: "socket.socket", host: str) -> None:
     """Serve the page; meanwhile, print the report and load what only some pages need."""
-    from rankloom.web import serve
+    from rankloom.web import make_app, serve
     from rankloom.web.views import load_graph_kernels
 
     def after() -> None:
@@ -236,5 +236,6 @@ def _serve(prepared: Prepared, sock: "socket.socket", host: str) -> None:
         print_url(url)
         Thread(target=after, daemon=True).start()
 
-    searcher, collection, tour = prepared.searcher, prepared.collection, prepared.tour
-    serve(searcher, sock, collection=collection, tour=tour, allowed_hosts=[host], warm_graphs=False, ready=ready)
+    collection, tour = prepared.collection, prepared.tour
+    app = make_app(prepared.searcher, collection=collection, tour=tour, allowed_hosts=[host], warm_graphs=False)
+    serve(app, sock, ready=ready)

@@ -1,6 +1,8 @@
 """`rankloom evaluate`: measure runs against judgments or labels."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +17,38 @@ from rankloom.evaluation.measures import measure_forms
 from rankloom.io import read_qrels
 
 
+@dataclass(frozen=True)
+class SearcherEvaluation:
+    """How a searcher is evaluated."""
+
+    queries: cli.Queries = None
+    encoding: cli.Encoding = None
+    method: Annotated[
+        list[str] | None, cli.Option(help="For a searcher: a method to compare. Repeatable; by default rrf and auto.")
+    ] = None
+    k: Annotated[int, cli.Option("-k", min=1, help="For a searcher: number of answers that count.")] = 100
+
+    def run(self, path: Path, qrels: Path | None, measures: Sequence[str] | None) -> Evaluation:
+        """Evaluate the rankers and the methods of a searcher on judged queries."""
+        from rankloom.searcher import Searcher
+        from rankloom.searcher.read_only import MEASURES
+
+        if self.queries is None:
+            raise InputError(
+                "A searcher needs --queries: a table with id and text, or a collection with judged queries."
+            )
+        with cli.progress_bars() as progress:
+            texts, judged = cli.read_queries(self.queries, self.encoding)
+            judgments = judged if qrels is None else read_qrels(qrels)
+            if judgments is None:
+                raise InputError(f"{self.queries} has no judgments; give them with --qrels.")
+            progress("Searching", 0, 1)
+            wanted, methods = measures or MEASURES, self.method or ("rrf", "auto")
+            outcome = Searcher.open(path).evaluate(texts, judgments, measures=wanted, methods=methods, k=self.k)
+            progress("Searching", 1, 1)
+        return outcome
+
+
 @cli.app.command()
 @expand_groups
 def evaluate(
@@ -25,15 +59,10 @@ def evaluate(
     measure: Annotated[
         list[str] | None, cli.Option(help=f"One of {cli.either(measure_forms())}, as in ndcg@10. Repeatable.")
     ] = None,
-    queries: cli.Queries = None,
-    encoding: cli.Encoding = None,
-    method: Annotated[
-        list[str] | None, cli.Option(help="For a searcher: a method to compare. Repeatable; by default rrf and auto.")
-    ] = None,
-    k: Annotated[int, cli.Option("-k", min=1, help="For a searcher: number of answers that count.")] = 100,
+    *,
+    searching: SearcherEvaluation,
     ties: Ties = "given",
     as_json: AsJson = False,
-    *,
     reading: RunOptions,
     plugin: cli.Plugin = None,
 ) -> None:
@@ -54,9 +83,10 @@ def evaluate(
     if len(runs) == 1 and cli.is_searcher(runs[0]):
         reason = f"{runs[0]} is a searcher"
         cli.refuse_options(context, reason, "labels", "ties", "format", "duplicates")
-        _evaluate_searcher(runs[0], queries, encoding, qrels, measure, method, k, as_json)
+        outcome = searching.run(runs[0], qrels, measure)
+        _print(outcome, outcome.rows() if as_json else None)
         return
-    if queries is not None and not runs[0].exists():
+    if searching.queries is not None and not runs[0].exists():
         raise InputError(f"There is no folder {runs[0]}; make a searcher with 'rankloom build'.")
     cli.refuse_options(
         context, "only a searcher made by 'rankloom build' has them", "queries", "encoding", "method", "k"
@@ -78,30 +108,3 @@ def _print(outcome: Evaluation, plain: object) -> None:
     head, *rows = outcome.cells()
     cli.print_table(head, rows)
     cli.echo(outcome.note())
-
-
-def _evaluate_searcher(
-    path: Path,
-    queries: str | None,
-    encoding: str | None,
-    qrels: Path | None,
-    measures: list[str] | None,
-    methods: list[str] | None,
-    k: int,
-    as_json: bool,
-) -> None:
-    from rankloom.searcher import Searcher
-    from rankloom.searcher.read_only import MEASURES
-
-    if queries is None:
-        raise InputError("A searcher needs --queries: a table with id and text, or a collection with judged queries.")
-    with cli.progress_bars() as progress:
-        texts, judged = cli.read_queries(queries, encoding)
-        judgments = judged if qrels is None else read_qrels(qrels)
-        if judgments is None:
-            raise InputError(f"{queries} has no judgments; give them with --qrels.")
-        progress("Searching", 0, 1)
-        wanted, compared = measures or MEASURES, methods or ("rrf", "auto")
-        outcome = Searcher.open(path).evaluate(texts, judgments, measures=wanted, methods=compared, k=k)
-        progress("Searching", 1, 1)
-    _print(outcome, outcome.rows() if as_json else None)

@@ -1,6 +1,7 @@
 """`rankloom index`: build a fusion-graph index."""
 
-from typing import Annotated, Any, get_args
+from dataclasses import asdict, dataclass
+from typing import Annotated, get_args
 
 import typer
 
@@ -16,27 +17,35 @@ from rankloom.index.settings import Absent
 from rankloom.io.folder_writer import TIMEOUT, check_absent
 
 
+@dataclass(frozen=True)
+class GraphOptions:
+    """How graphs are made of lists, and compared: options of `FusionIndex.build`."""
+
+    cutoff: Annotated[int, cli.Option(min=1, help="How much of each list makes up a graph: the paper's L.")] = 10
+    depth: Annotated[int, cli.Option(min=1, help="How much of each list is used for repositioning.")] = 1000
+    reposition: Annotated[bool, cli.Option(help="Move up items that also list the query (Eq. 1).")] = True
+    graph_norm: Annotated[
+        str,
+        cli.Option(
+            help=f"How weights are normalized, {cli.either(GRAPH_NORMS)}: as in the paper or in the authors' program."
+        ),
+    ] = "max"
+    comparator: Annotated[str, cli.Option(help=f"How graphs are compared: {cli.either(COMPARATORS)}.")] = "wgu"
+    weighting: Annotated[str, cli.Option(help=f"How lists become weights: {cli.either(WEIGHTINGS)}.")] = "paper"
+    absent: Annotated[
+        str, cli.Option(help=f"Where Eq. 1 places items that have no list: {cli.either(get_args(Absent))}.")
+    ] = "first"
+    keep_scores: Annotated[bool, cli.Option(help="Keep scores, for virtual positions of external queries.")] = True
+
+
 @cli.app.command()
 @expand_groups
 def index(
     context: typer.Context,
     runs: cli.Runs,
     output: cli.Output,
-    cutoff: Annotated[int, cli.Option(min=1, help="How much of each list makes up a graph: the paper's L.")] = 10,
-    depth: Annotated[int, cli.Option(min=1, help="How much of each list is used for repositioning.")] = 1000,
-    reposition: Annotated[bool, cli.Option(help="Move up items that also list the query (Eq. 1).")] = True,
-    graph_norm: Annotated[
-        str,
-        cli.Option(
-            help=f"How weights are normalized, {cli.either(GRAPH_NORMS)}: as in the paper or in the authors' program."
-        ),
-    ] = "max",
-    comparator: Annotated[str, cli.Option(help=f"How graphs are compared: {cli.either(COMPARATORS)}.")] = "wgu",
-    weighting: Annotated[str, cli.Option(help=f"How lists become weights: {cli.either(WEIGHTINGS)}.")] = "paper",
-    absent: Annotated[
-        str, cli.Option(help=f"Where Eq. 1 places items that have no list: {cli.either(get_args(Absent))}.")
-    ] = "first",
-    keep_scores: Annotated[bool, cli.Option(help="Keep scores, for virtual positions of external queries.")] = True,
+    *,
+    graphs: GraphOptions,
     memory: Annotated[
         str | None,
         cli.Option(
@@ -49,7 +58,6 @@ def index(
         cli.Option(min=1, help="Split the index by item into this many shards; with --memory by default as needed."),
     ] = None,
     scheduler: cli.Scheduler = None,
-    *,
     reading: RunOptions,
     as_collection: cli.AsCollection = False,
     overwrite: cli.Overwrite = False,
@@ -74,17 +82,7 @@ def index(
     check_absent(output, FusionIndex.KIND, None if overwrite else "--overwrite")
     writes(output)
     names, paths = cli.split_names(runs)
-    options: dict[str, Any] = {
-        "cutoff": cutoff,
-        "depth": depth,
-        "reposition": reposition,
-        "graph_norm": graph_norm,
-        "comparator": comparator,
-        "weighting": weighting,
-        "absent": absent,
-        "keep_scores": keep_scores,
-        "threads": threads,
-    }
+    options = {**asdict(graphs), "threads": threads}
     with cli.progress_bars() as progress:
         if memory is not None:
             cli.refuse_options(context, "with --memory, runs are tables", "format", "duplicates", "as_collection")

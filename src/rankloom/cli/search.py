@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,7 @@ from rankloom.registry import parse_value, split
 from rankloom.threads import Progress
 
 if TYPE_CHECKING:
-    from rankloom.searcher import Answer, Searcher
+    from rankloom.searcher import Answer
     from rankloom.searcher.where import Condition
 
 MAX_SNIPPET = 70  # characters of a document in a table
@@ -28,6 +29,43 @@ FOR_SEARCHERS = ("queries", "encoding", "image", "method", "ranker", "where", "o
 FOR_INDEXES = ("comparator", "virtual", "missing", "format", "duplicates", "threads")
 SYMBOLS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 CONDITION = re.compile(r"(.+?)(?:\s*(!=|<=|>=|=|<|>)(.*)|\s+in\s+(.+)|\s+exists(?:\s+(yes|no))?)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """What to search for, besides words."""
+
+    item: Annotated[
+        list[str] | None,
+        cli.Option(help="An item as the query, by id (by number in an index without ids). Repeatable."),
+    ] = None
+    image: Annotated[Path | None, cli.Option(help="An image file as the query.")] = None
+    queries: cli.Queries = None
+    encoding: cli.Encoding = None
+
+    def answers(self, path: Path, words: str, where: Sequence[str], **options: Any) -> dict[str, "Answer"]:
+        """Return the answers of a searcher, by id or text of the query: words, items, an image or a file of queries."""
+        n_kinds = sum(bool(kind) for kind in (words.strip(), self.item, self.image, self.queries))
+        if n_kinds != 1:
+            raise InputError(
+                f"Give one of QUERY, --item, --image and --queries to search for; got {n_kinds or 'none'}."
+            )
+        from rankloom.searcher import Searcher
+
+        with cli.progress_bars() as progress:
+            progress("Opening", 0, 1)
+            searcher = Searcher.open(path)
+            progress("Opening", 1, 1)
+            options["where"] = parse_where(where, searcher.fields)
+            if self.queries is not None:
+                texts, _ = cli.read_queries(self.queries, self.encoding)
+                return dict(zip(texts, searcher.search(list(texts.values()), ids=list(texts), **options), strict=True))
+            if self.item:
+                items = list(dict.fromkeys(self.item))
+                return dict(zip(items, searcher.search(item=items, **options), strict=True))
+            if self.image is not None:
+                return {str(self.image): searcher.search(image=self.image, **options)}
+            return {words: searcher.search(words, **options)}
 
 
 @cli.app.command()
@@ -48,13 +86,8 @@ def search(
             "or as NAME=FILE.",
         ),
     ] = None,
-    item: Annotated[
-        list[str] | None,
-        cli.Option(help="An item as the query, by id (by number in an index without ids). Repeatable."),
-    ] = None,
-    image: Annotated[Path | None, cli.Option(help="An image file as the query.")] = None,
-    queries: cli.Queries = None,
-    encoding: cli.Encoding = None,
+    *,
+    asked: QueryOptions,
     k: cli.K = 10,
     offset: Annotated[int, cli.Option(min=0, help="How many of the best results to skip.")] = 0,
     method: Annotated[
@@ -89,7 +122,6 @@ def search(
         cli.Option(help="For an index: use virtual positions for external queries; by default as it was built."),
     ] = None,
     missing: cli.Missing = "error",
-    *,
     reading: RunOptions,
     threads: cli.Threads = None,
     plugin: cli.Plugin = None,
@@ -111,16 +143,15 @@ def search(
     rankloom search lists.loom dense=b.run bm25=a.run -k 100 -o fused.run
     """
     if output is not None:
-        check_run_output(output, path, query, image, queries)
+        check_run_output(output, path, query, asked.image, asked.queries)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
-        wanted = Queries(" ".join(query or []), item, image, queries, encoding)
-        options = {"k": k, "offset": offset, "method": method, "rankers": ranker, "where": where or []}
-        answers = _search_documents(path, wanted, options)
+        options = {"k": k, "offset": offset, "method": method, "rankers": ranker}
+        answers = asked.answers(path, " ".join(query or []), where or [], **options)
         if explain is not None:
             _print_explanation(answers, explain, alone=output is None and not as_json)
         elif output is not None:
-            named = answers if queries or item else {"q1": next(iter(answers.values()))}
+            named = answers if asked.queries or asked.item else {"q1": next(iter(answers.values()))}
             lists = {name: {hit.id: hit.score for hit in answer} for name, answer in named.items()}
             cli.write(Ranks.from_dict(lists), output, tag)
         else:
@@ -128,7 +159,7 @@ def search(
                 _print_json(name, answer, field or []) if as_json else _print(name, answer)
         return
     cli.refuse_options(context, f"{path} is not a searcher made by 'rankloom build'", *FOR_SEARCHERS)
-    items = item or []
+    items = asked.item or []
     if explain is not None and (len(set(items)) != 1 or query or output is not None):
         raise InputError("--explain needs exactly one --item, no runs and no -o.")
     with cli.progress_bars() as progress:
@@ -145,43 +176,6 @@ def search(
     for name, scores in found.to_dict().items():
         for position, (item_id, score) in enumerate(scores.items(), 1):
             cli.echo(f"{name}\t{position}\t{item_id}\t{score:.4f}")
-
-
-class Queries:
-    """What to search a searcher for: exactly one of words, items, an image and a file of queries."""
-
-    def __init__(
-        self, words: str, items: list[str] | None, image: Path | None, file: str | None, encoding: str | None
-    ) -> None:
-        n_kinds = sum(bool(kind) for kind in (words.strip(), items, image, file))
-        if n_kinds != 1:
-            raise InputError(
-                f"Give one of QUERY, --item, --image and --queries to search for; got {n_kinds or 'none'}."
-            )
-        self.words, self.items, self.image, self.file, self.encoding = words, items, image, file, encoding
-
-    def answers(self, searcher: "Searcher", options: Mapping[str, Any]) -> dict[str, "Answer"]:
-        """Return the answers by id or text of the query."""
-        if self.file is not None:
-            texts, _ = cli.read_queries(self.file, self.encoding)
-            found = searcher.search(list(texts.values()), ids=list(texts), **options)
-            return dict(zip(texts, found, strict=True))
-        if self.items:
-            items = list(dict.fromkeys(self.items))
-            return dict(zip(items, searcher.search(item=items, **options), strict=True))
-        if self.image is not None:
-            return {str(self.image): searcher.search(image=self.image, **options)}
-        return {self.words: searcher.search(self.words, **options)}
-
-
-def _search_documents(path: Path, queries: Queries, options: Mapping[str, Any]) -> dict[str, "Answer"]:
-    from rankloom.searcher import Searcher
-
-    with cli.progress_bars() as progress:
-        progress("Opening", 0, 1)
-        searcher = Searcher.open(path)
-        progress("Opening", 1, 1)
-        return queries.answers(searcher, {**options, "where": parse_where(options["where"], searcher.fields)})
 
 
 def _print_explanation(answers: Mapping[str, "Answer"], item: str, *, alone: bool) -> None:

@@ -68,8 +68,8 @@ def serve(
     rankloom serve images --ranker bic --ranker lbp --port 8080
     """
     from rankloom.searcher import Searcher
-    from rankloom.web import Limits, check_extra, listen, serve_folder
-    from rankloom.web import serve as serve_searcher
+    from rankloom.web import Limits, check_extra, listen, make_app, serve_folder
+    from rankloom.web import serve as serve_app
 
     check_extra()
     folder = Path(collection)
@@ -82,11 +82,10 @@ def serve(
     options: dict[str, Any] = {
         "limits": Limits(body_bytes=int(max_upload * 1e6), seconds=time_limit),
         "allowed_hosts": [host, *(name or [])],
-        "ready": print_url,
     }
     with listen(host, port) as sock:  # before the work, so that a port in use is reported at once
         if cli.is_searcher(folder):
-            serve_folder(folder, sock, watch=watch, workers=workers, plugins=plugin or (), **options)
+            serve_folder(folder, sock, watch=watch, workers=workers, plugins=plugin or (), ready=print_url, **options)
             return
         with cli.progress_bars() as progress:
             if kind is not None:
@@ -95,7 +94,7 @@ def serve(
                 settings = {**fitting.settings(), "strict": source.strict, "progress": progress}
                 searcher, read = _build(collection, source, caching.open(), settings)
         _print_skipped(searcher)
-        serve_searcher(searcher, sock, collection=read, **options)
+        serve_app(make_app(searcher, collection=read, **options), sock, ready=print_url)
 
 
 def _build(

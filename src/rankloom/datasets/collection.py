@@ -159,10 +159,7 @@ class Collection:
 def content_digest(part: Part) -> str:
     """Return a digest of the content of a part: equal content, equal digest, wherever it is stored.
 
-    Raises
-    ------
-    InputError
-        If an item is neither text, bytes, numbers nor `Content`: there is no way to detect that it changed.
+    Raise InputError if an item is neither text, bytes, numbers nor `Content`: a change could not be detected.
     """
     if isinstance(part, np.ndarray) and part.dtype.hasobject and part.ndim == 0:
         kind = type(part.item()).__name__

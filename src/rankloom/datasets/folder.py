@@ -10,7 +10,7 @@ from rankloom.datasets.collection import Collection, Part, register_collection
 from rankloom.datasets.images import SUFFIXES, ImageFile
 from rankloom.datasets.layout import list_files
 from rankloom.errors import InputError, UnknownNameError
-from rankloom.io.text_file import FilePath, decoded, expanded_path, opened, wrong_encoding
+from rankloom.io.text_file import FilePath, expanded_path, read_text
 from rankloom.ranks import Ids
 
 #: The kind of files to read from a folder.
@@ -56,20 +56,12 @@ def folder(path: FilePath, *, kind: Kind | None = None, encoding: str = "utf-8")
 
 def _collection(top: Path, kind: Kind, names: Sequence[str], encoding: str) -> Collection:
     paths = [top / name for name in names]
-    part: Part = [*map(ImageFile, paths)] if kind == "images" else [_text(path, encoding) for path in paths]
+    part: Part = [*map(ImageFile, paths)] if kind == "images" else [read_text(path, encoding) for path in paths]
     classes = [name.rpartition("/")[0] for name in names]
     flat = not all(classes)
     about = f"{len(names)} {kind}" + ("" if flat else f", in {len(set(classes))} classes")
     title = top.absolute().name or str(top)  # Path(".").name is empty
     return Collection(title, Ids(names), {kind: part}, labels=None if flat else tuple(classes), about=about)
-
-
-def _text(path: Path, encoding: str) -> str:
-    with opened(path) as file, decoded(path, file, encoding, newline="") as text:
-        try:
-            return text.read()
-        except UnicodeError:
-            raise wrong_encoding(path, encoding) from None
 
 
 def _endings(kind: Kind | None) -> str:

@@ -33,8 +33,8 @@ def soccer(path: FilePath | None = None, *, check: bool = True) -> Collection:
     van de Weijer, Schmid (2006), Coloring local feature extraction, doi:10.1007/11744047_26
     """
     needs = "280 images, images/<team>/<number>.jpg for 7 teams (van de Weijer and Schmid, 2006)."
-    folder = images_folder(find_folder(path, ["soccer"], needs))
-    names = [name for name in _list_images(folder, "soccer", needs) if "/" in name]
+    folder, names = _images(path, ["soccer"], needs)
+    names = [name for name in names if "/" in name]
     labels = [name.split("/")[0] for name in names]
     if check:
         check_classes("soccer", labels, 7, 40)
@@ -53,8 +53,7 @@ def mpeg7(path: FilePath | None = None, *, check: bool = True) -> Collection:
     doi:10.1109/CVPR.2000.855850
     """
     needs = "1400 silhouettes, images/<class>-<number>.png or .gif (MPEG-7 CE-Shape-1 part B)."
-    folder = images_folder(find_folder(path, ["mpeg7"], needs))
-    names = _list_images(folder, "mpeg7", needs)
+    folder, names = _images(path, ["mpeg7"], needs)
     labels = [name.rpartition("-")[0] for name in names]
     if not all(labels):
         odd = names[labels.index("")]
@@ -76,8 +75,8 @@ def brodatz(path: FilePath | None = None, *, check: bool = True) -> Collection:
     Brodatz (1966), Textures: a photographic album for artists and designers
     """
     needs = "images/D1.gif to D112.gif, of 640 x 640 pixels (D14 is not used)."
-    folder = images_folder(find_folder(path, ["brodatz"], needs))
-    names = [name for name in _list_images(folder, "brodatz", needs) if Path(name).stem != "D14"]
+    folder, names = _images(path, ["brodatz"], needs)
+    names = [name for name in names if Path(name).stem != "D14"]
     odd = next((name for name in names if not re.fullmatch(r"D\d+", Path(name).stem)), None)
     if odd is not None:
         raise InputError(f"Name the files of brodatz D<number>, such as D1.gif; got {odd!r} in {folder}.")
@@ -109,8 +108,7 @@ def ukbench(path: FilePath | None = None, *, check: bool = True) -> Collection:
     Nistér, Stewénius (2006), Scalable recognition with a vocabulary tree, doi:10.1109/CVPR.2006.264
     """
     needs = "images/ukbench00000.jpg to ukbench10199.jpg, or a subset in complete groups of four."
-    folder = images_folder(find_folder(path, ["ukbench", "ukbench-1000"], needs))
-    names = _list_images(folder, "ukbench", needs)
+    folder, names = _images(path, ["ukbench", "ukbench-1000"], needs)
     labels = [str(_number(name, folder) // 4) for name in names]
     if check:
         check_classes("ukbench", labels, len(set(labels)), 4)
@@ -135,8 +133,8 @@ def uw(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """
     needs = "1109 images, images/<class>/<name>.jpg, and keywords.tsv with lines of 'class/name.jpg<TAB>keywords'."
     top = find_folder(path, ["uw"], needs)
-    folder = images_folder(top)
-    names = [name for name in _list_images(folder, "uw", needs) if "/" in name]
+    folder, names = _images(top, ["uw"], needs)
+    names = [name for name in names if "/" in name]
     keywords = read_labels(top / "keywords.tsv")
     missing = [name for name in names if name not in keywords]
     if missing:
@@ -149,11 +147,13 @@ def uw(path: FilePath | None = None, *, check: bool = True) -> Collection:
     return _collection("uw", folder, names, labels, "images with keywords", texts)
 
 
-def _list_images(folder: Path, name: str, needs: str) -> list[str]:
+def _images(path: FilePath | None, known: Sequence[str], needs: str) -> tuple[Path, list[str]]:
+    """Return the folder of a collection's images, and their names; `known` are names of the collection's own folder."""
+    folder = images_folder(find_folder(path, known, needs))
     names = list_files(folder, SUFFIXES)
     if not names:
-        raise InputError(f"There are no images in {folder}. The collection {name} needs {needs}")
-    return names
+        raise InputError(f"There are no images in {folder}. The collection {known[0]} needs {needs}")
+    return folder, names
 
 
 def _collection(

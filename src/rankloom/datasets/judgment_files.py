@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
-
 from rankloom.datasets.collection import Collection, Queries, register_collection
 from rankloom.errors import InputError
 from rankloom.io import read_labels, read_qrels
@@ -25,20 +22,12 @@ def files(labels: FilePath | None = None, qrels: FilePath | None = None) -> Coll
     """
     if (labels is None) == (qrels is None):
         raise InputError("Give either files(labels=...) or files(qrels=...).")
-    return _judged(qrels) if qrels is not None else _labeled(cast(FilePath, labels))
-
-
-def _labeled(path: FilePath) -> Collection:
-    classes = read_labels(path)
-    about = f"{len(classes)} items in {len(set(classes.values()))} classes"
-    return Collection("files", Ids(classes), labels=tuple(classes.values()), about=about)
-
-
-def _judged(path: FilePath) -> Collection:
-    qrels = read_qrels(path)
-    items = Ids(dict.fromkeys(item for judged in qrels.values() for item in judged))
-    return Collection("files", items, queries=Queries(Ids(qrels), qrels), about=_count(qrels))
-
-
-def _count(qrels: Mapping[str, Mapping[str, int]]) -> str:
-    return f"{len(qrels)} queries with {sum(map(len, qrels.values()))} judgments"
+    if labels is not None:
+        classes = read_labels(labels)
+        about = f"{len(classes)} items in {len(set(classes.values()))} classes"
+        return Collection("files", Ids(classes), labels=tuple(classes.values()), about=about)
+    assert qrels is not None
+    judgments = read_qrels(qrels)
+    items = Ids(dict.fromkeys(item for judged in judgments.values() for item in judged))
+    about = f"{len(judgments)} queries with {sum(map(len, judgments.values()))} judgments"
+    return Collection("files", items, queries=Queries(Ids(judgments), judgments), about=about)

@@ -19,10 +19,7 @@ NUMBERS = re.compile(r"(\d+)")
 def find_folder(path: FilePath | None, names: Sequence[str], needs: str) -> Path:
     """Return the folder of a collection: the given one, else the first of `names` in ``$RANKLOOM_DATA``.
 
-    Raises
-    ------
-    InputError
-        If there is none; the message says which files it needs.
+    Raise InputError if there is none; the message says which files it needs.
     """
     if path is not None:
         return _folder(expanded_path(path), f"The collection {names[0]} needs {needs}")
@@ -85,17 +82,13 @@ def check_classes(name: str, labels: Sequence[str], n_classes: int, each: int | 
 def _walk(folder: Path) -> Iterator[Path]:
     for root, folders, files in os.walk(folder, onerror=_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found = (Path(root, name) for name in files if not name.startswith("."))
-        yield from (file for file in found if not _is_special(file))
+        for file in (Path(root, name) for name in files if not name.startswith(".")):
+            if file.is_file() or not file.exists():  # a broken link fails later, when opened; reading a pipe may block
+                yield file
 
 
 def _unreadable(error: OSError) -> None:
     raise InputError(f"Cannot read the folder {error.filename}: {error.strerror or error}.") from None
-
-
-def _is_special(file: Path) -> bool:
-    """Return True for a pipe, a socket or a device: reading one may block. A broken link fails later, when opened."""
-    return file.exists() and not file.is_file()
 
 
 def _folder(path: Path, needs: str) -> Path:

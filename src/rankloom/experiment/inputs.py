@@ -16,6 +16,7 @@ from rankloom.evaluation import evaluate
 from rankloom.experiment.results import Values
 from rankloom.experiment.spec import Experiment, digest
 from rankloom.io.cache import Cache, digest_bytes
+from rankloom.io.text_file import as_path, opened
 from rankloom.rankers import RANKERS, Lists, Ranker, rank_collection
 from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranking import MadeRanker, made_ranker
@@ -103,14 +104,11 @@ def _made(name: str, call: Call) -> MadeRanker:
 
 def _check_readable(ranker: str, option: str, path: Path) -> None:
     try:
-        if not path.is_dir():
-            with path.open("rb"):
+        if not as_path(path).is_dir():
+            with opened(path):
                 return
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}, the {option} of the ranker {ranker!r}.") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"Cannot read {path}, the {option} of the ranker {ranker!r}: {reason}.") from None
+    except InputError as error:
+        raise InputError(f"The {option} of the ranker {ranker!r}: {error}") from None
 
 
 def _check_precomputed(collection: Collection, rankers: Mapping[str, MadeRanker]) -> list[str]:

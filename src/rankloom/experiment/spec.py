@@ -20,7 +20,7 @@ from rankloom.evaluation import CORRECTIONS, CORRELATIONS, JOINT_TESTS, Measure
 from rankloom.evaluation.selection import Selection
 from rankloom.evaluation.significance import check_alpha, known_tests
 from rankloom.fusion_graph.compare import COMPARATORS
-from rankloom.io.text_file import opened
+from rankloom.io.text_file import read_text
 from rankloom.registry import Call
 
 #: Fusion graphs and the sixteen baselines of the paper.
@@ -137,11 +137,7 @@ class Experiment:
     @classmethod
     def read(cls, path: str | Path) -> Experiment:
         """Read a TOML file; raise InputError if anything in it is invalid."""
-        try:
-            with opened(path) as file:
-                text = file.read().decode()
-        except UnicodeError:
-            raise InputError(f"Cannot read {path}: it is not UTF-8.") from None
+        text = read_text(path)
         try:
             return cls.from_toml(text)
         except InputError as error:

@@ -57,17 +57,20 @@ def write_npz(ranks: Ranks, path: FilePath) -> None:
     >>> read_npz(path)
     Ranks(n_queries=1, depth=2, n_items=2, scores=yes)
     """
+    with atomic_write(path, "wb") as file:
+        np.savez(file, **pack_ranks(ranks))  # type: ignore[arg-type]  # the stub checks them against allow_pickle
+
+
+def pack_ranks(ranks: Ranks) -> Arrays:
+    """Return ranks as arrays."""
     arrays: Arrays = {"format": np.array(FORMAT), "items": ranks.items, "n_items": np.array(ranks.n_items)}
-    if ranks.scores is not None:
-        arrays["scores"] = ranks.scores
-    for name in ("kind", "recall"):
+    for name in ("scores", "kind", "recall"):
         if getattr(ranks, name) is not None:
-            arrays[name] = np.array(getattr(ranks, name))
+            arrays[name] = np.asarray(getattr(ranks, name))
     for name, ids in (("item_ids", ranks.item_ids), ("query_ids", ranks.query_ids)):
         if ids is not None:
             arrays[name], arrays[f"{name}_ptr"] = pack_ids(ids)
-    with atomic_write(path, "wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub checks them against allow_pickle
+    return arrays
 
 
 def read_npz(path: FilePath) -> Ranks:
@@ -76,12 +79,13 @@ def read_npz(path: FilePath) -> Ranks:
     if "format" not in arrays or "items" not in arrays or "n_items" not in arrays:
         raise InputError(f"{path} is not a file of ranks; write one with rankloom.io.write_ranks.")
     try:
-        return _ranks(arrays)
+        return unpack_ranks(arrays)
     except ValueError as error:  # an InputError, or an array where a scalar is expected
         raise InputError(f"{path} contains invalid ranks: {error}") from None
 
 
-def _ranks(arrays: Arrays) -> Ranks:
+def unpack_ranks(arrays: Arrays) -> Ranks:
+    """Return the ranks that `pack_ranks` packed; raise ValueError if they are invalid."""
     if arrays["format"].item() != FORMAT:
         raise InputError(f"its format is {arrays['format']}; this version reads {FORMAT}.")
     return Ranks(

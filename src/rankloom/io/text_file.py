@@ -76,6 +76,15 @@ def decoded(path: FilePath, file: BinaryIO, encoding: str, newline: str) -> io.T
         raise InputError(f"Unknown encoding {encoding!r}; use a name such as utf-8, cp1252 or utf-16.") from None
 
 
+def read_text(path: FilePath, encoding: str = "utf-8") -> str:
+    """Return the content of a text file, with its line breaks."""
+    with opened(path) as file, decoded(path, file, encoding, newline="") as text:
+        try:
+            return text.read()
+        except UnicodeError:
+            raise wrong_encoding(path, encoding) from None
+
+
 def wrong_encoding(path: FilePath, encoding: str) -> InputError:
     """Return the error for a file that an encoding cannot decode, with the line."""
     decoder, number = codecs.getincrementaldecoder(encoding)(), 0

@@ -13,12 +13,7 @@ from rankloom.registry import Registry
 
 
 class UnreadableItemsError(InputError):
-    """Some items of a collection cannot be read, such as damaged images.
-
-    Attributes
-    ----------
-    reasons : {item number: reason}
-    """
+    """Some items of a collection cannot be read, such as damaged images; `reasons` are by number."""
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         self.reasons = dict(reasons)
@@ -31,13 +26,7 @@ class Fitted(Protocol):
     """A ranker fitted to a collection."""
 
     def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000) -> Ranks:
-        """Rank the collection's items for each of its own items, or for external queries.
-
-        Returns
-        -------
-        Ranks
-            Without ids. If there are no `queries`, row i is the list of item i.
-        """
+        """Return ranks of the items for external queries; without `queries` row i is the list of item i. No ids."""
         ...
 
 
@@ -81,10 +70,7 @@ class Updatable(Fitted, Protocol):
     def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
         """Return the ranker with more items after its own, and the same statistics.
 
-        Raises
-        ------
-        UnreadableItemsError
-            If some items cannot be read; its numbers count from 0 among the new items.
+        Raise UnreadableItemsError if some cannot be read; its numbers count from 0 among the new items.
         """
         ...
 
@@ -106,30 +92,18 @@ class Ranker(Protocol):
 
     A ranker whose fitted form is `Updatable` has a method ``restored(arrays) -> Updatable``, the inverse of
     `Updatable.arrays`. Others can be searched, but neither saved nor updated.
-
-    Attributes
-    ----------
-    part : str
-        The part of the collection it ranks by, such as ``texts``.
     """
 
     @property
     def part(self) -> str:
-        """The part of the collection it ranks by."""
+        """The part of the collection it ranks by, such as ``texts``."""
         ...
 
     def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> Fitted:
         """Fit the ranker to the items of a collection: their part, in the order of their numbers.
 
-        Parameters
-        ----------
-        cache : Cache, optional
-            Stores expensive results, keyed by the content of each item.
-
-        Raises
-        ------
-        UnreadableItemsError
-            If some items cannot be read; the caller may drop them and fit again.
+        The cache stores expensive results, keyed by the content of each item. Raise UnreadableItemsError if some items
+        cannot be read; the caller may drop them and fit again.
         """
         ...
 

@@ -17,6 +17,7 @@ from rankloom.errors import InputError, UnknownNameError, brief, check_type, who
 from rankloom.index.cluster import connected
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
+from rankloom.io.npz import pack_ranks, unpack_ranks
 from rankloom.io.version import __version__
 from rankloom.rankers.cluster_ranking import is_ranked_by_parts, rank_by_parts
 from rankloom.rankers.image.image_features import stamp
@@ -31,31 +32,18 @@ if TYPE_CHECKING:
     from distributed import Client
 
 DEPTH = 1000
-FORMAT = b"ranks 2"  # of cached lists
+FORMAT = b"ranks 3"  # of cached lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """The lists of one ranker: of the queries, and of the items if it can rank those.
+    """The lists of one ranker: of the queries, and of the items if it can rank those."""
 
-    Attributes
-    ----------
-    queries : Ranks
-        A row for each query, with ids; in a collection without external queries, every item is a query.
-    items : Ranks or None
-        A row for each item; the same object as `queries` if every item is a query.
-    seconds : float
-        Computing time, even if the lists came from the cache.
-    ranker : Ranker or None
-    fit : callable or None
-        Returns the ranker fitted to the collection, which is fitted at most once.
-    """
-
-    queries: Ranks
-    items: Ranks | None
-    seconds: float = 0.0
+    queries: Ranks  #: a row for each query, with ids; without external queries, every item is a query
+    items: Ranks | None  #: a row for each item; the same object as `queries` if every item is a query
+    seconds: float = 0.0  #: computing time, even if the lists came from the cache
     ranker: Ranker | None = None
-    fit: Callable[[], Fitted] | None = None
+    fit: Callable[[], Fitted] | None = None  #: returns the ranker fitted to the collection, at most once
 
     @property
     def comparable(self) -> bool:
@@ -65,19 +53,11 @@ class Lists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """A collection and its lists by several rankers.
+    """A collection and its lists by several rankers."""
 
-    Attributes
-    ----------
-    collection : Collection
-        The ranked collection, without unreadable items.
-    lists : {ranker name: Lists}
-    skipped : {item id: why it could not be read}
-    """
-
-    collection: Collection
-    lists: Mapping[str, Lists]
-    skipped: Mapping[str, str] = field(default_factory=dict)
+    collection: Collection  #: without unreadable items
+    lists: Mapping[str, Lists]  #: by the name of the ranker
+    skipped: Mapping[str, str] = field(default_factory=dict)  #: why items could not be read, by id
 
     def summary(self) -> str:
         """Return a line about what was ranked, then lines about approximate rankers and skipped items."""
@@ -260,7 +240,7 @@ class RankingJob:
         ranks = rank()
         seconds = perf_counter() - start
         if name is not None and ranks.item_ids is None and unchanged():
-            self.cache.save(name, _packed(ranks, seconds))
+            self.cache.save(name, {**pack_ranks(ranks), "seconds": np.array(seconds)})
         return ranks, seconds
 
 
@@ -346,22 +326,11 @@ def _content(value: Any) -> Any:
         return value
 
 
-def _packed(ranks: Ranks, seconds: float) -> Arrays:
-    arrays: Arrays = {"items": ranks.items, "n_items": np.array(ranks.n_items), "seconds": np.array(seconds)}
-    if ranks.scores is not None:
-        arrays["scores"] = ranks.scores
-    if ranks.recall is not None:
-        arrays["recall"] = np.array(ranks.recall)
-    return arrays
-
-
 def _unpacked(arrays: Arrays | None, shape: tuple[int, int]) -> tuple[Ranks, float] | None:
     if arrays is None:
         return None
     try:
-        recall = arrays["recall"].item() if "recall" in arrays else None
-        ranks = Ranks(arrays["items"], arrays.get("scores"), int(arrays["n_items"]), recall=recall)
-        found = ranks, float(arrays["seconds"])
+        ranks, seconds = unpack_ranks(arrays), float(arrays["seconds"])
     except (KeyError, ValueError, TypeError):  # invalid content is recomputed
         return None
-    return found if (ranks.n_queries, ranks.n_items) == shape else None
+    return (ranks, seconds) if (ranks.n_queries, ranks.n_items) == shape else None

@@ -12,6 +12,7 @@ from typing import Any
 from rankloom.errors import InputError
 from rankloom.evaluation import gain, winning_numbers
 from rankloom.experiment.results import MethodRecord, Results
+from rankloom.io.text_file import read_text
 from rankloom.report.findings import ranked_rankers
 from rankloom.report.formats import Column, Row, Table
 from rankloom.report.overviews import EXPERIMENT, METHOD
@@ -53,10 +54,9 @@ class Published:
     def read(cls, path: str | Path | None = None) -> Published:
         """Read a TOML file; without a path, the tables of the paper."""
         try:
-            text = PAPER.read_text("utf-8") if path is None else Path(path).read_text("utf-8")
-            given = tomllib.loads(text)
-        except (OSError, ValueError, RecursionError) as error:
-            raise InputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from None
+            given = tomllib.loads(PAPER.read_text("utf-8") if path is None else read_text(path))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"Cannot read {path}: {error}.") from None
         try:
             return cls._parsed(given)
         except (TypeError, AttributeError, KeyError, ValueError) as error:

@@ -125,10 +125,10 @@ class Answer(Sequence[Hit]):
         """Return a pandas frame with a row for each hit: its fields, score, and position by each ranker."""
         with needs_extra("to_frame()", "pandas", "frames"):
             import pandas
-        rows = [
-            {**(own := {"position": hit.position, "id": hit.id, "score": hit.score, **hit.ranks}), **_fields(hit, own)}
-            for hit in self
-        ]
+        rows = []
+        for hit in self:
+            own = {"position": hit.position, "id": hit.id, "score": hit.score, **hit.ranks}
+            rows.append(own | {name: value for name, value in hit.document.items() if name not in own})
         columns = None if rows else ["position", "id", "score", *self.entries]
         return pandas.DataFrame(rows, columns=columns)
 
@@ -168,22 +168,14 @@ class Answer(Sequence[Hit]):
 
     def snippet(self, hit: Hit, length: int = MAX_SNIPPET) -> str:
         """Return the first words of a document's text on one line: of the fields that text rankers see."""
-        return shortened(self.text(hit) or _any_text(hit.document), length)
+        strings = (value for name, value in hit.document.items() if name != "id" and isinstance(value, str))
+        return shortened(self.text(hit) or " ".join(strings), length)
 
 
 def shortened(text: str, length: int) -> str:
     """Return a text on one line, cut to a length."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
-
-
-def _any_text(document: Document) -> str:
-    return " ".join(value for name, value in document.items() if name != "id" and isinstance(value, str))
-
-
-def _fields(hit: Hit, own: Mapping[str, object]) -> Document:
-    """Return the fields of a document that are not named like a column of the result."""
-    return {name: value for name, value in hit.document.items() if name not in own}
 
 
 def _entries(ranks: Ranks, row: int) -> list[Entry]:

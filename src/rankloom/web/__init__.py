@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankloom.errors import MissingExtraError
 from rankloom.web.limits import Limits
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rankloom.datasets import Collection as Items
     from rankloom.searcher import Searcher
-    from rankloom.web.middleware import App
+    from rankloom.web.middleware import SecurityMiddleware
 
 __all__ = ["Limits", "Tour", "listen", "make_app", "serve", "serve_folder"]
 
@@ -39,12 +39,11 @@ def make_app(
     searcher: Searcher,
     *,
     collection: Items | None = None,
-    name: str | None = None,
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
     tour: Tour = NO_TOUR,
     warm_graphs: bool = True,
-) -> App:
+) -> SecurityMiddleware:
     """Return the ASGI application of a searcher; updates of the searcher take effect with the next request.
 
     Parameters
@@ -52,13 +51,11 @@ def make_app(
     searcher : Searcher
     collection : Collection, optional
         What the searcher was built from: has the images that are not files, and a description.
-    name : str, optional
-        The name on the page; by default that of the collection.
     limits : Limits, optional
     allowed_hosts : collection of str
         Host names to answer for, besides IP addresses and ``localhost``.
     tour : Tour
-        What the first page tells: a heading, plain names of the rankers, and queries to explain.
+        What the first page tells: a name, a heading, plain names of the rankers, and queries to explain.
     warm_graphs : bool
         Whether to load the kernels of fusion graphs at once, and not with the first explanation.
     """
@@ -66,8 +63,10 @@ def make_app(
     from rankloom.web.app import make_app as make
     from rankloom.web.site import Site
 
-    shown: dict[str, Any] = {"collection": collection, "name": name, "tour": tour, "warm_graphs": warm_graphs}
-    return make(Site(searcher, limits, allowed_hosts=allowed_hosts, **shown))
+    site = Site(
+        searcher, limits, collection=collection, tour=tour, warm_graphs=warm_graphs, allowed_hosts=allowed_hosts
+    )
+    return make(site)
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -78,35 +77,21 @@ def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
     return listen_on(host, port)
 
 
-def serve(
-    searcher: Searcher,
-    sock: socket.socket,
-    *,
-    collection: Items | None = None,
-    name: str | None = None,
-    limits: Limits | None = None,
-    allowed_hosts: Collection[str] = (),
-    tour: Tour = NO_TOUR,
-    warm_graphs: bool = True,
-    ready: Callable[[str], None] = lambda url: None,
-) -> None:
-    """Serve a searcher until SIGTERM or SIGINT; pending requests are finished first.
+def serve(app: SecurityMiddleware, sock: socket.socket, *, ready: Callable[[str], None] = lambda url: None) -> None:
+    """Serve an application until SIGTERM or SIGINT; pending requests are finished first.
 
     Parameters
     ----------
+    app
+        From `make_app`.
     sock : socket
         From `listen`.
-    searcher, collection, name, limits, allowed_hosts, tour, warm_graphs
-        As in `make_app`.
     ready : callable
         Called with the URL once the server answers requests.
     """
     from rankloom.web.server import run, url_of
 
-    limits = limits or Limits()
-    shown: dict[str, Any] = {"collection": collection, "name": name, "tour": tour, "warm_graphs": warm_graphs}
-    app = make_app(searcher, limits=limits, allowed_hosts=allowed_hosts, **shown)
-    run(app, sock, limits=limits, ready=lambda: ready(url_of(sock)))
+    run(app, sock, limits=app.limits, ready=lambda: ready(url_of(sock)))
 
 
 def serve_folder(
@@ -135,7 +120,7 @@ def serve_folder(
     plugins : collection of paths
         Plug-in files that each process loads, for rankers that are not built in.
     sock, limits, allowed_hosts, ready
-        As in `serve`.
+        As in `make_app` and `serve`.
     """
     check_extra()
     from rankloom.web.server import url_of

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from rankloom.errors import RankloomError, brief
 from rankloom.io.version import __version__
 from rankloom.web.limits import INTERNAL_ERROR, RefusedError, error_body
-from rankloom.web.middleware import App, SecurityMiddleware, wants_page
+from rankloom.web.middleware import SecurityMiddleware, wants_page
 from rankloom.web.openapi import complete_schema
 from rankloom.web.response_cache import ResponseCache
 from rankloom.web.routes import router
@@ -26,7 +26,7 @@ ABOUT = "Search a collection by fused rankings. Every page is also available as 
 MAX_ERROR_LENGTH = 1000  # characters
 
 
-def make_app(site: Site) -> App:
+def make_app(site: Site) -> SecurityMiddleware:
     """Return the ASGI application of a site."""
 
     @asynccontextmanager

@@ -50,7 +50,7 @@ class SecurityMiddleware:
     """
 
     def __init__(self, app: App, limits: Limits, allowed_hosts: Collection[str] = ()) -> None:
-        self._app, self._limits = app, limits
+        self._app, self.limits = app, limits
         self._hosts = {"localhost", *(name.lower().rstrip(".") for name in allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,17 +58,17 @@ class SecurityMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self._limits.body_bytes)
+        exchange = _Exchange(scope, receive, send, self.limits.body_bytes)
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the same response, without its body
         try:
-            async with asyncio.timeout(self._limits.seconds):
+            async with asyncio.timeout(self.limits.seconds):
                 self._check(scope)
                 await self._app(scope, exchange.receive, exchange.send)
         except RefusedError as refusal:
             await exchange.refuse(refusal)
         except TimeoutError:
-            await exchange.refuse(exchange.timed_out(self._limits.seconds))
+            await exchange.refuse(exchange.timed_out(self.limits.seconds))
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             await exchange.refuse(RefusedError(500, INTERNAL_ERROR))
@@ -83,14 +83,14 @@ class SecurityMiddleware:
         if scope["method"] not in ("GET", "HEAD") and origin and _netloc(origin) != host.lower():
             raise RefusedError(403, f"Pages from {origin[:100]} may not post to this server.")
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and (len(length) > MAX_DIGITS or int(length) > self._limits.body_bytes):
-            raise _too_large(self._limits.body_bytes)
+        if length.isdigit() and (len(length) > MAX_DIGITS or int(length) > self.limits.body_bytes):
+            raise _too_large(self.limits.body_bytes)
 
     def _check_header_size(self, scope: Scope) -> None:
         """Raise if the headers are too large; the server counts only those that arrive in pieces."""
         request_line = len(scope["path"]) + len(scope["query_string"])
-        if request_line + sum(len(n) + len(value) + 4 for n, value in scope["headers"]) > self._limits.header_bytes:
-            raise RefusedError(431, f"The headers of a request may have at most {self._limits.header_bytes} bytes.")
+        if request_line + sum(len(n) + len(value) + 4 for n, value in scope["headers"]) > self.limits.header_bytes:
+            raise RefusedError(431, f"The headers of a request may have at most {self.limits.header_bytes} bytes.")
 
     def _is_allowed(self, host: str) -> bool:
         found = HOST.fullmatch(host)

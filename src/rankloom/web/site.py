@@ -41,7 +41,6 @@ class Site:
         limits: Limits | None = None,
         *,
         collection: Items | None = None,
-        name: str | None = None,
         digest: str | None = None,
         tour: Tour = NO_TOUR,
         warm_graphs: bool = True,
@@ -49,7 +48,7 @@ class Site:
     ) -> None:
         limits = self.limits = limits or Limits()
         self.pages, self.allowed_hosts = Pages(), allowed_hosts
-        self._view = partial(Views, collection=collection, name=name, tour=tour)
+        self._view = partial(Views, collection=collection, tour=tour)
         self._warm_graphs = warm_graphs
         self._served: tuple[Searcher, Views]
         self.replace(searcher, digest)

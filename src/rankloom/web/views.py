@@ -48,12 +48,7 @@ class Views:
     """
 
     def __init__(
-        self,
-        searcher: Searcher,
-        collection: Collection | None = None,
-        name: str | None = None,
-        digest: str | None = None,
-        tour: Tour = NO_TOUR,
+        self, searcher: Searcher, collection: Collection | None = None, digest: str | None = None, tour: Tour = NO_TOUR
     ) -> None:
         self.searcher = copy(searcher)  # keeps its state when the original is updated
         self.state = self.searcher.state
@@ -63,7 +58,7 @@ class Views:
         self._document = lru_cache(maxsize=MAX_PARSED)(partial(_document, self.state))
         self.gallery = Gallery(self.ids, self._document, collection)
         self._collection, self._tour = collection, tour
-        self._name = name or self.state.settings.name
+        self._name = tour.name or self.state.settings.name
         self._about = collection.about if collection is not None else ""
         self.seen: LRUCache[Hashable, bool] = LRUCache(MAX_INDEXES)  # used on the event loop only
 

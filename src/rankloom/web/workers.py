@@ -30,6 +30,7 @@ from rankloom.web.limits import Limits
 from rankloom.web.reload import Reloader, identity_of, open_version
 from rankloom.web.server import GRACE_SECONDS, run
 from rankloom.web.site import Site
+from rankloom.web.tour import Tour
 
 log = logging.getLogger("rankloom.web")
 TICK_SECONDS = 0.1
@@ -82,8 +83,8 @@ def serve_job(job: Job, sock: socket.socket, *, ready: Callable[[], None] = lamb
     log.setLevel(logging.INFO)
     identity = identity_of(job.path)
     searcher, digest = open_version(job.path)
-    name = job.path.resolve().name
-    site = Site(searcher, job.limits, name=name, digest=digest, allowed_hosts=job.allowed_hosts)
+    tour = Tour(name=job.path.resolve().name)
+    site = Site(searcher, job.limits, tour=tour, digest=digest, allowed_hosts=job.allowed_hosts)
     del searcher  # only the site holds on to it
     reloader = Reloader(job.path, site, identity, watch=job.watch)
     reloader.start()

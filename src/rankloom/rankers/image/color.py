@@ -9,19 +9,14 @@ Comparative study of global color and texture descriptors for web image retrieva
 doi:10.1016/j.jvcir.2011.11.002.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
-from rankloom.rankers.image.pixels import Image, histogram, hsv_bins, luma, pairs, rgb_bins, ring
+from rankloom.rankers.image.pixels import Describe, Image, histogram, hsv_bins, luma, pairs, rgb_bins, ring
 from rankloom.ranks.arrays import Bytes, Float32s, Floats, Int64s
 
 LEVELS = 4  # per channel: 64 colors
 COLORS = LEVELS**3
 DISTANCES = (1, 3, 5, 7)  # pixel distances of the correlograms
-
-Descriptor = Callable[[Image], NDArray[np.generic]]
 
 
 def gch(image: Image) -> Float32s:
@@ -255,7 +250,7 @@ def _haar(table: Floats, axes: tuple[int, ...]) -> Floats:
 
 
 #: Name -> descriptor and distance: "l1" is a metric of `Ranks.from_vectors`, "d1" is in `distances`.
-COLOR: dict[str, tuple[Descriptor, str]] = {
+COLOR: dict[str, tuple[Describe, str]] = {
     **{one.__name__: (one, "l1") for one in (gch, bic, acc_dlog, jac, scd)},
     "acc": (acc, "d1"),
 }

@@ -24,11 +24,7 @@ def silhouette(image: Image) -> Mask:
     """Return the largest foreground component of an image, in a frame: pixels lighter than gray level 127.
 
     Pixels are connected to their 8 neighbors; of equally large components the first counts. Its holes are filled.
-
-    Raises
-    ------
-    ImageError
-        If no pixel is that light.
+    Raise ImageError if no pixel is that light.
 
     Examples
     --------

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from rankloom.errors import MissingExtraError, needs_extra
-from rankloom.rankers.image.color import Descriptor
 from rankloom.rankers.image.onnx_graph import OnnxGraph
-from rankloom.rankers.image.pixels import Image, rgb
+from rankloom.rankers.image.pixels import Describe, Image, rgb
 from rankloom.rankers.image.torch_weights import read_torch_weights
 from rankloom.ranks.arrays import Array, Float32s
 
@@ -142,4 +141,4 @@ def _session() -> Any:
 
 
 #: Name -> descriptor and distance; "cosine" is a metric of `Ranks.from_vectors`.
-DEEP: dict[str, tuple[Descriptor, str]] = {"cnn": (cnn, "cosine")}
+DEEP: dict[str, tuple[Describe, str]] = {"cnn": (cnn, "cosine")}

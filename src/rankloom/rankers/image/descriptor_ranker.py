@@ -18,7 +18,8 @@ from rankloom.rankers.image.alignments import ALIGNMENTS, Alignment
 from rankloom.rankers.image.color import COLOR
 from rankloom.rankers.image.composite import COMPOSITE
 from rankloom.rankers.image.deep import DEEP
-from rankloom.rankers.image.image_features import Describe, FeatureStore, all_readable, extract_images
+from rankloom.rankers.image.image_features import FeatureStore, all_readable, extract_images
+from rankloom.rankers.image.pixels import Describe
 from rankloom.rankers.image.shape import SHAPE
 from rankloom.rankers.image.texture import TEXTURE
 from rankloom.rankers.ranker import RANKERS

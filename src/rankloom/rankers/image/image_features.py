@@ -15,13 +15,12 @@ from rankloom.datasets.images import ImageError, ImageFile, Pixels, decode
 from rankloom.errors import InputError, brief
 from rankloom.io.archive import Arrays
 from rankloom.io.cache import Cache, digest_bytes
+from rankloom.rankers.image.pixels import Describe
 from rankloom.rankers.ranker import UnreadableItemsError
 from rankloom.ranks.arrays import Array
 from rankloom.threads import part_of_stage, run_blocks
 
 Vector = Array
-#: Pixels -> a vector, of the same length for all images.
-Describe = Callable[[Pixels], Vector]
 
 SEGMENT = 1024  # vectors in a cache file: few files, and an interrupted run loses little
 BLOCK = 4  # images that a thread takes at a time
@@ -61,22 +60,12 @@ class FeatureStore:
 
     New vectors fill up the last file, so adding an item adds a row. A damaged file is recomputed; if two
     processes write at once, the vectors of one of them are recomputed later.
-
-    Attributes
-    ----------
-    cache : Cache
-    key : str
-        Digest of the descriptor.
-    length : int or None
-        Length of each vector; None if they differ.
-    segment : int
-        Maximum number of vectors in a file; by default 1024.
     """
 
     cache: Cache
-    key: str
-    length: int | None
-    segment: int = field(default_factory=lambda: SEGMENT, kw_only=True)
+    key: str  #: digest of the descriptor
+    length: int | None  #: of each vector; None if they differ
+    segment: int = field(default_factory=lambda: SEGMENT, kw_only=True)  #: maximum number of vectors in a file
     _last: tuple[int, dict[str, Vector]] = field(default_factory=lambda: (0, {}), init=False)
 
     def find(self, digests: Sequence[str]) -> dict[str, Vector]:
@@ -159,24 +148,18 @@ def all_readable() -> Iterator[None]:
 
 
 def extract(
-    items: Sequence[Any],
-    describe_all: DescribeAll,
-    *,
-    store: FeatureStore,
-    kind: ItemKind = IMAGES,
+    items: Sequence[Any], describe_all: DescribeAll, *, store: FeatureStore, kind: ItemKind = IMAGES
 ) -> list[Vector]:
     """Return the vector of each item; only items that are not in the store are described.
 
-    Raises
-    ------
-    UnreadableItemsError
-        If items cannot be read, after the others have been described and cached.
+    Raise UnreadableItemsError if items cannot be read, after the others have been described and cached.
     """
     failed: dict[str, str] = {}
     before = [kind.stamp(item) for item in items]
     digests = [_digest(number, item, store, kind, failed) for number, item in enumerate(items)]
     found = store.find(digests)
-    new = [index for digest, index in _first_indices(digests).items() if digest not in found and digest not in failed]
+    first = {digest: index for index, digest in reversed([*enumerate(digests)])}  # equal items are described once
+    new = sorted(index for digest, index in first.items() if digest not in found and digest not in failed)
     for start in range(0, len(new), store.segment):
         batch = new[start : start + store.segment]
         with part_of_stage(start, len(new)):
@@ -201,14 +184,6 @@ def _digest(number: int, item: Any, store: FeatureStore, kind: ItemKind, failed:
     except ImageError as error:
         failed[str(number)] = str(error)
         return str(number)
-
-
-def _first_indices(digests: Sequence[str]) -> dict[str, int]:
-    """Return the first index of each digest: equal items are described once."""
-    indices: dict[str, int] = {}
-    for index, digest in enumerate(digests):
-        indices.setdefault(digest, index)
-    return indices
 
 
 def extract_images(items: Sequence[Any], describe: Describe, name: str, *, store: FeatureStore) -> list[Vector]:

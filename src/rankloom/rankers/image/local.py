@@ -155,20 +155,11 @@ class VocabularyRanker(Scheme):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedVocabulary(WeightModel):
-    """The images of a collection as visual words, which is `Updatable`; see `WeightModel`.
-
-    Attributes
-    ----------
-    scheme : VocabularyRanker
-    vocabulary : VocabularyTree
-        Stays as it is when images are added or removed.
-    cache : Cache, optional
-        Where descriptors of queries are stored.
-    """
+    """The images of a collection as visual words, which is `Updatable`; see `WeightModel`."""
 
     scheme: VocabularyRanker
-    vocabulary: VocabularyTree
-    cache: Cache | None
+    vocabulary: VocabularyTree  #: stays as it is when images are added or removed
+    cache: Cache | None  #: of descriptors of queries
 
     def query_counts(self, queries: Sequence[Any]) -> csr_matrix:
         with all_readable():

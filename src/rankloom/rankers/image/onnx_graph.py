@@ -20,12 +20,7 @@ Attribute = int | str | list[int]
 
 @dataclass(slots=True)
 class OnnxGraph:
-    """A graph of operators with one input and one output, both of float32.
-
-    Attributes
-    ----------
-    input_shape : tuple of int
-        Shape of the input, which is named "input".
+    """A graph of operators with one input, which is named "input", and one output, both of float32.
 
     Examples
     --------

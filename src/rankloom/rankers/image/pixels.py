@@ -3,16 +3,18 @@
 All arithmetic is in integers, so that equal pixels fall into equal bins on any machine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import InputError
-from rankloom.ranks.arrays import Bytes, Float32s, Int64s
+from rankloom.ranks.arrays import Array, Bytes, Float32s, Int64s
 
 Image = Bytes
+#: An image -> a vector, of the same length for all images.
+Describe = Callable[[Image], Array]
 Shift = tuple[int, int]
 Number = TypeVar("Number", bound=np.generic)
 

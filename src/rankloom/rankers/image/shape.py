@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.rankers.image.alignments import N_ANGLES, N_LENGTHS
-from rankloom.rankers.image.color import Descriptor
 from rankloom.rankers.image.contour import FRAME, Mask, Points, contour, contour_pixels, scaled, silhouette, whitened
-from rankloom.rankers.image.pixels import Image
+from rankloom.rankers.image.pixels import Describe, Image
 from rankloom.ranks.arrays import Bytes, Float32s, Floats, Int64s
 
 N_POINTS = 100  # of contexts and contour features
@@ -62,12 +61,7 @@ def shape_context(image: Image) -> Bytes:
     """Shape context: `idsc` with straight lines, through background as well.
 
     The article compares 100 points of a contour by an assignment and a thin-plate spline; here the order along the
-    contour is kept instead, with the bins and the alignment of `idsc`.
-
-    Returns
-    -------
-    uint8 array of shape (100, 96)
-        Counts, distances times angles; each row sums to 99.
+    contour is kept instead, with the bins and the alignment of `idsc`, whose shape the result has, too.
 
     References
     ----------
@@ -272,7 +266,7 @@ def _shares(runs: Int64s) -> Floats:
 
 
 #: Name -> descriptor, alignment and its penalty.
-SHAPE: dict[str, tuple[Descriptor, str, float]] = {
+SHAPE: dict[str, tuple[Describe, str, float]] = {
     "ss": (ss, "ocs", 20.0),
     "bas": (bas, "ocs", 300.0),
     "idsc": (idsc, "contexts", 0.6),

@@ -1,8 +1,8 @@
 """Texture descriptors: an RGB image in, a vector out, of the same length for all images.
 
 An image is a uint8 array of shape (height, width, 3), at least 1 x 1. All but `ccom` convert it to gray (`luma`).
-Only pixels whose whole neighborhood is inside the image count; an image smaller than a neighborhood has none, and its
-histogram is all zeros. `TEXTURE` maps names to descriptors and their distances.
+Only pixels whose whole neighborhood is inside the image count. Histograms sum to 1; an image smaller than a
+neighborhood has none, and its histogram is all zeros. `TEXTURE` maps names to descriptors and their distances.
 
 Where an article leaves details open, they follow the program of a comparative study: Penatti, Valle, Torres:
 Comparative study of global color and texture descriptors for web image retrieval (2012),
@@ -14,8 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from rankloom.rankers.image.color import Descriptor
-from rankloom.rankers.image.pixels import Image, histogram, luma, pairs, rgb_bins
+from rankloom.rankers.image.pixels import Describe, Image, histogram, luma, pairs, rgb_bins
 from rankloom.ranks.arrays import Float32s, Floats, Int64s
 
 CHANNELS = 6  # levels of each channel for co-occurrences: 216 colors
@@ -44,7 +43,6 @@ def lbp(image: Image) -> Float32s:
     Returns
     -------
     float32 array of shape (10,)
-        Sums to 1 for images of at least 3 x 3 pixels.
 
     References
     ----------
@@ -79,7 +77,7 @@ def ccom(image: Image) -> Float32s:
     Returns
     -------
     float32 array of shape (23436,)
-        Sums to 1 for images of at least two pixels; mostly 0.
+        Mostly 0.
 
     References
     ----------
@@ -111,7 +109,6 @@ def las(image: Image) -> Float32s:
     Returns
     -------
     float32 array of shape (256,)
-        Sums to 1 for images of at least 3 x 3 pixels.
 
     References
     ----------
@@ -186,7 +183,6 @@ def qcch(image: Image) -> Float32s:
     Returns
     -------
     float32 array of shape (40,)
-        Sums to 1 for images of at least 5 x 5 pixels.
 
     References
     ----------
@@ -228,7 +224,7 @@ def _channels(height: int, width: int) -> tuple[Floats, Floats]:
 
 
 #: Name -> descriptor and distance: "l1" is a metric of `Ranks.from_vectors`, "match" is in `distances`.
-TEXTURE: dict[str, tuple[Descriptor, str]] = {
+TEXTURE: dict[str, tuple[Describe, str]] = {
     **{one.__name__: (one, "l1") for one in (lbp, ccom, las, htd, qcch)},
     "lbp_match": (lbp, "match"),
 }

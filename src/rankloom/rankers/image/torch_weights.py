@@ -7,45 +7,38 @@ The reader knows four names, which are what a file of weights needs, and rejects
 
 from __future__ import annotations
 
-import io
 import pickle
 import struct
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from rankloom.errors import InputError
+from rankloom.io.text_file import FilePath, opened
 from rankloom.ranks.arrays import Array
 
 MAGIC = 0x1950A86A20F9469CFC6C
 DTYPES: dict[str, np.dtype] = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
 
 
-def read_torch_weights(path: str | Path) -> dict[str, Array]:
-    """Return the tensors of a file by name.
-
-    Raises
-    ------
-    InputError
-        If the file is in another format, damaged, or names anything but tensors.
+def read_torch_weights(path: FilePath) -> dict[str, Array]:
+    """Return the tensors of a file by name; raise InputError if it is damaged, or names anything but tensors.
 
     Examples
     --------
     >>> read_torch_weights("weights.pth")
     Traceback (most recent call last):
-    rankloom.errors.InputError: weights.pth cannot be read: No such file or directory.
+    rankloom.errors.InputError: There is no file weights.pth; check the path.
     """
     try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-    try:
-        return _tensors(io.BytesIO(content))
+        with opened(path) as file:
+            return _tensors(file)
+    except InputError:
+        raise
     except Exception as error:  # a damaged pickle raises a dozen types
         raise InputError(f"{path} is not a file of weights in the format of torch before 1.6: {error}.") from None
 
@@ -81,16 +74,14 @@ class _Reader(pickle.Unpickler):
             ("torch._utils", "_rebuild_tensor_v2"): _tensor,
             **{("torch", storage): storage for storage in DTYPES},
         }
-        return known[module, name] if (module, name) in known else _reject(f"{module}.{name}")
+        if (module, name) not in known:
+            raise ValueError(f"it names {module}.{name}, which is not allowed")
+        return known[module, name]
 
     def persistent_load(self, pid: Any) -> str:
         _, storage, key, *_ = pid
         self.storages[key] = DTYPES[storage]
         return str(key)
-
-
-def _reject(name: str) -> NoReturn:
-    raise ValueError(f"it names {name}, which is not allowed")
 
 
 def _tensor(key: str, offset: int, shape: tuple[int, ...], stride: tuple[int, ...], *_: object) -> _Tensor:

@@ -29,13 +29,6 @@ Rows = Bytes
 class VocabularyTree:
     """A tree of centers; a descriptor descends to the nearest child until it reaches a leaf, its visual word.
 
-    Attributes
-    ----------
-    centers : uint8 array of shape (n_nodes, 128)
-        Node 0 is the root, whose center is not used.
-    children : int64 array of shape (n_nodes, 2)
-        The first child of each node and the end of its children, which are consecutive; equal for a leaf.
-
     References
     ----------
     Nistér, Stewénius: Scalable recognition with a vocabulary tree (2006), doi:10.1109/CVPR.2006.264
@@ -48,8 +41,8 @@ class VocabularyTree:
     (2, 1, 2)
     """
 
-    centers: Rows
-    children: Int64s
+    centers: Rows  #: of shape (n_nodes, 128); node 0 is the root, whose center is not used
+    children: Int64s  #: (n_nodes, 2): first child and end of the children, which are consecutive; equal for a leaf
 
     @classmethod
     def train(cls, descriptors: Rows, *, branch: int = 10, levels: int = 6, seed: int = 0) -> VocabularyTree:

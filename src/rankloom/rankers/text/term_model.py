@@ -82,19 +82,12 @@ class WeightModel(ABC):
     A list has only items that share a term of positive weight with the query, and the query itself if it is an item:
     with score 0 if it has no terms. Scores are computed in float64 and rounded to float32; ties are ordered by number,
     the query itself first. The bits do not depend on blocks or threads.
-
-    Attributes
-    ----------
-    scheme : Scheme
-    statistics : Statistics
-    texts, own : csr_matrix of shape (n_items, n_terms)
-        Weights of the items, and of the items as queries (often the same matrix).
     """
 
     scheme: Scheme
     statistics: Statistics
-    texts: csr_matrix
-    own: csr_matrix
+    texts: csr_matrix  #: weights of the items, of shape (n_items, n_terms)
+    own: csr_matrix  #: those of the items as queries (often the same matrix)
 
     @property
     def n_items(self) -> int:
@@ -102,7 +95,7 @@ class WeightModel(ABC):
 
     @abstractmethod
     def query_counts(self, queries: Sequence[Any]) -> csr_matrix:
-        """Return how often each term occurs in external queries."""
+        """Return how often each term of the collection occurs in external queries."""
 
     def rank(
         self,
@@ -226,12 +219,7 @@ class CountedModel(WeightModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TermModel(WeightModel):
-    """A collection of texts as weighted terms.
-
-    Attributes
-    ----------
-    space : TermSpace
-    """
+    """A collection of texts as weighted terms."""
 
     space: TermSpace
 

@@ -100,12 +100,8 @@ def learn_vectors(
         M \approx U \Sigma V^T,\quad x_i = U_i \sqrt{\Sigma}
 
     where :math:`n_{ij}` counts how often i and j are within `window` words of each other in a sentence. Each column is
-    signed so that its largest absolute value is positive: the same texts give the same vectors.
-
-    Raises
-    ------
-    InputError
-        If M is 0: no two words co-occur, as in texts of one word.
+    signed so that its largest absolute value is positive: the same texts give the same vectors. Raise InputError if M
+    is 0: no two words co-occur, as in texts of one word.
 
     References
     ----------

@@ -44,16 +44,6 @@ class FittedVectors:
     An algorithm other than exact is used by `rank` and `rank_vectors` without a filter; filtered lists and those of
     `rank_items` are always exact. The index of hnsw or ivf is built on first use, and rebuilt after each update.
 
-    Attributes
-    ----------
-    source : VectorSource
-        Gives the vectors of queries and of further items.
-    space : VectorSpace
-        The vectors, measured once.
-    cache : Cache, optional
-        Where the source may store vectors of queries.
-    algorithm : {"exact", "faiss", "hnsw", "ivf"}
-
     Examples
     --------
     >>> fitted = Vectors(metric="l2").fit([[0.0], [5.0], [1.0]])
@@ -61,9 +51,9 @@ class FittedVectors:
     array([[2, 0]], dtype=int32)
     """
 
-    source: VectorSource
-    space: VectorSpace
-    cache: Cache | None = None
+    source: VectorSource  #: gives the vectors of queries and of further items
+    space: VectorSpace  #: the vectors, measured once
+    cache: Cache | None = None  #: where the source may store vectors of queries
     algorithm: Algorithm = field(default="exact", kw_only=True)
 
     @property
