@@ -116,7 +116,7 @@ def test_file_problems_and_invalid_options_are_input_errors(tmp_path, read):
         path = file_of(tmp_path, blank)
         assert error_of(read, path).startswith(f"{path} is empty; ")
     path = file_of(tmp_path, "0\n")
-    assert error_of(read, path, depth=0) == "depth must be at least 1; got 0."
+    assert error_of(read, path, depth=0) == "depth must be a whole number, at least 1; got 0."
     with pytest.raises(UnknownNameError, match="kind of"):
         read(path, kind="number")
 

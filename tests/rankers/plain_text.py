@@ -4,7 +4,12 @@ import itertools
 import math
 from collections import Counter
 
-from rankloom.rankers.text.terms import Tokenizer, tokenize
+from rankloom.rankers.text.terms import Tokenizer
+
+
+def tokenize(text):
+    """Return the stems of a text in order."""
+    return [word for sentence in Tokenizer().sentences(text) for word in sentence]
 
 
 def bag(text, terms="words"):

@@ -181,7 +181,6 @@ Missing = Annotated[
 
 
 def _load_plugins(paths: list[Path] | None) -> list[Path] | None:
-
     for path in paths or ():
         load_plugin(path)
     return paths

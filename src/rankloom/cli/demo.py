@@ -144,7 +144,6 @@ def _built(
 
 
 def _print_emoji(measured: "_Measured", collection: "Collection", compiling: Precompiler) -> None:
-
     if compiling.is_running:
         compiling.start(*TABLE_PLANS)
         compiling.wait(*(stage for plan in TABLE_PLANS for stage in plan))
@@ -189,7 +188,6 @@ class _Measured:
     """The measure of each query by rankers and methods; cached, because some methods take a while."""
 
     def __init__(self, searcher: "Searcher", collection: "Collection", cache: Cache) -> None:
-
         self._cache, self._labels = cache, collection.labels or ()
         self._ranks = dict(searcher.state.lists)
         self._digest = digest_bytes(*(ranks.items.tobytes() for ranks in self._ranks.values()))
@@ -204,11 +202,10 @@ class _Measured:
         return values
 
     def _evaluate(self, name: str, rankers: Sequence[str]) -> Floats:
-
         ranks = self._ranks.get(name)
         if ranks is None:
             lists = [self._ranks[ranker] for ranker in rankers]
-            cut = [one.head(CUTOFF + 1) for one in lists] if issubclass(KNOWN[name], QueryMethod) else lists
+            cut = [ranks.head(CUTOFF + 1) for ranks in lists] if issubclass(KNOWN[name], QueryMethod) else lists
             ranks = fuse(cut, method=name, k=CUTOFF + 1)
         return evaluate(ranks, labels=self._labels, measures=[MEASURE], per_query=True, itself=False)[MEASURE]
 

@@ -110,7 +110,7 @@ def _default_method(ranks: Any, collection: list[Path] | None) -> str:
     lists = ranks.values() if isinstance(ranks, dict) else ranks
     if collection:
         name, reason = "vote", "--collection has the lists of the items"
-    elif all(one.kind == "collection" for one in lists):
+    elif all(ranks.kind == "collection" for ranks in lists):
         name, reason = "weft", "the runs are the lists of a collection's own items"
     else:
         name, reason = "rrf", "it needs only the runs"

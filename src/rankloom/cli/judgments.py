@@ -31,7 +31,6 @@ class Truth:
     """Judgments or classes to evaluate runs against."""
 
     def __init__(self, qrels: Path | None, labels: Path | None) -> None:
-
         if (qrels is None) == (labels is None):
             raise InputError("Give either --qrels or --labels to evaluate against.")
         self.qrels = None if qrels is None else read_qrels(qrels)

@@ -31,7 +31,10 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
 
     def run(**given: object) -> None:
-        made = {key: group(**{one.name: given.pop(one.name) for one in fields(group)}) for key, group in groups.items()}
+        made = {
+            key: group(**{option.name: given.pop(option.name) for option in fields(group)})
+            for key, group in groups.items()
+        }
         command(**given, **made)
 
     parameters: list[inspect.Parameter] = []

@@ -154,7 +154,6 @@ def _check_labels(collection: "Collection") -> None:
 
 
 def _write_labels(path: Path, collection: "Collection") -> None:
-
     if collection.labels is None:
         path.unlink(missing_ok=True)  # from another collection
         return

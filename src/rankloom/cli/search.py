@@ -149,7 +149,9 @@ def search(
         options = {"k": k, "offset": offset, "method": method, "rankers": ranker}
         answers = asked.answers(path, " ".join(query or []), where or [], **options)
         if explain is not None:
-            _print_explanation(answers, explain, alone=output is None and not as_json)
+            if len(answers) != 1 or output is not None or as_json:
+                raise InputError(f"--explain needs exactly one query, no -o and no --json; got {len(answers)} queries.")
+            cli.echo(str(next(iter(answers.values())).explain(explain)))
         elif output is not None:
             named = answers if asked.queries or asked.item else {"q1": next(iter(answers.values()))}
             lists = {name: {hit.id: hit.score for hit in answer} for name, answer in named.items()}
@@ -176,12 +178,6 @@ def search(
     for name, scores in found.to_dict().items():
         for position, (item_id, score) in enumerate(scores.items(), 1):
             cli.echo(f"{name}\t{position}\t{item_id}\t{score:.4f}")
-
-
-def _print_explanation(answers: Mapping[str, "Answer"], item: str, *, alone: bool) -> None:
-    if len(answers) != 1 or not alone:
-        raise InputError(f"--explain needs exactly one query, no -o and no --json; got {len(answers)} queries.")
-    cli.echo(str(next(iter(answers.values())).explain(item)))
 
 
 def _print_json(name: str, answer: "Answer", fields: Sequence[str]) -> None:

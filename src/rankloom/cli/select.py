@@ -57,7 +57,6 @@ def select(
 
 
 def _estimated(names: Sequence[str], read: Sequence[Ranks], kind: str) -> dict[str, float]:
-
     try:
         return estimate_all(dict(zip(names, read, strict=True)), kind=kind)
     except UnknownNameError:
@@ -72,7 +71,7 @@ def _print_selection(good: Mapping[str, float], by: str, matrix: Floats, kind: s
     from rankloom.evaluation.selection import balances, select
 
     kinds = ["best(2)", "best(3)", "pair"] if len(good) > 2 else ["pair"]
-    chosen = {one: select(good, matrix, kind=one) for one in kinds}
+    chosen = {selection: select(good, matrix, kind=selection) for selection in kinds}
     pairs = balances(good, matrix)
     if as_json:
         echo(json.dumps({by: dict(good), "pairs": pairs, "chosen": chosen}, indent=1))
@@ -80,5 +79,5 @@ def _print_selection(good: Mapping[str, float], by: str, matrix: Floats, kind: s
     order = sorted(good, key=lambda name: -good[name])
     print_table(["run", by], [[name, f"{good[name]:.4f}"] for name in order])
     print_table([f"pair, best first by Eq. 6 ({kind})", "M"], [[f"{a} + {b}", f"{m:.4f}"] for a, b, m in pairs[:10]])
-    for one, names in chosen.items():
-        echo(f"{one}: {', '.join(names)}")
+    for selection, names in chosen.items():
+        echo(f"{selection}: {', '.join(names)}")

@@ -93,7 +93,9 @@ def serve(
             else:
                 settings = {**fitting.settings(), "strict": source.strict, "progress": progress}
                 searcher, read = _build(collection, source, caching.open(), settings)
-        _print_skipped(searcher)
+        if searcher.skipped:
+            reasons = "".join(f"\n  {item_id}: {reason}" for item_id, reason in list(searcher.skipped.items())[:20])
+            cli.echo(f"Skipped {len(searcher.skipped)} items that cannot be read:{reasons}", err=True)
         serve_app(make_app(searcher, collection=read, **options), sock, ready=print_url)
 
 
@@ -108,13 +110,6 @@ def _build(
     if read is None:
         return Searcher.build(spelling, cache=cache, encoding=source.encoding, **settings), None
     return Searcher.build(read, cache=cache, **settings), read
-
-
-def _print_skipped(searcher: "Searcher") -> None:
-    """Print which items could not be read."""
-    if searcher.skipped:
-        reasons = "".join(f"\n  {item_id}: {reason}" for item_id, reason in list(searcher.skipped.items())[:20])
-        cli.echo(f"Skipped {len(searcher.skipped)} items that cannot be read:{reasons}", err=True)
 
 
 def print_url(url: str) -> None:

@@ -171,15 +171,15 @@ def content_digest(part: Part) -> str:
 
 
 def _pieces(part: Part) -> Iterator[bytes]:
-    for one in part:
-        if isinstance(one, str):
-            yield one.encode("utf-8", "surrogatepass")
-        elif isinstance(one, bytes):
-            yield digest_bytes(one).encode()
-        elif isinstance(one, Content):
-            yield one.digest().encode()
+    for item in part:
+        if isinstance(item, str):
+            yield item.encode("utf-8", "surrogatepass")
+        elif isinstance(item, bytes):
+            yield digest_bytes(item).encode()
+        elif isinstance(item, Content):
+            yield item.digest().encode()
         else:
-            yield content_digest(np.asarray(one)).encode()
+            yield content_digest(np.asarray(item)).encode()
 
 
 def _check_parts(ids: object, parts: object) -> None:
@@ -193,9 +193,9 @@ def _check_parts(ids: object, parts: object) -> None:
 def _with_image_files(parts: Mapping[str, Part]) -> Mapping[str, Part]:
     """Return the parts with each image path replaced by an `ImageFile`, whose digest covers the file's content."""
     images = parts.get("images", ())
-    if isinstance(images, np.ndarray) or not any(isinstance(one, str | Path) for one in images):
+    if isinstance(images, np.ndarray) or not any(isinstance(image, str | Path) for image in images):
         return parts
-    return {**parts, "images": [ImageFile(Path(one)) if isinstance(one, str | Path) else one for one in images]}
+    return {**parts, "images": [ImageFile(Path(image)) if isinstance(image, str | Path) else image for image in images]}
 
 
 def _part(owner: str, ids: Ids, parts: Mapping[str, Part], name: str) -> Part:

@@ -66,19 +66,19 @@ def emoji(first: int | None = None) -> Collection:
     if first is not None and whole_number("first", first, 2) > len(items):
         raise InputError(f"There are {len(items)} emoji; got first={first}.")
     items = items[:first]
-    labels = tuple(one["subgroup"] for one in items)
+    labels = tuple(item["subgroup"] for item in items)
     parts: dict[str, Part] = {
         "images": [
             ImageFile(BUNDLE / "pictures.jpg", box(number, side, columns), on_white=True)
             for number in range(len(items))
         ],
-        "texts": [". ".join([one["name"], *one["keywords"]]) for one in items],
-        "names": [one["name"] for one in items],
-        "characters": [one["character"] for one in items],
-        "groups": [one["group"] for one in items],
+        "texts": [". ".join([item["name"], *item["keywords"]]) for item in items],
+        "names": [item["name"] for item in items],
+        "characters": [item["character"] for item in items],
+        "groups": [item["group"] for item in items],
     }
     about = f"{len(items)} emoji with names and keywords, in {len(set(labels))} classes"
-    return Collection("emoji", Ids(one["id"] for one in items), parts, labels=labels, about=about)
+    return Collection("emoji", Ids(item["id"] for item in items), parts, labels=labels, about=about)
 
 
 def box(number: int, side: int, columns: int) -> Box:

@@ -7,7 +7,7 @@ whether to check that nothing is missing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rankloom.datasets.collection import Collection, Part, register_collection
@@ -82,7 +82,9 @@ def brodatz(path: FilePath | None = None, *, check: bool = True) -> Collection:
         raise InputError(f"Name the files of brodatz D<number>, such as D1.gif; got {odd!r} in {folder}.")
     if check:
         check_count("brodatz", "textures without D14", 111, len(names))
-    blocks = [ImageFile(folder / name, box) for name in names for box in _boxes()]
+    starts = range(0, 4 * BLOCK, BLOCK)
+    boxes = [(left, top, left + BLOCK, top + BLOCK) for top in starts for left in starts]
+    blocks = [ImageFile(folder / name, box) for name in names for box in boxes]
     ids = Ids(f"{Path(name).stem}-{number:02d}" for name in names for number in range(1, 17))
     labels = tuple(Path(name).stem for name in names for _ in range(16))
     about = f"{len(ids)} blocks of 160 x 160 pixels, of {len(names)} textures"
@@ -167,11 +169,6 @@ def _collection(
     parts: dict[str, Part] = {"images": [ImageFile(folder / file) for file in names], **(more or {})}
     about = f"{len(names)} {what}, in {len(set(labels))} classes"
     return Collection(name, Ids(names), parts, labels=tuple(labels), about=about)
-
-
-def _boxes() -> Iterable[tuple[int, int, int, int]]:
-    starts = range(0, 4 * BLOCK, BLOCK)
-    return [(left, top, left + BLOCK, top + BLOCK) for top in starts for left in starts]
 
 
 def _number(name: str, folder: Path) -> int:

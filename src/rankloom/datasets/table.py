@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -82,12 +82,13 @@ def _delimited(path: str, delimiters: str, encoding: str) -> Rows:
             head = next(lines, "")
             delimiter = max(delimiters, key=_QUOTED.sub("", head).count)
             rows = csv.DictReader(chain([head] if head else [], lines), delimiter=delimiter, strict=True)
-            _check_columns(path, rows.fieldnames or ())
+            names = rows.fieldnames or ()
+            repeated = next((name for name in names if name and names.count(name) > 1), None)
+            if repeated:
+                raise InputError(f"{path}:1: duplicate column {repeated!r}; rename one of them.")
             for row in rows:
                 if None in row.values() or None in row:  # surplus fields have the key None
-                    raise InputError(
-                        f"{path}:{rows.line_num}: expected {len(rows.fieldnames or ())} columns, as in line 1."
-                    )
+                    raise InputError(f"{path}:{rows.line_num}: expected {len(names)} columns, as in line 1.")
                 yield rows.line_num, row
         except UnicodeError:
             raise wrong_encoding(path, encoding) from None
@@ -95,12 +96,6 @@ def _delimited(path: str, delimiters: str, encoding: str) -> Rows:
             raise InputError(f"{path}:{rows.line_num + 1}: {error}; check the quotes.") from None
         finally:
             csv.field_size_limit(limit)
-
-
-def _check_columns(path: str, names: Sequence[str]) -> None:
-    duplicates = [name for name in names if name and names.count(name) > 1]
-    if duplicates:
-        raise InputError(f"{path}:1: duplicate column {duplicates[0]!r}; rename one of them.")
 
 
 def json_rows(path: str, encoding: str = "utf-8") -> Rows:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, TypeGuard
 
 from rankloom.datasets.collection import Collection, Part, Queries, register_collection
 from rankloom.datasets.layout import check_classes, check_count, find_folder
@@ -23,14 +22,6 @@ from rankloom.ranks import Ids
 
 OHSUMED = "ohsumed_single_label_18302.jsonl"
 VECTORS = "minilm.npz"  # of sentence embeddings
-
-
-class Abstract(TypedDict):
-    """A line of Ohsumed."""
-
-    id: str | int
-    labels: list[str]
-    text: str
 
 
 @register_collection("ohsumed")
@@ -53,14 +44,12 @@ def ohsumed(
     """
     needs = f'a file {OHSUMED} or {OHSUMED}.gz, lines of {{"id": "0000000", "labels": ["C06"], "text": "..."}}.'
     file = _one_of(find_folder(path, ["ohsumed"], needs), [OHSUMED, f"{OHSUMED}.gz"], needs)
-    documents = [document for document in _documents(file) if len(document["labels"]) == 1]
-    documents.sort(key=lambda document: str(document["id"]))
-    labels = tuple(document["labels"][0] for document in documents)
+    documents = sorted((id, label, text) for id, label, text in _documents(file))
+    labels = tuple(label for _, label, _ in documents)
     if check:
         check_count("ohsumed", "abstracts with one label", 18302, len(documents))
         check_classes("ohsumed", labels, 23)
-    ids = Ids(str(document["id"]) for document in documents)
-    texts = [document["text"] for document in documents]
+    ids, texts = Ids(id for id, _, _ in documents), [text for _, _, text in documents]
     about = f"{len(ids)} medical abstracts, in {len(set(labels))} classes"
     whole = Collection("ohsumed", ids, {"texts": texts}, labels=labels, about=about)
     if sample is None:
@@ -170,25 +159,23 @@ def _one_of(folder: Path, names: list[str], needs: str) -> Path:
     return found[0]
 
 
-def _documents(file: Path) -> Iterator[Abstract]:
+def _documents(file: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield the id, the label and the text of each abstract with a single label."""
     seen: dict[str, int] = {}
     for number, line, document in json_lines(file):
-        if not _is_document(document):
+        match document:
+            case {"id": str() | int() as id, "labels": [*labels], "text": str(text)} if not isinstance(id, bool):
+                known = all(isinstance(label, str) for label in labels)
+            case _:
+                known = False
+        if not known:
             expected = '{"id": "...", "labels": ["..."], "text": "..."}'
             raise InputError(f"{file}:{number}: expected {expected}, got {shown(line)}.")
-        first = seen.setdefault(str(document["id"]), number)
+        first = seen.setdefault(str(id), number)
         if first != number:
-            raise InputError(f"{file}:{number}: duplicate id {document['id']!r}; it is in line {first} too.")
-        yield document
-
-
-def _is_document(value: object) -> TypeGuard[Abstract]:
-    """Return True for an object with an id (string or integer), a list of string labels and a string text."""
-    if not isinstance(value, dict) or not value.keys() >= {"id", "labels", "text"}:
-        return False
-    labels = value["labels"]
-    has_id = isinstance(value["id"], str | int) and not isinstance(value["id"], bool)
-    return has_id and isinstance(labels, list) and all(isinstance(one, str) for one in [*labels, value["text"]])
+            raise InputError(f"{file}:{number}: duplicate id {id!r}; it is in line {first} too.")
+        if len(labels) == 1:
+            yield str(id), labels[0], text
 
 
 def _elements(tag: str, file: Path) -> list[str]:

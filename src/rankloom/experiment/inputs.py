@@ -22,7 +22,6 @@ from rankloom.rankers.precomputed import RankFile
 from rankloom.rankers.ranking import MadeRanker, made_ranker
 from rankloom.ranks import Ranks
 from rankloom.registry import Call, Registry, file_options
-from rankloom.threads import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,9 +73,7 @@ class Inputs:
         return None
 
 
-def prepare(
-    experiment: Experiment, base: Path, cache: Cache, *, strict: bool = False, progress: Progress | None = None
-) -> Inputs:
+def prepare(experiment: Experiment, base: Path, cache: Cache, *, strict: bool = False) -> Inputs:
     """Open the collection and rank it with every ranker; all inputs are checked before the first one ranks."""
     calls = {name: resolve_files(ranker, RANKERS, base) for name, ranker in experiment.rankers}
     collection = open_collection(_collection(experiment.collection, base))
@@ -86,10 +83,12 @@ def prepare(
     first = _check_precomputed(collection, made)  # ranked first: their content is fully checked only then
     ordered = {name: made[name] for name in (*first, *made)}
     collection, order_note = _ordered(collection, first, experiment)
-    done = rank_collection(collection, ordered, depth=experiment.depth, cache=cache, strict=strict, progress=progress)
+    done = rank_collection(collection, ordered, depth=experiment.depth, cache=cache, strict=strict)
     lists = {name: done.lists[name] for name in calls}
     digests = {name: _digest(one) for name, one in lists.items()}
-    return Inputs(experiment, done.collection, lists, digests, _truth(done.collection), done.skipped, order_note)
+    queries = done.collection.queries
+    truth = digest(done.collection.labels if queries is None else list(queries.qrels.items()))
+    return Inputs(experiment, done.collection, lists, digests, truth, done.skipped, order_note)
 
 
 def _made(name: str, call: Call) -> MadeRanker:
@@ -169,11 +168,6 @@ def _collection(call: Call, base: Path) -> Call:
     return resolve_files(call, COLLECTIONS, base) if call.options else parse_collection(call.name, base)
 
 
-def _truth(collection: Collection) -> str:
-    queries = collection.queries
-    return digest(collection.labels if queries is None else list(queries.qrels.items()))
-
-
 def _resolve(base: Path, value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -188,4 +182,4 @@ def _digest(lists: Lists) -> str:
     arrays = [array for ranks in both for array in (ranks.items, ranks.scores) if array is not None]
     ids = [digest(list(ids or ())) for ranks in both for ids in (ranks.item_ids, ranks.query_ids)]
     comparable = b"comparable" if lists.comparable else b""
-    return digest_bytes(*(array.tobytes() for array in arrays), *(one.encode() for one in ids), comparable)
+    return digest_bytes(*(array.tobytes() for array in arrays), *(text.encode() for text in ids), comparable)

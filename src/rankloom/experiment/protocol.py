@@ -32,7 +32,7 @@ from rankloom.experiment.results import (
     TimeRecord,
     Values,
 )
-from rankloom.experiment.selections import PAIR, apply_selections, chosen_pair
+from rankloom.experiment.selections import PAIR, apply_selections, choose
 from rankloom.experiment.spec import SWEPT_NEIGHBORS, Experiment, variants
 from rankloom.experiment.step_cache import StepCache, StepError, make_steps_folder
 from rankloom.fusion_graph.index import FusionIndex
@@ -41,7 +41,7 @@ from rankloom.io.cache import Cache
 from rankloom.ranks import PAD, Ranks
 from rankloom.ranks.arrays import Bools
 from rankloom.registry import Call
-from rankloom.threads import Progress
+from rankloom.threads import Progress, running
 
 SPECIFICATION = "experiment.toml"
 OWN_CUTOFF = ("weft", "vote")  # methods that keep their default cutoff, except in the plot
@@ -85,13 +85,13 @@ def run(
     progress : callable, optional
         Called with (stage, done, total).
     """
-    progress = progress or (lambda stage, done, total: None)
     folder = Path(folder)
     steps_folder = make_steps_folder(folder)
     started = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
-    inputs = prepare(experiment, Path(base), cache or Cache.standard(), strict=strict, progress=progress)
-    runner = Runner(inputs, StepCache(steps_folder, environment(threads), progress), threads)
-    records = tuple(runner.records())
+    with running(threads, progress):
+        inputs = prepare(experiment, Path(base), cache or Cache.standard(), strict=strict)
+        runner = Runner(inputs, StepCache(steps_folder, environment(threads)))
+        records = tuple(runner.records())
     details: About = {"command": command, "started": started, "made": runner.steps.environment}
     details |= {"notes": [*runner.notes, *runner.failed], "failed": runner.failed, "cut": inputs.cut}
     results = Results(experiment, {**about(inputs), **details}, records)
@@ -104,11 +104,10 @@ def run(
 class Runner:
     """Runs the steps of one experiment in order."""
 
-    def __init__(self, inputs: Inputs, steps: StepCache, threads: int | None) -> None:
+    def __init__(self, inputs: Inputs, steps: StepCache) -> None:
         self.inputs = inputs
         self.experiment = inputs.experiment
         self.steps = steps
-        self.threads = threads
         self.notes = [f"Left out: {item}: {reason}" for item, reason in inputs.skipped.items()]
         self.notes += [inputs.order_note]
         self.failed: list[str] = []
@@ -167,7 +166,7 @@ class Runner:
     ) -> Iterator[PairRecord]:
         """Measure a method on the pair that each correlation measure chooses; each pair is measured once."""
         for correlation in correlated:
-            pair = SelectionRecord(str(PAIR), chosen_pair(self.experiment, singles, correlation))
+            pair = SelectionRecord(str(PAIR), choose(PAIR, self.experiment, singles, correlation))
             for made in self._methods(pair, call, f"{call} on the pair by {correlation.correlation}"):
                 yield PairRecord(correlation.correlation, pair.rankers, made.method, made.values)
 
@@ -271,7 +270,11 @@ class Runner:
         """Return the calls of a sweep whose neighborhoods fit into the lists; the call itself if it is not a sweep."""
         depth = max(ranks.depth for ranks in self.own.values()) if self.own else 0
         found = variants(call)
-        return [one for one in found if dict(one.options).get("neighbors", 0) <= depth] if len(found) > 1 else found
+        return (
+            [variant for variant in found if dict(variant.options).get("neighbors", 0) <= depth]
+            if len(found) > 1
+            else found
+        )
 
     def _measured(self, rankers: Sequence[str], call: Call, cutoff: int) -> tuple[Values, float]:
         answer, seconds = self._fused(rankers, call, cutoff)
@@ -293,18 +296,18 @@ class Runner:
         """Return the fused lists and the seconds it took; a cutoff among the options of `call` takes precedence."""
         method = METHODS[call.name]
         lists = [self.inputs.lists[name] for name in rankers]
-        ranks, options = [one.queries for one in lists], dict(call.options)
+        ranks, options = [both.queries for both in lists], dict(call.options)
         if issubclass(method, QueryMethod):
-            ranks = [one.head(cutoff) for one in ranks]
+            ranks = [known.head(cutoff) for known in ranks]
         elif not self.inputs.labeled:
-            options["collection"] = [one.items for one in lists]
+            options["collection"] = [both.items for both in lists]
             if "comparable" in METHODS.options(call.name):
-                options["comparable"] = [one.comparable for one in lists]
+                options["comparable"] = [both.comparable for both in lists]
         if "cutoff" in METHODS.options(call.name) and call.name not in OWN_CUTOFF:
             options.setdefault("cutoff", cutoff)
         self._warm_up(call.name)
         start = time.perf_counter()
-        answer = fuse(ranks, call.name, answer_count(self.experiment), threads=self.threads, **options)
+        answer = fuse(ranks, call.name, answer_count(self.experiment), **options)
         return answer, time.perf_counter() - start
 
     def _warm_up(self, method: str) -> None:
@@ -317,9 +320,9 @@ class Runner:
     def _timed(self, rankers: Sequence[str], cutoff: int) -> tuple[float, float]:
         """Return the seconds to build an index and the seconds per query, on one thread."""
         lists = [self.inputs.lists[name] for name in rankers]
-        queries, items = [one.queries for one in lists], [one.items for one in lists if one.items is not None]
+        queries, items = [both.queries for both in lists], [both.items for both in lists if both.items is not None]
         start = time.perf_counter()
-        comparable = [one.comparable for one in lists]
+        comparable = [both.comparable for both in lists]
         own, external = (queries, None) if self.inputs.labeled else (items, queries)
         index = FusionIndex.build(own, cutoff=cutoff, comparable=comparable, threads=1)
         built = time.perf_counter()

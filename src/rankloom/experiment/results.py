@@ -283,7 +283,7 @@ def _parsed(kind: Any, value: object) -> Any:
     if origin is dict and isinstance(value, dict):
         return {name: _parsed(inner[1], one) for name, one in value.items()}
     if origin in (tuple, list) and isinstance(value, list):
-        return origin(_parsed(inner[0], one) for one in value)
+        return origin(_parsed(inner[0], element) for element in value)
     if NoneType in inner:
         return None if value is None else _parsed(inner[0], value)
     if isinstance(value, dict) and (is_dataclass(kind) or is_typeddict(kind)):
@@ -349,12 +349,12 @@ def _record(path: Path, number: int, plain: Mapping[str, object]) -> Record:
 
 def _check_values(path: Path, experiment: Experiment, records: Iterable[Record]) -> None:
     """Raise InputError if the records do not fit together."""
-    measures, counts = {str(one) for one in experiment.measures}, set()
+    measures, counts = {*map(str, experiment.measures)}, set()
     for record in records:
         if isinstance(record, Measured):
             if not measures <= record.values.keys():
                 raise InputError(f"{path} is damaged: a record lacks some measures. Run the experiment again.")
-            counts |= {len(one) for one in record.values.values()}
+            counts |= {len(values) for values in record.values.values()}
         if isinstance(record, CorrelationRecord) and record.matrix.shape != (len(record.rankers),) * 2:
             raise InputError(f"{path} is damaged: a matrix does not match its rankers. Run the experiment again.")
     if len(counts) > 1 or 0 in counts:

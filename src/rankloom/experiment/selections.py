@@ -23,21 +23,14 @@ def apply_selections(
     for selection in experiment.selections:
         obstacle = _obstacle(selection, rankers, correlation)
         if obstacle is None:
-            choices[selection] = _choose(selection, experiment, rankers, correlation)
+            choices[selection] = choose(selection, experiment, rankers, correlation)
         else:
             notes.append(f"The selection {selection} is left out: {obstacle}.")
     same = PAIR in choices and choices[PAIR] == choices.get(BEST_TWO)
     if same and BEST_THREE not in choices and len(rankers) > 3:
-        choices[BEST_THREE] = _choose(BEST_THREE, experiment, rankers, correlation)
+        choices[BEST_THREE] = choose(BEST_THREE, experiment, rankers, correlation)
     distinct, more = _distinct(choices)
     return distinct, notes + more
-
-
-def chosen_pair(
-    experiment: Experiment, rankers: Sequence[RankerRecord], correlation: CorrelationRecord
-) -> tuple[str, ...]:
-    """Return the pair of rankers with the best balance by one correlation measure, Eq. 6."""
-    return _choose(PAIR, experiment, rankers, correlation)
 
 
 def _distinct(choices: Mapping[Selection, tuple[str, ...]]) -> tuple[list[SelectionRecord], list[str]]:
@@ -50,14 +43,18 @@ def _distinct(choices: Mapping[Selection, tuple[str, ...]]) -> tuple[list[Select
     return list(found.values()), notes
 
 
-def _choose(
+def choose(
     selection: Selection,
     experiment: Experiment,
     rankers: Sequence[RankerRecord],
     correlation: CorrelationRecord | None,
 ) -> tuple[str, ...]:
+    """Return the rankers that a selection chooses."""
     matrix = None if correlation is None else correlation.matrix
-    return select(_effectiveness(selection, experiment, rankers), matrix, kind=selection)
+    known = {one.ranker: one.mean(experiment.main) for one in rankers}
+    if selection.estimate is not None:
+        known = {one.ranker: one.estimates[selection.estimate] for one in rankers}
+    return select(known, matrix, kind=selection)
 
 
 def _obstacle(
@@ -70,12 +67,6 @@ def _obstacle(
         return f"it needs {needed} rankers, and there are {len(rankers)}"
     if needs_correlation and correlation is None:
         return "it needs correlations, and no query has a list from every ranker"
-    if selection.estimate is not None and any(selection.estimate not in one.estimates for one in rankers):
+    if selection.estimate is not None and any(selection.estimate not in ranker.estimates for ranker in rankers):
         return "estimates need the lists of the collection's own items"
     return None
-
-
-def _effectiveness(selection: Selection, experiment: Experiment, rankers: Sequence[RankerRecord]) -> dict[str, float]:
-    if selection.estimate is not None:
-        return {one.ranker: one.estimates[selection.estimate] for one in rankers}
-    return {one.ranker: one.mean(experiment.main) for one in rankers}

@@ -194,15 +194,17 @@ class Experiment:
     @property
     def deep_measures(self) -> tuple[Measure, ...]:
         """The measures that look deeper than the cutoff, where per-query methods have few answers or none."""
-        depths = {one: min(one.reach or self.depth, self.depth, self.k or self.depth) for one in self.measures}
-        return tuple(one for one, depth in depths.items() if depth > self.cutoff)
+        depths = {
+            measure: min(measure.reach or self.depth, self.depth, self.k or self.depth) for measure in self.measures
+        }
+        return tuple(measure for measure, depth in depths.items() if depth > self.cutoff)
 
     @property
     def depth_caveat(self) -> str:
         """A warning about the measures deeper than the cutoff; empty if there are none."""
         if not self.deep_measures:
             return ""
-        names, look = [str(one) for one in self.deep_measures], "looks" if len(self.deep_measures) == 1 else "look"
+        names, look = [*map(str, self.deep_measures)], "looks" if len(self.deep_measures) == 1 else "look"
         return (
             f"{' and '.join(names)} {look} deeper than the cutoff {self.cutoff}: single rankers have their full lists, "
             f"per-query methods only the first {self.cutoff} items of each, and few answers beyond. For a fair "
@@ -216,7 +218,7 @@ def variants(call: Call) -> list[Call]:
 
     Examples
     --------
-    >>> [str(one) for one in variants(Call.parse("sca(neighbors=sweep)"))][:2]
+    >>> [str(call) for call in variants(Call.parse("sca(neighbors=sweep)"))][:2]
     ['sca(neighbors=5)', 'sca(neighbors=10)']
     """
     if dict(call.options).get("neighbors") != SWEEP:
@@ -238,7 +240,7 @@ def _toml(value: object) -> str:
 def _plain(value: object) -> object:
     """Return a value as JSON and TOML can hold it: numbers as such, anything else as it is spelled."""
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     return value if isinstance(value, int | float) else str(value)
 
 
@@ -249,7 +251,7 @@ def _converted(name: str, kind: Any, value: object) -> object:
         if not isinstance(value, list | tuple):
             content = "numbers" if int in inner else "strings"
             raise InputError(f"{name} must be a list of {content}; got {brief(value)}.")
-        return tuple(_converted(f"each of {name}", inner[0], one) for one in value)
+        return tuple(_converted(f"each of {name}", inner[0], element) for element in value)
     if NoneType in inner:
         return None if value is None else _converted(name, inner[0], value)
     if kind in (int, Natural):
@@ -267,8 +269,8 @@ def _converted(name: str, kind: Any, value: object) -> object:
 def _named_rankers(given: object) -> tuple[tuple[str, Call], ...]:
     pairs = given.items() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [None]
     found = []
-    for one in pairs:
-        name, call = one if isinstance(one, tuple) and len(one) == 2 else (one, one)
+    for pair in pairs:
+        name, call = pair if isinstance(pair, tuple) and len(pair) == 2 else (pair, pair)
         if not isinstance(name, str) or not isinstance(call, str | Call):
             raise InputError(f'rankers must be a list such as ["bic", "lbp"], or a table of names; got {brief(given)}.')
         found.append((name, Call.parse(call) if isinstance(call, str) else call))
@@ -280,7 +282,7 @@ def _check_names(experiment: Experiment) -> None:
         raise InputError("The experiment has no rankers; give at least one.")
     required = ("methods", "measures", "selections", "correlations", "ranker_names")
     for name in (*required, "curve", "cutoffs", "comparators"):
-        values = [str(one) for one in getattr(experiment, name)]
+        values = [*map(str, getattr(experiment, name))]
         if name in required and not values:
             raise InputError(f"{name} must not be empty; leave the key out for the default.")
         if len(set(values)) < len(values):

@@ -14,7 +14,7 @@ from rankloom.experiment.results import TIMED, Record, from_json, to_json
 from rankloom.experiment.spec import digest
 from rankloom.io.atomic_file import TEMPORARY, atomic_write, make_folder
 from rankloom.io.version import __version__
-from rankloom.threads import Progress
+from rankloom.threads import report, running
 
 R = TypeVar("R", bound=Record)
 
@@ -34,7 +34,6 @@ class StepCache:
 
     folder: Path
     environment: str  #: machine, threads and versions of this run; stored with timed records
-    progress: Progress
     stage: str = ""
     total: int = 0
     done: int = 0
@@ -56,7 +55,8 @@ class StepCache:
 
     def _computed(self, compute: Callable[[], R]) -> Record:
         try:
-            record = compute()
+            with running(progress=lambda stage, done, total: None):  # only whole steps are reported
+                record = compute()
         except RankloomError as error:
             raise StepError(str(error)) from error
         return replace(record, made=self.environment) if isinstance(record, TIMED) else record
@@ -64,7 +64,7 @@ class StepCache:
     def advance(self) -> None:
         """Report one more step as done."""
         self.done += 1
-        self.progress(self.stage, self.done, self.total)
+        report(self.stage, self.done, self.total)
 
     def _read(self, path: Path) -> Record | None:
         if not path.is_file():

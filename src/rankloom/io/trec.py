@@ -42,11 +42,6 @@ def read_run(path: FilePath, *, item_ids: Ids | None = None, duplicates: Duplica
     duplicates : {"error", "first"}
         How to treat an item that a query lists twice: raise an error, or use the better-ranked line.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is not valid; the message starts with file and line.
-
     Examples
     --------
     >>> import tempfile, pathlib

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.errors import InputError, check_choice
+from rankloom.errors import InputError, check_choice, check_whole
 from rankloom.io.atomic_file import atomic_write
 from rankloom.io.labels import read_ids
 from rankloom.io.matrix import text_rows
@@ -68,7 +68,8 @@ def read_udlf_ranks(
     """
     check_choice("kind of lists", kind, get_args(ListKind))
     check_duplicates_policy(duplicates)
-    _check_depth(depth)
+    if depth is not None:
+        check_whole(depth=depth)
     if kind == "names" and list_file is None:
         raise InputError("Lists of names need list_file, the file of the item ids.")
     ids = None if list_file is None else read_ids(list_file)
@@ -78,11 +79,6 @@ def read_udlf_ranks(
         _check_count(path, len(items), "lists", list_file, len(ids))
     _check_item_numbers(path, items, lines)
     return Ranks.trusted(items, None, len(items), item_ids=ids, query_ids=ids, kind="collection")
-
-
-def _check_depth(depth: int | None) -> None:
-    if depth is not None and depth < 1:
-        raise InputError(f"depth must be at least 1; got {depth}.")
 
 
 def _check_count(path: FilePath, count: int, what: str, list_file: FilePath | None, n_items: int) -> None:
@@ -250,7 +246,7 @@ def read_udlf_matrix(
            [2, 0]], dtype=int32)
     """
     check_choice("kind of matrix", kind, get_args(MatrixKind))
-    _check_depth(depth)
+    check_whole(depth=depth)
     ids = None if list_file is None else read_ids(list_file)
     n_items = _width(path)
     if ids is not None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 PART = 4096  # items per task; a multiple of the blocks of an algorithm, whose bits may depend on their size
 
 
-class PartRanker(Protocol):
-    """What a worker needs of a fitted ranker to make the lists of some items."""
+class RankedByParts(Fitted, Protocol):
+    """A fitted ranker whose lists can be made part by part."""
 
     @property
     def n_items(self) -> int:
@@ -30,12 +30,8 @@ class PartRanker(Protocol):
         """Return the lists of some items, by number, with the bits that `rank` gives."""
         ...
 
-
-class RankedByParts(Fitted, Protocol):
-    """A fitted ranker whose lists can be made part by part."""
-
-    def for_workers(self) -> PartRanker:
-        """Return what each worker gets, with everything computed that all parts share."""
+    def for_workers(self) -> RankedByParts:
+        """Return what each worker gets: only what `rank_part` needs, with everything computed that all parts share."""
         ...
 
 
@@ -55,11 +51,11 @@ def rank_by_parts(fitted: RankedByParts, client: Client, *, depth: int = 1000, p
     if not starts:
         return fitted.rank(depth=depth)
     tables = map_tasks(client, rank_one, starts, ranker, part, depth, stage=stage)
-    items, scores = (np.concatenate([one[which] for one in tables]) for which in (0, 1))
+    items, scores = (np.concatenate([table[which] for table in tables]) for which in (0, 1))
     return Ranks.trusted(items, scores, ranker.n_items, kind="collection", recall=tables[0][2])
 
 
-def rank_one(start: int, ranker: PartRanker, part: int, depth: int) -> tuple[Array, Array | None, float | None]:
+def rank_one(start: int, ranker: RankedByParts, part: int, depth: int) -> tuple[Array, Array | None, float | None]:
     """Return the items, the scores and the recall of the lists of one part: the task of a worker."""
     with running(threads=1):  # there is a worker for each core
         found = ranker.rank_part(np.arange(start, min(start + part, ranker.n_items)), depth=depth)

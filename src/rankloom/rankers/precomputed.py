@@ -92,7 +92,10 @@ class FittedFile:
             return _of_items(self.own, self.own_path).as_collection().head(depth)
         lists = _of_items(self.lists, self.path)
         if lists.item_ids is None:
-            return _numbered(lists, len(self.ids), self.path).head(depth)
+            shape, n = (lists.n_queries, lists.n_items), len(self.ids)
+            if shape != (n, n):
+                raise InputError(f"{self.path} has {shape[0]} lists of {shape[1]} items; the collection has {n}.")
+            return lists.head(depth)
         return _rows(_over_collection(lists, self.ids, self.path), self.ids, self.path).head(depth)
 
 
@@ -161,7 +164,7 @@ def read_rows(
             )
         _warn_of_order(path, "the collection" if kind == "item" else "the queries")
         return matrix, None
-    missing = [one for one in wanted if one not in ids]
+    missing = [id for id in wanted if id not in ids]
     if missing:
         raise InputError(
             f"{path} has no row for the {kind} {missing[0]!r} ({len(missing)} missing); it has {_some(ids)}."
@@ -244,12 +247,6 @@ def _rows(ranks: Ranks, ids: Sequence[str], path: FilePath) -> Ranks:
     if len(rows) and (rows == PAD).all():
         raise InputError(f"{path} has no list for any of the queries, such as {ids[0]!r}; it has {_some(numbers)}.")
     return ranks.spread(rows, Ids(ids))
-
-
-def _numbered(ranks: Ranks, n_items: int, path: FilePath) -> Ranks:
-    if (ranks.n_queries, ranks.n_items) != (n_items, n_items):
-        raise InputError(f"{path} has {ranks.n_queries} lists of {ranks.n_items} items; the collection has {n_items}.")
-    return ranks
 
 
 def _some(ids: Iterable[str]) -> str:

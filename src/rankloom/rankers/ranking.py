@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from hashlib import file_digest
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from rankloom.threads import Progress, running
 if TYPE_CHECKING:
     from distributed import Client
 
+T = TypeVar("T")
 DEPTH = 1000
 FORMAT = b"ranks 3"  # of cached lists
 
@@ -117,11 +118,7 @@ def rank_collection(
     check_type(Collection, collection=collection)
     cache = Cache(None) if cache is None else cache
     check_type(Cache, cache=cache)
-    several = [rankers] if isinstance(rankers, str) else rankers
-    if not isinstance(several, Mapping | Sequence):
-        raise InputError(f"Give rankers by name, or a list of spellings; got {brief(rankers)}.")
-    by_name = several if isinstance(several, Mapping) else {_spelled(ranker): None for ranker in several}
-    made = {name: made_ranker(ranker or name) for name, ranker in by_name.items()}
+    made = {name: made_ranker(ranker) for name, ranker in by_name(rankers).items()}
     for name, one in made.items():
         _check_part(collection, name, one.ranker.part)
     job = RankingJob(collection, whole_number("depth", depth), items, cache)
@@ -138,7 +135,7 @@ def _ranked(job: RankingJob, made: Mapping[str, MadeRanker], strict: bool) -> Ra
     skipped: dict[str, str] = {}
     while True:  # each round drops at least one unreadable item
         try:
-            digests = {part: job.digest(part) for part in {one.ranker.part for one in made.values()}}
+            digests = {part: job.digest(part) for part in {ranker.part for ranker, _ in made.values()}}
             lists = {name: job.lists(*made[name], digests[made[name].ranker.part]) for name in order}
             return Ranking(job.collection, {name: lists[name] for name in made}, skipped)
         except UnreadableItemsError as error:
@@ -200,7 +197,8 @@ class RankingJob:
             return digest is not None and self._stamps(ranker.part) == digest.stamps
 
         own, seconds = None, 0.0
-        if external is None or (self.with_items and not _lists_queries_only(ranker)):
+        queries_only = isinstance(ranker, RankFile) and ranker.items is None  # a file without lists of the items
+        if external is None or (self.with_items and not queries_only):
             shape = len(ids), len(ids)
             own, seconds = self._cached(key, "items", lambda: self._own_lists(fitted()), unchanged, shape)
             own = with_ids(own, ids, own.query_ids or ids, "collection")
@@ -264,10 +262,17 @@ def _after_skipping(error: InputError, skipped: Mapping[str, str]) -> InputError
     return InputError(f"{error} {note} Repair them, or remove them and their rows.")
 
 
-def _spelled(ranker: Any) -> Any:
-    if not isinstance(ranker, str | Call):
-        raise InputError(f"Give rankers by name, or a list of spellings; got {brief(ranker)}.")
-    return ranker
+def by_name(rankers: Mapping[str, T] | Sequence[str] | str) -> dict[str, T | str]:
+    """Return rankers by name; spellings are their own names."""
+    given = [rankers] if isinstance(rankers, str) else rankers
+    if not isinstance(given, Mapping | Sequence):
+        raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {brief(rankers)}.")
+    odd = next((name for name in given if not isinstance(name, str | Call)), None)
+    if odd is not None:
+        raise InputError(f"Rankers are named or spelled by texts; got {brief(odd)}.")
+    named: dict[str, T | str] = {}
+    named |= given if isinstance(given, Mapping) else {str(spelled): spelled for spelled in given}
+    return named
 
 
 class MadeRanker(NamedTuple):
@@ -295,11 +300,6 @@ def _check_part(collection: Collection, name: str, part: str) -> None:
     except UnknownNameError as error:
         has = ", ".join(["ids", *collection.parts])
         raise InputError(f"The ranker {name!r} needs {part}, which these items lack; they have {has}.") from error
-
-
-def _lists_queries_only(ranker: Ranker) -> bool:
-    """Return True if the ranker reads a file with lists of external queries but none of the items."""
-    return isinstance(ranker, RankFile) and ranker.items is None
 
 
 def _key(ranker: Ranker, call: Call | None, digest: str | None, depth: int) -> str | None:

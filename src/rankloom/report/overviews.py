@@ -9,14 +9,7 @@ from typing import NamedTuple
 
 from rankloom.evaluation import winning_numbers
 from rankloom.experiment.results import CutoffRecord, MethodRecord, PairRecord, Results, distinct
-from rankloom.report.findings import (
-    Contender,
-    caveat,
-    contests,
-    first_method,
-    gain_over,
-    ranked_rankers,
-)
+from rankloom.report.findings import Contender, caveat, contests, first_method, gain_over, ranked_rankers
 from rankloom.report.formats import Cell, Column, Role, Row, Table
 from rankloom.report.names import method_name
 from rankloom.report.report import Report, common_methods, restricted
@@ -73,7 +66,9 @@ def methods(report: Report) -> Table | None:
 def _side_by_side(report: Report) -> dict[str, tuple[Results, dict[str, Contender]]]:
     """Return the contenders to set side by side, by name: of every selection, or of each experiment's first."""
     if alone := report.alone:
-        return {one.selection: (alone, {each.label: each for each in one.contenders}) for one in contests(alone)}
+        return {
+            contest.selection: (alone, {one.label: one for one in contest.contenders}) for contest in contests(alone)
+        }
     shown = {}
     for label, results in report.experiments.items():
         for contest in contests(results)[:1]:

@@ -167,7 +167,7 @@ def difference_plot(name: str, title: str, label: str, differences: Sequence[flo
     right, top, bottom = width - MARGIN, 12, 192
     up, across = _scale((steps[0], steps[-1]), (bottom, top)), _scale((0, len(ordered)), (LEFT, right))
     body = _y_axis(steps, up, right, label)
-    for kind, part in (("gain", [max(one, 0.0) for one in ordered]), ("loss", [min(one, 0.0) for one in ordered])):
+    for kind, part in (("gain", [max(gain, 0.0) for gain in ordered]), ("loss", [min(gain, 0.0) for gain in ordered])):
         body.append(f'<path class="{kind}" d="{_steps(part, across, up)}"/>')
     body.append(f'<path class="axis" d="M{LEFT} {up(0.0):.1f}H{right}"/>')
     body.append(_text((LEFT + right) / 2, bottom + 22, f"{len(ordered)} queries", "middle", SOFT))

@@ -104,7 +104,9 @@ class Match:
     @property
     def rankers(self) -> dict[str, float | None]:
         """Our value of each published ranker; None if it was not run."""
-        ours = {one.ranker.casefold(): one.mean(self.published.measure) for one in ranked_rankers(self.results)}
+        ours = {
+            record.ranker.casefold(): record.mean(self.published.measure) for record in ranked_rankers(self.results)
+        }
         return {name: ours.get(name.casefold()) for name in self.published.rankers}
 
     @property

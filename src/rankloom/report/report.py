@@ -51,7 +51,9 @@ class Report:
             notes += more
         if not found:
             raise InputError(" ".join(["There is nothing to report.", *failed, *notes]))
-        experiments = dict(zip(numbered([one.experiment.name for one in found.values()]), found.values(), strict=True))
+        experiments = dict(
+            zip(numbered([results.experiment.name for results in found.values()]), found.values(), strict=True)
+        )
         return cls(experiments, tuple(failed), (*notes, *_repeated_collections(experiments)))
 
     @property

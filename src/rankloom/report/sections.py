@@ -118,7 +118,9 @@ def _cutoffs(report: Report) -> Section:
     level: tuple[str, float] | None = None
     floors: list[float | None] = [None] * len(found)
     if results:
-        selection = "".join(f" on the selection {selection_label(one.selection)}" for one in _first_selection(results))
+        selection = "".join(
+            f" on the selection {selection_label(chosen.selection)}" for chosen in _first_selection(results)
+        )
         intro = f"{results.main} by cutoff, the number of items of each list that are fused (L in the paper)"
         intro += f"{selection}. The axis is logarithmic."
         best = ranked_rankers(results)[:1]
@@ -202,7 +204,9 @@ def _published(report: Report, numbers: published.Published) -> list[Section]:
         return []
     matched = [match for match in found if match.measured]
     intro = f"{numbers.publication} beside ours; rankers and sets of rankers are matched by name."
-    intro += "".join(f" {one.label} was not measured by {one.published.measure}." for one in found if not one.measured)
+    intro += "".join(
+        f" {match.label} was not measured by {match.published.measure}." for match in found if not match.measured
+    )
     sizes = dict.fromkeys(str(match.results.about.get("collection")) for match in matched)
     missing = intro if found else f"{numbers.publication} has none of these collections."
     intro += f" Ours: {'; '.join(sizes)}."

@@ -171,7 +171,9 @@ def _gain(results: Results, own: Contender, best: Contender) -> str:
 
 
 def _best_overall(results: Results, found: list[Contest], best: Contender) -> str:
-    methods = [(contest.selection, one) for contest in found for one in contest.contenders if one.role != "ranker"]
+    methods = [
+        (contest.selection, method) for contest in found for method in contest.contenders if method.role != "ranker"
+    ]
     selection, top = max(methods, key=lambda pair: results.score(pair[1]))
     if results.score(top) <= results.score(best):
         return f"No method on any selection is better than {best.name} alone."

@@ -11,7 +11,7 @@ import numpy as np
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, brief, is_function
 from rankloom.rankers.ranker import Ranker
-from rankloom.rankers.ranking import Lists, MadeRanker, Ranking, made_ranker
+from rankloom.rankers.ranking import Lists, MadeRanker, Ranking, by_name, made_ranker
 from rankloom.rankers.text.embeddings import has_static
 from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ids, Ranks
@@ -31,26 +31,6 @@ WITHOUT_STATIC = (
 RankerLike = str | Call | Ranker | Encode
 
 
-def named_rankers(
-    rankers: Mapping[str, RankerLike] | Sequence[str] | str | None, batch: Batch
-) -> dict[str, RankerLike]:
-    """Return rankers by name, as they were given; some for each kind of content if none were."""
-    if rankers is None:
-        rankers = default_rankers(batch)
-    if isinstance(rankers, str):
-        rankers = [rankers]
-    if not isinstance(rankers, Mapping | Sequence):
-        raise InputError(f"Give rankers by name, as in {{'dense': ...}}, or a list of spellings; got {brief(rankers)}.")
-    odd = [name for name in rankers if not isinstance(name, str | Call)]
-    if odd:
-        raise InputError(f"Rankers are named or spelled by texts; got {brief(odd[0])}.")
-    named: dict[str, RankerLike] = {}
-    named |= rankers if isinstance(rankers, Mapping) else {str(spelling): spelling for spelling in rankers}
-    if not named:
-        raise InputError("Give at least one ranker.")
-    return named
-
-
 def default_rankers(batch: Batch) -> list[str]:
     """Return the rankers of documents for which none were chosen."""
     names = [name for part, rankers in DEFAULT_RANKERS.items() if part in batch.kinds for name in rankers]
@@ -58,14 +38,19 @@ def default_rankers(batch: Batch) -> list[str]:
         raise InputError(f"{batch.name} has neither images nor texts; name a ranker, such as vectors(part=...).")
     if "static" in names and not has_static():
         names.remove("static")
-        warnings.warn(WITHOUT_STATIC, RankloomWarning, stacklevel=5)
+        warnings.warn(WITHOUT_STATIC, RankloomWarning, stacklevel=4)
     return names
 
 
 def made_rankers(rankers: Mapping[str, RankerLike] | Sequence[str] | str | None, batch: Batch) -> dict[str, MadeRanker]:
-    """Return rankers by name, each made once; a function becomes an encoder of texts or else of images."""
-    kinds = batch.kinds
-    return {name: _made(name, given, kinds) for name, given in named_rankers(rankers, batch).items()}
+    """Return rankers by name, each made once; a function becomes an encoder of texts or else of images.
+
+    If none are given, there are some for each kind of content.
+    """
+    kinds, named = batch.kinds, by_name(default_rankers(batch) if rankers is None else rankers)
+    if not named:
+        raise InputError("Give at least one ranker.")
+    return {name: _made(name, given, kinds) for name, given in named.items()}
 
 
 def _made(name: str, given: RankerLike, kinds: set[str]) -> MadeRanker:

@@ -71,14 +71,9 @@ def _as_refusal(error: Exception) -> RefusedError:
     if isinstance(error, HTTPException):
         return RefusedError(error.status_code, f"{error.detail}.")
     if isinstance(error, RankloomError):
-        return RefusedError(400, _shortened(str(error)))
+        text, half = str(error), MAX_ERROR_LENGTH // 2  # it may repeat what the client sent
+        return RefusedError(400, text if len(text) <= 2 * half else f"{text[:half]} … {text[-half:]}")
     return RefusedError(500, INTERNAL_ERROR)
-
-
-def _shortened(error: str) -> str:
-    """Return a message without its middle if it is too long: it may repeat what the client sent."""
-    half = MAX_ERROR_LENGTH // 2
-    return error if len(error) <= MAX_ERROR_LENGTH else f"{error[:half]} … {error[-half:]}"
 
 
 def _invalid(error: dict[str, Any]) -> str:

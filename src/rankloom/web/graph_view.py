@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from html import escape
 from math import pi
 from typing import NamedTuple
@@ -71,8 +71,9 @@ class _Drawer(NamedTuple):
         }
         lines = (_edge(e, self.points, radius[e["target"]], _ends(e) in self.common) for e in edges)
         circles = (self._vertex(v["item"], v["weight"], radius[v["item"]]) for v in values["vertices"])
-        svg = _svg(self._label(title, list(radius), values["edges"]), [*lines, *circles])
-        return Drawing(svg, len(values["edges"]) - len(edges))
+        label = escape(self._label(title, list(radius), values["edges"]))
+        head = f'<svg class="graph" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{label}">'
+        return Drawing("\n".join([head, *lines, *circles, "</svg>"]), len(values["edges"]) - len(edges))
 
     def _select(self, edges: list[Values]) -> list[Values]:
         """Return the edges to draw, common ones last and so on top."""
@@ -104,11 +105,6 @@ class _Drawer(NamedTuple):
 
 def _ends(edge: Values) -> Edge:
     return edge["source"], edge["target"]
-
-
-def _svg(label: str, body: Iterable[str]) -> str:
-    head = f'<svg class="graph" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{escape(label)}">'
-    return "\n".join([head, *body, "</svg>"])
 
 
 def _edge(edge: dict[str, float], points: dict[int, Point], gap: float, common: bool) -> str:

@@ -125,7 +125,11 @@ def _query(body: Values, vectors: object) -> Values:
     query: Values = {}
     for name in names:
         query["item" if name.startswith("item") else "query"] = _encodable(name, body[name])
-    return query if vectors is None else {**query, "vectors": _vectors(vectors)}
+    if vectors is None:
+        return query
+    if not isinstance(vectors, dict) or not vectors:
+        raise RefusedError(422, f"vectors: must be an object of vectors by ranker; got {brief(vectors)[:100]}.")
+    return {**query, "vectors": {name: _array(name, value) for name, value in vectors.items()}}
 
 
 def _encodable(name: str, value: str | list[str]) -> str | list[str]:
@@ -135,12 +139,6 @@ def _encodable(name: str, value: str | list[str]) -> str | list[str]:
     except UnicodeEncodeError:
         raise RefusedError(422, f"{name}: must be text; got a surrogate without its pair.") from None
     return value
-
-
-def _vectors(vectors: object) -> dict[str, Array]:
-    if not isinstance(vectors, dict) or not vectors:
-        raise RefusedError(422, f"vectors: must be an object of vectors by ranker; got {brief(vectors)[:100]}.")
-    return {name: _array(name, value) for name, value in vectors.items()}
 
 
 def _array(name: str, value: object) -> Array:

@@ -18,11 +18,11 @@ MAX_IMAGES, MAX_TEXTS = 8, 5  # of each list
 
 def stories(views: Views, tour: Tour) -> list[Values]:
     """Return the examples that can be searched: their item exists, or some ranker accepts their text."""
-    return [story(views, example) for example in tour.examples if _is_searchable(views, example)]
-
-
-def _is_searchable(views: Views, example: Mapping[str, str]) -> bool:
-    return "texts" in views.accepts if "query" in example else example["item"] in views.ids
+    return [
+        story(views, example)
+        for example in tour.examples
+        if ("texts" in views.accepts if "query" in example else example["item"] in views.ids)
+    ]
 
 
 def story(views: Views, example: Mapping[str, str]) -> Values:

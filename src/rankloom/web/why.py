@@ -34,7 +34,8 @@ class Why:
         self._views, self._query, self._number, self._choice = views, query, number, choice
         self._answer = views.answer(query, choice)
         self.compared = self.compare()
-        self.explanation = self._explained()
+        explained = self._answer.method.partition("(")[0] in EXPLAINED  # otherwise the graphs explain it
+        self.explanation = self._answer.explain(number) if explained else None
 
     def compare(self) -> Compared:
         """Return the fusion graphs of the query and of the item, and what they have in common."""
@@ -43,12 +44,6 @@ class Why:
         graph = views.searcher.graph(**self._query.arguments, **options)
         item = views.searcher.graph(item=views.ids[self._number], **options)
         return Compared(graph, item, explain(graph, item, choice.comparator))
-
-    def _explained(self) -> Explanation | None:
-        """Return the parts of the score; None if the method has none, or they are those of the graphs."""
-        if self._answer.method.partition("(")[0] not in EXPLAINED:
-            return None
-        return self._answer.explain(self._number)
 
     def values(self, max_parts: int | None = None) -> Values:
         """Return the data of the page, with the largest parts of each kind; by default all of them."""

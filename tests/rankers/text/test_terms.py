@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_text import tokenize
 from snowballstemmer.porter_stemmer import PorterStemmer
 
 from rankloom.errors import InputError
 from rankloom.rankers.text import terms
-from rankloom.rankers.text.terms import STOP_WORDS, TermSpace, Tokenizer, Vocabulary, check_texts, tokenize
+from rankloom.rankers.text.terms import STOP_WORDS, TermSpace, Tokenizer, Vocabulary, check_texts
 
 WORDS = ("fever", "cough", "fevers", "the", "of", "ache", "aching", "zebra")
 TEXTS = st.lists(st.lists(st.sampled_from((*WORDS, ".")), max_size=12).map(" ".join), max_size=8)

@@ -251,6 +251,6 @@ def _haar(table: Floats, axes: tuple[int, ...]) -> Floats:
 
 #: Name -> descriptor and distance: "l1" is a metric of `Ranks.from_vectors`, "d1" is in `distances`.
 COLOR: dict[str, tuple[Describe, str]] = {
-    **{one.__name__: (one, "l1") for one in (gch, bic, acc_dlog, jac, scd)},
+    **{describe.__name__: (describe, "l1") for describe in (gch, bic, acc_dlog, jac, scd)},
     "acc": (acc, "d1"),
 }

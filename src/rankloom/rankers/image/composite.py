@@ -341,5 +341,5 @@ def _pyramid(image: Image) -> list[Image]:
 
 #: Name -> descriptor and distance; "tanimoto" is in `distances`.
 COMPOSITE: dict[str, tuple[Describe, str]] = {
-    one.__name__: (one, "tanimoto") for one in (cedd, fcth, jcd, cedd_spy, fcth_spy)
+    describe.__name__: (describe, "tanimoto") for describe in (cedd, fcth, jcd, cedd_spy, fcth_spy)
 }

@@ -48,11 +48,6 @@ def cnn(image: Image) -> Float32s:
     ----------
     Tan, Le: EfficientNet: rethinking model scaling for convolutional neural networks (2019), arXiv:1905.11946;
     Jia et al.: Caffe: convolutional architecture for fast feature embedding (2014), doi:10.1145/2647868.2654889
-
-    Examples
-    --------
-    >>> cnn(np.zeros((20, 30, 3), np.uint8)).shape
-    (1280,)
     """
     pixels = _resized(rgb(image))
     (features,) = _session().run(None, {"input": pixels})

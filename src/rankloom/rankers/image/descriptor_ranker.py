@@ -117,7 +117,7 @@ class ImageRanker(Options, ABC):
 
     def _of_shape(self, vector: Array, shape: tuple[int, ...]) -> Array:
         if vector.shape != shape:
-            sizes = " and ".join("x".join(map(str, one)) for one in (vector.shape, shape))
+            sizes = " and ".join("x".join(map(str, sides)) for sides in (vector.shape, shape))
             raise InputError(
                 f"The descriptor {self.described.name} must return vectors of the same length; got {sizes}."
             )
@@ -149,7 +149,7 @@ class DescriptorRanker(ImageRanker):
         A metric (cosine, dot, l1, l2), a distance in `rankers.distances.DISTANCES`, or an alignment or the name of one
         in `rankers.alignments.ALIGNMENTS`.
     longest_side : int, optional
-        Shrink larger images to this first: faster, with less detail. None leaves them unchanged.
+        As in `ImageRanker`.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class OnnxGraph:
     def add(self, operator: str, *inputs: str, **attributes: Attribute) -> str:
         """Add an operator and return the name of its output."""
         name = f"n{len(self._nodes)}"
-        node = b"".join(_text(1, one) for one in inputs) + _text(2, name) + _text(4, operator)
+        node = b"".join(_text(1, input) for input in inputs) + _text(2, name) + _text(4, operator)
         node += b"".join(_bytes(5, _attribute(key, value)) for key, value in attributes.items())
         self._nodes.append(node)
         return name
@@ -61,7 +61,7 @@ def _attribute(name: str, value: Attribute) -> bytes:
     if isinstance(value, str):
         return _text(1, name) + _text(4, value) + _integer(20, STRING)
     if isinstance(value, list):
-        return _text(1, name) + b"".join(_integer(8, one) for one in value) + _integer(20, INTS)
+        return _text(1, name) + b"".join(_integer(8, number) for number in value) + _integer(20, INTS)
     return _text(1, name) + _integer(3, value) + _integer(20, INT)
 
 

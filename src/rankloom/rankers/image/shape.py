@@ -93,11 +93,6 @@ def asc(image: Image) -> Bytes:
     ----------
     Ling, Yang, Latecki: Balancing deformability and discriminability for shape matching (2010),
     doi:10.1007/978-3-642-15558-1_30
-
-    Examples
-    --------
-    >>> asc(np.full((9, 9, 3), 255, np.uint8)).shape
-    (100, 192)
     """
     mask = silhouette(image)
     return np.hstack([_contexts(mask, inner=False), _contexts(mask, inner=True)])
@@ -120,11 +115,6 @@ def air_affine(image: Image) -> Bytes:
     ----------
     After Gopalan, Turaga, Chellappa: Articulation-invariant representation of non-planar shapes (2010),
     doi:10.1007/978-3-642-15558-1_21
-
-    Examples
-    --------
-    >>> air_affine(np.full((9, 30, 3), 255, np.uint8)).shape
-    (100, 192)
     """
     mask = silhouette(image)
     return np.hstack([_contexts(mask, inner=True), _contexts(whitened(mask, WHITENED_SIDE), inner=True)])

@@ -225,6 +225,6 @@ def _channels(height: int, width: int) -> tuple[Floats, Floats]:
 
 #: Name -> descriptor and distance: "l1" is a metric of `Ranks.from_vectors`, "match" is in `distances`.
 TEXTURE: dict[str, tuple[Describe, str]] = {
-    **{one.__name__: (one, "l1") for one in (lbp, ccom, las, htd, qcch)},
+    **{describe.__name__: (describe, "l1") for describe in (lbp, ccom, las, htd, qcch)},
     "lbp_match": (lbp, "match"),
 }

@@ -7,6 +7,7 @@ The reader knows four names, which are what a file of weights needs, and rejects
 
 from __future__ import annotations
 
+import io
 import pickle
 import struct
 from collections import OrderedDict
@@ -34,11 +35,10 @@ def read_torch_weights(path: FilePath) -> dict[str, Array]:
     Traceback (most recent call last):
     rankloom.errors.InputError: There is no file weights.pth; check the path.
     """
+    with opened(path) as file:
+        content = file.read()
     try:
-        with opened(path) as file:
-            return _tensors(file)
-    except InputError:
-        raise
+        return _tensors(io.BytesIO(content))
     except Exception as error:  # a damaged pickle raises a dozen types
         raise InputError(f"{path} is not a file of weights in the format of torch before 1.6: {error}.") from None
 

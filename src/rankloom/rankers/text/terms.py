@@ -55,24 +55,15 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 class Tokenizer:
     """Splits texts into sentences and words: lower case, no stop words, each distinct word stemmed once.
 
-    Attributes
-    ----------
-    stem : bool
-        Whether to replace words by Porter stems.
-    stop_words : collection of str
-        Removed before stemming; lower case.
-    numbers : bool
-        Whether tokens without a letter, such as 26, are words; B12 always is.
-
     Examples
     --------
     >>> Tokenizer(stem=False).sentences("The patient's 2 scans. None were normal!")
     [['patient', 'scans'], ['normal']]
     """
 
-    stem: bool = True
-    stop_words: Collection[str] = STOP_WORDS
-    numbers: bool = False
+    stem: bool = True  #: whether to replace words by Porter stems
+    stop_words: Collection[str] = STOP_WORDS  #: removed before stemming; lower case
+    numbers: bool = False  #: whether tokens without a letter, such as 26, are words; B12 always is
     _stems: dict[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -98,23 +89,8 @@ class Tokenizer:
         return porter() if self.stem else str
 
 
-def tokenize(text: str) -> list[str]:
-    """Return the stems of a text in order, without stop words and bare numbers.
-
-    References
-    ----------
-    Porter (1980), An algorithm for suffix stripping, doi:10.1108/eb046814
-
-    Examples
-    --------
-    >>> tokenize("The evaluation of 26 women with appendicitis; it isn't over.")
-    ['evalu', 'women', 'append']
-    """
-    return [word for sentence in Tokenizer().sentences(text) for word in sentence]
-
-
 def porter() -> Callable[[str], str]:
-    """Return a function from a word to its Porter stem."""
+    """Return a function from a word to its Porter stem (1980), doi:10.1108/eb046814."""
     from Stemmer import Stemmer
 
     stem: Callable[[str], str] = Stemmer("porter").stemWord

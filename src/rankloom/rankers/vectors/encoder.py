@@ -129,9 +129,9 @@ class EncoderRanker:
         results: list[Vector | str] = []
         for start in range(0, len(items), self.batch):
             contents = [self._content(item) for item in items[start : start + self.batch]]
-            readable = [one for one in contents if not isinstance(one, ImageError)]
+            readable = [content for content in contents if not isinstance(content, ImageError)]
             rows = iter(self._matrix(readable) if readable else ())
-            results += [str(one) if isinstance(one, ImageError) else next(rows) for one in contents]
+            results += [str(content) if isinstance(content, ImageError) else next(rows) for content in contents]
             report(f"Encoding {self.name}", len(results), len(items))
         return results
 
