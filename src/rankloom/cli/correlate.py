@@ -1,7 +1,6 @@
 """`rankloom correlate`: measure how similar the lists of rankers are."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,6 @@ from rankloom.cli.outputs import check_output, writes
 from rankloom.evaluation import correlations
 from rankloom.io import check_target
 from rankloom.io.atomic_file import atomic_write
-from rankloom.ranks.arrays import Floats
 
 
 @app.command()
@@ -41,17 +39,14 @@ def correlate(
     with progress_bars() as progress:
         matrix = correlations(reading.read(runs, progress), kind=kind, depth=depth)
     if output is not None:
-        _draw(output, f"{kind.capitalize()} correlation of the first {depth}", names, matrix)
+        from rankloom.report.plots import heat_map
+
+        title = f"{kind.capitalize()} correlation of the first {depth}"
+        with atomic_write(output) as file:
+            file.write(heat_map("heat-map", title, names, matrix.tolist()).standalone)
     if as_json:
         echo(json.dumps({"runs": names, kind: matrix.tolist()}, indent=1))
         return
     print_table(
         [kind, *names], [[name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, matrix, strict=True)]
     )
-
-
-def _draw(path: Path, title: str, names: Sequence[str], matrix: Floats) -> None:
-    from rankloom.report.plots import heat_map
-
-    with atomic_write(path) as file:
-        file.write(heat_map("heat-map", title, names, matrix.tolist()).standalone)

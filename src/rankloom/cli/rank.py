@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,14 +107,9 @@ def _with_queries(collection: "Collection", queries: str | None, encoding: str |
 
 def _file_names(rankers: Mapping[str, Call]) -> dict[str, str]:
     """Return the file name of each ranker, without suffix; unique even on file systems that ignore case."""
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for ranker, call in rankers.items():
-        short = _file_name(call)
-        numbered = (f"{short}-{number}" for number in count(2))
-        names[ranker] = next(name for name in chain([short], numbered) if name.casefold() not in taken)
-        taken.add(names[ranker].casefold())
-    return names
+    from rankloom.report.report import numbered
+
+    return dict(zip(rankers, numbered(map(_file_name, rankers.values()), "-{}", str.casefold), strict=True))
 
 
 def _file_name(call: Call) -> str:

@@ -16,8 +16,10 @@ from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
 from rankloom.registry import Registry
 
+#: What rankers are given: texts, images, rows of a matrix or ids.
+Contents = Sequence[Any]
 #: One value for each item: a text, an image, a row of a matrix.
-Part = Sequence[Any] | Array
+Part = Contents | Array
 
 
 @runtime_checkable

@@ -96,14 +96,8 @@ def ukbench(path: FilePath | None = None, *, check: bool = True) -> Collection:
     """Return UKBench: 10,200 images, four of each object; or a subset in complete groups of four.
 
     Layout: ``images/ukbench<number>.jpg``, or the files at the top level (such as the published ``full/``). The
-    class of an image is its number divided by 4.
-
-    Parameters
-    ----------
-    path : folder, optional
-        By default ``$RANKLOOM_DATA/ukbench``, else ``$RANKLOOM_DATA/ukbench-1000``, the first 250 objects.
-    check : bool
-        Whether to check that each object has four images.
+    class of an image is its number divided by 4. The default folder is ``$RANKLOOM_DATA/ukbench``, else
+    ``$RANKLOOM_DATA/ukbench-1000``, the first 250 objects.
 
     References
     ----------

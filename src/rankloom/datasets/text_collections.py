@@ -70,12 +70,8 @@ def cranfield(path: FilePath | None = None, *, title: bool = False, check: bool 
 
     Parameters
     ----------
-    path : folder, optional
-        By default ``$RANKLOOM_DATA/cranfield``.
     title : bool
         Whether to put the title before the text, as `texts` does; most texts start with it already.
-    check : bool
-        Whether to check that no abstract or query is missing.
 
     References
     ----------
@@ -104,10 +100,6 @@ def texts(path: FilePath) -> Collection:
     put before the text), ``queries.jsonl`` (``{"id": ..., "text": ...}``) and ``qrels.txt`` (TREC format); each may be
     compressed (.gz). With ``minilm.npz``, the vectors E of the texts and Q of the queries in the order of the files,
     there is a part ``vectors`` too.
-
-    Parameters
-    ----------
-    path : folder
     """
     needs = "the files docs.jsonl, queries.jsonl (both with id and text) and qrels.txt, each optionally .gz."
     folder = find_folder(path, ["texts"], needs)

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from rankloom.aggregate import METHODS, CollectionMethod, QueryMethod
 from rankloom.datasets import COLLECTIONS, Collection, open_collection, parse_collection
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
 from rankloom.evaluation import evaluate
 from rankloom.experiment.results import Values
@@ -123,8 +124,8 @@ def _check_precomputed(collection: Collection, rankers: Mapping[str, MadeRanker]
 
 
 def _check_fit(ranker: Ranker, collection: Collection) -> None:
-    queries = None if collection.queries is None else cast(Sequence[Any], collection.queries.part("ids"))
-    fitted = ranker.fit(cast(Sequence[Any], collection.part("ids")))
+    queries = None if collection.queries is None else cast(Contents, collection.queries.part("ids"))
+    fitted = ranker.fit(cast(Contents, collection.part("ids")))
     if isinstance(ranker, RankFile):  # the others take longer to rank, and have already matched their ids
         fitted.rank(queries=queries, depth=1)
 

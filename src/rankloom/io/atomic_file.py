@@ -31,15 +31,9 @@ def atomic_write(path: FilePath, mode: str = "w") -> Iterator[Any]:
 
     The content goes to a hidden temporary file in the same folder, which is synced to disk and renamed at the end.
     If anything fails, the temporary file is removed and an existing file at `path` is left unchanged. The temporary
-    file of a killed process is removed when another process writes to that folder.
-    If the name ends in ``.gz`` the file is compressed; the bytes depend only on the content.
-
-    Parameters
-    ----------
-    path : str or path
-        A symbolic link is followed, and remains a link.
-    mode : {"w", "wb"}
-        Text (UTF-8, lines end in a line feed) or bytes.
+    file of a killed process is removed when another process writes to that folder. A symbolic link is followed, and
+    remains a link. If the name ends in ``.gz`` the file is compressed; the bytes depend only on the content.
+    Text (mode "w") is UTF-8, and its lines end in a line feed.
     """
     target = check_target(path)
     _remove_abandoned(target.parent)

@@ -69,12 +69,7 @@ def qrels_from_frame(
 ) -> dict[str, dict[str, int]]:
     """Return relevance judgments from a pandas or polars frame with a row for each judged pair.
 
-    Parameters
-    ----------
-    query, item : str
-        Columns of ids: strings, or whole numbers, which become strings.
-    grade : str
-        Column of grades, whole numbers; above 0 is relevant.
+    The columns are those of `from_frame`, and one of grades, whole numbers; above 0 is relevant.
 
     Examples
     --------

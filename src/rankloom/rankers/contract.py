@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from rankloom.datasets import content_digest
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
 from rankloom.rankers.ranker import Ranker, Updatable, is_updatable
 from rankloom.ranks import PAD, Ranks
@@ -27,7 +25,7 @@ SENTENCES = (
 )
 
 
-def check_ranker(ranker: Ranker, items: Sequence[Any] | None = None) -> None:
+def check_ranker(ranker: Ranker, items: Contents | None = None) -> None:
     """Check a ranker against the contract of `Ranker`; raise AssertionError for the first violation.
 
     Fitted to some items, the ranker must
@@ -70,7 +68,7 @@ def check_ranker(ranker: Ranker, items: Sequence[Any] | None = None) -> None:
     _require(content_digest(sample) == before, "modifies the items")
 
 
-def sample_items(part: str) -> Sequence[Any]:
+def sample_items(part: str) -> Contents:
     """Return eight distinct items of a part: sentences, images or vectors."""
     random = np.random.default_rng(0)
     if part == "texts":
@@ -90,7 +88,7 @@ def _image(random: np.random.Generator, height: int, width: int) -> Bytes:
     return noisy.astype(np.uint8)
 
 
-def _ranked(ranker: Ranker, items: Sequence[Any], depth: int = 1000) -> Ranks:
+def _ranked(ranker: Ranker, items: Contents, depth: int = 1000) -> Ranks:
     ranks = ranker.fit(items).rank(depth=depth)
     _check_valid(ranks, len(items), len(items), depth)
     return ranks
@@ -116,12 +114,12 @@ def _check_order(ranks: Ranks) -> None:
             _require(not equal, f"lists item {row[column - 1]} before item {number} itself, with the same score")
 
 
-def _check_depth(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
+def _check_depth(ranker: Ranker, items: Contents, ranks: Ranks) -> None:
     for depth in (1, 2):
         _require(_same(_ranked(ranker, items, depth), ranks.head(depth)), f"returns different lists for depth {depth}")
 
 
-def _check_queries(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
+def _check_queries(ranker: Ranker, items: Contents, ranks: Ranks) -> None:
     try:
         found = ranker.fit(items).rank(queries=items[1:3])
     except InputError:
@@ -133,7 +131,7 @@ def _check_queries(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
         _require(same, f"scores a query that equals item {row + 1} differently from the item")
 
 
-def _check_permuted(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
+def _check_permuted(ranker: Ranker, items: Contents, ranks: Ranks) -> None:
     order = np.random.default_rng(1).permutation(len(items)).tolist()
     permuted = _ranked(ranker, [items[number] for number in order])
     for row, number in enumerate(order):
@@ -141,7 +139,7 @@ def _check_permuted(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
         _require(_close(back, _scores(ranks, number)), f"scores item {number} differently when items are permuted")
 
 
-def _check_few(ranker: Ranker, items: Sequence[Any]) -> None:
+def _check_few(ranker: Ranker, items: Contents) -> None:
     _require(_ranked(ranker, items[:1]).items.tolist() == [[0]], "cannot rank a single item")
     try:
         empty = ranker.fit(items[:0]).rank()
@@ -150,7 +148,7 @@ def _check_few(ranker: Ranker, items: Sequence[Any]) -> None:
     _check_valid(empty, 0, 0, 1000)
 
 
-def _check_copies(ranker: Ranker, items: Sequence[Any]) -> None:
+def _check_copies(ranker: Ranker, items: Contents) -> None:
     copy = len(items)
     ranks = _ranked(ranker, [*items, items[0]])
     _check_order(ranks)
@@ -159,7 +157,7 @@ def _check_copies(ranker: Ranker, items: Sequence[Any]) -> None:
     _require(_close(first, swapped), "scores an item and its copy differently")
 
 
-def _check_updates(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
+def _check_updates(ranker: Ranker, items: Contents, ranks: Ranks) -> None:
     fitted = ranker.fit(items)
     if not is_updatable(fitted):
         return
@@ -177,7 +175,7 @@ def _check_updates(ranker: Ranker, items: Sequence[Any], ranks: Ranks) -> None:
     _require(_same(restored.rank(), ranks), "ranks differently after it was restored")
 
 
-def _check_filter(fitted: Updatable, items: Sequence[Any], some: Indexes) -> None:
+def _check_filter(fitted: Updatable, items: Contents, some: Indexes) -> None:
     allowed = np.isin(np.arange(len(items)), some)
     try:
         whole, found = fitted.rank(queries=items[1:3]), fitted.rank(queries=items[1:3], allowed=allowed)

@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError, RankloomWarning, UnknownNameError
 from rankloom.io import read_ids, read_matrix, read_ranks
 from rankloom.io.cache import Cache
@@ -64,7 +65,7 @@ class RankFile(Options):
         """Whether it knows external queries by id."""
         return self.items is not None
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedFile:
+    def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedFile:
         """Read the file."""
         own = None if self.items is None else self._read(self.items)
         return FittedFile(self._read(self.path), own, tuple(items), self.path, self.items)
@@ -84,7 +85,7 @@ class FittedFile:
     path: FilePath
     own_path: FilePath | None = None
 
-    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000) -> Ranks:
+    def rank(self, *, queries: Contents | None = None, depth: int = 1000) -> Ranks:
         """Return the lists of the items, or of queries by id; an id that is not in the file has an empty list."""
         if queries is not None:
             return _rows(_with_query_ids(self.lists, queries, self.path), queries, self.path).head(depth)
@@ -122,7 +123,7 @@ class Matrix(Options):
     meaning: Meaning = "distance"
     list_file: FilePath | None = None
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedMatrix:
+    def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedMatrix:
         """Open the file. A .npy file in the order of the items may be larger than memory."""
         matrix, rows = read_rows(self.path, self.list_file, items)
         if matrix.shape[0] != matrix.shape[1]:
@@ -138,7 +139,7 @@ class FittedMatrix:
     matrix: Array
     meaning: Meaning
 
-    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000) -> Ranks:
+    def rank(self, *, queries: Contents | None = None, depth: int = 1000) -> Ranks:
         """Rank the items for each of them. Raise InputError for external queries."""
         if queries is not None:
             raise InputError("A matrix of the items cannot rank external queries; give a file of their lists.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeGuard
+from collections.abc import Callable, Mapping
+from typing import Protocol, Self, TypeGuard
 
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
 from rankloom.io.cache import Cache
 from rankloom.ranks import Ranks
@@ -25,7 +26,7 @@ class UnreadableItemsError(InputError):
 class Fitted(Protocol):
     """A ranker fitted to a collection."""
 
-    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000) -> Ranks:
+    def rank(self, *, queries: Contents | None = None, depth: int = 1000) -> Ranks:
         """Return ranks of the items for external queries; without `queries` row i is the list of item i. No ids."""
         ...
 
@@ -43,7 +44,7 @@ class Updatable(Fitted, Protocol):
         """Number of items."""
         ...
 
-    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
+    def rank(self, *, queries: Contents | None = None, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
         """Rank the items as `Fitted` does; for external queries, only the items that a mask allows."""
         ...
 
@@ -67,7 +68,7 @@ class Updatable(Fitted, Protocol):
         """Return the ranker with only these items, in this order, and the same statistics."""
         ...
 
-    def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
+    def appended(self, items: Contents, *, cache: Cache | None = None) -> Self:
         """Return the ranker with more items after its own, and the same statistics.
 
         Raise UnreadableItemsError if some cannot be read; its numbers count from 0 among the new items.
@@ -99,7 +100,7 @@ class Ranker(Protocol):
         """The part of the collection it ranks by, such as ``texts``."""
         ...
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> Fitted:
+    def fit(self, items: Contents, *, cache: Cache | None = None) -> Fitted:
         """Fit the ranker to the items of a collection: their part, in the order of their numbers.
 
         The cache stores expensive results, keyed by the content of each item. Raise UnreadableItemsError if some items

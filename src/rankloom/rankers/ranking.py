@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from rankloom.datasets import Collection, Content, content_digest
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError, UnknownNameError, brief, check_type, whole_number
 from rankloom.index.cluster import connected
 from rankloom.io.archive import Arrays
@@ -166,12 +167,12 @@ class RankingJob:
     client: Client | None = None
 
     @cached_property
-    def items(self) -> Callable[[str], Sequence[Any]]:
+    def items(self) -> Callable[[str], Contents]:
         """Returns the items' part by name, the same object for all rankers, which share the tokens of texts."""
         return lru_cache(lambda part: share_tokens(part, self.collection.part(part)))
 
     @cached_property
-    def queries(self) -> Callable[[str], Sequence[Any]]:
+    def queries(self) -> Callable[[str], Contents]:
         """As `items`, for the external queries."""
         queries = self.collection.queries
         return lru_cache(lambda part: () if queries is None else share_tokens(part, queries.part(part)))

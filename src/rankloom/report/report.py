@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
@@ -94,19 +94,20 @@ def restricted(effectiveness: Effectiveness, methods: Sequence[str]) -> Effectiv
     return {key: {method: values[method] for method in methods} for key, values in effectiveness.items()}
 
 
-def numbered(names: Iterable[str], separator: str = " ({})") -> list[str]:
-    """Return the names, with numbers appended to repeated ones.
+def numbered(names: Iterable[str], separator: str = " ({})", key: Callable[[str], str] = str) -> list[str]:
+    """Return the names, with numbers appended to repeated ones; names are the same if their keys are.
 
     Examples
     --------
     >>> numbered(["Soccer", "Emoji", "Soccer"])
     ['Soccer', 'Emoji', 'Soccer (2)']
     """
-    distinct: list[str] = []
+    distinct: dict[str, str] = {}
     for name in names:
         suffixes = chain([""], map(separator.format, count(2)))
-        distinct.append(next(name + suffix for suffix in suffixes if name + suffix not in distinct))
-    return distinct
+        new = next(name + suffix for suffix in suffixes if key(name + suffix) not in distinct)
+        distinct[key(new)] = new
+    return list(distinct.values())
 
 
 def _read(folder: Path) -> Results:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError, brief
 from rankloom.rankers.text.terms import share_tokens
 from rankloom.ranks import Ids
@@ -21,9 +22,9 @@ class QueryBatch:
     """Queries that are answered together; an answer does not depend on the others."""
 
     labels: tuple[str, ...]  #: what answers call the queries
-    parts: Mapping[str, Sequence[Any]] = field(default_factory=dict)  #: of external queries: texts, images, ids
+    parts: Mapping[str, Contents] = field(default_factory=dict)  #: of external queries: texts, images, ids
     vectors: Mapping[str, Array] = field(default_factory=dict)  #: of external queries, by ranker
-    encoded: Mapping[str, Sequence[Any] | Array] = field(default_factory=dict)  #: as retrievers take them, by ranker
+    encoded: Mapping[str, Contents | Array] = field(default_factory=dict)  #: as retrievers take them, by ranker
     items: NDArray[np.intp] | None = None  #: the numbers of items, if the queries are items
     single: bool = False  #: whether a single query was given, rather than a list of one
 
@@ -102,7 +103,7 @@ def _numbers(name: str, given: ArrayLike) -> Array:
     return array
 
 
-def _labels(parts: Mapping[str, Sequence[Any]], n: int) -> tuple[str, ...]:
+def _labels(parts: Mapping[str, Contents], n: int) -> tuple[str, ...]:
     if "ids" in parts or "texts" in parts:
         return tuple(parts.get("texts", parts.get("ids", ())))
     if "images" in parts:

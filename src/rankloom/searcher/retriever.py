@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
 from rankloom.rankers import Fitted, Ranker, Updatable, is_comparable, is_updatable
 from rankloom.ranks import Ranks
@@ -36,10 +36,10 @@ class Retriever(Protocol):
     def ranks_items(self) -> bool:
         """Whether it has `item_lists`: filtered lists of items, and lists deeper than the stored ones."""
 
-    def encoded(self, queries: Sequence[Any]) -> Sequence[Any] | Array:
+    def encoded(self, queries: Contents) -> Contents | Array:
         """Return external queries in the form in which `lists` is quickest: it may be called several times."""
 
-    def lists(self, queries: Sequence[Any] | Array, depth: int, where: Filter | None = None) -> Ranks:
+    def lists(self, queries: Contents | Array, depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of external queries, given by their part, in the form of `encoded`, or as vectors."""
 
     def item_lists(self, numbers: NDArray[np.intp], depth: int, where: Filter | None = None) -> Ranks:
@@ -87,7 +87,7 @@ class Model:
             )
         return self.fitted
 
-    def encoded(self, queries: Sequence[Any]) -> Sequence[Any] | Array:
+    def encoded(self, queries: Contents) -> Contents | Array:
         """Return the vectors of queries if the ranker compares vectors."""
         fitted: Any = self.fitted
         if not hasattr(fitted, "rank_vectors"):
@@ -95,7 +95,7 @@ class Model:
         vectors: Array = fitted.source.query_vectors(queries, cache=fitted.cache)
         return vectors
 
-    def lists(self, queries: Sequence[Any] | Array, depth: int, where: Filter | None = None) -> Ranks:
+    def lists(self, queries: Contents | Array, depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of external queries."""
         fitted: Any = self.fitted
         if isinstance(queries, np.ndarray):

@@ -41,7 +41,8 @@ class ResponseCache:
         if response is None:
             response = []
             await self._app(scope, receive, _recording(send, response))
-            if _is_complete(response) and self._current() == version:
+            succeeded = response and response[0]["status"] == 200
+            if succeeded and _size(response) <= MAX_RESPONSE_BYTES and self._current() == version:
                 self._responses[key] = response
             return
         for message in response:
@@ -61,11 +62,6 @@ def _is_cacheable(scope: Scope) -> bool:
     if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(UNCACHED):
         return False
     return len(scope["path"]) + len(scope["query_string"]) <= MAX_URL_BYTES
-
-
-def _is_complete(response: Response) -> bool:
-    """Return True if a response is a success, and not too large."""
-    return bool(response) and response[0]["status"] == 200 and _size(response) <= MAX_RESPONSE_BYTES
 
 
 def _recording(send: Send, response: Response) -> Send:

@@ -64,7 +64,7 @@ def run(
     on_hangup: Callable[[], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, and call `ready` once requests are answered; pending ones are finished first."""
-    limited = protocol(limits)
+    limited = type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})  # uvicorn makes one per connection
     config = uvicorn.Config(
         app,
         http=limited,
@@ -145,11 +145,6 @@ def _accepted(sock: socket.socket) -> Iterator[socket.socket]:
             connection = sock.accept()[0]
             connection.setblocking(False)
             yield connection
-
-
-def protocol(limits: Limits) -> type[LimitedProtocol]:
-    """Return the protocol class for these limits."""
-    return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})
 
 
 class LimitedProtocol(HttpToolsProtocol):

@@ -18,9 +18,7 @@ LEAD = 60  # characters shown before the first match
 Snippet = tuple[str, list[tuple[int, int]]]
 
 
-@lru_cache(maxsize=1)
-def _tokenizer() -> Tokenizer:
-    return Tokenizer()
+_tokenizer = lru_cache(maxsize=1)(Tokenizer)
 
 
 @lru_cache(maxsize=50_000)

@@ -34,23 +34,9 @@ class Alignment:
 
     with :math:`D(0, k) = D(k, 0) = k p`, and the price of a skipped point :math:`g = p`, the penalty, or
     :math:`p + c(i, j)`. The distance is the smallest :math:`D(n, n)` over all n start points of the second sequence
-    and of its mirror image. Which of two descriptors is the second is decided by their content.
-
-    Attributes
-    ----------
-    cost : {"chi_square", "l1"}
-        Of two rows: counts of `N_LENGTHS` x `N_ANGLES` bins, :math:`\sum (x - y)^2 / (x + y)` of relative frequencies
-        (0 to 2); or any numbers. The mirror image of a histogram has angle a at :math:`\pi - a`.
-    penalty : float
-        Price of a skipped point.
-    repeat : bool
-        Whether a skipped point also costs :math:`c(i, j)`, as if it were matched again.
-    band : int
-        Largest :math:`|i - j|`, relative to the start point.
-    combine : {"min", "sum"}
-        What to do with the distances of the parts.
-    n_parts : int
-        Number of descriptors side by side in each row, aligned separately.
+    and of its mirror image. Which of two descriptors is the second is decided by their content. The cost of two rows is
+    "l1" of any numbers, or "chi_square" of counts of `N_LENGTHS` x `N_ANGLES` bins: :math:`\sum (x - y)^2 / (x + y)` of
+    relative frequencies (0 to 2). The mirror image of a histogram has angle a at :math:`\pi - a`.
 
     Examples
     --------
@@ -61,11 +47,11 @@ class Alignment:
     """
 
     cost: str
-    penalty: float
-    repeat: bool = False
-    band: int = 25
-    combine: str = "min"
-    n_parts: int = 1
+    penalty: float  #: price of a skipped point
+    repeat: bool = False  #: whether a skipped point also costs c(i, j), as if it were matched again
+    band: int = 25  #: largest difference of i and j, relative to the start point
+    combine: str = "min"  #: or "sum": what to do with the distances of the parts
+    n_parts: int = 1  #: descriptors side by side in each row, aligned separately
 
     def __post_init__(self) -> None:
         check_choice("cost", self.cost, COSTS)

@@ -94,12 +94,7 @@ def fcth(image: Image) -> Bytes:
     Each is cut to an integer and, as LIRE does, to a signed byte (129 becomes -127; N-S on 250 objects of UKBench is
     higher by 0.01 for that). :math:`F_i` is the root of the mean square of the four :math:`f_i`, fuzzily low or high;
     the texture is 4 [F3 high] + 2 [F2 high] + [F1 high], and each combination counts with the smallest membership.
-    Relative frequencies are quantized to 3 bits.
-
-    Returns
-    -------
-    uint8 array of shape (192,)
-        8 textures x 24 colors, values 0 to 7.
+    Relative frequencies, of 8 textures x 24 colors, are quantized to 3 bits.
 
     References
     ----------
@@ -204,20 +199,11 @@ def _fcth(image: Image) -> Bytes:
 
 
 def fuzzy_colors(pixels: Int64s) -> Floats:
-    """Return the memberships of colors in white, gray, black, and light, pure and dark shades of seven colors.
+    """Return memberships of RGB colors, (n, 3), in white, gray, black, and light, pure and dark shades of seven colors.
 
-    The seven are red, orange, yellow, green, cyan, blue and magenta. Every combination of a hue, a saturation and a
-    value adds the smallest of its memberships to one color. White, gray and black have combinations with every hue, so
-    a hue between two trapezoids counts for both.
-
-    Parameters
-    ----------
-    pixels : int64 array of shape (n, 3)
-        RGB, 0 to 255.
-
-    Returns
-    -------
-    float64 array of shape (n, 24)
+    The result has shape (n, 24). The seven are red, orange, yellow, green, cyan, blue and magenta. Every combination of
+    a hue, a saturation and a value adds the smallest of its memberships to one color. White, gray and black have
+    combinations with every hue, so a hue between two trapezoids counts for both.
 
     Examples
     --------

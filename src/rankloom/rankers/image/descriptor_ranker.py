@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from annotated_types import Gt
 
+from rankloom.datasets.collection import Contents
 from rankloom.datasets.images import Pixels, reduced
 from rankloom.errors import InputError, check_choice
 from rankloom.io.cache import Cache, digest_bytes
@@ -64,7 +65,7 @@ class ImageRanker(Options, ABC):
     def compared(self) -> str | Alignment:
         """The distance."""
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVectors:
+    def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedVectors:
         """Extract the vectors of images: `ImageFile`, arrays, paths or bytes of files; each is cached."""
         vectors = self.item_vectors(items, cache=cache)
         return FittedVectors(self, VectorSpace.of(vectors, self._metric()), cache)
@@ -95,7 +96,7 @@ class ImageRanker(Options, ABC):
             )
         return vector
 
-    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
+    def item_vectors(self, items: Contents, *, cache: Cache | None = None) -> Array:
         """Return the vectors of images, sequences end to end. Raise UnreadableItemsError if some cannot be read."""
         probe = self.describe(probe_images()[0])
         key = self.digest() if cache is not None and cache.folder is not None else ""
@@ -107,7 +108,7 @@ class ImageRanker(Options, ABC):
         vectors = extract_images(items, describe, self.described.name, store=store)
         return np.stack(vectors) if vectors else probe.reshape(1, -1)[:0]
 
-    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
+    def query_vectors(self, queries: Contents, *, cache: Cache | None = None) -> Array:
         with all_readable():
             return self.item_vectors(queries, cache=cache)
 

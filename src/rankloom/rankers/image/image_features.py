@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloom.datasets import content_digest
+from rankloom.datasets.collection import Contents
 from rankloom.datasets.images import ImageError, ImageFile, Pixels, decode
 from rankloom.errors import InputError, brief
 from rankloom.io.archive import Arrays
@@ -135,7 +136,7 @@ IMAGES = ItemKind(image_digest, stamp)
 TEXTS = ItemKind(lambda text: content_digest([text]), lambda _: None)
 
 #: items -> the vector of each, or the reason why it cannot be read
-DescribeAll = Callable[[Sequence[Any]], Sequence[Vector | str]]
+DescribeAll = Callable[[Contents], Sequence[Vector | str]]
 
 
 @contextmanager
@@ -148,7 +149,7 @@ def all_readable() -> Iterator[None]:
 
 
 def extract(
-    items: Sequence[Any], describe_all: DescribeAll, *, store: FeatureStore, kind: ItemKind = IMAGES
+    items: Contents, describe_all: DescribeAll, *, store: FeatureStore, kind: ItemKind = IMAGES
 ) -> list[Vector]:
     """Return the vector of each item; only items that are not in the store are described.
 
@@ -186,10 +187,10 @@ def _digest(number: int, item: Any, store: FeatureStore, kind: ItemKind, failed:
         return str(number)
 
 
-def extract_images(items: Sequence[Any], describe: Describe, name: str, *, store: FeatureStore) -> list[Vector]:
+def extract_images(items: Contents, describe: Describe, name: str, *, store: FeatureStore) -> list[Vector]:
     """Return the features of each image, as `extract` does; `name` is that of the descriptor."""
 
-    def describe_all(some: Sequence[Any]) -> list[Vector | str]:
+    def describe_all(some: Contents) -> list[Vector | str]:
         results: list[Vector | str] = [""] * len(some)
 
         def work(start: int, stop: int) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 import numpy as np
 from annotated_types import Ge
 
+from rankloom.datasets.collection import Contents
 from rankloom.datasets.images import Pixels
 from rankloom.errors import InputError, needs_extra
 from rankloom.io.cache import Cache, digest_bytes
@@ -99,7 +100,7 @@ class VocabularyRanker(Scheme):
         arrays = () if tree is None else (tree.centers.tobytes(), tree.children.tobytes())
         return digest_bytes(settings, self._sift_digest().encode(), *arrays)
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVocabulary:
+    def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedVocabulary:
         """Find the words of images: `ImageFile`, arrays, paths or bytes of files; their descriptors are cached."""
         descriptors = self.descriptors(items, cache=cache)
         tree = self._tree(descriptors, cache or Cache(None))
@@ -117,7 +118,7 @@ class VocabularyRanker(Scheme):
         weights = weighted(counts, statistics, "tf-idf")
         return scaled(weights, sums(weights))
 
-    def descriptors(self, items: Sequence[Any], *, cache: Cache | None = None) -> list[Rows]:
+    def descriptors(self, items: Contents, *, cache: Cache | None = None) -> list[Rows]:
         """Return the local descriptors of images. Raise UnreadableItemsError if some cannot be read."""
         key = self._sift_digest() if cache is not None and cache.folder is not None else ""
         store = FeatureStore(cache or Cache(None), key, None, segment=SEGMENT)
@@ -161,17 +162,17 @@ class FittedVocabulary(WeightModel):
     vocabulary: VocabularyTree  #: stays as it is when images are added or removed
     cache: Cache | None  #: of descriptors of queries
 
-    def query_counts(self, queries: Sequence[Any]) -> csr_matrix:
+    def query_counts(self, queries: Contents) -> csr_matrix:
         with all_readable():
             return self._counts(queries, self.cache)
 
-    def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
+    def appended(self, items: Contents, *, cache: Cache | None = None) -> Self:
         return self.with_counts(self._counts(items, cache))
 
     def arrays(self) -> dict[str, Array]:
         return {**self.vocabulary.arrays(), **self.weight_arrays()}
 
-    def _counts(self, items: Sequence[Any], cache: Cache | None) -> csr_matrix:
+    def _counts(self, items: Contents, cache: Cache | None) -> csr_matrix:
         return word_counts(self.vocabulary, self.scheme.descriptors(items, cache=cache))
 
 
@@ -180,10 +181,6 @@ def root_sift(image: Image, contrast: float = CONTRAST) -> Rows:
 
     Rows are sorted, so that the order in which keypoints are found does not matter. An image without keypoints, and any
     of one row or column, has none.
-
-    Returns
-    -------
-    uint8 array of shape (n_keypoints, 128)
 
     Examples
     --------

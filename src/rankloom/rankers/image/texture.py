@@ -4,9 +4,7 @@ An image is a uint8 array of shape (height, width, 3), at least 1 x 1. All but `
 Only pixels whose whole neighborhood is inside the image count. Histograms sum to 1; an image smaller than a
 neighborhood has none, and its histogram is all zeros. `TEXTURE` maps names to descriptors and their distances.
 
-Where an article leaves details open, they follow the program of a comparative study: Penatti, Valle, Torres:
-Comparative study of global color and texture descriptors for web image retrieval (2012),
-doi:10.1016/j.jvcir.2011.11.002.
+Where an article leaves details open, they follow the program of a comparative study, as in `color`.
 Figures in docstrings are for the 1776 blocks of the Brodatz album, each a query.
 """
 
@@ -179,10 +177,6 @@ def qcch(image: Image) -> Float32s:
     The change in a direction is the difference between the means of the 3 x 3 pixels one step to either side; the
     mean over four directions (row, column, diagonals) is quantized into bins of 1 to 10 gray levels (`CHANGE_EDGES`);
     the last bin is open. Steps and bins follow the program of the comparative study (see the module).
-
-    Returns
-    -------
-    float32 array of shape (40,)
 
     References
     ----------

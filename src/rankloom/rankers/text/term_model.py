@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from rankloom._kernels import frozen
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.npz import pack_ids, unpack_ids
@@ -94,12 +95,12 @@ class WeightModel(ABC):
         return int(self.own.shape[0])
 
     @abstractmethod
-    def query_counts(self, queries: Sequence[Any]) -> csr_matrix:
+    def query_counts(self, queries: Contents) -> csr_matrix:
         """Return how often each term of the collection occurs in external queries."""
 
     def rank(
         self,
-        queries: Sequence[Any] | None = None,
+        queries: Contents | None = None,
         *,
         depth: int = 1000,
         block: int = BLOCK,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloom.datasets.collection import Contents
 from rankloom.datasets.images import ImageError
 from rankloom.errors import InputError, check_choice, whole_number
 from rankloom.io.cache import Cache, digest_bytes
@@ -87,7 +88,7 @@ class EncoderRanker:
         if self.comparable is None:
             object.__setattr__(self, "comparable", self.part == "images")
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVectors:
+    def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedVectors:
         """Encode the items in batches. The cache stores each vector."""
         vectors = self.item_vectors(items, cache=cache)
         return FittedVectors(self, VectorSpace.of(vectors, METRICS[self.metric]))
@@ -101,7 +102,7 @@ class EncoderRanker:
         settings = (FORMAT, __version__, self.name, self.part, self.metric, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes())
 
-    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
+    def item_vectors(self, items: Contents, *, cache: Cache | None = None) -> Array:
         """Return the vectors of items. Raise UnreadableItemsError if images cannot be read."""
         contents = check_texts(items, "items") if self.part == "texts" else items
         vectors = extract(contents, self._encode_all, store=self._store(cache), kind=KINDS[self.part])
@@ -110,7 +111,7 @@ class EncoderRanker:
             raise InputError(f"The encoder of {self.name} must return vectors of one length; got {lengths}.")
         return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
 
-    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
+    def query_vectors(self, queries: Contents, *, cache: Cache | None = None) -> Array:
         if self.part == "texts":
             queries = check_texts(queries, "queries")
         with all_readable():
@@ -124,7 +125,7 @@ class EncoderRanker:
     def _probe_vectors(self) -> Array:
         return self._matrix([*PROBES] if self.part == "texts" else list(probe_images()))
 
-    def _encode_all(self, items: Sequence[Any]) -> list[Vector | str]:
+    def _encode_all(self, items: Contents) -> list[Vector | str]:
         """Return the vector of each item, or the reason why it cannot be read."""
         results: list[Vector | str] = []
         for start in range(0, len(items), self.batch):

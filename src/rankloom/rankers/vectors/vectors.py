@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self
@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError, whole_number
 from rankloom.io.cache import Cache
 from rankloom.io.text_file import FilePath
@@ -28,11 +29,11 @@ Algorithm = Literal["exact", "faiss", "hnsw", "ivf"]
 class VectorSource(Protocol):
     """What turns items and queries into vectors: a ranker."""
 
-    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
+    def item_vectors(self, items: Contents, *, cache: Cache | None = None) -> Array:
         """Return the vectors of items. Raise UnreadableItemsError if some cannot be read."""
         ...
 
-    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
+    def query_vectors(self, queries: Contents, *, cache: Cache | None = None) -> Array:
         """Return the vectors of external queries."""
         ...
 
@@ -65,7 +66,7 @@ class FittedVectors:
         """The vectors as given, of shape (n_items, d)."""
         return self.space.vectors
 
-    def rank(self, *, queries: Sequence[Any] | None = None, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
+    def rank(self, *, queries: Contents | None = None, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
         """Rank the items for each of them, or for external queries, which the source turns into vectors."""
         if queries is not None:
             vectors = self.source.query_vectors(queries, cache=self.cache)
@@ -122,7 +123,7 @@ class FittedVectors:
     def subset(self, numbers: Numbers) -> Self:
         return replace(self, space=self.space.subset(np.asarray(numbers, np.intp)))
 
-    def appended(self, items: Sequence[Any], *, cache: Cache | None = None) -> Self:
+    def appended(self, items: Contents, *, cache: Cache | None = None) -> Self:
         vectors = self.source.item_vectors(items, cache=cache)
         return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
 
@@ -198,7 +199,7 @@ class Vectors(Options):
             if getattr(self, option) is not None and getattr(self, needed) is None:
                 raise InputError(f"{option} goes with a matrix in a file; give {needed}, too.")
 
-    def fit(self, items: Sequence[Any], *, cache: Cache | None = None) -> FittedVectors:
+    def fit(self, items: Contents, *, cache: Cache | None = None) -> FittedVectors:
         space = VectorSpace.of(self.item_vectors(items), METRICS[self.metric])
         return FittedVectors(self, space, algorithm=self.algorithm)
 
@@ -209,14 +210,14 @@ class Vectors(Options):
     def has_queries(self) -> bool:
         return self.queries is not None
 
-    def item_vectors(self, items: Sequence[Any], *, cache: Cache | None = None) -> Array:
+    def item_vectors(self, items: Contents, *, cache: Cache | None = None) -> Array:
         """Return the vectors of items: the items themselves, or rows of the file by id."""
         if self.path is None:
             return np.asarray(items)
         matrix, rows = read_rows(self.path, self.list_file, items, key=self.key)
         return matrix if rows is None else matrix[rows]
 
-    def query_vectors(self, queries: Sequence[Any], *, cache: Cache | None = None) -> Array:
+    def query_vectors(self, queries: Contents, *, cache: Cache | None = None) -> Array:
         """Return the vectors of external queries: the queries themselves, or rows of their file by id."""
         vectors = np.asarray(queries)
         if self.path is None or vectors.dtype.kind != "U":
