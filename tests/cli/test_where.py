@@ -1,11 +1,15 @@
 """`--where`: a condition in a small grammar, whose values are typed as the fields of the documents are."""
 
 import json
+import random
 
 import pytest
 
 import rankloom as rl
 from command import run, sentence
+from rankloom.cli.search import parse_where
+from rankloom.errors import InputError
+from rankloom.searcher.where import And
 
 SHOP = [
     {"id": "a", "text": "coat", "year": 1961, "tags": ["x", "y"], "on": True, "day": "2024-05-01", "zip": "0123"},
@@ -69,3 +73,36 @@ def test_build_says_which_fields_have_which_type(tmp_path):
     done = run("build", tmp_path / "shop.csv", "--ranker", "bm25", "--text-field", "code", "-o", tmp_path / "s.loom")
     assert "--where compares year as number; --text-field keeps a field as text." in done.stderr
     assert hits(tmp_path / "s.loom", "code=7", "year<1962") == ["1"]
+
+
+def test_any_text_is_a_condition_or_an_error():
+    chosen = random.Random(1)
+    pieces = [
+        "a",
+        "year",
+        " ",
+        "=",
+        "!=",
+        "<",
+        ">=",
+        "in",
+        "exists",
+        "no",
+        '"',
+        "[",
+        "]",
+        ",",
+        "{",
+        "}",
+        "é",
+        "\n",
+        "1e9",
+    ]
+    known = 0
+    for _ in range(2000):
+        text = "".join(chosen.choices(pieces, k=chosen.randrange(8)))
+        try:
+            known += isinstance(parse_where([text], {"year": "number", "a": "list of text"}), And)
+        except InputError:
+            continue
+    assert 500 < known < 1900

@@ -314,6 +314,26 @@ def test_columns_of_a_table_are_typed_where_all_cells_are(tmp_path):
         searcher.add(path)
 
 
+def test_timestamps_of_frames_are_dates():
+    pandas = pytest.importorskip("pandas")
+    moments = pandas.to_datetime(
+        ["2024-05-01 12:00:00.123456789+02:00", None, "2024-05-02"], format="ISO8601", utc=True
+    )
+    frame = pandas.DataFrame({"id": list("abc"), "text": "cat", "at": moments, "n": [1, None, 2.5]})
+    searcher = rl.Searcher.build(frame, ["bm25"])
+    assert (searcher.fields["at"], searcher.fields["n"]) == ("date", "number")
+    for moment in (
+        moments[0],
+        moments[0].floor("us").to_pydatetime(),
+        moments[0].to_datetime64(),
+        "2024-05-01T10:00:00.123456Z",
+    ):
+        assert [hit.id for hit in searcher.search("cat", where={"at": moment})] == ["a"]
+    assert [hit.id for hit in searcher.search("cat", where={"at": {"exists": False}})] == ["b"]
+    with pytest.raises(InputError, match="exists"):
+        searcher.search("cat", where={"at": pandas.NaT})
+
+
 def test_columns_survive_updates_and_the_disk(tmp_path):
     searcher = rl.Searcher.build([{"id": str(n), "text": "cat", "n": n} for n in range(20)], ["bm25"])
     searcher.delete(["3", "17"])

@@ -11,7 +11,8 @@ SCHEMA = {
         "k": {"type": "integer", "minimum": 1, "maximum": 9},
         "text": {"type": "string", "minLength": 1, "maxLength": 3},
         "names": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string"}},
-        "either": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+        "share": {"type": "number"},
+        "where": {"type": "object", "$ref": "#/components/schemas/Where"},
         "any": {"type": "object", "maxProperties": 1, "additionalProperties": {"type": "boolean"}},
     },
 }
@@ -21,9 +22,9 @@ SCHEMA = {
     "value",
     [
         {},
-        {"k": 1, "text": "abc", "names": ["a", "b"], "either": 0.5, "any": {"x": True}},
-        {"either": None},
-        {"either": 3},
+        {"k": 1, "text": "abc", "names": ["a", "b"], "share": 0.5, "any": {"x": True}},
+        {"share": 3},
+        {"where": {"anything": [{}]}},
     ],
 )
 def test_values_that_fit_pass(value):
@@ -42,10 +43,11 @@ def test_values_that_fit_pass(value):
         ({"text": "abcd"}, "text: must have 1 to 3 characters; got 4."),
         ({"names": []}, "names: must have 1 to 2 entries; got 0."),
         ({"names": ["a", 3]}, "names: must be text; got 3."),
-        ({"either": "x"}, "either: must be a number or null; got 'x'."),
+        ({"share": "x"}, "share: must be a number; got 'x'."),
+        ({"where": []}, "where: must be an object; got []."),
         ({"any": {"x": 1}}, "any: must be true or false; got 1."),
         ({"any": {"x": True, "y": True}}, "any: must have 0 to 1 entries; got 2."),
-        ({"kk": 1}, "Unknown key 'kk'; choose from any, either, k, names, text. Did you mean 'k'?"),
+        ({"kk": 1}, "Unknown key 'kk'; choose from any, k, names, share, text, where. Did you mean 'k'?"),
     ],
 )
 def test_errors_say_what_is_wrong(value, message):

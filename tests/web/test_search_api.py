@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from test_app import error_of
 
 import rankloom as rl
+from rankloom.searcher.where import OPERATORS
 from rankloom.web import Limits, make_app
 
 
@@ -251,6 +252,14 @@ def test_too_many_searches_get_503_with_retry_after(texts):
         response = post(client, query="heat")
         assert "Too many searches" in error_of(response, 503)
         assert response.headers["retry-after"] == "1"
+
+
+def test_schema_has_the_language_of_where(api, texts):
+    where = api.get("/openapi.json").json()["components"]["schemas"]["Where"]
+    operators = where["additionalProperties"]["anyOf"][-1]
+    assert set(operators["properties"]) == set(OPERATORS)
+    assert set(where["properties"]) == {"not", "or"}
+    assert api.get("/version").json()["fields"] == texts.fields
 
 
 def test_schema_describes_every_key(api):

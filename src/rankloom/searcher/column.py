@@ -66,23 +66,24 @@ class Column:
     """A field of some documents: each of its values, with the row of its document."""
 
     type: FieldType
-    present: NDArray[np.uint8]  #: a bit for each row: whether the field is not null
+    bare: NDArray[np.int32]  #: rows whose field is not null but has no values here: empty lists, and objects
     rows: NDArray[np.int32]  #: of each value
     values: Values  #: numbers; instants; 0 or 1; or places in `words`
     words: Words | None = None  #: of texts
 
     @classmethod
-    def of(cls, type: FieldType, rows: Sequence[int], given: Sequence[object], n: int) -> Column:
-        """Return the column of a field, given for some of n rows."""
-        present = np.zeros(n, np.bool_)
-        present[[row for row, value in zip(rows, given, strict=True) if value is not None]] = True
+    def of(cls, type: FieldType, rows: Sequence[int], given: Sequence[object]) -> Column:
+        """Return the column of a field that is given for some rows."""
         lists = [() if type.kind == "object" else elements(value) for value in given]
         value_rows = np.repeat(np.array(rows, np.int32), list(map(len, lists)))
-        return cls(type, np.packbits(present), value_rows, *_stored(type.kind, list(chain.from_iterable(lists))))
+        bare = [row for row, value, own in zip(rows, given, lists, strict=True) if value is not None and not own]
+        return cls(type, np.array(bare, np.int32), value_rows, *_stored(type.kind, list(chain.from_iterable(lists))))
 
     def exists(self, n: int) -> Mask:
         """Return which of n rows have the field."""
-        return np.unpackbits(self.present, count=n).view(np.bool_)
+        found = np.zeros(n, np.bool_)
+        found[self.rows] = found[self.bare] = True
+        return found
 
     def satisfying(self, tests: Iterable[tuple[str, Value]], n: int) -> Mask:
         """Return which of n rows have a value that passes all tests."""
@@ -111,12 +112,10 @@ class Column:
         whole = [int(value) for value in wanted if INT64.min <= value <= INT64.max and value == int(value)]
         return np.array(whole, np.int64)
 
-    def subset(self, new: NDArray[np.int32], kept: NDArray[np.intp]) -> Column:
-        """Return the column of the kept rows; `new` has the new number of each row, -1 for those that go."""
-        rows = new[self.rows]
-        here = rows >= 0
-        present = np.packbits(self.exists(len(new))[kept])
-        return Column(self.type, present, rows[here], self.values[here], self.words)
+    def subset(self, new: NDArray[np.int32]) -> Column:
+        """Return the column of some rows; `new` has the new number of each row, -1 for those that go."""
+        bare, rows = new[self.bare], new[self.rows]
+        return Column(self.type, bare[bare >= 0], rows[rows >= 0], self.values[rows >= 0], self.words)
 
 
 def _stored(kind: str, values: list[Any]) -> tuple[Values, Words | None]:

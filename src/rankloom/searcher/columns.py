@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rankloom.errors import InputError
 from rankloom.ranks.arrays import Array
-from rankloom.searcher.column import Column, Values, Words
+from rankloom.searcher.column import Column, Words
 from rankloom.searcher.field_types import NOTHING, NOUNS, FieldType, Types, as_text, elements, type_of_field
 from rankloom.searcher.store import Document, Mask
 from rankloom.searcher.where import And, Condition, Exists, Not, Or
@@ -47,7 +47,7 @@ class Part:
                 given = [None if value is None else list(map(as_text, elements(value))) for value in given]
             else:
                 type = type_of_field(name, given, known, [documents[row] for row in rows[name]])
-            columns[name] = Column.of(type, rows[name], given, len(documents))
+            columns[name] = Column.of(type, rows[name], given)
         return cls(len(documents), columns)
 
     def mask(self, condition: Condition) -> Mask:
@@ -67,7 +67,7 @@ class Part:
         """Return the columns of some documents, by number, in this order."""
         new = np.full(self.n, -1, np.int32)
         new[kept] = np.arange(len(kept), dtype=np.int32)
-        return Part(len(kept), {name: column.subset(new, kept) for name, column in self.columns.items()})
+        return Part(len(kept), {name: column.subset(new) for name, column in self.columns.items()})
 
     def joined(self, more: Part) -> Part:
         """Return the columns of these documents and of others after them."""
@@ -82,14 +82,14 @@ class Part:
         columns = list(self.columns.values())
         words = [Words.of([]) if column.words is None else column.words for column in columns]
         fields = [
-            {"name": name, "type": column.type, "values": len(column.values), "words": len(one)}
-            | {"float": column.values.dtype.kind == "f"}
+            {"name": name, "type": column.type, "bare": len(column.bare), "values": len(column.values)}
+            | {"words": len(one), "float": column.values.dtype.kind == "f"}
             for (name, column), one in zip(self.columns.items(), words, strict=True)
         ]
         lengths = [np.zeros(1, np.int64), *(np.diff(one.ptr) for one in words)]
         return {
             "fields": _packed_json({"n": self.n, "fields": fields}),
-            "present": _flat(np.uint8, [column.present for column in columns]),
+            "bare": _flat(np.int32, [column.bare for column in columns]),
             "rows": _flat(np.int32, [column.rows for column in columns]),
             "values": _flat(np.int64, [column.values.view(np.int64) for column in columns]),
             "words": _flat(np.uint8, [one.blob[one.ptr[0] : one.ptr[-1]] for one in words]),
@@ -101,21 +101,23 @@ class Part:
         """Return the columns that `arrays` were made from; raise InputError if an array points out of another."""
         about = _parsed_json(arrays["fields"])
         n, fields = _size(about["n"]), about["fields"]
-        present, rows, values, blob, ptr = (_checked_array(arrays, name, kind) for name, kind in ARRAYS.items())
-        value_at = list(accumulate((_size(field["values"]) for field in fields), initial=0))
-        word_at = list(accumulate((_size(field["words"]) for field in fields), initial=0))
-        width = -(-n // 8)
+        bare, rows, values, blob, ptr = (_checked_array(arrays, name, kind) for name, kind in ARRAYS.items())
+        bare_at, value_at, word_at = (
+            list(accumulate((_size(field[name]) for field in fields), initial=0))
+            for name in ("bare", "values", "words")
+        )
         _require(len(rows) == len(values) == value_at[-1] and len(ptr) == word_at[-1] + 1, "sizes")
-        _require(len(present) == width * len(fields) and ptr[0] == 0 and ptr[-1] == len(blob), "sizes")
+        _require(len(bare) == bare_at[-1] and ptr[0] == 0 and ptr[-1] == len(blob), "sizes")
         _require(not (ptr[1:] < ptr[:-1]).any(), "offsets")
-        _require(not len(rows) or (rows.min() >= 0 and rows.max() < n), "rows")
+        for some in (bare, rows):
+            _require(not len(some) or (some.min() >= 0 and some.max() < n), "rows")
         columns: dict[str, Column] = {}
         for at, field in enumerate(fields):
             own = slice(value_at[at], value_at[at + 1])
             type = _restored_type(field["type"])
             column = Column(
                 type,
-                present[at * width : (at + 1) * width],
+                bare[bare_at[at] : bare_at[at + 1]],
                 rows[own],
                 values[own].view(np.float64) if field["float"] is True else values[own],
                 Words(blob, ptr[word_at[at] : word_at[at + 1] + 1]) if type.kind == "text" else None,
@@ -131,23 +133,18 @@ def _flat(kind: type[np.generic], arrays: Sequence[Array]) -> Array:
 
 
 def _joined(first: Part, second: Part, name: str) -> Column:
-    columns = [part.columns.get(name) or Column.of(NOTHING, (), (), part.n) for part in (first, second)]
-    type = columns[name in second.columns].type  # of the later one, which was found in view of the other
-    exists = [column.exists(part.n) for column, part in zip(columns, (first, second), strict=True)]
-    rows = np.concatenate([columns[0].rows, columns[1].rows + np.int32(first.n)])
-    values, words = [column.values for column in columns], None
+    a, b = (part.columns.get(name) or Column.of(NOTHING, (), ()) for part in (first, second))
+    type = b.type if name in second.columns else a.type  # of the later one, which was found in view of the other
+    values: list[Any] = [a.values, b.values]
+    words = None
     if type.kind == "text":
-        keys = [[] if column.words is None else list(column.words) for column in columns]
+        keys = [[] if column.words is None else list(column.words) for column in (a, b)]
         known = sorted({*keys[0], *keys[1]})
         codes = {key: code for code, key in enumerate(known)}
-        values = [np.array([codes[key] for key in own], np.int64)[column.values]
-                  for own, column in zip(keys, columns, strict=True)]  # fmt: skip
+        values = [np.array([codes[key] for key in own], np.int64)[old] for own, old in zip(keys, values, strict=True)]
         words = Words.of(known)
-    return Column(type, np.packbits(np.concatenate(exists)), rows, _concatenated(values), words)
-
-
-def _concatenated(values: Sequence[Values]) -> Values:
-    return np.concatenate(values)  # type: ignore[return-value]
+    bare, rows = (np.concatenate([x, y + np.int32(first.n)]) for x, y in ((a.bare, b.bare), (a.rows, b.rows)))
+    return Column(type, bare, rows, np.concatenate(values), words)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,7 +235,7 @@ class Columns:
 
 
 ARRAYS: dict[str, type[np.generic]] = {
-    "present": np.uint8,
+    "bare": np.int32,
     "rows": np.int32,
     "values": np.int64,
     "words": np.uint8,

@@ -26,6 +26,7 @@ NOUNS = {
 PLURALS = {"number": "numbers", "text": "texts", "date": "dates"}
 DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?", re.ASCII)
 NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)  # as in JSON: 01234 is a code
+MAX_NUMBER = 40  # characters: longer ones are codes
 MAX_WHOLE = 2**63  # whole numbers are stored exactly below it
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -144,14 +145,15 @@ def microseconds(moment: date) -> int:
     """Return a date, which is its midnight, or a time as microseconds since 1970."""
     if not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
-    elif moment.tzinfo is None:
+    elif moment.utcoffset() is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - EPOCH) // MICROSECOND
 
 
 def number(text: str) -> int | float | None:
     """Return a number that 64 bits hold; None for other texts."""
-    if not NUMBER.fullmatch(text):
+    text = text.strip()
+    if len(text) > MAX_NUMBER or not NUMBER.fullmatch(text):
         return None
     value = float(text) if set(text) & set(".eE") else int(text)
     return value if abs(value) < (MAX_WHOLE if isinstance(value, int) else float("inf")) else None
@@ -166,17 +168,13 @@ def typed_rows(rows: Iterable[Mapping[str, Any]], types: Types, kept: Collection
     typed = [dict(row) for row in rows]
     for name in dict.fromkeys(name for row in typed for name in row if name not in kept):
         kind = types.get(name, NOTHING).kind
-        cells = [row.get(name) or "" for row in typed]
-        filled = [cell for cell in cells if cell]
-        if kind not in ("nothing", "number", "date"):
-            continue
-        numbers = {cell: number(cell.strip()) for cell in filled} if kind != "date" else {}
-        if kind == "number" or (kind == "nothing" and None not in numbers.values()):
-            values = [cell if (found := numbers.get(cell)) is None else found for cell in cells]
-        elif kind == "date" or all(instant(cell) is not None for cell in filled):
-            values = cells
-        else:
-            continue
-        for row, value in zip(typed, values, strict=True):
-            row[name] = None if value == "" else value
+        if kind == "nothing":
+            cells = [row[name] for row in typed if row.get(name)]
+            numbers = all(number(cell) is not None for cell in cells)
+            kind = "number" if numbers else "text" if None in map(instant, cells) else "date"
+        if kind in ("number", "date"):
+            for row in typed:
+                cell = row.get(name) or None
+                found = number(cell) if cell and kind == "number" else None
+                row[name] = cell if found is None else found
     return typed

@@ -1,18 +1,9 @@
 """The language of `where`: a mapping, parsed once into a small tree, which a store evaluates or translates.
 
-=====================  ==================================================================================
-condition              satisfied by documents
-=====================  ==================================================================================
-{"lang": "en"}         whose field has this value; also {"eq": "en"}
-{"lang": ["en", "de"]} whose field has one of these values; also {"in": [...]} and {"any": [...]}
-{"year": {"gte": 1}}   whose field is at least 1; likewise lt, lte and gt
-{"lang": {"ne": "en"}} that do not satisfy {"lang": "en"}, also without the field
-{"lang": {"exists": b}} that have the field and it is not null, or, if b is false, the others
-{"not": {...}}         that do not satisfy the condition
-{"or": [{...}, ...]}   that satisfy one of the conditions
-=====================  ==================================================================================
-
-Several keys mean *and*. A list satisfies the condition of a field if one of its elements does.
+``{"lang": "en"}``, ``{"lang": ["en", "de"]}`` (one of these) and ``{"year": {"gte": 1990, "lt": 2000}}`` are conditions
+on fields, with the operators `OPERATORS`; ``{"lang": {"exists": False}}`` is satisfied where the field is missing or
+null, ``ne`` where ``eq`` is not, ``{"not": {...}}`` where the condition is not, ``{"or": [{...}, {...}]}`` where one
+is. Several keys mean *and*. A list satisfies the condition of a field if one of its elements does.
 """
 
 from __future__ import annotations
@@ -23,9 +14,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
-from rankloom.errors import InputError, UnknownNameError, brief, check_choice, is_function, is_iterable
+from rankloom.errors import InputError, UnknownNameError, brief, check_choice, check_flag, is_function, is_iterable
 from rankloom.searcher.field_types import NOUNS, FieldType, Types, instant, microseconds, of_python
 
 RANGES = ("lt", "lte", "gt", "gte")
@@ -125,30 +114,21 @@ def _field(name: str, operators: Mapping[Any, Any]) -> Condition:
     for operator, given in operators.items():
         check_choice("operator of where", operator, OPERATORS)
         if operator == "exists":
-            parts.append(_exists(name, given))
+            check_flag(**{f"'exists' of the field {name!r}": given})
+            parts.append(Exists(name) if given else Not(Exists(name)))
         elif operator == "ne":
             parts.append(Not(Test(name, (("in", (_plain(name, given),)),))))
         elif operator in RANGES:
             tests.append((operator, _plain(name, given)))
+        elif operator == "eq":
+            tests.append(("in", (_plain(name, given),)))
+        elif _several(given):
+            tests.append(("in", tuple(_plain(name, value) for value in given)))
         else:
-            tests.append(("in", _alternatives(name, operator, given)))
+            raise InputError(f"{operator!r} of the field {name!r} must be a list of values; got {brief(given)}.")
     if tests:
         parts.insert(0, Test(name, tuple(tests)))
     return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-
-def _exists(name: str, given: object) -> Condition:
-    if not isinstance(given, bool | np.bool_):
-        raise InputError(f"'exists' of the field {name!r} must be True or False; got {brief(given)}.")
-    return Exists(name) if given else Not(Exists(name))
-
-
-def _alternatives(name: str, operator: str, given: Any) -> tuple[Value, ...]:
-    if operator == "eq":
-        return (_plain(name, given),)
-    if not _several(given):
-        raise InputError(f"{operator!r} of the field {name!r} must be a list of values; got {brief(given)}.")
-    return tuple(_plain(name, value) for value in given)
 
 
 def _plain(name: str, given: Any) -> Value:

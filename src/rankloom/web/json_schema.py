@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Literal
 
 from rankloom.errors import UnknownNameError, brief
@@ -19,10 +19,9 @@ TYPES: dict[str, type | UnionType] = {
     "number": int | float,
     "array": list,
     "object": dict,
-    "null": NoneType,
 }
 NAMES = {"string": "text", "boolean": "true or false", "integer": "a whole number", "number": "a number"}
-NAMES |= {"array": "a list", "object": "an object", "null": "null"}
+NAMES |= {"array": "a list", "object": "an object"}
 #: For a type, the measured value and the limits on it.
 LENGTHS = {
     "string": ("characters", "minLength", "maxLength"),
@@ -40,10 +39,6 @@ def check(value: Any, schema: Schema, name: str) -> None:
     Traceback (most recent call last):
     rankloom.web.limits.RefusedError: k: must be at least 1; got 0.
     """
-    options = schema.get("oneOf") or schema.get("anyOf")
-    if options:
-        _check_one_of(value, options, name)
-        return
     kind: str = schema["type"]
     if not _is(value, kind):
         raise _invalid(name, NAMES[kind], value)
@@ -60,13 +55,6 @@ def check(value: Any, schema: Schema, name: str) -> None:
 
 def _is(value: object, kind: str) -> bool:
     return isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
-
-
-def _check_one_of(value: object, options: list[Schema], name: str) -> None:
-    fitting = next((option for option in options if _is(value, option["type"])), None)
-    if fitting is None:
-        raise _invalid(name, " or ".join(NAMES[option["type"]] for option in options), value)
-    check(value, fitting, name)
 
 
 def _check_length(value: Sized, schema: Schema, name: str, unit: str, low: str, high: str) -> None:
