@@ -128,13 +128,6 @@ def check_whole(**options: int) -> None:
         whole_number(name, value)
 
 
-def check_between(low: float, high: float, **options: float) -> None:
-    """Raise InputError if an option is not strictly between `low` and `high`."""
-    for name, value in options.items():
-        if not isinstance(value, Real) or not low < value < high:
-            raise InputError(f"{name} must be above {low:g} and below {high:g}; got {brief(value)}.")
-
-
 def check_range(low: float, high: float, **options: float) -> None:
     """Raise InputError if an option is not a number from `low` to `high`."""
     for name, value in options.items():

@@ -125,6 +125,15 @@ class Scratch:
         self._size = size
         self._free: list[NDArray[np.uint32]] = []
 
+    def run(self, work: Callable[[int, int, NDArray[np.uint32]], None], n: int, stage: str, block: int = BLOCK) -> None:
+        """Call ``work(start, stop, array)`` for blocks that cover rows 0 to n, as `run_blocks` does."""
+
+        def borrowing(start: int, stop: int) -> None:
+            with self.borrowed() as array:
+                work(start, stop, array)
+
+        run_blocks(borrowing, n, stage=stage, block=block)
+
     @contextmanager
     def borrowed(self) -> Iterator[NDArray[np.uint32]]:
         """Yield an array that no other block is using."""

@@ -563,7 +563,7 @@ def test_err_of_a_higher_grade_raises():
 
 
 def test_a_probability_of_rbp_outside_0_and_1_raises():
-    with pytest.raises(InputError, match="p of the measure rbp must be above 0 and below 1; got 1"):
+    with pytest.raises(InputError, match="p must be above 0 and below 1; got 1"):
         evaluate(RUN, qrels={"q1": {"a": 1}, "q2": {"a": 1}}, measures="rbp(p=1)")
 
 

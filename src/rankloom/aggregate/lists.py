@@ -10,9 +10,9 @@ from rankloom._kernels import frozen
 from rankloom._kernels.index.arguments import ScoredLists, Transposed
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks, stack_lists
-from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s, Uint32s
+from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s
 from rankloom.ranks.pool import MAX_SCORE
-from rankloom.threads import BLOCK, Scratch, run_blocks, run_rows
+from rankloom.threads import run_rows
 
 Rows = TypeVar("Rows", Array, ScoredLists)
 
@@ -153,17 +153,6 @@ def filled(out: Rows, stage: str, kernel: Callable[..., None], *given: object) -
     if isinstance(out, ScoredLists):
         frozen(out.items)
     return out
-
-
-def run_with_scratch(work: Callable[[int, int, Uint32s], None], n: int, stage: str, block: int = BLOCK) -> None:
-    """Call ``work(start, stop, slot)`` for blocks of n items; `slot` is a scratch array with an element per item."""
-    scratch = Scratch(n)
-
-    def borrowing(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            work(start, stop, slot)
-
-    run_blocks(borrowing, n, stage=stage, block=block)
 
 
 def answers(ranks: Ranks, items: Array, scores: Array) -> Ranks:

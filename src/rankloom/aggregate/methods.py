@@ -97,15 +97,7 @@ class CollectionMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class NeighborMethod(CollectionMethod):
-    """A whole-collection method whose neighborhoods are the heads of its lists.
-
-    Parameters
-    ----------
-    neighbors : int
-        K, the neighborhood size; at most `depth`.
-    depth : int
-        How many items of each list to use; answers come from these.
-    """
+    """A whole-collection method with neighborhoods of `neighbors` items, the heads of its lists, cut to `depth`."""
 
     neighbors: Count
     depth: Count
@@ -164,8 +156,8 @@ def as_method(entry: type[Method] | Callable[..., Ranks], kind: type[Any] = Quer
     if not is_function(entry):
         raise InputError(f"A method must be a function, or a class derived from Method; got {brief(entry)}.")
     parameters = list(inspect.signature(entry).parameters.values())
-    if [one.name for one in parameters[:2]] != ["ranks", "k"] or any(
-        one.kind is not one.KEYWORD_ONLY or one.default is one.empty for one in parameters[2:]
+    if [parameter.name for parameter in parameters[:2]] != ["ranks", "k"] or any(
+        option.kind is not option.KEYWORD_ONLY or option.default is option.empty for option in parameters[2:]
     ):
         raise InputError(
             f"A method must take ranks and k, and keyword-only options with defaults: def {entry.__name__}(ranks, k, "
@@ -173,7 +165,7 @@ def as_method(entry: type[Method] | Callable[..., Ranks], kind: type[Any] = Quer
         )
 
     def fuse(self: Method, ranks: Sequence[Ranks], k: int = 10) -> Ranks:
-        fused: Ranks = entry(ranks, k, **{one.name: getattr(self, one.name) for one in fields(self)})
+        fused: Ranks = entry(ranks, k, **{field.name: getattr(self, field.name) for field in fields(self)})
         return fused
 
     options = [(name, hint, default) for name, default, hint in annotated_defaults(entry) if name not in ("ranks", "k")]

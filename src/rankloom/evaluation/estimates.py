@@ -122,7 +122,7 @@ def estimate_all(rankers: Mapping[str, Ranks], *, kind: str = "authority", neigh
 
 def common_neighbors(rankers: Mapping[str, Ranks], neighbors: int = 20) -> int:
     """Return the largest k that the lists of all rankers allow: `neighbors`, or the smallest of their depths."""
-    return min([whole_number("neighbors", neighbors), *(max(one.depth, 1) for one in rankers.values())])
+    return min([whole_number("neighbors", neighbors), *(max(ranks.depth, 1) for ranks in rankers.values())])
 
 
 def _densities(near: Int32s, weight: Weight) -> Floats:

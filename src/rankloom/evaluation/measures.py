@@ -359,7 +359,7 @@ def evaluate(
 
 def _measures(given: Any) -> list[Measure]:
     several = list(given) if is_iterable(given) and not isinstance(given, str) else [given]
-    odd = [one for one in several if not isinstance(one, str | Measure)]
+    odd = [measure for measure in several if not isinstance(measure, str | Measure)]
     if odd:
         raise InputError(f"A measure is written as in 'ndcg@10'; got {brief(odd[0])}.")
     if not several:

@@ -172,7 +172,7 @@ def balances(effectiveness: Mapping[str, float], correlations: ArrayLike) -> lis
     Examples
     --------
     >>> table = [[1, 0.5, 0.0], [0.5, 1, 0.2], [0.0, 0.2, 1]]
-    >>> [(one.first, one.second, round(one.balance, 2)) for one in balances({"a": 0.9, "b": 0.8, "c": 0.6}, table)]
+    >>> [(first, second, round(value, 2)) for first, second, value in balances({"a": 0.9, "b": 0.8, "c": 0.6}, table)]
     [('a', 'c', 1.54), ('b', 'c', 1.23), ('a', 'b', 1.15)]
     """
     names, values = list(effectiveness), _values(effectiveness)

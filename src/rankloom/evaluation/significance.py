@@ -338,12 +338,12 @@ def compare_many(
     differences = {name: _differences(values, reference) for name, values in systems.items()}
     if test in JOINT_TESTS:
         p_values = _joint(systems, reference, test, correction)
-        statistics = [float(one.sum()) for one in differences.values()]
+        statistics = [float(difference.sum()) for difference in differences.values()]
     else:
         run = TESTS[test]
-        found = [run(one, **options) if one.any() else Tested(1.0, 0.0) for one in differences.values()]
-        p_values = correct([one.p_value for one in found], method=correction)
-        statistics = [one.statistic for one in found]
+        found = [run(row, **options) if row.any() else Tested(1.0, 0.0) for row in differences.values()]
+        p_values = correct([tested.p_value for tested in found], method=correction)
+        statistics = [tested.statistic for tested in found]
     rows = zip(differences.items(), p_values, statistics, strict=True)
     return {name: Comparison(one, float(p), statistic, alpha) for (name, one), p, statistic in rows}
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from rankloom.errors import InputError, check_between, whole_number
+from rankloom.errors import InputError
 from rankloom.evaluation.measures import NO_CUTOFF, precision, ratio, recall, register_measure
 from rankloom.evaluation.truth import Judged
 from rankloom.ranks.arrays import Floats, Int64s
+from rankloom.registry import Count, Fraction
 
 ROUND_UP = 0.9  # trec_eval's: how it turns a level of recall into a number of items
 
@@ -73,7 +74,7 @@ def success(judged: Judged, cutoff: int) -> Floats:
 
 
 @register_measure("rbp", "optional")
-def rank_biased_precision(judged: Judged, cutoff: int, *, p: float = 0.8) -> Floats:
+def rank_biased_precision(judged: Judged, cutoff: int, *, p: Fraction = 0.8) -> Floats:
     r"""Rank-biased precision: the relevance that a reader sees who goes on to the next item with probability p.
 
     .. math:: \mathrm{RBP} = (1 - p) \sum_{i=1}^{k} p^{i-1} [\text{item } i \text{ is relevant}]
@@ -82,13 +83,12 @@ def rank_biased_precision(judged: Judged, cutoff: int, *, p: float = 0.8) -> Flo
     ----------
     Moffat, Zobel (2008), Rank-biased precision for measurement of retrieval effectiveness, doi:10.1145/1416950.1416952
     """
-    check_between(0, 1, **{"p of the measure rbp": p})
     relevant = judged.relevant(cutoff)
     return np.asarray((1 - p) * (relevant * p ** np.arange(relevant.shape[1])).sum(1), np.float64)
 
 
 @register_measure("err", "optional")
-def expected_reciprocal_rank(judged: Judged, cutoff: int, *, max: int = 4) -> Floats:
+def expected_reciprocal_rank(judged: Judged, cutoff: int, *, max: Count = 4) -> Floats:
     r"""Expected reciprocal rank: 1 / the position at which a reader stops who is satisfied by an item with R(g).
 
     .. math:: \mathrm{ERR} = \sum_{i=1}^{k} \frac{1}{i} R(g_i) \prod_{j<i} (1 - R(g_j)), \quad
@@ -102,12 +102,11 @@ def expected_reciprocal_rank(judged: Judged, cutoff: int, *, max: int = 4) -> Fl
     doi:10.1145/1645953.1646033
     """
     grades = judged.gains[:, :cutoff]
-    highest = whole_number("max of the measure err", max)
-    if judged.gains.max(initial=0) > highest:
+    if judged.gains.max(initial=0) > max:
         raise InputError(
-            f"The measure err takes grades of at most {highest}; got {judged.gains.max():g}. Write err(max=...)."
+            f"The measure err takes grades of at most {max}; got {judged.gains.max():g}. Write err(max=...)."
         )
-    stops = (2.0**grades - 1) / 2.0**highest
+    stops = (2.0**grades - 1) / 2.0**max
     left = np.cumprod(1 - stops, axis=1)
     reaching = np.concatenate([np.ones((len(grades), 1)), left[:, :-1]], axis=1)[:, : grades.shape[1]]
     return np.asarray((stops * reaching / np.arange(1, grades.shape[1] + 1)).sum(1), np.float64)

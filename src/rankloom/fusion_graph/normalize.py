@@ -134,12 +134,10 @@ def repositioned(
     from rankloom._kernels import lists as kernels
 
     out = np.empty((len(lists), min(cutoff, lists.shape[1])), np.int32)
-
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as position:
-            kernels.reposition(start, stop, lists, lengths, unlisted, back, position, out)
-
-    run_blocks(work, len(lists), stage="Repositioning")
+    given = lists, lengths, unlisted, back
+    scratch.run(
+        lambda start, stop, slot: kernels.reposition(start, stop, *given, slot, out), len(lists), "Repositioning"
+    )
     return frozen(out)
 
 

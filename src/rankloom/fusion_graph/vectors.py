@@ -8,9 +8,10 @@ import numpy as np
 
 from rankloom._kernels import frozen
 from rankloom._kernels.fusion_graph.arguments import Graphs, Woven
+from rankloom._kernels.index.arguments import SparseRows
 from rankloom.ranks.arrays import Int32s, Int64s
 from rankloom.ranks.lists import pointers
-from rankloom.threads import Scratch, run_blocks
+from rankloom.threads import Scratch
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,27 +37,26 @@ def graph_vectors(graphs: Graphs, collection: Graphs, numbers: Int32s, scratch: 
     """Return graphs, woven with those of the items of a collection, as rows of a sparse matrix."""
     from scipy.sparse import csr_array
 
-    from rankloom._kernels.fusion_graph.vectors import Features, count_features, fill_features
+    from rankloom._kernels.fusion_graph.vectors import count_features, fill_features
 
     links = Woven(*collection[:-1])
     columns, known = edge_columns(collection, numbers) if edges else (frozen(np.empty(0, np.int64)), ())
     n_rows = len(graphs.ptr) - 1
     counts = np.zeros(n_rows, np.int64)
-
-    def count(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            count_features(start, stop, graphs, links, columns.size > 0, slot, counts)
-
-    run_blocks(count, n_rows, stage="Counting features")
+    scratch.run(
+        lambda start, stop, slot: count_features(start, stop, graphs, links, edges, slot, counts),
+        n_rows,
+        "Counting features",
+    )
     ptr = pointers(counts)
-    out = Features(ptr, np.empty(ptr[-1], np.int64), np.empty(ptr[-1]))
-
-    def fill(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            fill_features(start, stop, graphs, links, numbers, columns, slot, out)
-
-    run_blocks(fill, n_rows, stage="Filling vectors")
-    matrix = csr_array((out.values, out.columns, ptr.copy()), shape=(n_rows, len(numbers) + len(known)))
+    out = SparseRows(ptr, np.empty(ptr[-1], np.int64), np.empty(ptr[-1]))
+    by_item = numbers, columns
+    scratch.run(
+        lambda start, stop, slot: fill_features(start, stop, graphs, links, *by_item, slot, out),
+        n_rows,
+        "Filling vectors",
+    )
+    matrix = csr_array((out.values, out.items, ptr.copy()), shape=(n_rows, len(numbers) + len(known)))
     matrix.eliminate_zeros()  # the smallest weights, with graph_norm="minmax"
     matrix.sort_indices()
     return matrix

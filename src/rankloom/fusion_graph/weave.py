@@ -22,9 +22,10 @@ from rankloom.errors import ContractError, brief
 from rankloom.fusion_graph.normalize import rescaled_steps
 from rankloom.index.shard import Shard, gathered, numbered, slice_rows
 from rankloom.ranks import stack_lists
-from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s, Int64s
+from rankloom.ranks.arrays import Array, Float32s, Floats, Int32s, Int64s, Uint32s
+from rankloom.ranks.lists import pointers
 from rankloom.registry import Registry
-from rankloom.threads import Scratch, run_blocks
+from rankloom.threads import Scratch
 
 ROWS = ("row_ptr", "row_items", "row_weights", "row_nearness", "norms")  # the arrays of graphs
 #: (positions from 1, rescaled scores) of a list -> the terms of each item in W and in P: two arrays, all positive
@@ -75,25 +76,12 @@ def weave(normalized: Sequence[Int32s], scratch: Scratch, weighting: str = "pape
 
     lists = frozen(stack_lists(normalized))
     tables = weighting_tables(weighting, lists.shape[2])
-    n_rows = lists.shape[1]
-    ptr = np.zeros(n_rows + 1, np.int64)
-
-    def count(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            kernels.count_vertices(start, stop, lists, slot, ptr[1:])
-
-    run_blocks(count, n_rows, stage="Counting")
-    np.cumsum(ptr, out=ptr)
-    n_entries = int(ptr[-1])
-    woven = Woven(
-        frozen(ptr), np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32), np.empty(n_entries, np.float32)
-    )
-
-    def fill(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            kernels.weave(start, stop, lists, *tables, slot, woven)
-
-    run_blocks(fill, n_rows, stage="Weaving")
+    sizes = np.empty(lists.shape[1], np.int64)
+    n_rows = len(sizes)
+    scratch.run(lambda start, stop, slot: kernels.count_vertices(start, stop, lists, slot, sizes), n_rows, "Counting")
+    ptr = pointers(sizes)
+    woven = Woven(ptr, *(np.empty(ptr[-1], dtype) for dtype in (np.uint32, np.float32, np.float32)))
+    scratch.run(lambda start, stop, slot: kernels.weave(start, stop, lists, *tables, slot, woven), n_rows, "Weaving")
     return Woven(*(frozen(array) for array in woven))
 
 
@@ -105,16 +93,15 @@ def measure(
 
     graphs = Graphs(*woven, np.empty((len(woven.ptr) - 1, SIZE + 1), np.float64))
 
-    def work(start: int, stop: int) -> None:
-        with scratch.borrowed() as slot:
-            if links is not None:
-                kernels.measure(start, stop, graphs, woven.items, links, minmax, slot)
-                return
-            some = slice_rows(graphs, start, stop)
-            members, sources = numbered(some.items, slot)
-            kernels.measure(0, stop - start, some, sources, linked(members, shards), minmax, slot)
+    def work(start: int, stop: int, slot: Uint32s) -> None:
+        if links is not None:
+            kernels.measure(start, stop, graphs, woven.items, links, minmax, slot)
+            return
+        some = slice_rows(graphs, start, stop)
+        members, sources = numbered(some.items, slot)
+        kernels.measure(0, stop - start, some, sources, linked(members, shards), minmax, slot)
 
-    run_blocks(work, len(graphs.norms), stage="Measuring")
+    scratch.run(work, len(graphs.norms), "Measuring")
     return graphs._replace(norms=frozen(graphs.norms))
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloom._kernels.index.arguments import SparseRows
 from rankloom.errors import InputError
 from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
 from rankloom.ranks.nearest import BLOCK_BYTES, Refinement, Search, check_finite, nearest, rounded, table
@@ -62,9 +63,9 @@ def sparse_city_block(x: Floats, y: Floats) -> Floats:
 
     from rankloom._kernels.image import cityblock
 
-    def rows(dense: Floats) -> cityblock.Rows:
+    def rows(dense: Floats) -> SparseRows:
         sparse = csr_array(dense)
-        return cityblock.Rows(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64), sparse.data)
+        return SparseRows(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64), sparse.data)
 
     out = np.empty((len(x), len(y)))
     cityblock.sparse_city_block(rows(x), rows(y), out)

@@ -1,19 +1,9 @@
 """Fusion graphs as rows of a sparse matrix: a column for each vertex, and one for each edge."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from rankloom._kernels.fusion_graph.arguments import E_LOW, E_SCALE, V_LOW, V_SCALE
 from rankloom._kernels.jit import helper, kernel
-
-
-class Features(NamedTuple):
-    """The rows of a sparse matrix: columns and values in CSR form."""
-
-    ptr: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
 
 
 @helper
@@ -45,7 +35,7 @@ def count_features(start, stop, graphs, links, edges, slot, counts):
 @kernel
 def fill_features(start, stop, graphs, links, vertex_columns, edge_columns, slot, out):
     """Fill the features of each graph: vertices by `vertex_columns`, edges by `edge_columns` if it has any."""
-    norms, columns, values = graphs.norms, out.columns, out.values
+    norms, columns, values = graphs.norms, out.items, out.values
     for q in range(start, stop):
         first, last = graphs.ptr[q], graphs.ptr[q + 1]
         at = out.ptr[q]

@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from rankloom._kernels.index.arguments import ScoredLists, SparseRows
-from rankloom.aggregate.lists import answers, empty_lists, own_first, run_with_scratch, stack_own_first
+from rankloom.aggregate.lists import answers, empty_lists, own_first, stack_own_first
 from rankloom.aggregate.methods import CollectionMethod, NeighborMethod, register_method
 from rankloom.errors import InputError
 from rankloom.ranks import PAD, Ranks
@@ -18,6 +18,7 @@ from rankloom.ranks.arrays import Bools, Floats, Int32s
 from rankloom.ranks.lists import pointers
 from rankloom.ranks.pool import MAX_WEIGHT, checked_weights
 from rankloom.registry import Count
+from rankloom.threads import Scratch
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
@@ -98,7 +99,7 @@ class SCA(CollectionMethod):
             whole = sum(vector * part for vector, part in zip(vectors, share, strict=True))
             _add_jaccards(lists, whole, np.ones(n), score)
         out = empty_lists(n, min(k, n))
-        run_with_scratch(lambda start, stop, slot: best_of_pools(start, stop, lists, slot, score, out), n, "Ranking")
+        Scratch(n).run(lambda start, stop, slot: best_of_pools(start, stop, lists, slot, score, out), n, "Ranking")
         return answers(ranks[0], *out)
 
     def _activated(self, ranks: Ranks) -> csr_array:
@@ -173,7 +174,7 @@ class CrossDiffusion(NeighborMethod):
         n = ranks[0].n_items
         now = self._diffused(used, share, n)
         out, part = empty_lists(n, min(k, n)), share / max(share.sum(), 1e-300)
-        run_with_scratch(lambda start, stop, slot: mean_of_rows(start, stop, now, part, slot, out), n, "Ranking")
+        Scratch(n).run(lambda start, stop, slot: mean_of_rows(start, stop, now, part, slot, out), n, "Ranking")
         out.items[~_present(used, n).any(axis=0)] = PAD
         return answers(ranks[0], *out)
 
@@ -188,12 +189,12 @@ class CrossDiffusion(NeighborMethod):
         now = ScoredLists(np.full(shape, PAD, np.int32), np.zeros(shape))
         for r, (items, values) in enumerate(listed):
             now.items[r, :, : items.shape[1]], now.scores[r, :, : items.shape[1]] = _row_shares(items, values)
-        new = ScoredLists(np.empty_like(now.items), np.empty_like(now.scores))
+        new, scratch = ScoredLists(np.empty_like(now.items), np.empty_like(now.scores)), Scratch(n)
 
         def spread(r: int, P: ScoredLists, out: ScoredLists) -> None:
             others = np.where(np.arange(len(ranks)) == r, 0.0, share) if len(ranks) > 1 else share
             given = K[r], P, others / others.sum(), float(self.eta)
-            run_with_scratch(lambda start, stop, slot: diffuse(start, stop, *given, slot, out), n, "Diffusing")
+            scratch.run(lambda start, stop, slot: diffuse(start, stop, *given, slot, out), n, "Diffusing")
 
         for _ in range(self.iterations):
             for r in range(len(ranks)):
@@ -207,7 +208,8 @@ def _add_jaccards(lists: Int32s, vectors: csr_array, part: Floats, score: Floats
     from rankloom._kernels.graphs.context import jaccards
 
     given = lists, _table(vectors), np.asarray(vectors.sum(axis=1), np.float64).reshape(-1), part
-    run_with_scratch(lambda start, stop, slot: jaccards(start, stop, *given, slot, score), len(score), "Comparing")
+    n = len(score)
+    Scratch(n).run(lambda start, stop, slot: jaccards(start, stop, *given, slot, score), n, "Comparing")
 
 
 def _used(ranks: Sequence[Ranks], weights: Sequence[float] | None) -> tuple[list[Ranks], Floats]:

@@ -10,13 +10,14 @@ import numpy as np
 from annotated_types import Gt, Le
 
 from rankloom._kernels import contiguous, frozen
-from rankloom.aggregate.lists import answers, empty_lists, filled, own_first, run_with_scratch, stack_own_first
+from rankloom.aggregate.lists import answers, empty_lists, filled, own_first, stack_own_first
 from rankloom.aggregate.methods import CollectionMethod, register_method
 from rankloom.errors import InputError, brief
 from rankloom.ranks import Ranks
-from rankloom.ranks.arrays import Floats, Int32s, Uint32s
+from rankloom.ranks.arrays import Floats, Int32s
 from rankloom.ranks.pool import checked_weights
 from rankloom.registry import Count, Share
+from rankloom.threads import Scratch
 
 if TYPE_CHECKING:
     from rankloom._kernels.graphs.query_graphs import Article, Rankers, Released
@@ -143,11 +144,8 @@ class QueryRankFusion(CollectionMethod):
         prepare = self._released if self.version == "released" else self._article
         kernel, rankers, rules = prepare(lists, share[share > 0], options)
         out = empty_lists(len(spare), min(k, len(spare)))
-
-        def work(start: int, stop: int, slot: Uint32s) -> None:
-            kernel(start, stop, rankers, spare, rules, slot, out)
-
-        run_with_scratch(work, len(spare), "Fusing", BLOCK)
+        n, given = len(spare), (rankers, spare, rules)
+        Scratch(n).run(lambda start, stop, slot: kernel(start, stop, *given, slot, out), n, "Fusing", BLOCK)
         return answers(ranks[0], *out)
 
     def _own_options(self) -> dict[str, float]:

@@ -72,7 +72,7 @@ class ProbFuse(Supervised):
 
     def score(self, pool: Pool, learned: Sequence[Floats]) -> Floats:
         """Return the scores of the items of each pool."""
-        shares = [one / np.arange(1, self.segments + 1) for one in learned]
+        shares = [share / np.arange(1, self.segments + 1) for share in learned]
         cells = [self._segment(r.lengths(), r.depth) for r in pool.ranks]
         return pool.fold(np.add, [one[cell] for one, cell in zip(shares, cells, strict=True)], 0.0)
 

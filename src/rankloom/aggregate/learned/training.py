@@ -85,7 +85,7 @@ def train(
     >>> bm25 = Ranks.from_dict({"q1": ["a", "b"], "q2": ["c", "d"]})
     >>> dense = Ranks.from_dict({"q1": ["b", "a"], "q2": ["c", "e"]})
     >>> trained = train([bm25, dense], {"q1": {"b": 1}, "q2": {"c": 1}}, method="posfuse")
-    >>> [one.tolist() for one in trained.learned]
+    >>> [shares.tolist() for shares in trained.learned]
     [[0.5, 0.5], [1.0, 0.0]]
     >>> from rankloom import fuse
     >>> new = [Ranks.from_dict({"q3": ["x", "y"]}), Ranks.from_dict({"q3": ["y", "x"]})]
@@ -164,4 +164,6 @@ def judged_queries(ranks: RankerLists, qrels: Qrels, missing: Missing | None) ->
 
 
 def _joined(blocks: list[Judged]) -> Judged:
-    return Judged(np.concatenate([one.gains for one in blocks]), np.concatenate([one.n_relevant for one in blocks]))
+    return Judged(
+        np.concatenate([block.gains for block in blocks]), np.concatenate([block.n_relevant for block in blocks])
+    )

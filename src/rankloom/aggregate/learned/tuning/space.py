@@ -54,7 +54,7 @@ class Choices:
     def features(self, value: Any) -> list[float]:
         """Return the place of a number in the list, from 0 to 1; other values as a row of 0 and 1."""
         place = self.values.index(value)
-        if all(isinstance(one, int | float) for one in self.values):
+        if all(isinstance(known, int | float) for known in self.values):
             return [place / max(len(self.values) - 1, 1)]
         return [float(number == place) for number in range(len(self.values))]
 
@@ -95,7 +95,7 @@ class Space:
     options: Mapping[str, Choices | Simplex]
 
     def __len__(self) -> int:
-        return prod(len(one) for one in self.options.values())
+        return prod(map(len, self.options.values()))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for values in product(*self.options.values()):
