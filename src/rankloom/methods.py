@@ -9,7 +9,7 @@ from rankloom.aggregate.graphs.recknngraphccs import RecKNNGraphCCs
 from rankloom.aggregate.graphs.rkgraph import RkGraph
 from rankloom.aggregate.index_methods import FG, Vote, Weft
 from rankloom.aggregate.learned.supervised import BayesFuse, MapFuse, PosFuse, ProbFuse, SegFuse, SlideFuse
-from rankloom.aggregate.learned.tuning import cross_validate, optimize
+from rankloom.aggregate.learned.tuning import Bayes, Grid, cross_validate, optimize
 from rankloom.aggregate.methods import (
     METHODS,
     SUPERVISED,
@@ -59,6 +59,7 @@ __all__ = [
     "SUPERVISED",
     "WMNZ",
     "BFSTree",
+    "Bayes",
     "BayesFuse",
     "Borda",
     "CollectionMethod",
@@ -73,6 +74,7 @@ __all__ = [
     "ContextRR",
     "CorGraph",
     "CrossDiffusion",
+    "Grid",
     "HelloNeighbor",
     "IndexMethod",
     "Kemeny",

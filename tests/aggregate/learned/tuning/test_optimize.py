@@ -3,7 +3,7 @@ import pytest
 
 import rankloom as rl
 from rankloom.errors import InputError
-from rankloom.methods import optimize
+from rankloom.methods import Grid, optimize
 
 
 def noisy(rng, truth, noise):
@@ -41,7 +41,7 @@ def test_a_poor_ranker_gets_the_smallest_weight(data):
 
 def test_weights_belong_to_rankers_by_name(data):
     ranks, qrels = data
-    best = optimize(ranks, qrels, "combsum", step=0.25)
+    best = optimize(ranks, qrels, "combsum", search="grid(step=0.25)")
     turned = dict(reversed(ranks.items()))
     scores = [rl.evaluate(rl.fuse(r, best.method), qrels=qrels)["ndcg@10"] for r in (ranks, turned)]
     assert scores[0] == pytest.approx(scores[1])
@@ -49,8 +49,8 @@ def test_weights_belong_to_rankers_by_name(data):
 
 def test_bayes_comes_close_to_the_grid(data):
     ranks, qrels = data
-    grid = optimize(ranks, qrels, "combsum", step=0.05)
-    found = optimize(ranks, qrels, "combsum", search="bayes", trials=40)
+    grid = optimize(ranks, qrels, "combsum", search=Grid(step=0.05))
+    found = optimize(ranks, qrels, "combsum", search="bayes(trials=40)")
     assert len(found.trials) <= 40
     assert found.score >= grid.score - 0.005
 
@@ -80,9 +80,12 @@ def test_progress_counts_trials(data):
     [
         ({"method": "fg"}, "The method 'fg' needs the lists of the collection, which cannot be split by query"),
         ({"method": "combsum", "search": "random"}, "Unknown search 'random'; choose from bayes, grid."),
-        ({"method": "combsum", "step": 0.001}, "The grid has 501,501 points, and at most 100,000 are tried."),
+        (
+            {"method": "combsum", "search": "grid(step=0.001)"},
+            "The grid has 501,501 points",
+        ),
         ({"method": "combsum", "measure": "ncdg"}, "Did you mean 'ndcg'?"),
-        ({"method": "combsum", "search": "bayes", "trials": 0}, "trials must be a whole number, at least 1; got 0."),
+        ({"method": "combsum", "search": "bayes(trials=0)"}, "trials must be a whole number, at least 1; got 0."),
         ({"method": "mapfuse"}, "Say what to search"),
         ({"method": "combmin", "space": {"weights": [[1, 1]]}}, "has no option 'weights'"),
     ],

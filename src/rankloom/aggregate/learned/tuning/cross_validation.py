@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankloom.aggregate.learned.training import JudgedQueries, judged_queries
-from rankloom.aggregate.learned.tuning.optimize import Learner, Plan, Search, make_learner, parsed_measure, ready, tune
+from rankloom.aggregate.learned.tuning.optimize import (
+    SEARCHES,
+    Learner,
+    Search,
+    make_learner,
+    parsed_measure,
+    ready,
+    tune,
+)
 from rankloom.aggregate.learned.tuning.space import Values
 from rankloom.aggregate.methods import Method
 from rankloom.errors import InputError, whole_number
@@ -63,10 +71,8 @@ def cross_validate(
     *,
     folds: int = 5,
     k: int = 100,
-    search: Search | None = None,
+    search: str | Search | None = None,
     space: Values | None = None,
-    step: float = 0.1,
-    trials: int = 60,
     seed: int = 0,
     missing: Missing | None = None,
     progress: Progress | None = None,
@@ -87,10 +93,10 @@ def cross_validate(
         At least 2, at most the number of judged queries.
     k : int
         Number of answers for each query; more if the measure needs them.
-    search, space, step, trials
+    search, space
         As in `optimize`; without `search`, options are not tuned.
     seed : int
-        Of the split, and of the Bayesian search.
+        Of the split.
     missing, progress
         As in `fuse`; progress is called after every fold.
 
@@ -103,14 +109,14 @@ def cross_validate(
     CrossValidation(mrr=1.0000, 6 queries, 3 folds)
     """
     check_progress(progress)
-    plan = None if search is None else Plan(search, space, step, trials, seed)
+    tuner = None if search is None else SEARCHES.make(search)
     learner, wanted = make_learner(method), parsed_measure(measure)
     queries = judged_queries(ranks, qrels, missing)
     split = _split(len(queries), folds, seed)
     depth = max(whole_number("k", k), wanted.reach or 1)
     fused, spellings = [], []
     for fold in range(folds):
-        fuser, spelling = _learned(_part(queries, split != fold), learner, wanted, plan)
+        fuser, spelling = _learned(_part(queries, split != fold), learner, wanted, tuner, space)
         fused.append(fuser.fuse(_part(queries, split == fold).ranks, depth))
         spellings.append(spelling)
         if progress:
@@ -120,11 +126,13 @@ def cross_validate(
     return CrossValidation(whole, scores, split, tuple(spellings), str(wanted))
 
 
-def _learned(queries: JudgedQueries, method: Learner, measure: Measure, plan: Plan | None) -> tuple[Method, str]:
+def _learned(
+    queries: JudgedQueries, method: Learner, measure: Measure, search: Search | None, space: Values | None
+) -> tuple[Method, str]:
     """Return the method trained or tuned on these queries, and how it is spelled."""
-    if plan is None:
+    if search is None:
         return ready(queries, method), str(method)
-    tuned = tune(queries, method, measure, plan)
+    tuned = tune(queries, method, measure, search, space)
     return tuned.method, tuned.spelling
 
 

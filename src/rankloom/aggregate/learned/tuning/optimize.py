@@ -2,27 +2,82 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge
 
 from rankloom.aggregate.learned.training import JudgedQueries, judged_queries, make_supervised
 from rankloom.aggregate.learned.tuning.bayes import bayes
 from rankloom.aggregate.learned.tuning.space import Space, Values, make_space
 from rankloom.aggregate.methods import SUPERVISED, Method, QueryMethod, Supervised, make_method
-from rankloom.errors import InputError, check_choice, check_type, check_whole, whole_number
+from rankloom.errors import InputError, check_type
 from rankloom.evaluation.measures import Measure, evaluate
 from rankloom.evaluation.truth import Qrels
 from rankloom.ranks import Ranks
 from rankloom.ranks.align import Missing, RankerLists
-from rankloom.registry import Call, options_of
+from rankloom.registry import Call, Count, Options, Registry, options_of
 from rankloom.threads import Progress, check_progress
 
-Search = Literal["grid", "bayes"]
 #: What can be tuned.
 Learner = QueryMethod | Supervised
 
 MAX_GRID = 100_000  # points
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(Options, ABC):
+    """How options are searched; a value, as a method is: ``bayes(trials=20)``. `step` is that of weights in a grid."""
+
+    entry_kind: ClassVar[str] = "search"
+    step: float = 0.1
+
+    @abstractmethod
+    def points(self, space: Space, score: Callable[[dict[str, Any]], float]) -> Iterator[None]:
+        """Score points of the space one by one; yield after each."""
+
+    @abstractmethod
+    def count(self, space: Space) -> int:
+        """Return how many points are tried; raise InputError for too many."""
+
+
+#: The searches by name.
+SEARCHES: Registry[type[Search]] = Registry("search", entries=type)
+
+
+@SEARCHES.register("grid")
+class Grid(Search):
+    """Every combination, in order; the first of equals wins."""
+
+    def points(self, space: Space, score: Callable[[dict[str, Any]], float]) -> Iterator[None]:
+        for point in space:
+            score(point)
+            yield
+
+    def count(self, space: Space) -> int:
+        if len(space) > MAX_GRID:
+            raise InputError(
+                f"The grid has {len(space):,} points, and at most {MAX_GRID:,} are tried. Use search='bayes', a larger "
+                "step, or fewer values."
+            )
+        return len(space)
+
+
+@SEARCHES.register("bayes")
+@dataclass(frozen=True, kw_only=True)
+class Bayes(Search):
+    """Ten points at random, then those with the largest expected improvement by a Gaussian process."""
+
+    trials: Count = 60
+    seed: Annotated[int, Ge(0)] = 0
+
+    def points(self, space: Space, score: Callable[[dict[str, Any]], float]) -> Iterator[None]:
+        return bayes(space, self.trials, self.seed, score)
+
+    def count(self, space: Space) -> int:
+        return min(self.trials, len(space))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +117,8 @@ def optimize(
     method: str | Call | Learner,
     measure: str | Measure = "ndcg@10",
     *,
-    search: Search = "grid",
+    search: str | Search = "grid",
     space: Values | None = None,
-    step: float = 0.1,
-    trials: int = 60,
-    seed: int = 0,
     missing: Missing | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
@@ -85,17 +137,14 @@ def optimize(
         that are not in the space keep their values.
     measure : str
         As in `evaluate`.
-    search : {"grid", "bayes"}
-        ``grid``: every combination, in order; the first of equals wins. ``bayes``: `trials` points, ten at random and
-        then those with the largest expected improvement by a Gaussian process; for many rankers or options.
+    search : str or Search
+        ``grid``: every combination, in order; the first of equals wins. ``bayes(trials=60, seed=0)``: ten points at
+        random and then those with the largest expected improvement by a Gaussian process; for many rankers or options.
+        Both have the option ``step``, of weights in a grid: 0.1.
     space : {option: values}, optional
         The values to try. For ``weights`` also ``"simplex"``: weights that add up to 1. By default, what ranx searches:
         ``constant`` of rrf, ``gamma`` of gmnz, ``sigma`` of logn_isr, ``persistence`` of rbc, ``segments`` of probfuse,
         ``window`` of slidefuse; weights of other methods.
-    step : float
-        Step of the weights in a grid.
-    trials, seed : int
-        Of the Bayesian search.
     missing, progress
         As in `fuse`; progress is called after every trial.
 
@@ -108,13 +157,13 @@ def optimize(
     >>> from rankloom import Ranks
     >>> good = Ranks.from_dict({"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 2.0, "d": 1.0}})
     >>> bad = Ranks.from_dict({"q1": {"b": 2.0, "a": 1.0}, "q2": {"d": 2.0, "c": 1.0}})
-    >>> best = optimize([bad, good], {"q1": {"a": 1}, "q2": {"c": 1}}, "combsum", "mrr", step=0.25)
+    >>> best = optimize([bad, good], {"q1": {"a": 1}, "q2": {"c": 1}}, "combsum", "mrr", search="grid(step=0.25)")
     >>> best
     Tuned(combsum(weights=[0.0, 1.0]), mrr=1.0000, 5 trials)
     """
-    plan, learner, wanted = Plan(search, space, step, trials, seed), make_learner(method), parsed_measure(measure)
+    plan, learner, wanted = SEARCHES.make(search), make_learner(method), parsed_measure(measure)
     check_progress(progress)
-    return tune(judged_queries(ranks, qrels, missing), learner, wanted, plan, progress)
+    return tune(judged_queries(ranks, qrels, missing), learner, wanted, plan, space, progress)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,49 +181,18 @@ class ForRankers(QueryMethod):
         return str(self.method)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The search options of `optimize`."""
-
-    search: Search
-    space: Values | None
-    step: float
-    trials: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        check_choice("search", self.search, get_args(Search))
-        check_whole(trials=self.trials)
-        whole_number("seed", self.seed, 0)
-
-    def points(self, space: Space, score: Callable[[dict[str, Any]], float]) -> Iterator[None]:
-        """Score the points of the space one by one; yield after each."""
-        if self.search == "bayes":
-            yield from bayes(space, self.trials, self.seed, score)
-            return
-        for point in space:
-            score(point)
-            yield
-
-    def count(self, space: Space) -> int:
-        """Return how many points are tried; raise InputError for a grid that is too large."""
-        if self.search == "bayes":
-            return min(self.trials, len(space))
-        if len(space) > MAX_GRID:
-            raise InputError(
-                f"The grid has {len(space):,} points, and at most {MAX_GRID:,} are tried. Use search='bayes', a larger "
-                "step, or fewer values."
-            )
-        return len(space)
-
-
 def tune(
-    queries: JudgedQueries, method: Learner, measure: Measure, plan: Plan, progress: Progress | None = None
+    queries: JudgedQueries,
+    method: Learner,
+    measure: Measure,
+    search: Search,
+    values: Values | None,
+    progress: Progress | None = None,
 ) -> Tuned:
-    """Search on these queries, as planned."""
+    """Search on these queries."""
     options = list(options_of(type(method)))
-    space = make_space(method.entry_name, options, plan.space, len(queries.ranks), plan.step)
-    count = plan.count(space)
+    space = make_space(method.entry_name, options, values, len(queries.ranks), search.step)
+    count = search.count(space)
     trials: dict[str, float] = {}
     candidates: dict[str, Learner] = {}
 
@@ -184,7 +202,7 @@ def tune(
         trials[str(candidate)] = mean(ready(queries, candidate), queries, measure)
         return trials[str(candidate)]
 
-    for done, _ in enumerate(plan.points(space, score), 1):
+    for done, _ in enumerate(search.points(space, score), 1):
         if progress:
             progress("Optimizing", done, count)
     best = max(trials, key=lambda spelling: trials[spelling])
