@@ -24,7 +24,7 @@ import rankloom as rl
 from rankloom.datasets.collection import Queries
 from rankloom.evaluation import legend
 from rankloom.io.cache import Cache
-from rankloom.methods import cross_validate, optimize
+from rankloom.methods import Bayes, Grid, cross_validate, optimize
 from rankloom.rankers import rank_collection
 from rankloom.rankers.text.embeddings import embed_minilm
 
@@ -84,8 +84,9 @@ class Case:
 
     def _learned(self, method, space):
         common = {"missing": "empty"}
-        search = "bayes" if space and "weights" in space and len(self.ranks) > 2 else "grid"
-        plan = {} if space is None else {"space": space, "search": search, "step": STEP, "trials": TRIALS}
+        many = space and "weights" in space and len(self.ranks) > 2
+        search = Bayes(trials=TRIALS, seed=SEED, step=STEP) if many else Grid(step=STEP)
+        plan = {} if space is None else {"space": space, "search": search}
         if self.train is None:
             return self._evaluated(
                 cross_validate(
@@ -95,7 +96,7 @@ class Case:
         if space is None:
             trained = rl.train(*self.train, method, **common)
         else:
-            trained = optimize(*self.train, method, MEASURE, seed=SEED, **plan, **common).method
+            trained = optimize(*self.train, method, MEASURE, **plan, **common).method
         return self._evaluated(rl.fuse(self.ranks, trained, DEPTH, **common))
 
 
