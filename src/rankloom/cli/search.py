@@ -87,7 +87,7 @@ def search(
         ),
     ] = None,
     *,
-    asked: QueryOptions,
+    wanted: QueryOptions,
     k: cli.K = 10,
     offset: Annotated[int, cli.Option(min=0, help="How many of the best results to skip.")] = 0,
     method: Annotated[
@@ -143,17 +143,17 @@ def search(
     rankloom search lists.loom dense=b.run bm25=a.run -k 100 -o fused.run
     """
     if output is not None:
-        check_run_output(output, path, query, asked.image, asked.queries)
+        check_run_output(output, path, query, wanted.image, wanted.queries)
     if cli.is_searcher(path):
         cli.refuse_options(context, f"{path} is a searcher, not an index of lists", *FOR_INDEXES)
         options = {"k": k, "offset": offset, "method": method, "rankers": ranker}
-        answers = asked.answers(path, " ".join(query or []), where or [], **options)
+        answers = wanted.answers(path, " ".join(query or []), where or [], **options)
         if explain is not None:
             if len(answers) != 1 or output is not None or as_json:
                 raise InputError(f"--explain needs exactly one query, no -o and no --json; got {len(answers)} queries.")
             cli.echo(str(next(iter(answers.values())).explain(explain)))
         elif output is not None:
-            named = answers if asked.queries or asked.item else {"q1": next(iter(answers.values()))}
+            named = answers if wanted.queries or wanted.item else {"q1": next(iter(answers.values()))}
             lists = {name: {hit.id: hit.score for hit in answer} for name, answer in named.items()}
             cli.write(Ranks.from_dict(lists), output, tag)
         else:
@@ -161,7 +161,7 @@ def search(
                 _print_json(name, answer, field or []) if as_json else _print(name, answer)
         return
     cli.refuse_options(context, f"{path} is not a searcher made by 'rankloom build'", *FOR_SEARCHERS)
-    items = asked.item or []
+    items = wanted.item or []
     if explain is not None and (len(set(items)) != 1 or query or output is not None):
         raise InputError("--explain needs exactly one --item, no runs and no -o.")
     with cli.progress_bars() as progress:

@@ -28,7 +28,6 @@ class Content(Protocol):
 
     def digest(self) -> str:
         """Return a digest of its content."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -63,7 +63,7 @@ class ImageFile:
     box : (left, top, right, bottom), optional
         A block of the upright image, in pixels; right and bottom are exclusive.
     on_white : bool
-        Whether its ground is white, so that a page may show it on another, see `on_transparent`.
+        Whether its background is white, so that a page may show it on another, see `on_transparent`.
 
     Examples
     --------

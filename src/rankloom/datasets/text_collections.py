@@ -103,15 +103,15 @@ def texts(path: FilePath) -> Collection:
     """
     needs = "the files docs.jsonl, queries.jsonl (both with id and text) and qrels.txt, each optionally .gz."
     folder = find_folder(path, ["texts"], needs)
-    docs, asked, judged = (
+    documents, external, judgments = (
         _one_of(folder, [name, f"{name}.gz"], needs) for name in ("docs.jsonl", "queries.jsonl", "qrels.txt")
     )
-    items, queries = _texts(docs), _texts(asked)
-    qrels = read_qrels(judged)
+    items, queries = _texts(documents), _texts(external)
+    qrels = read_qrels(judgments)
     parts, query_parts = _with_vectors(folder, list(items.values()), list(queries.values()))
     about = f"{len(items)} texts, {len(qrels)} queries with {sum(map(len, qrels.values()))} judgments"
-    external = Queries(Ids(queries), qrels, query_parts)
-    return Collection(folder.resolve().name, Ids(items), parts, queries=external, about=about)
+    judged = Queries(Ids(queries), qrels, query_parts)
+    return Collection(folder.resolve().name, Ids(items), parts, queries=judged, about=about)
 
 
 def _texts(file: Path) -> dict[str, str]:

@@ -24,15 +24,12 @@ class RankedByParts(Fitted, Protocol):
     @property
     def n_items(self) -> int:
         """Number of items."""
-        ...
 
     def rank_part(self, rows: Numbers, *, depth: int = 1000) -> Ranks:
         """Return the lists of some items, by number, with the bits that `rank` gives."""
-        ...
 
     def for_workers(self) -> RankedByParts:
         """Return what each worker gets: only what `rank_part` needs, with everything computed that all parts share."""
-        ...
 
 
 def is_ranked_by_parts(fitted: Fitted) -> TypeGuard[RankedByParts]:

@@ -28,7 +28,6 @@ class Fitted(Protocol):
 
     def rank(self, *, queries: Contents | None = None, depth: int = 1000) -> Ranks:
         """Return ranks of the items for external queries; without `queries` row i is the list of item i. No ids."""
-        ...
 
 
 class Updatable(Fitted, Protocol):
@@ -42,11 +41,9 @@ class Updatable(Fitted, Protocol):
     @property
     def n_items(self) -> int:
         """Number of items."""
-        ...
 
     def rank(self, *, queries: Contents | None = None, depth: int = 1000, allowed: Bools | None = None) -> Ranks:
         """Rank the items as `Fitted` does; for external queries, only the items that a mask allows."""
-        ...
 
     def rank_items(
         self, rows: Numbers, *, depth: int = 1000, among: Numbers | None = None, floors: Float32s | None = None
@@ -62,22 +59,18 @@ class Updatable(Fitted, Protocol):
         floors : float32 array, optional
             For each row, a score below which items may be left out; it saves time.
         """
-        ...
 
     def subset(self, numbers: Numbers) -> Self:
         """Return the ranker with only these items, in this order, and the same statistics."""
-        ...
 
     def appended(self, items: Contents, *, cache: Cache | None = None) -> Self:
         """Return the ranker with more items after its own, and the same statistics.
 
         Raise UnreadableItemsError if some cannot be read; its numbers count from 0 among the new items.
         """
-        ...
 
     def arrays(self) -> dict[str, Array]:
         """Return everything that the ranker's `restored` needs to make it again: no objects, no pickle."""
-        ...
 
 
 class Ranker(Protocol):
@@ -98,7 +91,6 @@ class Ranker(Protocol):
     @property
     def part(self) -> str:
         """The part of the collection it ranks by, such as ``texts``."""
-        ...
 
     def fit(self, items: Contents, *, cache: Cache | None = None) -> Fitted:
         """Fit the ranker to the items of a collection: their part, in the order of their numbers.
@@ -106,7 +98,6 @@ class Ranker(Protocol):
         The cache stores expensive results, keyed by the content of each item. Raise UnreadableItemsError if some items
         cannot be read; the caller may drop them and fit again.
         """
-        ...
 
 
 def is_updatable(fitted: Fitted) -> TypeGuard[Updatable]:

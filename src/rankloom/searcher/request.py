@@ -1,4 +1,4 @@
-"""Requests to a searcher: what was asked for, checked once."""
+"""Requests to a searcher, checked once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Request:
 
     n: int  #: number of answers, counting those that an offset skips
     depth: int  #: how much of each ranker's list is fused: it does not depend on the offset, so pages fit together
-    call: Call  #: the method as it was asked for: its options take precedence over those of the searcher
+    call: Call  #: the method as requested: its options take precedence over those of the searcher
     method: Method | None  #: what fuses the lists; None for a method that searches an index of the searcher
     names: tuple[str, ...]  #: the rankers to fuse: those that accept the queries
     weights: tuple[float, ...] | None = None  #: one for each of them

@@ -76,7 +76,7 @@ class Gallery:
 
 
 def _shown(image: object) -> Pixels:
-    """Return the pixels of an image, on a transparent ground if its own is white."""
+    """Return the pixels of an image, on a transparent background if its own is white."""
     loaded = pixels(image)
     return on_transparent(loaded) if isinstance(image, ImageFile) and image.on_white else loaded
 

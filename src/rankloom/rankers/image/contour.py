@@ -42,7 +42,7 @@ def silhouette(image: Image) -> Mask:
     if not mask.any():
         raise ImageError(
             f"The image has no foreground: no pixel has a gray level of {MIN_FOREGROUND} or more. Shape rankers need "
-            "light silhouettes on a dark ground."
+            "light silhouettes on a dark background."
         )
     return largest_component(mask)
 

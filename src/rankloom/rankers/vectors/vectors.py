@@ -31,11 +31,9 @@ class VectorSource(Protocol):
 
     def item_vectors(self, items: Contents, *, cache: Cache | None = None) -> Array:
         """Return the vectors of items. Raise UnreadableItemsError if some cannot be read."""
-        ...
 
     def query_vectors(self, queries: Contents, *, cache: Cache | None = None) -> Array:
         """Return the vectors of external queries."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
