@@ -119,7 +119,7 @@ def rank_collection(
     check_type(Collection, collection=collection)
     cache = Cache(None) if cache is None else cache
     check_type(Cache, cache=cache)
-    made = {name: made_ranker(ranker) for name, ranker in by_name(rankers).items()}
+    made = {name: made_ranker(ranker) for name, ranker in rankers_by_name(rankers).items()}
     for name, one in made.items():
         _check_part(collection, name, one.ranker.part)
     job = RankingJob(collection, whole_number("depth", depth), items, cache)
@@ -263,7 +263,7 @@ def _after_skipping(error: InputError, skipped: Mapping[str, str]) -> InputError
     return InputError(f"{error} {note} Repair them, or remove them and their rows.")
 
 
-def by_name(rankers: Mapping[str, T] | Sequence[str] | str) -> dict[str, T | str]:
+def rankers_by_name(rankers: Mapping[str, T] | Sequence[str] | str) -> dict[str, T | str]:
     """Return rankers by name; spellings are their own names."""
     given = [rankers] if isinstance(rankers, str) else rankers
     if not isinstance(given, Mapping | Sequence):

@@ -11,7 +11,7 @@ import numpy as np
 from rankloom.datasets import Collection
 from rankloom.errors import InputError, RankloomWarning, brief, is_function
 from rankloom.rankers.ranker import Ranker
-from rankloom.rankers.ranking import Lists, MadeRanker, Ranking, by_name, made_ranker
+from rankloom.rankers.ranking import Lists, MadeRanker, Ranking, made_ranker, rankers_by_name
 from rankloom.rankers.text.embeddings import has_static
 from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
 from rankloom.ranks import Ids, Ranks
@@ -47,7 +47,7 @@ def made_rankers(rankers: Mapping[str, RankerLike] | Sequence[str] | str | None,
 
     If none are given, there are some for each kind of content.
     """
-    kinds, named = batch.kinds, by_name(default_rankers(batch) if rankers is None else rankers)
+    kinds, named = batch.kinds, rankers_by_name(default_rankers(batch) if rankers is None else rankers)
     if not named:
         raise InputError("Give at least one ranker.")
     return {name: _made(name, given, kinds) for name, given in named.items()}
