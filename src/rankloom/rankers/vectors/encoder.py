@@ -98,7 +98,9 @@ class EncoderRanker:
 
     def digest(self) -> str:
         """Return a digest of its settings, the vectors of three probes and the version of rankloom."""
-        probes = self._probe_vectors()
+        return self._digest(self._probe_vectors())
+
+    def _digest(self, probes: Array) -> str:
         settings = (FORMAT, __version__, self.name, self.part, self.metric, probes.dtype.str, probes.shape)
         return digest_bytes(repr(settings).encode(), probes.tobytes())
 
@@ -120,7 +122,8 @@ class EncoderRanker:
     def _store(self, cache: Cache | None) -> FeatureStore:
         if cache is None or cache.folder is None:
             return FeatureStore(Cache(None), "", 0)
-        return FeatureStore(cache, self.digest(), self._probe_vectors().shape[1])
+        probes = self._probe_vectors()
+        return FeatureStore(cache, self._digest(probes), probes.shape[1])
 
     def _probe_vectors(self) -> Array:
         return self._matrix([*PROBES] if self.part == "texts" else list(probe_images()))
