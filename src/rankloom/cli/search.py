@@ -215,7 +215,7 @@ def _condition(text: str, types: Mapping[str, str]) -> object:
     if text.lstrip().startswith("{"):
         try:
             return parse_json(text)
-        except (ValueError, RecursionError):
+        except (json.JSONDecodeError, RecursionError):
             raise InputError(f"--where starts like JSON, but is not; got {brief(text)}.") from None
     found = CONDITION.fullmatch(text.strip())
     if found is None:

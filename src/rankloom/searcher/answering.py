@@ -7,7 +7,6 @@ does not depend on the filter; only the result does.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +22,7 @@ from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.request import LIST_DEPTH, Request
 from rankloom.searcher.retriever import cut
 from rankloom.searcher.state import State
-from rankloom.searcher.store import Filter, Mask
+from rankloom.searcher.store import Filter
 from rankloom.weft import WeftIndex
 from rankloom.weft.votes import SHARE, VOTE_DEPTH, add_votes, count_votes, vote_weights
 
@@ -45,9 +44,11 @@ def answer(state: State, queries: QueryBatch, request: Request) -> FusedAnswers:
     """Return the answers to a batch of queries."""
     queries = encoded(state, queries, request.names)
     described = query_lists(state, queries, request.names, request.depth)
-    lists = described
-    if request.where is not None and request.call.name not in DESCRIBED:
-        lists = query_lists(state, queries, request.names, request.depth, request.where)
+    lists, where = described, request.where
+    if where is not None and request.call.name in DESCRIBED:
+        lists = {name: ranks.among(where.numbers) for name, ranks in described.items()}
+    elif where is not None:
+        lists = query_lists(state, queries, request.names, request.depth, where)
     return FusionRun(state, queries, request, described, lists).answers()
 
 
@@ -96,7 +97,8 @@ class FusionRun:
         """Return the answers of the method that the request names."""
         by_index = {"weft": self._by_weft, "vote": self._by_vote, "fg": self._by_graphs}
         found = by_index.get(self.request.call.name, self._by_lists)()
-        return found if self.request.where is None else _visible(found, self.request.where)
+        where = self.request.where
+        return found if where is None else replace(found, explain=_explaining(found.explain, where))
 
     def _by_weft(self) -> FusedAnswers:
         index, found = self._weft(self.request.n)
@@ -186,25 +188,20 @@ class FusionRun:
         )
 
 
-def _visible(answers: FusedAnswers, where: Filter) -> FusedAnswers:
-    """Return answers whose lists and explanations name no item that a filter excludes."""
+def _explaining(explain: Callable[[int, int], Explanation], where: Filter) -> Callable[[int, int], Explanation]:
+    """Return explanations that name no item which a filter excludes."""
 
-    def explain(query: int, item: int) -> Explanation:
+    def visible(query: int, item: int) -> Explanation:
         if not where.allowed[item]:
             raise InputError(f"The document {where.ids[item]!r} does not satisfy where; explain one that does.")
-        return _without_hidden(answers.explain(query, item), item, where.allowed)
+        why = explain(query, item)
+        shown = [part for part in why.parts if where.allowed[part.source] and where.allowed[part.target]]
+        if len(shown) < len(why.parts):
+            rest = sum(part.contribution for part in why.parts) - sum(part.contribution for part in shown)
+            shown.append(Part("hidden", item, item, "documents that the filter excludes", 0.0, 0.0, rest))
+        return replace(why, parts=tuple(sorted(shown, key=lambda part: -part.contribution)))
 
-    lists = {name: ranks.among(where.numbers) for name, ranks in answers.lists.items()}
-    return FusedAnswers(answers.fused, lists, explain)
-
-
-def _without_hidden(why: Explanation, item: int, allowed: Mask) -> Explanation:
-    shown = [part for part in why.parts if allowed[part.source] and allowed[part.target]]
-    hidden = math.fsum(part.contribution for part in why.parts) - math.fsum(part.contribution for part in shown)
-    if len(shown) < len(why.parts):
-        shown.append(Part("hidden", item, item, "documents that the filter excludes", 0.0, 0.0, hidden))
-        shown.sort(key=lambda part: -part.contribution)
-    return replace(why, parts=tuple(shown))
+    return visible
 
 
 def _vote(ballots: Sequence[Ranks], weights: Sequence[float], at: int, query: int, item: int, depth: int) -> float:
