@@ -19,6 +19,7 @@ from rankloom.searcher.field_types import NOTHING, NOUNS, FieldType, Types, as_t
 from rankloom.searcher.store import Document, Mask
 from rankloom.searcher.where import And, Condition, Exists, Not, Or
 
+MAX_SIZE = 2**40  # of an array: no sum of sizes overflows
 MIN_KEPT = 0.8  # of the rows of all parts: with fewer, deleted ones are removed
 
 
@@ -122,7 +123,7 @@ class Part:
                 values[own].view(np.float64) if field["float"] is True else values[own],
                 Words(blob, ptr[word_at[at] : word_at[at + 1] + 1]) if type.kind == "text" else None,
             )
-            _check_codes(column)
+            _check_values(column)
             _require(isinstance(field["name"], str), "fields")
             columns[field["name"]] = column
         return cls(n, columns, arrays)
@@ -225,7 +226,8 @@ class Columns:
             prefix = f"columns{len(parts)}_"
             parts.append(Part.restored({name: arrays[f"{prefix}{name}"] for name in ("fields", *ARRAYS)}))
         columns = cls(tuple(parts), frozenset(map(str, _parsed_json(arrays["column_text_fields"]))))
-        _require(parts, "parts")
+        known = [(name, column.type.kind) for part in parts for name, column in part.columns.items()]
+        _require(parts and all(kind in ("nothing", columns.types[name].kind) for name, kind in known), "types")
         if "column_kept" not in arrays:
             return columns
         kept = _checked_array(arrays, "column_kept", np.uint8)
@@ -266,14 +268,15 @@ def _restored_type(given: Any) -> FieldType:
     return FieldType(kind, is_list)
 
 
-def _check_codes(column: Column) -> None:
+def _check_values(column: Column) -> None:
+    _require(column.type.kind not in ("nothing", "object") or not len(column.values), "values")
     if column.words is not None and len(column.values):
         _require(column.values.dtype.kind == "i", "kinds")
         _require(column.values.min() >= 0 and column.values.max() < len(column.words), "codes")
 
 
 def _size(given: object) -> int:
-    _require(isinstance(given, int) and not isinstance(given, bool) and given >= 0, "sizes")
+    _require(type(given) is int and 0 <= given <= MAX_SIZE, "sizes")
     return given  # type: ignore[return-value]
 
 
