@@ -129,21 +129,17 @@ class Scratch:
         """Call ``work(start, stop, array)`` for blocks that cover rows 0 to n, as `run_blocks` does."""
 
         def borrowing(start: int, stop: int) -> None:
-            array = self._taken()
-            work(start, stop, array)
-            self._free.append(array)
+            with self.borrowed() as array:
+                work(start, stop, array)
 
         run_blocks(borrowing, n, stage=stage, block=block)
 
     @contextmanager
     def borrowed(self) -> Iterator[NDArray[np.uint32]]:
         """Yield an array that no other block is using."""
-        array = self._taken()
+        try:
+            array = self._free.pop()
+        except IndexError:
+            array = np.zeros(self._size, np.uint32)
         yield array
         self._free.append(array)  # not after an error, which may leave it in an invalid state
-
-    def _taken(self) -> NDArray[np.uint32]:
-        try:
-            return self._free.pop()
-        except IndexError:
-            return np.zeros(self._size, np.uint32)

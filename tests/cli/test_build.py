@@ -113,7 +113,8 @@ def test_documents_are_added_and_deleted(folder, tmp_path):
     assert "new" not in rl.Searcher.open(path)
     assert "Unknown document 'd3'" in sentence(run("delete", path, "d3"))
     zebra = write_table(tmp_path / "zebra.jsonl", [{"id": "z", "text": "zebra crossing"}])
-    run("add", path, zebra, "--refit")
+    run("add", path, zebra)
+    run("compact", path)
     assert hits(path, "zebra", "-k", 1) == [["z"]]
 
 

@@ -34,7 +34,7 @@ def elsewhere(searcher):
     """The same searcher, whose documents and rankers might be anywhere."""
     state = searcher.state
     retrievers = {name: Only(Retriever, one) for name, one in state.retrievers.items()}
-    return rl.Searcher(State(state.ids, Only(Store, state.store), retrievers, state.lists, state.settings))
+    return rl.Searcher(State(state.ids, Only(Store, state.store), retrievers, state.item_lists, state.settings))
 
 
 @pytest.mark.parametrize(

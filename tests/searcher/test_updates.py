@@ -91,11 +91,11 @@ def test_new_documents_are_found_and_deleted_ones_are_not():
     assert searcher.document("4")["text"] == "a new cat"  # ids are not used twice
 
 
-def test_refit_learns_new_words():
+def test_compacting_learns_new_words():
     searcher = rl.Searcher.build(["a cat", "a dog"], ["bm25", "bow-cosine"])
     searcher.add(["a zebra"])
     assert len(searcher.search("zebra")) == 0
-    searcher.refit()
+    searcher.compact()
     assert searcher.search("zebra")[0].id == "2"
     fresh = rl.Searcher.build(["a cat", "a dog", "a zebra"], ["bm25", "bow-cosine"])
     assert_same_state(searcher.state, fresh.state)

@@ -350,16 +350,6 @@ def test_crafted_columns_are_refused_or_harmless():
     assert 100 < refused < 300
 
 
-def test_parts_with_different_types_are_refused():
-    number, text = (Columns.of([{"id": "a", "f": value}]).arrays() for value in (1, "x"))
-    both = {**number, **{name.replace("columns0", "columns1"): array for name, array in text.items()}}
-    with pytest.raises(InputError, match="wrong types"):
-        Columns.restored(both)
-    deep = np.frombuffer(b"[" * 100_000, np.uint8)
-    with pytest.raises(InputError, match="wrong fields"):
-        Columns.restored({**number, "columns0_fields": deep})
-
-
 def is_refused(chosen):
     arrays = {name: np.array(array) for name, array in Columns.of(batch_of(SHOP).stored(())).arrays().items()}
     array = arrays[chosen.choice(sorted(arrays))]

@@ -8,6 +8,7 @@ with shown_warnings():  # of plug-ins, which are loaded for the help
     from rankloom.cli import (  # noqa: F401  # each registers its command
         add,
         build,
+        compact,
         compare,
         correlate,
         delete,

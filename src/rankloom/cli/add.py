@@ -16,19 +16,13 @@ def add(
     documents: Annotated[
         str, cli.Argument(metavar="DOCUMENTS", help="Documents, in any form that 'rankloom build' accepts.")
     ],
-    refit: Annotated[
-        bool,
-        cli.Option(
-            "--refit", help="Refit the text rankers to all documents: new vocabulary, new document frequencies."
-        ),
-    ] = False,
     encoding: cli.Encoding = None,
     timeout: cli.Timeout = TIMEOUT,
     plugin: cli.Plugin = None,
 ) -> None:
     """Add documents to a searcher; a killed command leaves the old or the new one.
 
-    Statistics, such as document frequencies, stay those of the build unless --refit is given.
+    Statistics, such as document frequencies, stay those of the build until 'rankloom compact'.
 
     Example:
 
@@ -41,7 +35,5 @@ def add(
         before = len(searcher)
         progress("Adding", 0, 1)
         searcher.add(documents, encoding=encoding)
-        if refit:
-            searcher.refit(progress)
         progress("Adding", 1, 1)
     cli.echo(f"Added {cli.counted(len(searcher) - before, 'document')}; {path} has {len(searcher)}.", err=True)

@@ -39,6 +39,7 @@ COMMANDS = [
     "search",
     "add",
     "delete",
+    "compact",
     "verify",
     "rank",
     "index",

@@ -6,19 +6,19 @@ Rescaled scores depend on positions only, so `weave` looks them up in a table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from rankloom._kernels import contiguous, frozen
-from rankloom._kernels.index.arguments import Transposed
+from rankloom._kernels.index.arguments import ScoredLists, Transposed
 from rankloom.errors import InputError, check_choice
 from rankloom.index.order import Order
 from rankloom.index.row_kind import R
 from rankloom.index.settings import Absent, IndexSettings, unlisted_positions
 from rankloom.ranks import PAD, Ranks, list_lengths
-from rankloom.ranks.arrays import Float32s, Int32s, Int64s, Uint32s
+from rankloom.ranks.arrays import Array, Float32s, Int32s, Int64s, Uint32s
 from rankloom.ranks.lists import pointers, transposed
 from rankloom.threads import Scratch, run_blocks
 
@@ -143,8 +143,21 @@ def repositioned(
 
 def reposition_item(ranks: Ranks, item: int, cutoff: int) -> Int32s:
     """Return the list of one item as `reposition` does, from the lists of its neighbors alone."""
-    own = ranks.items[item][ranks.items[item] != PAD]
-    lists = ranks.items[own]
+    return _reposition_item(ranks.items[item], ranks.items.__getitem__, item, cutoff)
+
+
+def reposition_rows(rows: Callable[[Array], ScoredLists], items: Array, cutoff: int) -> Int32s:
+    """Return the lists of some items as `reposition` does; `rows` returns lists of items by number."""
+    out = np.full((len(items), cutoff), PAD, np.int32)
+    for row, (item, own) in enumerate(zip(items.tolist(), rows(items).items, strict=True)):
+        found = _reposition_item(own, lambda numbers: rows(numbers).items, item, cutoff)
+        out[row, : len(found)] = found
+    return out
+
+
+def _reposition_item(own: Int32s, rows: Callable[[Array], Int32s], item: int, cutoff: int) -> Int32s:
+    own = own[own != PAD]
+    lists = rows(own)
     listed = lists == item
     back = np.where(listed.any(axis=1), listed.argmax(axis=1), (lists != PAD).sum(axis=1)) + 1
     position = np.arange(1, len(own) + 1)

@@ -80,9 +80,7 @@ def weave(normalized: Sequence[Int32s], scratch: Scratch, weighting: str = "pape
     n_rows = len(sizes)
     scratch.run(lambda start, stop, slot: kernels.count_vertices(start, stop, lists, slot, sizes), n_rows, "Counting")
     ptr = pointers(sizes)
-    n_entries = int(ptr[-1])
-    W, P = np.empty(n_entries, np.float32), np.empty(n_entries, np.float32)
-    woven = Woven(ptr, np.empty(n_entries, np.uint32), W, P)
+    woven = Woven(ptr, *(np.empty(ptr[-1], dtype) for dtype in (np.uint32, np.float32, np.float32)))
     scratch.run(lambda start, stop, slot: kernels.weave(start, stop, lists, *tables, slot, woven), n_rows, "Weaving")
     return Woven(*(frozen(array) for array in woven))
 

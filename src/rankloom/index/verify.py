@@ -22,6 +22,8 @@ from rankloom.threads import Scratch, run_blocks
 Layout = Mapping[str, tuple[str, tuple[str | int, ...]]]
 #: name of an array -> the smallest and the largest value it may have, the latter also as a named size
 Ranges = Mapping[str, tuple[float, float | str]]
+#: CSR patterns: the names of pointers and of values, and a number above the values
+Patterns = Sequence[tuple[str, str, int]]
 S = TypeVar("S")
 
 MAX_RANKERS = 10_000
@@ -167,20 +169,21 @@ def check_order(arrays: Mapping[str, Array]) -> None:
         raise DamageError("numbers.npy does not match the other arrays")
 
 
-def check_rows(arrays: Mapping[str, Array], n_items: int, n_rows: int) -> None:
+def check_rows(arrays: Mapping[str, Array], n_items: int, n_rows: int, patterns: Patterns | None = None) -> None:
     """Raise `DamageError` unless rows and postings are in range and no row has a number twice."""
+    patterns = patterns or (("row_ptr", "row_items", n_items), ("post_ptr", "post_rows", n_rows))
     vertices = arrays.get(VERTICES)
     if vertices is not None and (
         vertices.max(initial=0) >= max(n_items, 1) or not (vertices[1:] > vertices[:-1]).all()
     ):
         raise DamageError(f"{VERTICES}.npy does not match the other arrays")
-    for ptr, values, limit in (("row_ptr", "row_items", n_items), ("post_ptr", "post_rows", n_rows)):
+    for ptr, values, limit in patterns:
         bounds = arrays[ptr]
         if bounds[0] != 0 or bounds[-1] != arrays[values].size or (np.diff(bounds) < 0).any():
             raise DamageError(f"{ptr}.npy does not match the other arrays")
         if arrays[values].max(initial=0) >= max(limit, 1):
             raise DamageError(f"{values}.npy does not match the other arrays")
-    for ptr, values in (("row_ptr", "row_items"), ("post_ptr", "post_rows")):
+    for ptr, values, _ in patterns:
         if not _rows_differ(arrays[ptr], arrays[values], n_items):  # a shard has no more rows than that
             raise DamageError(f"{values}.npy has a number twice in one row")
 

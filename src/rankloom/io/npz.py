@@ -32,13 +32,18 @@ def _utf8(text: str) -> bytes:
 
 def unpack_ids(blob: Array, ptr: Array) -> Ids:
     """Return the ids that `pack_ids` packed."""
+    return Ids(unpacked(blob, ptr))
+
+
+def unpacked(blob: Array, ptr: Array) -> list[str]:
+    """Return texts that `pack_ids` packed, which need not be unique."""
     if (blob.dtype.str[1:], ptr.dtype.str[1:]) != ("u1", "i8") or (blob.ndim, ptr.ndim) != (1, 1):
         raise InputError("Packed ids must be a 1-d array of bytes and a 1-d array of 64-bit starts.")
     if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():
         raise InputError(f"The starts of packed ids must rise from 0 to {len(blob)}, the length of the bytes.")
     data, starts = blob.tobytes(), ptr.tolist()
     try:
-        return Ids(data[start:stop].decode() for start, stop in pairwise(starts))
+        return [data[start:stop].decode() for start, stop in pairwise(starts)]
     except UnicodeDecodeError:
         raise InputError("Packed ids are not UTF-8.") from None
 

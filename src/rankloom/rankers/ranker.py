@@ -46,7 +46,13 @@ class Updatable(Fitted, Protocol):
         """Rank the items as `Fitted` does; for external queries, only the items that a mask allows."""
 
     def rank_items(
-        self, rows: Numbers, *, depth: int = 1000, among: Numbers | None = None, floors: Float32s | None = None
+        self,
+        rows: Numbers,
+        *,
+        depth: int = 1000,
+        among: Numbers | None = None,
+        floors: Float32s | None = None,
+        of: Self | None = None,
     ) -> Ranks:
         """Return the lists of some items, by number, with the bits that `rank` gives.
 
@@ -54,6 +60,8 @@ class Updatable(Fitted, Protocol):
         ----------
         rows : array of int
             The items whose lists to return, as queries.
+        of : Updatable, optional
+            Whose items these are: a ranker with the same statistics; by default this one.
         among : array of int, optional
             Rank only these items, by number, ascending; by default all.
         floors : float32 array, optional
@@ -68,6 +76,14 @@ class Updatable(Fitted, Protocol):
 
         Raise UnreadableItemsError if some cannot be read; its numbers count from 0 among the new items.
         """
+
+    def row_arrays(self) -> dict[str, Array]:
+        """Return arrays with a row for each item, and pointers named ``...ptr`` to rows of others."""
+        ...
+
+    def with_rows(self, arrays: Mapping[str, Array]) -> Self:
+        """Return the ranker with other items, by their `row_arrays`, after checks, and the same statistics."""
+        ...
 
     def arrays(self) -> dict[str, Array]:
         """Return everything that the ranker's `restored` needs to make it again: no objects, no pickle."""

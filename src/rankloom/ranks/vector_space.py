@@ -6,7 +6,7 @@ item has the same bits in any block, among any other items, and in float32 or fl
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from rankloom._kernels.index.arguments import SparseRows
 from rankloom.errors import InputError
 from rankloom.ranks.arrays import PAD, Array, Float32s, Floats, Indexes, Int32s
 from rankloom.ranks.nearest import BLOCK_BYTES, Refinement, Search, check_finite, nearest, rounded, table
+from rankloom.threads import run_blocks
 
 COSINE_DECIMALS = 12  # rounding to this many makes parallel vectors tie
 ROWS = 4096  # vectors that are measured at a time
@@ -122,6 +123,10 @@ class VectorSpace:
             or not lengths.shape == counts.shape == vectors.shape[:1]
         ):
             raise InputError("The arrays must be a matrix of vectors, with a length and a count for each row.")
+        if not (np.isfinite(lengths).all() and (lengths >= 0).all() and (counts >= 0).all()):
+            raise InputError("The lengths and counts of the vectors must be finite and not negative.")
+        check = partial(_check_block, vectors)
+        run_blocks(check, len(vectors), stage="Checking vectors")
         return cls(vectors, lengths, counts, metric)
 
     def arrays(self) -> dict[str, Array]:
@@ -326,3 +331,7 @@ def _columns(own: NDArray[np.integer], numbers: Indexes) -> Indexes:
 def _or_one(norms: Floats) -> Floats:
     """Replace norms of 0 by 1, so that a zero vector stays zero and has cosine 0 with everything."""
     return np.where(norms > 0, norms, 1.0)
+
+
+def _check_block(vectors: Array, start: int, stop: int) -> None:
+    check_finite(vectors[start:stop], "vectors", start)

@@ -133,13 +133,13 @@ class Answer(Sequence[Hit]):
         return pandas.DataFrame(rows, columns=columns)
 
     @overload
-    def __getitem__(self, index: int) -> Hit: ...
+    def __getitem__(self, place: int) -> Hit: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, place: slice) -> list[Hit]: ...
 
-    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
-        return self._hits[index]
+    def __getitem__(self, place: int | slice) -> Hit | list[Hit]:
+        return self._hits[place]
 
     def __len__(self) -> int:
         return len(self._hits)

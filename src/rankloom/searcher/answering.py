@@ -18,6 +18,7 @@ from rankloom.aggregate import QueryMethod, fuse
 from rankloom.errors import InputError
 from rankloom.index import Explanation, Part
 from rankloom.ranks import Ranks
+from rankloom.searcher.grown import GrownIndex
 from rankloom.searcher.queries import QueryBatch
 from rankloom.searcher.request import LIST_DEPTH, Request
 from rankloom.searcher.retriever import cut
@@ -77,9 +78,9 @@ def query_lists(
 def _item_lists(state: State, name: str, queries: QueryBatch, depth: int, where: Filter | None) -> Ranks:
     """Return the lists of items: the stored ones, if they are deep enough."""
     assert queries.items is not None
-    stored, retriever = state.lists[name], state.retrievers[name]
-    if where is None and (depth <= stored.depth or not retriever.ranks_items):
-        return cut(stored, depth, queries.items)
+    stored, retriever = state.item_lists[name], state.retrievers[name]
+    if where is None and (depth <= stored.width or not retriever.ranks_items):
+        return cut(stored.of_documents(queries.items, state.slots), depth)
     return retriever.item_lists(queries.items, depth, where)
 
 
@@ -152,7 +153,7 @@ class FusionRun:
             fused = fused.among(where.numbers)
         return FusedAnswers(fused.head(n), self.lists, self._no_explanation)
 
-    def _weft(self, n: int) -> tuple[WeftIndex, Ranks]:
+    def _weft(self, n: int) -> tuple[WeftIndex | GrownIndex, Ranks]:
         options = self._options()
         options.pop("share", None)
         virtual = options.pop("virtual", None)

@@ -74,7 +74,7 @@ def first_state(documents: Documents, ranking: Ranking, made: Mapping[str, MadeR
         spelling = None if call is None else str(call)
         probes = _probes(ranked, spelling, ranking.collection)
         models[name] = Model(name, ranked.ranker, ranked.fit(), spelling, probes)
-        own = _aligned_to(ranked.items, ranking.collection.ids)
+        own = _over(ranked.items, ranking.collection.ids)
         lists[name] = Ranks.trusted(np.ascontiguousarray(own.items), own.scores, len(documents), kind="collection")
     return State.of_documents(documents, models, lists, settings)
 
@@ -88,7 +88,7 @@ def _probes(lists: Lists, spelling: str | None, collection: Collection) -> Probe
     return Probes.of(lists.ranker, items, fitted.vectors)
 
 
-def _aligned_to(ranks: Ranks, ids: Ids) -> Ranks:
+def _over(ranks: Ranks, ids: Ids) -> Ranks:
     """Return lists over the items of a collection, a row for each; a file may have them in another order."""
     inside = ranks.renumbered(ids)
     query_ids = inside.query_ids or ids

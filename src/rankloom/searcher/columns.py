@@ -19,7 +19,6 @@ from rankloom.searcher.field_types import NOTHING, NOUNS, FieldType, Types, as_t
 from rankloom.searcher.store import Document, Mask
 from rankloom.searcher.where import And, Condition, Exists, Not, Or
 
-MAX_SIZE = 2**40  # of an array: no sum of sizes overflows
 MIN_KEPT = 0.8  # of the rows of all parts: with fewer, deleted ones are removed
 
 
@@ -82,18 +81,19 @@ class Part:
             return self.stored
         columns = list(self.columns.values())
         words = [Words.of([]) if column.words is None else column.words for column in columns]
-        lengths = [np.diff(one.ptr) for one in words]
         fields = [
-            (name, column.type, column.values.dtype.kind == "f", len(column.bare), len(column.values), len(own))
-            for (name, column), own in zip(self.columns.items(), lengths, strict=True)
+            {"name": name, "type": column.type, "bare": len(column.bare), "values": len(column.values)}
+            | {"words": len(one), "float": column.values.dtype.kind == "f"}
+            for (name, column), one in zip(self.columns.items(), words, strict=True)
         ]
+        lengths = [np.zeros(1, np.int64), *(np.diff(one.ptr) for one in words)]
         return {
             "fields": _packed_json({"n": self.n, "fields": fields}),
             "bare": _flat(np.int32, [column.bare for column in columns]),
             "rows": _flat(np.int32, [column.rows for column in columns]),
             "values": _flat(np.int64, [column.values.view(np.int64) for column in columns]),
             "words": _flat(np.uint8, [one.blob[one.ptr[0] : one.ptr[-1]] for one in words]),
-            "word_ptr": np.cumsum(_flat(np.int64, [[0], *lengths]), dtype=np.int64),
+            "word_ptr": np.cumsum(np.concatenate(lengths), dtype=np.int64),
         }
 
     @classmethod
@@ -102,24 +102,34 @@ class Part:
         about = _parsed_json(arrays["fields"])
         n, fields = _size(about["n"]), about["fields"]
         bare, rows, values, blob, ptr = (_checked_array(arrays, name, kind) for name, kind in ARRAYS.items())
-        _require(len(ptr) and ptr[0] == 0 and ptr[-1] == len(blob) and not (ptr[1:] < ptr[:-1]).any(), "offsets")
+        bare_at, value_at, word_at = (
+            list(accumulate((_size(field[name]) for field in fields), initial=0))
+            for name in ("bare", "values", "words")
+        )
+        _require(len(rows) == len(values) == value_at[-1] and len(ptr) == word_at[-1] + 1, "sizes")
+        _require(len(bare) == bare_at[-1] and ptr[0] == 0 and ptr[-1] == len(blob), "sizes")
+        _require(not (ptr[1:] < ptr[:-1]).any(), "offsets")
         for some in (bare, rows):
             _require(not len(some) or (some.min() >= 0 and some.max() < n), "rows")
         columns: dict[str, Column] = {}
-        at = [0, 0, 0]
-        for name, (kind, is_list), is_float, *sizes in fields:
-            to = [start + _size(size) for start, size in zip(at, sizes, strict=True)]
-            own: Any = values[at[1] : to[1]].view(np.float64 if is_float is True else np.int64)
-            words = Words(blob, ptr[at[2] : to[2] + 1]) if kind == "text" else None
-            column = Column(FieldType(kind, is_list), bare[at[0] : to[0]], rows[at[1] : to[1]], own, words)
-            _check_column(name, column)
-            columns[name], at = column, to
-        _require(at == [len(bare), len(values), len(ptr) - 1] and len(rows) == len(values), "sizes")
+        for at, field in enumerate(fields):
+            own = slice(value_at[at], value_at[at + 1])
+            type = _restored_type(field["type"])
+            column = Column(
+                type,
+                bare[bare_at[at] : bare_at[at + 1]],
+                rows[own],
+                values[own].view(np.float64) if field["float"] is True else values[own],
+                Words(blob, ptr[word_at[at] : word_at[at + 1] + 1]) if type.kind == "text" else None,
+            )
+            _check_codes(column)
+            _require(isinstance(field["name"], str), "fields")
+            columns[field["name"]] = column
         return cls(n, columns, arrays)
 
 
-def _flat(kind: type[np.generic], arrays: Sequence[Any]) -> Array:
-    return np.concatenate([np.empty(0, kind), *arrays], dtype=kind)
+def _flat(kind: type[np.generic], arrays: Sequence[Array]) -> Array:
+    return np.concatenate([np.empty(0, kind), *arrays])
 
 
 def _joined(first: Part, second: Part, name: str) -> Column:
@@ -215,8 +225,7 @@ class Columns:
             prefix = f"columns{len(parts)}_"
             parts.append(Part.restored({name: arrays[f"{prefix}{name}"] for name in ("fields", *ARRAYS)}))
         columns = cls(tuple(parts), frozenset(map(str, _parsed_json(arrays["column_text_fields"]))))
-        known = [(name, column.type.kind) for part in parts for name, column in part.columns.items()]
-        _require(parts and all(kind in ("nothing", columns.types[name].kind) for name, kind in known), "types")
+        _require(parts, "parts")
         if "column_kept" not in arrays:
             return columns
         kept = _checked_array(arrays, "column_kept", np.uint8)
@@ -251,17 +260,20 @@ def _checked_array(arrays: Mapping[str, Array], name: str, kind: type[np.generic
     return array
 
 
-def _check_column(name: object, column: Column) -> None:
-    kind, is_list = column.type
-    _require(isinstance(name, str) and isinstance(is_list, bool) and kind in NOUNS and kind != "mixture", "fields")
-    _require(kind not in ("nothing", "object") or not len(column.values), "values")
+def _restored_type(given: Any) -> FieldType:
+    kind, is_list = given
+    _require(kind in NOUNS and kind != "mixture" and isinstance(is_list, bool), "kinds")
+    return FieldType(kind, is_list)
+
+
+def _check_codes(column: Column) -> None:
     if column.words is not None and len(column.values):
         _require(column.values.dtype.kind == "i", "kinds")
         _require(column.values.min() >= 0 and column.values.max() < len(column.words), "codes")
 
 
 def _size(given: object) -> int:
-    _require(type(given) is int and 0 <= given <= MAX_SIZE, "sizes")
+    _require(isinstance(given, int) and not isinstance(given, bool) and given >= 0, "sizes")
     return given  # type: ignore[return-value]
 
 

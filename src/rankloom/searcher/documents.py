@@ -1,27 +1,80 @@
-"""Documents in this process: JSON in one array of bytes, and columns to filter them."""
+"""Documents in this process: JSON in segments, and columns to filter them."""
 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, fields
+from itertools import accumulate
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.errors import IndexFileError, InputError, brief
-from rankloom.io.npz import pack_ids, unpack_ids
+from rankloom.io.npz import pack_ids, unpacked
 from rankloom.ranks import Ids
 from rankloom.ranks.arrays import Array
 from rankloom.searcher.columns import Columns
 from rankloom.searcher.field_types import TEXT, Types
+from rankloom.searcher.slots import packed_rows, unpacked_rows
 from rankloom.searcher.store import Document, Mask
 from rankloom.searcher.where import Condition, Function
 
+MIN_KEPT = 0.8  # of the rows of all segments: with fewer, deleted ones are removed
+FACTOR = 2  # a segment is joined with one that is at most so many times as large
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Consecutive documents as JSON in one array of bytes, and where each one starts."""
+
+    blob: NDArray[np.uint8]
+    ptr: NDArray[np.int64]
+    id_bytes: NDArray[np.uint8]
+    id_ptr: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> Segment:
+        """Return documents, whose fields must be plain data."""
+        encoded = [json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass") for document in documents]
+        ids = pack_ids(document["id"] for document in documents)
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), _offsets(map(len, encoded)), *ids)
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        return self.blob[self.ptr[number] : self.ptr[number + 1]].tobytes()
+
+    def joined(self, more: Segment) -> Segment:
+        """Return these documents, followed by others."""
+        blobs = (np.concatenate([self.blob, more.blob]), np.concatenate([self.id_bytes, more.id_bytes]))
+        pointers = (_following(self.ptr, more.ptr), _following(self.id_ptr, more.id_ptr))
+        return Segment(blobs[0], pointers[0], blobs[1], pointers[1])
+
+    def subset(self, rows: NDArray[np.intp]) -> Segment:
+        """Return some of the documents, by ascending number."""
+        return Segment(*_pieces(self.blob, self.ptr, rows), *_pieces(self.id_bytes, self.id_ptr, rows))
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array]) -> Segment:
+        """Return the documents that these arrays have, after checks."""
+        segment = cls(*(arrays[field.name] for field in fields(cls)))
+        for blob, ptr in ((segment.blob, segment.ptr), (segment.id_bytes, segment.id_ptr)):
+            if blob.dtype != np.uint8 or ptr.dtype != np.int64 or (blob.ndim, ptr.ndim) != (1, 1):
+                raise InputError(f"Documents must be bytes with 64-bit offsets; got {blob.dtype} and {ptr.dtype}.")
+            if not len(ptr) or ptr[0] != 0 or ptr[-1] != len(blob) or (ptr[1:] < ptr[:-1]).any():
+                raise InputError(f"The offsets of the documents must rise from 0 to {len(blob)}.")
+        if len(segment.ptr) != len(segment.id_ptr):
+            raise InputError("The offsets of the documents do not match their ids.")
+        return segment
+
 
 class Documents(Sequence[Document]):
-    """Documents as JSON in one array of bytes, read by offset: the store of documents in this process.
+    """The store of documents in this process: segments, as they were added, of which deleted rows are left out.
 
     Examples
     --------
@@ -30,16 +83,19 @@ class Documents(Sequence[Document]):
     ('a dog', 2, [{'id': 'b', 'text': 'a dog'}, None])
     """
 
-    def __init__(self, ids: Ids, blob: NDArray[np.uint8], ptr: NDArray[np.int64], columns: Columns) -> None:
+    def __init__(
+        self, ids: Ids, segments: Sequence[Segment], columns: Columns, kept: NDArray[np.intp] | None = None
+    ) -> None:
         self.ids = ids
         self.columns = columns
-        self._blob = blob
-        self._ptr = ptr
+        self._segments = tuple(segments)
+        self._kept = kept  # the rows of documents that were not deleted; None for all
+        self._starts = list(accumulate(map(len, segments), initial=0))
 
     @classmethod
     def of(cls, documents: Sequence[Document], text_fields: Iterable[str] = ()) -> Documents:
         """Return the documents, whose fields must be plain data; `text_fields` are filtered as text."""
-        return cls(Ids(_ids(documents)), *_encoded(documents), Columns.of(documents, text_fields))
+        return cls(Ids(_ids(documents)), [Segment.of(documents)], Columns.of(documents, text_fields))
 
     @overload
     def __getitem__(self, number: int) -> Document: ...
@@ -52,8 +108,9 @@ class Documents(Sequence[Document]):
             return [self[at] for at in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
             raise IndexError(number)
-        start, stop = self._ptr[number % len(self)], self._ptr[number % len(self) + 1]
-        return _parsed(number, self._blob[start:stop].tobytes())
+        row = number % len(self) if self._kept is None else int(self._kept[number])
+        at = bisect_right(self._starts, row) - 1
+        return _parsed(number, self._segments[at][row - self._starts[at]])
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -75,16 +132,22 @@ class Documents(Sequence[Document]):
     def appended(self, more: Sequence[Document]) -> Documents:
         """Return these documents, followed by others."""
         columns = self.columns.appended(more)
-        blob, ptr = _encoded(more)
-        joined = np.concatenate([self._blob, blob]), np.concatenate([self._ptr[:-1], ptr + self._ptr[-1]])
-        return Documents(Ids([*self.ids, *_ids(more)]), *joined, columns)
+        segments, kept = [*self._segments, Segment.of(more)], self._kept
+        if kept is not None:
+            kept = np.concatenate([kept, np.arange(len(more)) + self._starts[-1]])
+        while len(segments) > 1 and len(segments[-2]) <= FACTOR * len(segments[-1]):
+            segments[-2:] = [segments[-2].joined(segments[-1])]
+        return Documents(Ids([*self.ids, *_ids(more)]), segments, columns, kept)
 
     def subset(self, numbers: NDArray[np.intp]) -> Documents:
         """Return only these documents, by ascending number."""
-        pieces = [self._blob[self._ptr[number] : self._ptr[number + 1]] for number in numbers.tolist()]
-        ids = Ids(self.ids[number] for number in numbers.tolist())
-        columns = self.columns.subset(numbers)
-        return Documents(ids, np.concatenate([np.empty(0, np.uint8), *pieces]), _offsets(map(len, pieces)), columns)
+        ids, columns = Ids(self.ids[number] for number in numbers.tolist()), self.columns.subset(numbers)
+        kept = numbers if self._kept is None else self._kept[numbers]
+        if len(kept) >= MIN_KEPT * self._starts[-1]:
+            return Documents(ids, self._segments, columns, kept)
+        cuts = np.searchsorted(kept, self._starts)
+        own = zip(self._segments, self._starts, cuts[:-1], cuts[1:], strict=False)
+        return Documents(ids, [one.subset(kept[low:high] - start) for one, start, low, high in own], columns)
 
     def allowed(self, ids: Collection[str], where: Condition | Function) -> Mask:
         """Return which of some documents satisfy a condition."""
@@ -100,24 +163,26 @@ class Documents(Sequence[Document]):
         return self.columns.mask(where)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that `restored` makes the documents from."""
-        ids, id_ptr = pack_ids(self.ids)
-        own = self.columns.arrays()
-        return {**own, "documents": self._blob, "document_ptr": self._ptr, "id_bytes": ids, "id_ptr": id_ptr}
+        """Return the arrays that `restored` makes the documents from: the same objects for an unchanged segment."""
+        arrays = self.columns.arrays()
+        for at, segment in enumerate(self._segments):
+            arrays |= {f"documents{at}_{field.name}": getattr(segment, field.name) for field in fields(segment)}
+        return arrays if self._kept is None else {**arrays, "document_kept": packed_rows(self._kept, self._starts[-1])}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Documents:
         """Return the documents that `arrays` were made from."""
-        ids = unpack_ids(arrays["id_bytes"], arrays["id_ptr"])
-        ptr, blob = arrays["document_ptr"], arrays["documents"]
-        if (blob.dtype.str[1:], ptr.dtype.str[1:]) != ("u1", "i8") or (blob.ndim, ptr.ndim) != (1, 1):
-            raise InputError(f"Documents must be bytes with 64-bit offsets; got {blob.dtype} and {ptr.dtype}.")
-        if len(ptr) != len(ids) + 1 or ptr[0] != 0 or ptr[-1] != len(blob) or (np.diff(ptr) < 0).any():
-            raise InputError("The offsets of the documents do not match their ids.")
+        segments: list[Segment] = []
+        while f"documents{len(segments)}_ptr" in arrays:
+            start = f"documents{len(segments)}_"
+            segments.append(Segment.restored({field.name: arrays[start + field.name] for field in fields(Segment)}))
+        ids = [id for segment in segments for id in unpacked(segment.id_bytes, segment.id_ptr)]
+        kept = unpacked_rows(arrays["document_kept"], len(ids)) if "document_kept" in arrays else None
+        ids = ids if kept is None else [ids[row] for row in kept.tolist()]
         columns = Columns.restored(arrays)
         if len(columns) != len(ids):
             raise InputError("The columns of the documents do not match their ids.")
-        return cls(ids, blob, ptr, columns)
+        return cls(Ids(ids), segments, columns, kept)
 
 
 class IdStore:
@@ -157,10 +222,15 @@ def _ids(documents: Iterable[Document]) -> Iterator[str]:
     return (document["id"] for document in documents)
 
 
-def _encoded(documents: Iterable[Document]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return documents as JSON in one array, and where each one starts."""
-    encoded = [json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass") for document in documents]
-    return np.frombuffer(b"".join(encoded), np.uint8), _offsets(map(len, encoded))
+def _following(ptr: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return pointers followed by those to what follows."""
+    return np.concatenate([ptr[:-1], more + ptr[-1]])
+
+
+def _pieces(blob: NDArray[np.uint8], ptr: NDArray[np.int64], rows: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Return some pieces of a blob, and pointers to them."""
+    pieces = [blob[ptr[row] : ptr[row + 1]] for row in rows.tolist()]
+    return np.concatenate([np.empty(0, np.uint8), *pieces]), _offsets(map(len, pieces))
 
 
 def _offsets(lengths: Iterable[int]) -> NDArray[np.int64]:

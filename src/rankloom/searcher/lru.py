@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from threading import Condition
 from typing import Generic, TypeVar
 
@@ -37,3 +37,23 @@ class LRUCache(Generic[V]):
         """Return the value of a key, or None."""
         with self._lock:
             return self._values.get(key)
+
+
+class LazyMapping(Mapping[str, V]):
+    """Values by name, each made when it is first read."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], V]) -> None:
+        self._names = tuple(names)
+        self._make = make
+        self._made: LRUCache[V] = LRUCache(max(len(self._names), 1))
+
+    def __getitem__(self, name: str) -> V:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._made.get(name, lambda: self._make(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

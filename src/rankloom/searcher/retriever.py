@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.datasets.collection import Contents
 from rankloom.errors import InputError
 from rankloom.rankers import Fitted, Ranker, Updatable, is_comparable, is_updatable
-from rankloom.ranks import Ranks
-from rankloom.ranks.arrays import Array
+from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array, Float32s
+from rankloom.searcher.item_lists import empty_lists, fill, merged
 from rankloom.searcher.probes import Probes
-from rankloom.searcher.store import Filter
+from rankloom.searcher.slots import Slots
+from rankloom.searcher.store import Filter, Mask
+from rankloom.searcher.tail import joined
+
+Numbers = NDArray[np.integer]
 
 
 class Retriever(Protocol):
@@ -55,6 +63,9 @@ class Model:
     fitted: Fitted
     spelling: str | None = None  #: None unless the registry can recreate the ranker
     probes: Probes | None = None  #: of an encoder that was given as a function
+    tail: Updatable | None = None  #: of items that were added since the last merge
+    slots: Slots | None = None  #: of all items; None while each slot has a document
+    stored: dict[str, Array] = field(default_factory=dict)  #: the arrays of `fitted`, once they were stored
 
     @property
     def part(self) -> str:
@@ -87,6 +98,17 @@ class Model:
             )
         return self.fitted
 
+    @property
+    def parts(self) -> list[tuple[int, Any]]:
+        """The fitted rankers of the build and of items that were added, and the first slot of each."""
+        added: list[tuple[int, Any]] = [] if self.tail is None else [(self.updatable.n_items, self.tail)]
+        return [(0, self.fitted), *added]
+
+    @property
+    def row_arrays(self) -> Mapping[str, Array]:
+        """The row arrays of all parts, one after the other."""
+        return joined([part.row_arrays() for _, part in self.parts])
+
     def encoded(self, queries: Contents) -> Contents | Array:
         """Return the vectors of queries if the ranker compares vectors."""
         fitted: Any = self.fitted
@@ -97,24 +119,87 @@ class Model:
 
     def lists(self, queries: Contents | Array, depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of external queries."""
-        fitted: Any = self.fitted
-        if isinstance(queries, np.ndarray):
-            if not hasattr(fitted, "rank_vectors"):
-                raise InputError(f"The ranker {self.name!r} does not compare vectors; give a text or an image.")
-            found = fitted.rank_vectors(queries, depth=depth, allowed=None if where is None else where.allowed)
-        elif where is None:
-            found = fitted.rank(queries=queries, depth=depth)
-        elif is_updatable(fitted):
-            found = fitted.rank(queries=queries, depth=depth, allowed=where.allowed)
-        else:
-            found = fitted.rank(queries=queries, depth=len(where.ids)).among(where.numbers)
-        return cut(found, depth)
+        if isinstance(queries, np.ndarray) and not hasattr(self.fitted, "rank_vectors"):
+            raise InputError(f"The ranker {self.name!r} does not compare vectors; give a text or an image.")
+        if where is not None and not is_updatable(self.fitted):
+            found = _ranked(self.fitted, 0, queries, len(where.ids), None)
+            return cut(found.among(where.numbers), depth)
+        allowed = None if where is None else where.allowed
+        mask = allowed if self.slots is None else self.slots.mask(allowed)
+        parts = [_ranked(part, start, queries, depth, mask) for start, part in self.parts]
+        return self._outside(reduce(partial(_merged, np.full(len(queries), PAD)), parts), depth)
 
     def item_lists(self, numbers: NDArray[np.intp], depth: int, where: Filter | None = None) -> Ranks:
         """Return the lists of items; raise InputError if the ranker cannot filter them."""
         if not is_updatable(self.fitted):
             raise InputError(f"The ranker {self.name!r} cannot filter the lists of items; search without where.")
-        return self.fitted.rank_items(numbers, depth=depth, among=None if where is None else where.numbers)
+        allowed = None if where is None else where.allowed
+        if self.slots is None:
+            return self.slot_lists(numbers, depth, allowed)
+        return self._outside(self.slot_lists(self.slots.inside(numbers), depth, self.slots.mask(allowed)), depth)
+
+    def slot_lists(self, rows: Numbers, depth: int, mask: Mask | None) -> Ranks:
+        """Return the lists of the items in some slots, of those in allowed slots."""
+        if self.tail is None:
+            return self.updatable.rank_items(rows, depth=depth, among=None if mask is None else np.flatnonzero(mask))
+        found = empty_lists(len(rows), depth)
+        for start, part in self.parts:
+            here = np.flatnonzero((rows >= start) & (rows < start + part.n_items))
+            if len(here):
+                own = reduce(
+                    partial(_merged, rows[here]),
+                    [_rows_among(other, at, part, rows[here] - start, depth, mask) for at, other in self.parts],
+                )
+                fill(found, here, own.items, _scores(own))
+        return Ranks.trusted(*found, self.n_slots, kind="queries")
+
+    @property
+    def n_slots(self) -> int:
+        """The number of items, counting deleted ones."""
+        return sum(part.n_items for _, part in self.parts)
+
+    def _outside(self, found: Ranks, depth: int) -> Ranks:
+        """Return the beginning of lists by the numbers of documents."""
+        if self.slots is None:
+            return cut(found, depth)
+        items = self.slots.outside(found.items)
+        return cut(Ranks.trusted(items, found.scores, len(self.slots), kind="queries"), depth)
+
+
+def _ranked(part: Any, start: int, queries: Contents | Array, depth: int, mask: Mask | None) -> Ranks:
+    """Return the lists of external queries by a part of a ranker, of allowed slots, by slot."""
+    own = {} if mask is None else {"allowed": mask[start : start + part.n_items]}
+    vectors = isinstance(queries, np.ndarray)
+    found: Ranks = (
+        part.rank_vectors(queries, depth=depth, **own) if vectors else part.rank(queries=queries, depth=depth, **own)
+    )
+    return _shifted(found, start)
+
+
+def _rows_among(part: Any, start: int, owner: Any, rows: Numbers, depth: int, mask: Mask | None) -> Ranks:
+    """Return the lists of some items of a part of a ranker among the allowed items of another part, by slot."""
+    among = None if mask is None else np.flatnonzero(mask[start : start + part.n_items])
+    found: Ranks = part.rank_items(rows, depth=depth, among=among, of=None if part is owner else owner)
+    return _shifted(found, start)
+
+
+def _shifted(ranks: Ranks, start: int) -> Ranks:
+    if not start:
+        return ranks
+    items = np.where(ranks.items == PAD, PAD, ranks.items + np.int32(start))
+    return Ranks.trusted(items, ranks.scores, start + ranks.n_items, kind="queries")
+
+
+def _merged(own: Numbers, one: Ranks, other: Ranks) -> Ranks:
+    """Return two lists of each query as one; `own` is the item that each query is, or PAD."""
+    first, second = (ScoredLists(ranks.items, _scores(ranks)) for ranks in (one, other))
+    lists = merged(first, second, own, one.depth + other.depth)
+    return Ranks.trusted(*lists, other.n_items, kind="queries")
+
+
+def _scores(ranks: Ranks) -> Float32s:
+    assert ranks.scores is not None  # an updatable ranker gives scores
+    return ranks.scores
 
 
 def cut(ranks: Ranks, depth: int, rows: slice | NDArray[np.intp] = slice(None)) -> Ranks:

@@ -25,7 +25,7 @@ from rankloom.searcher.documents import Documents
 from rankloom.searcher.read_only import ReadOnlySearcher
 from rankloom.searcher.state import Settings, State
 from rankloom.searcher.storage import KIND, open_state, save_state
-from rankloom.searcher.updates import added, refitted, removed
+from rankloom.searcher.updates import added, compacted, removed
 from rankloom.threads import Progress, running
 from rankloom.weft.index import CUTOFF
 
@@ -134,7 +134,7 @@ class Searcher(ReadOnlySearcher):
         """Add documents, in any form that `build` accepts.
 
         The new documents get lists, and enter the lists of the old ones at their positions. Statistics, such as
-        document frequencies and the vocabulary, remain those of `build` until `refit`; apart from that, the result is
+        document frequencies and the vocabulary, remain those of `build` until `compact`; apart from that, the result is
         the same as building with all documents.
         """
         with self._lock:
@@ -160,10 +160,13 @@ class Searcher(ReadOnlySearcher):
             if len(numbers):
                 self._state = _indexed(removed(state, numbers))
 
-    def refit(self, progress: Progress | None = None) -> None:
-        """Refit the text rankers to the current documents: a new vocabulary and new statistics."""
+    def compact(self, progress: Progress | None = None) -> None:
+        """Make everything anew, as a build of the current documents does: vocabularies, statistics, lists, indexes.
+
+        What `add` and `delete` leave to be merged is merged, and space is freed. Vectors and images are not made anew.
+        """
         with self._lock, running(progress=progress):
-            self._state = _indexed(refitted(self._state))
+            self._state = _indexed(compacted(self._state))
 
     def save(self, path: str | Path, *, overwrite: bool = False, timeout: float = TIMEOUT) -> None:
         """Write everything to a folder, completely or not at all.
@@ -253,7 +256,7 @@ def updating(path: str | Path, *, timeout: float = TIMEOUT) -> Iterator[Searcher
     """
     read_meta(as_path(path))  # a folder that does not exist is not made
     with writing(as_path(path), KIND, timeout=timeout) as writer:
-        searcher = Searcher.open(path, verify=True)  # otherwise a save would give damaged arrays valid digests
+        searcher = Searcher.open(path)
         before = searcher.state
         yield searcher
         if searcher.state is not before:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from rankloom.aggregate import Method, fuse
@@ -13,14 +14,19 @@ from rankloom.fusion_graph.index import FusionIndex
 from rankloom.ranks import Ids, NumberIds, Ranks
 from rankloom.searcher.batch import TEXT_FIELDS
 from rankloom.searcher.documents import Documents, IdStore
-from rankloom.searcher.lru import LRUCache
+from rankloom.searcher.grown import GrownIndex
+from rankloom.searcher.item_lists import ItemLists
+from rankloom.searcher.lru import LazyMapping, LRUCache
 from rankloom.searcher.retriever import Model, Retriever
+from rankloom.searcher.slots import Slots
 from rankloom.searcher.store import Store
+from rankloom.searcher.tail import Tail
 from rankloom.weft.index import CUTOFF as WEFT_CUTOFF
 from rankloom.weft.index import WeftIndex
 
 MAX_INDEXES = 16  # cached indexes, one for each choice of rankers and options
 Options = tuple[tuple[str, Any], ...]
+Names = tuple[str, ...]
 Index = TypeVar("Index", WeftIndex, FusionIndex)
 
 
@@ -42,17 +48,25 @@ class State:
     ids: Ids  #: of all items
     store: Store  #: their documents
     retrievers: Mapping[str, Retriever]  #: by the name of the ranker
-    lists: Mapping[str, Ranks]  #: of each item, by the name of the ranker
+    item_lists: Mapping[str, ItemLists]  #: of all slots, by the name of the ranker
     settings: Settings
     graphs: FusionIndex | None = None  #: the index of a searcher that has no retrievers and no lists
+    slots: Slots = None  # type: ignore[assignment]  #: of the documents; by default one for each
+    tail: Tail = field(default_factory=Tail)  #: what documents that were added append to retrievers, lists and indexes
+    grown: Mapping[Names, GrownIndex] = field(default_factory=dict)  #: indexes, if `is_grown`, by the names of rankers
     indexes: LRUCache[Any] = field(default_factory=lambda: LRUCache(MAX_INDEXES), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.slots is None:
+            object.__setattr__(self, "slots", Slots(len(self.ids)))
 
     @classmethod
     def of_documents(
         cls, documents: Documents, models: Mapping[str, Model], lists: Mapping[str, Ranks], settings: Settings
     ) -> State:
         """Return the state of documents in this process, and of rankers fitted to them."""
-        return cls(documents.ids, documents, models, lists, settings)
+        stored = {name: ItemLists.of(ranks, settings.depth) for name, ranks in lists.items()}
+        return cls(documents.ids, documents, models, stored, settings)
 
     @classmethod
     def of_index(cls, index: FusionIndex, name: str) -> State:
@@ -63,13 +77,33 @@ class State:
         """
         graphs = index.in_memory() if index.n_shards is None else index
         ids = index.item_ids or NumberIds(index.n_items)
-        return cls(ids, IdStore(), {}, {}, Settings(cutoff=index.settings.cutoff, name=name), graphs)
+        settings = Settings(cutoff=index.settings.cutoff, name=name)
+        return cls(ids, IdStore(), {}, {}, settings, graphs)
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def weft(self, names: Sequence[str], options: Options = ()) -> WeftIndex:
+    @property
+    def is_grown(self) -> bool:
+        """Whether documents were added or deleted since the build or the last merge."""
+        return bool(self.grown)
+
+    @cached_property
+    def lists(self) -> Mapping[str, Ranks]:
+        """The lists of all documents, by the name of the ranker: as whole arrays."""
+        return LazyMapping(self.item_lists, lambda name: self.item_lists[name].whole(self.slots))
+
+    @property
+    def choices(self) -> list[Names]:
+        """The rankers of the indexes that are stored: all, and those that accept each kind of query."""
+        parts = sorted({retriever.part for retriever in self.retrievers.values()})
+        of_parts = [tuple(name for name, one in self.retrievers.items() if one.part == part) for part in parts]
+        return list(dict.fromkeys([tuple(self.retrievers), *of_parts]))
+
+    def weft(self, names: Sequence[str], options: Options = ()) -> WeftIndex | GrownIndex:
         """Return the weft index of some rankers, built when it is first used."""
+        if not options and tuple(names) in self.grown:
+            return self.grown[tuple(names)]
         defaults = {"cutoff": self.settings.cutoff, "depth": max(self.settings.depth, self.settings.cutoff)}
         return self._index(WeftIndex, names, {**defaults, **dict(options)})
 

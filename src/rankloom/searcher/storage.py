@@ -1,12 +1,14 @@
 """A searcher on disk: one folder with documents, fitted rankers, lists and indexes, opened memory-mapped.
 
-The arrays of each part have a prefix: ``ranker0_``, ``lists0_``, ``index0_``; `meta.json` says which is which.
+The arrays of each part have a prefix: ``ranker0_``, ``lists0_``, ``index0_``; `meta.json` says which is which. Rows of
+documents that were added are in parts of their own, such as ``tail0_ranker0_``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +17,24 @@ import numpy as np
 from rankloom.errors import IndexFileError, InputError, RankloomError, brief, is_function, whole_number
 from rankloom.fusion_graph import FusionIndex
 from rankloom.index.base import CollectionIndex
-from rankloom.index.tables import check_rows
+from rankloom.index.verify import raising
 from rankloom.io.folder import Snapshot, open_folder
 from rankloom.io.folder_writer import FolderWriter
 from rankloom.io.version import __version__
 from rankloom.rankers import RANKERS, is_updatable
 from rankloom.rankers.vectors.encoder import Encode, EncoderRanker
-from rankloom.ranks import Ranks
 from rankloom.ranks.arrays import Array
 from rankloom.searcher.documents import Documents
+from rankloom.searcher.grown import GrownIndex
+from rankloom.searcher.item_lists import ItemLists
 from rankloom.searcher.probes import Probes
 from rankloom.searcher.retriever import Model
+from rankloom.searcher.slots import Slots
 from rankloom.searcher.state import Settings, State, embedded
-from rankloom.threads import Scratch, run_blocks
+from rankloom.searcher.tail import Tail, under
+from rankloom.searcher.updates import prefixed, with_slots
 from rankloom.weft import WeftIndex
+from rankloom.weft.growth import check_added
 
 KIND = "rankloom searcher"
 KINDS: Mapping[str, type[CollectionIndex[Any]]] = {"WeftIndex": WeftIndex, "FusionIndex": FusionIndex}
@@ -41,19 +47,22 @@ Meta = dict[str, Any]  #: JSON
 def save_state(state: State, writer: FolderWriter, base: Snapshot | None) -> Snapshot:
     """Write a state to a folder as its next generation; what `base` has is not written again."""
     documents, models = embedded(state)
-    arrays: Arrays = dict(documents.arrays())
+    arrays: Arrays = {**documents.arrays(), **state.slots.arrays(), **state.tail.stored()}
     for number, (name, model) in enumerate(models.items()):
         _check_storable(model)
-        assert is_updatable(model.fitted)
-        arrays |= _prefixed(f"ranker{number}", model.fitted.arrays())
-        items, scores = state.lists[name].items, state.lists[name].scores
-        assert scores is not None  # an updatable ranker gives scores
-        arrays |= _prefixed(f"lists{number}", {"items": items, "scores": scores})
-        arrays |= _prefixed(f"probes{number}", {} if model.probes is None else model.probes.arrays())
-    indexes = _stored_indexes(state)
+        if not model.stored:
+            model.stored.update(model.updatable.arrays())
+        arrays |= prefixed(f"ranker{number}", model.stored)
+        arrays |= prefixed(f"lists{number}", state.item_lists[name].arrays())
+        arrays |= prefixed(f"probes{number}", {} if model.probes is None else model.probes.arrays())
+    indexes = [_base_of(state.weft(names)) for names in state.choices]
     for number, index in enumerate(indexes):
-        arrays |= _prefixed(f"index{number}", index.arrays_without_ids)
+        arrays |= prefixed(f"index{number}", index.arrays_without_ids)
     return writer.commit(arrays, _meta(state, models, indexes), base)
+
+
+def _base_of(index: WeftIndex | GrownIndex) -> WeftIndex:
+    return index.base if isinstance(index, GrownIndex) else index
 
 
 def open_state(
@@ -74,23 +83,66 @@ def open_state(
 
 
 def _restored(arrays: Mapping[str, Array], meta: Meta, encoders: Mapping[str, Encode | None], path: Path) -> State:
-    documents = Documents.restored(arrays)
-    settings = _settings(meta["settings"])
+    documents, settings = Documents.restored(arrays), _settings(meta["settings"])
     _check_encoders(encoders, {about["name"] for about in meta["rankers"] if about["spelling"] is None}, path)
-    models, lists = {}, {}
+    tail = Tail.restored(arrays, meta["added"])
+    models = {}
     for number, about in enumerate(meta["rankers"]):
-        model = _model(about, _under(arrays, f"ranker{number}"), _under(arrays, f"probes{number}"), encoders)
-        fitted: Any = model.fitted
-        if fitted.n_items != len(documents):
-            raise IndexFileError(
-                f"{path} is damaged: its rankers and documents do not match; build the searcher again."
-            )
-        models[model.name] = model
-        lists[model.name] = _lists(_under(arrays, f"lists{number}"), len(documents))
-    state = State.of_documents(documents, models, lists, settings)
-    for number, about in enumerate(meta["indexes"]):
-        _restore_index(state, about, _under(arrays, f"index{number}"), path)
+        stored = under(arrays, f"ranker{number}")
+        model = _model(about, stored, under(arrays, f"probes{number}"), encoders)
+        more = tail.under(f"ranker{number}")
+        added = model.updatable.subset(np.empty(0, np.intp)).with_rows(more) if len(tail) else None
+        models[model.name] = replace(model, tail=added, stored=dict(stored))
+    slots = _slots(arrays, documents, models, tail, path)
+    lists = {
+        name: ItemLists.restored(under(arrays, f"lists{at}"), tail.under(f"lists{at}"), slots.n, settings.depth)
+        for at, name in enumerate(models)
+    }
+    state = State(documents.ids, documents, models, lists, settings, slots=slots, tail=tail)
+    indexes = [_index(about, under(arrays, f"index{at}"), path) for at, about in enumerate(meta["indexes"])]
+    if not len(tail) and slots.kept is None:
+        return _with_indexes(state, meta["indexes"], indexes)
+    if [tuple(about["rankers"]) for about in meta["indexes"]] != state.choices:
+        raise IndexFileError(f"{path} is damaged: its indexes are not those of its rankers; build the searcher again.")
+    return with_slots(_with_grown(state, indexes, path), documents, models, slots)
+
+
+def _slots(
+    arrays: Mapping[str, Array], documents: Documents, models: Mapping[str, Model], tail: Tail, path: Path
+) -> Slots:
+    """Return the slots of all documents; raise IndexFileError unless there are as many in all parts."""
+    sizes = {model.n_slots for model in models.values()}
+    added = {model.tail.n_items for model in models.values() if model.tail is not None}
+    if len(sizes) == 1 and added <= {len(tail)}:
+        slots = Slots.restored(arrays, *sizes)
+        if len(slots) == len(documents):
+            return slots
+    raise IndexFileError(f"{path} is damaged: its rankers and documents do not match; build the searcher again.")
+
+
+def _with_indexes(state: State, described: Sequence[Meta], indexes: Sequence[CollectionIndex[Any]]) -> State:
+    """Return a state with the indexes that are used by default."""
+    for about, index in zip(described, indexes, strict=True):
+        options = {name: tuple(value) if isinstance(value, list) else value for name, value in about["options"].items()}
+        key = state.key(type(index), about["rankers"], options)
+        state.indexes.get(key, partial(index.with_ids, state.ids))
     return state
+
+
+def _with_grown(state: State, indexes: Sequence[CollectionIndex[Any]], path: Path) -> State:
+    """Return a state whose indexes have the rows of added documents."""
+    grown = {}
+    for number, (names, base) in enumerate(zip(state.choices, indexes, strict=True)):
+        fits = base.settings.n_rankers == len(names) and base.n_items == state.slots.n - len(state.tail)
+        if not isinstance(base, WeftIndex) or not fits:
+            raise IndexFileError(f"{path} is damaged: an index is not that of its rankers; build the searcher again.")
+        grown[names] = GrownIndex(base, state.slots, state.ids)
+        if len(state.tail):
+            rows = state.tail.under(f"index{number}")
+            with raising(path):
+                check_added(base, rows, state.slots.n)
+            grown[names] = grown[names].appended(rows, [state.item_lists[name] for name in names])
+    return replace(state, grown=grown)
 
 
 def _check_encoders(encoders: Mapping[str, Encode | None], needed: Collection[str], path: Path) -> None:
@@ -113,14 +165,13 @@ def _settings(given: Meta) -> Settings:
     return settings
 
 
-def _restore_index(state: State, about: Meta, arrays: Arrays, path: Path) -> None:
-    kind = KINDS[about["kind"]]
-    index = kind.of_arrays(arrays, about, path).with_ids(state.ids)
-    options = {name: tuple(value) if isinstance(value, list) else value for name, value in about["options"].items()}
-    state.indexes.get(state.key(kind, about["rankers"], options), lambda: index)
+def _index(about: Meta, arrays: Mapping[str, Array], path: Path) -> CollectionIndex[Any]:
+    return KINDS[about["kind"]].of_arrays(arrays, about, path)
 
 
-def _model(about: Meta, arrays: Arrays, probes: Arrays, encoders: Mapping[str, Encode | None]) -> Model:
+def _model(
+    about: Meta, arrays: Mapping[str, Array], probes: Mapping[str, Array], encoders: Mapping[str, Encode | None]
+) -> Model:
     name, spelling = about["name"], about["spelling"]
     if spelling is not None:
         ranker = RANKERS.make(spelling)
@@ -143,14 +194,6 @@ def _check_storable(model: Model) -> None:
         raise InputError(f"The ranker {name!r} cannot be saved; choose one that can, or build the searcher each time.")
 
 
-def _stored_indexes(state: State) -> list[WeftIndex]:
-    """Return the indexes used by default: those of all rankers, and of the rankers that accept each kind of query."""
-    parts = sorted({retriever.part for retriever in state.retrievers.values()})
-    choices = [tuple(state.retrievers)]
-    choices += [tuple(name for name, known in state.retrievers.items() if known.part == part) for part in parts]
-    return [state.weft(names) for names in dict.fromkeys(choices)]
-
-
 def _meta(state: State, models: Mapping[str, Model], indexes: list[WeftIndex]) -> Meta:
     described = [
         {
@@ -165,6 +208,7 @@ def _meta(state: State, models: Mapping[str, Model], indexes: list[WeftIndex]) -
         "kind": KIND,
         "settings": asdict(state.settings),
         "sizes": {"n_items": len(state)},
+        "added": list(state.tail.sizes),
         "rankers": [_about_ranker(model) for model in models.values()],
         "indexes": described,
         "versions": {"rankloom": __version__, "numpy": np.__version__},
@@ -176,26 +220,3 @@ def _about_ranker(model: Model) -> Meta:
     if model.spelling is None:
         about |= {key: getattr(model.ranker, key) for key in ENCODER_SETTINGS}
     return about
-
-
-def _lists(arrays: Arrays, n_items: int) -> Ranks:
-    items, scores = arrays["items"], arrays["scores"]
-    if len(items) != n_items or items.shape != scores.shape or items.dtype != np.int32 or scores.dtype != np.float32:
-        raise ValueError(f"lists of shape {items.shape} for {n_items} items")
-    seen = Scratch(n_items)
-
-    def work(start: int, stop: int) -> None:
-        with seen.borrowed() as slot:
-            check_rows(items[start:stop], scores[start:stop], n_items, "its lists", start, slot)
-
-    run_blocks(work, n_items, stage="Checking lists")
-    return Ranks.trusted(items, scores, n_items, kind="collection")
-
-
-def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
-    return {f"{prefix}_{name}": array for name, array in arrays.items()}
-
-
-def _under(arrays: Mapping[str, Array], prefix: str) -> Arrays:
-    start = f"{prefix}_"
-    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

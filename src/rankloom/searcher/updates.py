@@ -1,23 +1,40 @@
-"""Adding and deleting documents: the lists afterwards are those of a build from scratch with the same statistics."""
+"""Adding and deleting documents, and merging what has changed.
+
+A document that is added gets lists and a row in each index, and enters the lists of others; what is stored stays as it
+is. One that is deleted loses the bit of its slot. When many documents were added or deleted, all is merged: the arrays
+are then those of a build from scratch with the same statistics.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._kernels.index.arguments import ScoredLists
 from rankloom.errors import InputError
 from rankloom.rankers import FittedVectors, UnreadableItemsError, Updatable
 from rankloom.rankers.text.terms import check_texts
 from rankloom.ranks import PAD, Ranks
+from rankloom.ranks.arrays import Array
 from rankloom.searcher.batch import Batch, text_of
+from rankloom.searcher.documents import Documents
+from rankloom.searcher.grown import GrownIndex
+from rankloom.searcher.item_lists import ItemLists, empty_lists, fill, outside
 from rankloom.searcher.retriever import Model
+from rankloom.searcher.slots import Slots
 from rankloom.searcher.state import State, embedded
-from rankloom.threads import run_blocks
+from rankloom.weft import WeftIndex
+from rankloom.weft.growth import added_rows
+
+MAX_ADDED, MAX_DELETED = 0.1, 0.2  # shares of the documents of the build, and of all slots, before a merge
+SPARE = 1.5  # a list is refilled when it has fewer items left than so many times the cutoff
 
 Numbers = NDArray[np.intp]
+Arrays = dict[str, Array]
 
 
 def added(state: State, batch: Batch) -> State:
@@ -32,38 +49,171 @@ def added(state: State, batch: Batch) -> State:
         documents = documents.appended(batch.stored(parts))
     except InputError as error:
         raise InputError(f"Nothing was added. {error}") from None
-    lists = {}
     for name, model in models.items():
         try:
-            fitted = model.updatable.appended(collection.part(model.part))  # type: ignore[arg-type]
+            tail = _tail(model).appended(collection.part(model.part))  # type: ignore[arg-type]
         except UnreadableItemsError as error:
             raise InputError(f"Nothing was added. {error}") from None
-        models[name] = replace(model, fitted=fitted)
-        lists[name] = _lists_with_new(state.lists[name], fitted, state.settings.depth)
-    settings = replace(state.settings, next_number=state.settings.next_number + len(batch.documents))
-    return State.of_documents(documents, models, lists, settings)
+        models[name] = replace(model, tail=tail)
+    n = len(batch.documents)
+    settings = replace(state.settings, next_number=state.settings.next_number + n)
+    return _settled(_appended(replace(_open_ended(state), settings=settings), documents, models, n))
+
+
+def _tail(model: Model) -> Updatable:
+    return model.updatable.subset(np.empty(0, np.intp)) if model.tail is None else model.tail
+
+
+def _open_ended(state: State) -> State:
+    """Return the state with indexes that rows can be added to."""
+    if state.is_grown:
+        return state
+    return replace(state, grown={names: _base_index(state, names) for names in state.choices})
+
+
+def _base_index(state: State, names: tuple[str, ...]) -> GrownIndex:
+    index = state.weft(names)
+    assert isinstance(index, WeftIndex)
+    return GrownIndex(WeftIndex(index.settings, index.arrays_without_ids), state.slots, state.ids)
+
+
+def _appended(state: State, documents: Documents, models: Mapping[str, Model], n: int) -> State:
+    """Return a state with n more documents, whose rows the models have already."""
+    slots, new = state.slots.appended(n), np.arange(len(state.tail), len(state.tail) + n)
+    arrays: Arrays = {}
+    lists = {}
+    for number, (name, model) in enumerate(models.items()):
+        model = replace(model, slots=slots)
+        assert model.tail is not None
+        more = model.tail.subset(new)
+        found = _new_lists(state.item_lists[name], model, more)
+        lists[name] = state.item_lists[name].appended(found)
+        arrays |= prefixed(f"ranker{number}", more.row_arrays()) | prefixed(f"lists{number}", found)
+    grown = {}
+    for number, (names, index) in enumerate(state.grown.items()):
+        rows = added_rows(index.index, [lists[name] for name in names], n)
+        grown[names] = index.appended(rows, [lists[name] for name in names])
+        arrays |= prefixed(f"index{number}", rows)
+    new_state = replace(state, item_lists=lists, grown=grown, tail=state.tail.appended(arrays, n))
+    return with_slots(new_state, documents, models, slots)
+
+
+def with_slots(state: State, documents: Documents, models: Mapping[str, Model], slots: Slots) -> State:
+    """Return a state with these documents, in these slots."""
+    retrievers = {name: replace(model, slots=slots) for name, model in models.items()}
+    grown = {names: replace(index, slots=slots, ids=documents.ids) for names, index in state.grown.items()}
+    return State(
+        documents.ids,
+        documents,
+        retrievers,
+        state.item_lists,
+        state.settings,
+        slots=slots,
+        tail=state.tail,
+        grown=grown,
+    )
+
+
+def _new_lists(lists: ItemLists, model: Model, new: Updatable) -> Arrays:
+    """Return the lists of new items, the last ones of a model, and the entries of these in the lists of others."""
+    n, start = new.n_items, model.n_slots - new.n_items
+    slots = model.slots or Slots(model.n_slots)
+    own = model.slot_lists(np.arange(start, start + n), lists.depth, slots.mask(None))
+    out = empty_lists(n, lists.depth)
+    fill(out, np.arange(n), own.items, _scores(own))
+    entered = [_entering(lists, part, first, new, start) for first, part in model.parts]
+    rows, items, scores = (np.concatenate(arrays) for arrays in zip(*entered, strict=True))
+    return {**out._asdict(), "entered_rows": rows, "entered_items": items, "entered_scores": scores}
+
+
+def _entering(lists: ItemLists, part: Updatable, first: int, new: Updatable, start: int) -> tuple[Array, Array, Array]:
+    """Return which lists of a part of the items new ones enter: (row, item, score)."""
+    n = min(part.n_items, start - first)  # without the new ones themselves
+    floors = lists.floors[first : first + n]
+    found = new.rank_items(np.arange(n), depth=new.n_items, floors=floors, of=part)
+    rows, columns = np.nonzero((found.items != PAD) & (_scores(found) > floors[:, None]))
+    items = found.items[rows, columns] + np.int32(start)
+    return rows.astype(np.int32) + np.int32(first), items, _scores(found)[rows, columns]
 
 
 def removed(state: State, numbers: Numbers) -> State:
     """Return the state without some documents, by number."""
     documents, models = embedded(state)
-    kept = np.setdiff1d(np.arange(len(state)), numbers)
+    for model in models.values():
+        _ = model.updatable  # or an error
+    kept = np.delete(np.arange(len(state)), numbers)
+    new = with_slots(_open_ended(state), documents.subset(kept), models, state.slots.without(numbers))
+    return _settled(_refilled(new))
+
+
+def _refilled(state: State) -> State:
+    """Return the state with new lists in place of those that have become short."""
+    models = embedded(state)[1]
+    lists = {name: _with_refills(own, models[name], state) for name, own in state.item_lists.items()}
+    return replace(state, item_lists=lists)
+
+
+def _with_refills(lists: ItemLists, model: Model, state: State) -> ItemLists:
+    wanted = min(lists.depth, math.ceil(SPARE * state.settings.cutoff))
+    slots = state.slots
+    if slots.n_deleted <= lists.depth - wanted:  # no list can be short
+        return lists
+    items = lists.rows(slots.numbers).items
+    left = (slots.outside(items) != PAD).sum(axis=1)
+    short = slots.numbers[(items[:, -1] != PAD) & (items.shape[1] == lists.depth) & (left < min(wanted, len(slots)))]
+    if not len(short):
+        return lists
+    found = model.slot_lists(short, lists.depth, slots.mask(None))
+    return lists.patched(short, ScoredLists(found.items, _scores(found)), slots.n)
+
+
+def _settled(state: State) -> State:
+    """Return a state, merged if it has grown or shrunk much."""
+    slots, n_added = state.slots, len(state.tail)
+    many = n_added > MAX_ADDED * (slots.n - n_added) or slots.n_deleted > MAX_DELETED * slots.n
+    return merged_state(state) if many else state
+
+
+def merged_state(state: State) -> State:
+    """Return the state that a build of its documents gives with the same statistics."""
+    documents, models = embedded(state)
+    slots, depth = state.slots, state.settings.depth
     lists = {}
     for name, model in models.items():
-        fitted = model.updatable.subset(kept)
-        models[name] = replace(model, fitted=fitted)
-        lists[name] = _lists_without(state.lists[name], kept, fitted, state.settings.depth)
-    return State.of_documents(documents.subset(kept), models, lists, state.settings)
+        fitted = model.updatable if model.tail is None else model.updatable.with_rows(model.row_arrays)
+        fitted = fitted if slots.kept is None else fitted.subset(slots.numbers)
+        models[name] = replace(model, fitted=fitted, tail=None, slots=None, stored={})
+        lists[name] = _exact(state.item_lists[name], slots, fitted, depth)
+    return State.of_documents(documents, models, lists, state.settings)
 
 
-def refitted(state: State) -> State:
-    """Return the state with text rankers fitted to the current documents: new vocabulary, new statistics."""
-    documents, models = embedded(state)
-    texts = check_texts([text_of(document, state.settings.fields) for document in documents], "texts")
+def _exact(lists: ItemLists, slots: Slots, fitted: Updatable, depth: int) -> Ranks:
+    """Return the lists of all documents; those that have lost items are completed."""
+    n, width = len(slots), min(depth, len(slots))
+    stored = lists.rows(slots.numbers)
+    full = (stored.items != PAD).sum(axis=1) >= min(depth, lists.width)
+    cut = full & (lists.width < slots.n)  # otherwise the lists have all matching items
+    inside = outside(stored, slots)
+    left = (inside.items != PAD).sum(axis=1)
+    out = empty_lists(n, width)
+    fill(out, np.arange(n), *inside)
+    again = np.flatnonzero(cut & (left < width))
+    if len(again):
+        found = fitted.rank_items(again, depth=depth)
+        fill(out, again, found.items, _scores(found))
+    return Ranks.trusted(*out, n, kind="collection")
+
+
+def compacted(state: State) -> State:
+    """Return the state that a build of its documents gives: merged, with new statistics and vocabularies of texts."""
+    merged = merged_state(state) if state.is_grown else state
+    documents, models = embedded(merged)
+    plain = Documents.of(documents[:], documents.columns.text_fields)
+    texts = check_texts([text_of(document, state.settings.fields) for document in plain], "texts")
     for name, model in models.items():
         if model.part == "texts" and not isinstance(model.fitted, FittedVectors):
-            models[name] = replace(model, fitted=model.ranker.fit(texts))
-    return State.of_documents(documents, models, rebuilt_lists(models, state.settings.depth), state.settings)
+            models[name] = replace(model, fitted=model.ranker.fit(texts), stored={})
+    return State.of_documents(plain, models, rebuilt_lists(models, state.settings.depth), state.settings)
 
 
 def rebuilt_lists(models: Mapping[str, Model], depth: int) -> dict[str, Ranks]:
@@ -71,66 +221,9 @@ def rebuilt_lists(models: Mapping[str, Model], depth: int) -> dict[str, Ranks]:
     return {name: model.fitted.rank(depth=depth).replaced(kind="collection") for name, model in models.items()}
 
 
-def _lists_with_new(lists: Ranks, fitted: Updatable, depth: int) -> Ranks:
-    """Return the lists of old and new items: the new ones enter the lists of old ones where they belong."""
-    old, n = np.arange(lists.n_queries), fitted.n_items
-    new = np.arange(len(old), n)
-    if not len(new):
-        return lists
-    entering = fitted.rank_items(old, depth=depth, among=new, floors=_floors(lists, depth))
-    own = fitted.rank_items(new, depth=depth)
-    merged = _merged(lists, entering, min(depth, n))
-    items = np.vstack([merged.items, _padded_to(own.items, merged.depth, PAD)])
-    scores = np.vstack([_scores(merged), _padded_to(_scores(own), merged.depth, 0)])
-    return Ranks.trusted(items, scores, n, kind="collection")
-
-
-def _floors(lists: Ranks, depth: int) -> NDArray[np.float32]:
-    """Return, for each list, the score that an item needs to enter: that of the last one, if the list is full."""
-    if lists.depth < depth:
-        return np.full(lists.n_queries, -np.inf, np.float32)
-    full = lists.items[:, -1] != PAD
-    return np.where(full, _scores(lists)[:, -1], np.float32(-np.inf))
-
-
-def _merged(lists: Ranks, more: Ranks, depth: int) -> Ranks:
-    from rankloom._kernels.index.arguments import ScoredLists
-    from rankloom._kernels.lists import merge
-
-    items = np.full((lists.n_queries, depth), PAD, np.int32)
-    out = ScoredLists(items, np.zeros(items.shape, np.float32))
-    own = np.arange(lists.n_queries)
-    old, new = (ScoredLists(*map(np.ascontiguousarray, (r.items, _scores(r)))) for r in (lists, more))
-    run_blocks(lambda start, stop: merge(start, stop, own, old, new, out), len(own), stage="Merging lists")
-    return Ranks.trusted(*out, more.n_items, kind="collection")
-
-
-def _lists_without(lists: Ranks, kept: Numbers, fitted: Updatable, depth: int) -> Ranks:
-    """Return the lists without deleted items; a list that was full is recomputed, to find the items that move up."""
-    n = len(kept)
-    numbers = np.full(lists.n_items + 1, PAD, np.int32)  # the last one maps PAD to itself
-    numbers[kept] = np.arange(n, dtype=np.int32)
-    old = lists.items[kept]
-    items = numbers[old]
-    gone = (items == PAD) & (old != PAD)
-    order = np.argsort(items == PAD, axis=1, kind="stable")
-    items = np.take_along_axis(items, order, axis=1)[:, : min(depth, n)]
-    scores = np.take_along_axis(np.where(gone, 0, _scores(lists)[kept]), order, axis=1)[:, : min(depth, n)]
-    cut = lists.depth < lists.n_items  # otherwise the lists have all matching items
-    again = np.flatnonzero(gone.any(axis=1) & (old[:, -1:] != PAD).all(axis=1)) if cut else np.empty(0, np.intp)
-    if len(again):
-        found = fitted.rank_items(again, depth=depth)
-        items[again], scores[again] = (
-            _padded_to(found.items, items.shape[1], PAD),
-            _padded_to(_scores(found), items.shape[1], 0),
-        )
-    return Ranks.trusted(np.ascontiguousarray(items), np.ascontiguousarray(scores, np.float32), n, kind="collection")
-
-
-def _padded_to(values: NDArray[np.generic], width: int, fill: int) -> NDArray[np.generic]:
-    """Return rows padded or cut to a width."""
-    cut = values[:, :width]
-    return np.pad(cut, ((0, 0), (0, width - cut.shape[1])), constant_values=fill)
+def prefixed(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+    """Return arrays with a prefix to their names."""
+    return {f"{prefix}_{name}": array for name, array in arrays.items()}
 
 
 def _scores(ranks: Ranks) -> NDArray[np.float32]:

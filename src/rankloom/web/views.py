@@ -290,9 +290,8 @@ class Views:
     ) -> list[Values]:
         terms = self.terms(query, choice)
         hits = {hit.number: hit for hit in answer}
-        positions = {
-            name: {number: position for position, (number, _) in enumerate(entries, 1)}
-            for name, entries in lists.items()
+        places = {
+            name: {number: place for place, (number, _) in enumerate(entries, 1)} for name, entries in lists.items()
         }
         path, _, parameters = self.url_of(query, choice, why=0).partition("?")
         why = path.removesuffix("0") + "{}" + (f"?{parameters}" if parameters else "").replace("{", "%7B")
@@ -301,7 +300,7 @@ class Views:
             {
                 **row,
                 **self.card(row["number"], terms),
-                "positions": {name: positions.get(name, {}).get(row["number"]) for name in choice.rankers},
+                "positions": {name: places.get(name, {}).get(row["number"]) for name in choice.rankers},
                 "through": self._through(answer, hits[row["number"]]),
                 "url": f"/item/{row['number']}{suffix}",
                 "why": why.format(row["number"]),

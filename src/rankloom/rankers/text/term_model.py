@@ -120,15 +120,24 @@ class WeightModel(ABC):
         return self._ranked(rows, own, depth, allowed=allowed, block=block)
 
     def rank_items(
-        self, rows: Numbers, *, depth: int = 1000, among: Numbers | None = None, floors: Float32s | None = None
+        self,
+        rows: Numbers,
+        *,
+        depth: int = 1000,
+        among: Numbers | None = None,
+        floors: Float32s | None = None,
+        of: Self | None = None,
     ) -> Ranks:
         """Return the lists of some items, by number; of all items, or only `among` some."""
-        queries = self._queries[rows]
+        queries = (of or self)._queries
+        if not np.array_equal(rows, np.arange(queries.shape[0])):  # otherwise without a copy
+            queries = queries[rows]
+        own = rows if of is None else np.full(len(rows), PAD)
         if among is None:
-            return self._ranked(queries, rows, depth)
+            return self._ranked(queries, own, depth)
         places = np.full(self.n_items + 1, PAD)
         places[among] = np.arange(len(among))
-        found = self.subset(among)._ranked(queries, places[rows], depth)
+        found = self.subset(among)._ranked(queries, places[own], depth)
         numbers = np.append(among, PAD).astype(np.int32)  # the last one maps PAD to itself
         return found.replaced(items=numbers[found.items], n_items=self.n_items)
 
@@ -155,14 +164,32 @@ class WeightModel(ABC):
         own = texts if self.own is self.texts else vstack([self.own, new["own"]], format="csr")
         return replace(self, texts=texts, own=own)
 
+    def row_arrays(self) -> dict[str, Array]:
+        """Return the weights of the items."""
+        rows: dict[str, Array] = dict(
+            zip(("text_ptr", "text_terms", "text_weights"), kernel_arrays(self.texts), strict=True)
+        )
+        if self.own is not self.texts:
+            rows |= dict(zip(("own_ptr", "own_terms", "own_weights"), kernel_arrays(self.own), strict=True))
+        return rows
+
+    def with_rows(self, arrays: Mapping[str, Array]) -> Self:
+        """Return the model with other items, by their weights, and the same statistics."""
+        n_terms = self.texts.shape[1]
+        texts = stored_rows(arrays, "text", n_terms)
+        own = stored_rows(arrays, "own", n_terms) if "own_ptr" in arrays else texts
+        if not (is_valid(texts) and is_valid(own) and texts.shape == own.shape):
+            raise InputError("The weights of the items have numbers out of range.")
+        return replace(self, texts=texts, own=own)
+
     def weight_arrays(self) -> dict[str, Array]:
         """Return the arrays that `restored_weights` makes the weights from."""
-        stored = {"frequency": self.statistics.frequency, "n_texts": np.array([self.statistics.n_texts])}
+        stored: dict[str, Array] = {
+            "frequency": self.statistics.frequency,
+            "n_texts": np.array([self.statistics.n_texts]),
+        }
         stored |= {"mean_length": np.array([self.statistics.mean_length])}
-        stored |= dict(zip(("text_ptr", "text_terms", "text_weights"), kernel_arrays(self.texts), strict=True))
-        if self.own is not self.texts:
-            stored |= dict(zip(("own_ptr", "own_terms", "own_weights"), kernel_arrays(self.own), strict=True))
-        return stored | dict(zip(POSTINGS, self._postings, strict=True))
+        return {**stored, **self.row_arrays(), **dict(zip(POSTINGS, self._postings, strict=True))}
 
     def with_postings(self, arrays: Mapping[str, Array]) -> Self:
         """Return this model with its posting lists as they were stored, after checks: kernels trust them."""

@@ -83,13 +83,21 @@ class FittedVectors:
         return self._exact()._ranks(queries, depth, "queries", among=among)
 
     def rank_items(
-        self, rows: Numbers, *, depth: int = 1000, among: Numbers | None = None, floors: Float32s | None = None
+        self,
+        rows: Numbers,
+        *,
+        depth: int = 1000,
+        among: Numbers | None = None,
+        floors: Float32s | None = None,
+        of: Self | None = None,
     ) -> Ranks:
         """Return the lists of some items, as `Updatable`; `among` must ascend."""
         ceilings = None if floors is None else -np.asarray(floors, np.float32)
         numbers = np.asarray(rows, np.intp)
-        queries = self.space.subset(numbers)
-        options = {"own": numbers, "among": among, "ceilings": ceilings}
+        queries = (of or self).space
+        if not np.array_equal(numbers, np.arange(len(queries))):  # otherwise without a copy
+            queries = queries.subset(numbers)
+        options = {"own": numbers if of is None else None, "among": among, "ceilings": ceilings}
         return self._exact()._ranks(queries, depth, "queries", **options)
 
     def rank_part(self, rows: Numbers, *, depth: int = 1000) -> Ranks:
@@ -125,9 +133,16 @@ class FittedVectors:
         vectors = self.source.item_vectors(items, cache=cache)
         return replace(self, space=self.space.joined(VectorSpace.of(vectors, self.space.metric)))
 
-    def arrays(self) -> dict[str, Array]:
+    def row_arrays(self) -> dict[str, Array]:
         """Return the vectors in the dtype in which they came, and their measures."""
         return self.space.arrays()
+
+    def with_rows(self, arrays: Mapping[str, Array]) -> Self:
+        return replace(self, space=VectorSpace.restored(arrays, self.space.metric))
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the same as `row_arrays`: there are no statistics."""
+        return self.row_arrays()
 
 
 def _checked_mask(allowed: ArrayLike, n_items: int) -> Bools:
