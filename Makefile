@@ -9,7 +9,6 @@ DEV_READY := $(VENV)/.ready-dev
 INSTALL ?= $(BIN)/python -m uv pip install --compile-bytecode
 WORKERS ?= 2
 EXAMPLES := quick
-# worksteal: a worker starts with half of the tests, so kernels of neighboring tests are compiled by one worker only.
 PYTEST = $(BIN)/python -m pytest --quiet -n $(WORKERS) --dist worksteal --hypothesis-profile=$(EXAMPLES)
 # Compiled modules and rewritten assertions are kept for the next run.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,7 +21,7 @@ PLAIN := $(VENV)/plain
 PLAIN_TESTS := $(patsubst %,tests/cli/test_%.py,build fuse evaluate compare)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long exhaustive plain plain-install fuzz check format lint types imports coverage bench effectiveness docs notebooks release clean
+.PHONY: help kernels demo test long exhaustive plain plain-install fuzz check format lint types imports coverage bench effectiveness docs notebooks release clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -30,7 +29,7 @@ help: ## Show this help
 $(TEST_READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rankloom needs Python 3.11 or later; choose it with: make PYTHON=python3.11 ..."; exit 1; }
-	@echo "Setting up $(VENV); this takes half a minute."
+	@echo "Setting up $(VENV), which takes half a minute, and compiling the kernels, which takes about another."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(INSTALL) --quiet --editable '.[test]'
@@ -45,6 +44,12 @@ $(PLAIN)/.ready: $(TEST_READY)
 	$(BIN)/python -m uv pip install --python $(PLAIN)/bin/python --quiet --editable . pytest
 	@touch $@
 
+kernels: $(TEST_READY) ## After a change of src/rankloom/_kernels: record what is called, and compile it
+	rm -f $(VENV)/signatures
+	RANKLOOM_KERNELS=plain RANKLOOM_KERNELS_RECORD=$(VENV)/signatures $(PYTEST) tests/_kernels/test_scenarios.py
+	LC_ALL=C sort -u $(VENV)/signatures -o src/rankloom/_kernels/signatures.txt
+	$(BIN)/python build_kernels/compile.py
+
 demo: $(TEST_READY) ## Rank the emoji, print a table of methods and serve the page
 	$(BIN)/rankloom demo
 
@@ -57,15 +62,15 @@ long: $(DEV_READY) # the tests marked long
 exhaustive: $(DEV_READY) ## The tests that repeat others many times: kills at random moments, damage at every place
 	$(PYTEST) -rs -m exhaustive
 
-plain: $(TEST_READY) # kernels must give the same results without the JIT
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -k 'not digits' $(KERNEL_TESTS)
+plain: $(TEST_READY) # kernels must give the same results when they are interpreted
+	RANKLOOM_KERNELS=plain $(PYTEST) -k 'not digits' $(KERNEL_TESTS)
 
 plain-install: $(PLAIN)/.ready # the main job must need no extra; tests/conftest.py, which does, is left out
 	$(PLAIN)/bin/python -m pytest --quiet --confcutdir tests/cli $(PLAIN_TESTS)
 
 fuzz: $(TEST_READY) ## Random input against the oracle: 20,000 API and 5,000 command-line cases, with bounds checked
 	RANKLOOM_FUZZ_API=20000 RANKLOOM_FUZZ_CLI=5000 $(PYTEST) tests/fuzz
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
+	RANKLOOM_KERNELS=jit NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck RANKLOOM_FUZZ_API=2000 RANKLOOM_FUZZ_CLI=100 \
 	  $(PYTEST) tests/fuzz
 
 check long plain exhaustive: EXAMPLES := full
@@ -87,9 +92,9 @@ types: $(DEV_READY)
 imports: $(DEV_READY)
 	$(BIN)/lint-imports
 
-coverage: $(DEV_READY) ## Run the tests and print what share of each module they reach, that of kernels without the JIT
+coverage: $(DEV_READY) ## Run the tests and print what share of each module they reach, that of kernels interpreted
 	$(PYTEST) --cov --cov-report= -m 'not long and not exhaustive'
-	NUMBA_DISABLE_JIT=1 $(PYTEST) --cov --cov-append --cov-report= -k 'not digits' $(KERNEL_TESTS)
+	RANKLOOM_KERNELS=plain $(PYTEST) --cov --cov-append --cov-report= -k 'not digits' $(KERNEL_TESTS)
 	$(BIN)/coverage report --skip-covered
 
 bench: $(DEV_READY) ## Measure speed and memory against yardsticks taken in the same run
@@ -108,7 +113,7 @@ notebooks: $(DEV_READY) ## Run the notebooks of the documentation; Soccer needs 
 
 release: $(DEV_READY) ## Build sdist and wheel in dist/, and run README.md where only the wheel is installed; uploads nothing
 	rm -rf dist
-	$(BIN)/python -m uv build --quiet --out-dir dist
+	RANKLOOM_WHEEL=portable $(BIN)/python -m uv build --quiet --out-dir dist
 	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
 	$(PYTHON) -m venv --clear $(VENV)/release
 	$(BIN)/python -m uv pip install --python $(VENV)/release/bin/python --quiet dist/*.whl

@@ -10,7 +10,7 @@ from rankloom import Ranks
 from rankloom.ranks import PAD
 
 CLOSE = 2e-6  # weights are stored in float32
-JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"  # kernels are slow in plain Python: use smaller cases
+JIT = os.environ.get("RANKLOOM_KERNELS") != "plain"  # kernels are slow in plain Python: use smaller cases
 
 
 def plain(ranks):

@@ -8,7 +8,7 @@ from hypothesis import settings
 
 from browser import chromium
 
-# The first call of a kernel compiles, which takes longer than the default limit; the same examples on each run.
+# Machines differ in speed; the same examples on each run.
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("full", settings.get_profile("quick"), max_examples=100)  # make check
 settings.load_profile("quick")
@@ -18,8 +18,6 @@ LONG_FIXTURES = {"browser", "running"}
 
 
 def pytest_collection_modifyitems(items):
-    """Run what uses every method last: two workers would compile the same kernels at the same time."""
-    items.sort(key=lambda item: item.path.parent.name == "fuzz")
     for item in items:
         if LONG_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.long)

@@ -137,7 +137,8 @@ def test_the_architecture_names_what_there_is():
     text = re.sub("```.*?```", "", (ROOT / "ARCHITECTURE.md").read_text(), flags=re.DOTALL)
     quoted = set(re.findall(r"`([^`\n]+)`", text))
     named = {one for one in quoted if re.search(r"/$|\.(py|toml)$", one)}
-    files = {path.name for folder in ("src", "benchmarks", "tests") for path in (ROOT / folder).rglob("*")}
+    folders = ("src", "benchmarks", "build_kernels", "tests")
+    files = {path.name for folder in folders for path in (ROOT / folder).rglob("*")}
     assert [one for one in named if one.rstrip("/").rpartition("/")[2] not in files] == []
     code = {word for path in (ROOT / "src").rglob("*.py") for word in re.findall(r"\w+", path.read_text())}
     words = {word for one in quoted - named for word in re.findall(r"[A-Za-z_]{4,}", one)}

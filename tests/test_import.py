@@ -45,12 +45,8 @@ def test_importing_loads_nothing_slow(code):
     assert loaded_by(code) == []
 
 
-def test_building_an_index_loads_numba_but_not_scipy_stats_or_pandas():
-    code = "from rankloom import FusionIndex, Ranks\nFusionIndex.build([Ranks([[0]])]).search()"
-    loaded = loaded_by(code)
-    assert "numba" in loaded
-    assert "pandas" not in loaded
-    assert "scipy.stats" not in loaded
+def test_building_an_index_loads_nothing_slow():
+    assert loaded_by("from rankloom import FusionIndex, Ranks\nFusionIndex.build([Ranks([[0]])]).search()") == []
 
 
 def test_per_query_methods_load_nothing_slow():

@@ -7,7 +7,8 @@
     │   ├── UnknownNameError (also a KeyError)      a name or id that does not exist
     │   └── ContractError                           a plug-in returned what its contract does not allow
     ├── IndexFileError (also an OSError)            an index on disk that cannot be used
-    └── MissingExtraError (also an ImportError)     an optional package that is not installed
+    ├── MissingExtraError (also an ImportError)     an optional package that is not installed
+    └── OutOfMemoryError (also a MemoryError)       a kernel needs more memory than there is
 
     RankloomWarning (a UserWarning)                 input that is probably not as intended; processing continues
 """
@@ -195,6 +196,10 @@ class MissingExtraError(RankloomError, ImportError):
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs {package}: pip install 'rankloom[{extra}]'.")
+
+
+class OutOfMemoryError(RankloomError, MemoryError):
+    """A kernel needs more memory than there is."""
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def test_pyterrier(searcher):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
+@pytest.mark.filterwarnings("ignore")  # of numba
 def test_ranx(searcher):
     ranx = pytest.importorskip("ranx")
     from rankloom.adapters import from_ranx, to_ranx

@@ -66,6 +66,7 @@ def test_the_comparators_of_the_paper_fulfill_the_contract(name):
     ],
 )
 def test_check_comparator_reports_the_violation(function, why, monkeypatch):
+    pytest.importorskip("numba", reason="the extra jit is not installed")
     monkeypatch.setattr(COMPARATORS, "_known", dict(COMPARATORS))
     register_comparator("broken")(function)
     with pytest.raises(AssertionError, match=why):
@@ -73,6 +74,7 @@ def test_check_comparator_reports_the_violation(function, why, monkeypatch):
 
 
 def test_check_comparator_detects_an_invalid_bound(monkeypatch):
+    pytest.importorskip("numba", reason="the extra jit is not installed")
     monkeypatch.setattr(COMPARATORS, "_known", dict(COMPARATORS))
     register_comparator("tight", bound=lambda common, a, min_b: 0.0)(wgu)
     with pytest.raises(AssertionError, match="above its bound"):

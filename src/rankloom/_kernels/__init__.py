@@ -1,4 +1,4 @@
-"""Inner loops in numba: arrays in, arrays out. This module itself does not import numba."""
+"""Inner loops: arrays in, arrays out. `jit.py` says how they are compiled."""
 
 from typing import Any, TypeVar
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 T = TypeVar("T", bound=np.generic)
 
-ZERO = np.float64(0)  # the start of sums: with the JIT off, sums that start with a plain 0.0 would be in float32
+ZERO = np.float64(0)  # the start of sums: interpreted, sums that start with a plain 0.0 would be in float32
 ROUNDING = 1e-6  # weights with a smaller relative difference count as equal: they are stored in float32
 
 

@@ -1,7 +1,6 @@
 """`rankloom demo`: compare fusion methods on a bundled collection, then serve it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,6 @@ from rankloom.aggregate import METHODS as KNOWN
 from rankloom.aggregate import QueryMethod, fuse
 from rankloom.cli.app import Option, app, echo, print_table, progress_bars
 from rankloom.cli.option_groups import CacheOptions, expand_groups
-from rankloom.cli.precompile import Precompiler, is_compiled
 from rankloom.cli.serve import Host, Port, print_url
 from rankloom.errors import InputError
 from rankloom.evaluation import compare, evaluate, legend
@@ -45,9 +43,6 @@ DEPTH = 1000  # of the lists
 CUTOFF = 10  # of fusion graphs; methods that see one query at a time get as many other items of each list
 #: What the first page explains: an item that fusion finds better neighbors for than any ranker, and a text.
 EXAMPLES = ({"item": "cactus"}, {"query": "bad weather"})
-#: What other processes compile on a first start: for the page, and once it is served, for the table.
-PAGE_PLANS = (("weft build",), ("weft search",))
-TABLE_PLANS = (("recknngraphccs",), ("fg", "rkgraph"))
 Columns = dict[str, dict[str, Floats]]  # selection -> ranker or method -> value of each query
 
 
@@ -69,8 +64,8 @@ def demo(
     """Rank a bundled collection, compare fusion methods, and serve the page.
 
     The collection is 1616 emoji with names and keywords, or with --text the reference of rankloom's methods, rankers
-    and measures, with judged queries. The first start compiles and ranks, the next ones use the cache; the table is
-    printed while the page is served. If the port is in use, another one is chosen.
+    and measures, with judged queries. The first start ranks, the next ones use the cache; the table is printed while
+    the page is served. If the port is in use, another one is chosen.
 
     Examples:
 
@@ -88,11 +83,11 @@ def demo(
         raise InputError("--first is a number of emoji; leave it out with --text.")
     sock = _listen(host, port) if serving else None  # before the work, so that another port is announced at once
     prepare = _prepared_texts if texts else _prepared_emoji
-    with prepare(caching.open(), first) as prepared:
-        if sock is None:
-            prepared.print_report()
-        else:
-            _serve(prepared, sock, host)
+    prepared = prepare(caching.open(), first)
+    if sock is None:
+        prepared.print_report()
+    else:
+        _serve(prepared, sock, host)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,48 +100,33 @@ class Prepared:
     print_report: Callable[[], None]  #: computes and prints the table
 
 
-@contextmanager
-def _prepared_emoji(cache: Cache, first: int | None) -> Iterator[Prepared]:
+def _prepared_emoji(cache: Cache, first: int | None) -> Prepared:
     from rankloom.datasets import emoji
     from rankloom.web import Tour
 
     collection = emoji(first)
     tour = Tour(HEADING if first is None else "", RANKERS, EXAMPLES)
-    with _built(collection, tuple(RANKERS), cache, DEPTH) as (searcher, compiling):
-        measured = _Measured(searcher, collection, cache)
-        yield Prepared(searcher, collection, tour, lambda: _print_emoji(measured, collection, compiling))
+    searcher = _built(collection, tuple(RANKERS), cache, DEPTH)
+    measured = _Measured(searcher, collection, cache)
+    return Prepared(searcher, collection, tour, lambda: _print_emoji(measured, collection))
 
 
-@contextmanager
-def _prepared_texts(cache: Cache, first: int | None) -> Iterator[Prepared]:
+def _prepared_texts(cache: Cache, first: int | None) -> Prepared:
     from rankloom.cli.reference import RANKERS, TOUR, reference
 
     collection = reference()
-    with _built(collection, tuple(RANKERS), cache) as (searcher, _):
-        yield Prepared(searcher, collection, TOUR, lambda: _print_texts(searcher, collection))
+    searcher = _built(collection, tuple(RANKERS), cache)
+    return Prepared(searcher, collection, TOUR, lambda: _print_texts(searcher, collection))
 
 
-@contextmanager
-def _built(
-    collection: "Collection", rankers: Sequence[str], cache: Cache, depth: int = 200
-) -> Iterator[tuple["Searcher", Precompiler]]:
-    """Yield a searcher; on a first start, other processes compile kernels while this one ranks."""
-    from rankloom.rankers import rank_collection
+def _built(collection: "Collection", rankers: Sequence[str], cache: Cache, depth: int = 200) -> "Searcher":
     from rankloom.searcher import Searcher
 
-    with Precompiler(*(() if is_compiled() else PAGE_PLANS)) as compiling:
-        with progress_bars() as progress:
-            if compiling.is_running and cache.folder is not None:
-                rank_collection(collection, rankers, depth=depth, cache=cache, progress=progress)
-            compiling.wait("weft build", "weft search")
-            searcher = Searcher.build(collection, rankers, depth=depth, cache=cache, progress=progress)
-        yield searcher, compiling
+    with progress_bars() as progress:
+        return Searcher.build(collection, rankers, depth=depth, cache=cache, progress=progress)
 
 
-def _print_emoji(measured: "_Measured", collection: "Collection", compiling: Precompiler) -> None:
-    if compiling.is_running:
-        compiling.start(*TABLE_PLANS)
-        compiling.wait(*(stage for plan in TABLE_PLANS for stage in plan))
+def _print_emoji(measured: "_Measured", collection: "Collection") -> None:
     columns = {
         selection: {name: measured.values(name, rankers) for name in (*rankers, *METHODS)}
         for selection, rankers in SELECTIONS.items()
@@ -221,18 +201,13 @@ def _listen(host: str, port: int) -> "socket.socket":
 
 
 def _serve(prepared: Prepared, sock: "socket.socket", host: str) -> None:
-    """Serve the page; meanwhile, print the report and load what only some pages need."""
+    """Serve the page, and print the report meanwhile."""
     from rankloom.web import make_app, serve
-    from rankloom.web.views import load_graph_kernels
-
-    def after() -> None:
-        prepared.print_report()
-        load_graph_kernels()
 
     def ready(url: str) -> None:
         print_url(url)
-        Thread(target=after, daemon=True).start()
+        Thread(target=prepared.print_report, daemon=True).start()
 
     collection, tour = prepared.collection, prepared.tour
-    app = make_app(prepared.searcher, collection=collection, tour=tour, allowed_hosts=[host], warm_graphs=False)
+    app = make_app(prepared.searcher, collection=collection, tour=tour, allowed_hosts=[host])
     serve(app, sock, ready=ready)

@@ -103,11 +103,12 @@ class GraphRows(RowKind[Graphs]):
         return LinkedGraphs(rows, _links(table) if members is None else linked(members, table.shards))
 
     def kernel(self, comparator: str, table: RowTable[Graphs]) -> Kernel:
-        from rankloom._kernels.fusion_graph.search import compiled, search
+        from rankloom._kernels.fusion_graph.search import search
+        from rankloom._kernels.jit import address_of
 
         chosen = COMPARATORS[comparator]
         kind = {wgu: WGU, mcs: MCS}.get(chosen.similarity, OTHER)
-        functions = (compiled(chosen.similarity), compiled(chosen.bound)) if kind == OTHER else (0, 0)
+        functions = (address_of(chosen.similarity), address_of(chosen.bound)) if kind == OTHER else (0, 0)
         return partial(search, Comparator(self.minmax, kind, *functions))
 
     def item_bytes(self, depth: int) -> int:

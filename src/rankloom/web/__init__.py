@@ -42,7 +42,6 @@ def make_app(
     limits: Limits | None = None,
     allowed_hosts: Collection[str] = (),
     tour: Tour = NO_TOUR,
-    warm_graphs: bool = True,
 ) -> SecurityMiddleware:
     """Return the ASGI application of a searcher; updates of the searcher take effect with the next request.
 
@@ -56,17 +55,12 @@ def make_app(
         Host names to answer for, besides IP addresses and ``localhost``.
     tour : Tour
         What the first page tells: a name, a heading, plain names of the rankers, and queries to explain.
-    warm_graphs : bool
-        Whether to load the kernels of fusion graphs at once, and not with the first explanation.
     """
     check_extra()
     from rankloom.web.app import make_app as make
     from rankloom.web.site import Site
 
-    site = Site(
-        searcher, limits, collection=collection, tour=tour, warm_graphs=warm_graphs, allowed_hosts=allowed_hosts
-    )
-    return make(site)
+    return make(Site(searcher, limits, collection=collection, tour=tour, allowed_hosts=allowed_hosts))
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:

@@ -43,13 +43,11 @@ class Site:
         collection: Items | None = None,
         digest: str | None = None,
         tour: Tour = NO_TOUR,
-        warm_graphs: bool = True,
         allowed_hosts: Collection[str] = (),
     ) -> None:
         limits = self.limits = limits or Limits()
         self.pages, self.allowed_hosts = Pages(), allowed_hosts
         self._view = partial(Views, collection=collection, tour=tour)
-        self._warm_graphs = warm_graphs
         self._served: tuple[Searcher, Views]
         self.replace(searcher, digest)
         self.decoder = Decoder(limits.pixels, min(limits.decode_seconds, limits.seconds))
@@ -71,7 +69,7 @@ class Site:
     def replace(self, searcher: Searcher, digest: str | None = None) -> None:
         """Serve another searcher from the next request on; pending requests finish on the old one."""
         views = self._view(searcher, digest=digest)
-        views.warm_up(graphs=self._warm_graphs)
+        views.warm_up()
         self._served = (searcher, views)
 
     async def run(self, task: Callable[[], T], *, slow: bool = False) -> T:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from rankloom.datasets import Collection
 from rankloom.datasets.images import Pixels
-from rankloom.fusion_graph import FusionIndex
-from rankloom.ranks import Ranks
 from rankloom.registry import Call
 from rankloom.searcher import Answer, Hit, Searcher
 from rankloom.searcher.answer import Entry
@@ -71,13 +69,8 @@ class Views:
             raise RefusedError(404, f"There is no item {number}; they are numbered 0 to {len(self) - 1}.")
         return number
 
-    def warm_up(self, *, graphs: bool = True) -> None:
-        """Search once, so that kernels are compiled or loaded and files are read before the first request.
-
-        Without `graphs`, the first explanation or search by fg loads the kernels of fusion graphs.
-        """
-        if graphs:
-            load_graph_kernels()
+    def warm_up(self) -> None:
+        """Search once, so that modules are imported and files are read before the first request."""
         if len(self):
             queries = [self.item_query(0), *([self.text_query("words")] if "texts" in self.accepts else [])]
             for query in queries:
@@ -351,14 +344,6 @@ class Views:
             "item": {**self.card(number), "text": self._text(number)},
             "fields": {name: value for name, value in document.items() if name not in hidden},
         }
-
-
-def load_graph_kernels() -> None:
-    """Compile or load the kernels of fusion graphs, on three items: the graphs of all are built when first used."""
-    ranks = Ranks.from_distances(np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]))
-    index = FusionIndex.build([ranks], cutoff=2)
-    index.search(items=[0])
-    index.search([ranks.rows([0]).replaced(kind="queries")], k=1)
 
 
 def _document(state: State, number: int) -> Document:

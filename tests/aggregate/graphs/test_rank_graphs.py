@@ -11,7 +11,6 @@ import rank_graph_oracle as oracle
 import rankloom as rl
 from brute import JIT, plain
 from rankloom._kernels import frozen, sorting
-from rankloom._kernels.graphs import nested
 from rankloom.aggregate.graphs.nested import components_of, groups_of
 from rankloom.aggregate.graphs.rkgraph import swapped_first
 from rankloom.aggregate.lists import mutual_lists
@@ -272,17 +271,6 @@ def test_progress_is_reported():
     for method in METHODS:
         rl.fuse(points(20, 2), method, progress=lambda stage, done, n: stages.append(stage), **SMALL[method])
     assert {"Ranking by graph", "Joining components", "Correlating", "Comparing lists"} <= set(stages)
-
-
-def test_a_kernel_is_compiled_once():
-    if not JIT:
-        pytest.skip("needs the JIT")
-    for m in (1, 2):
-        for k in (1, 5):
-            for method in METHODS:
-                rl.fuse(points(12, m, depth=5 + m), method, k, **SMALL[method])
-    assert len(nested.best_rows.signatures) == 1
-    assert len(nested.strong_components.signatures) == 1
 
 
 EXTERNAL = rl.Ranks([[0, 1]])

@@ -1,4 +1,4 @@
-"""What the kernels of fusion graphs are called with. This module does not import numba."""
+"""What the kernels of fusion graphs are called with."""
 
 from typing import Any, NamedTuple
 
@@ -38,7 +38,8 @@ class LinkedGraphs(NamedTuple):
 class Comparator(NamedTuple):
     """How two graphs compare: whether weights are normalized by `minmax`, and the kind of comparator.
 
-    `similarity` and `bound` are the addresses of functions if the kind is OTHER (the functions, with the JIT off).
+    `similarity` and `bound` are the addresses of functions if the kind is OTHER, or the functions themselves where
+    kernels are interpreted.
     """
 
     minmax: bool

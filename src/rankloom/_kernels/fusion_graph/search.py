@@ -6,15 +6,9 @@ an unseen candidate could still have in common with the query decides whether to
 lists (a hub) comes last, and is hardly ever scanned.
 """
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import cfunc, config, njit, types
-from numba.core.errors import NumbaError
-from numba.extending import intrinsic
 
 from rankloom._kernels import ZERO
 from rankloom._kernels.fusion_graph.arguments import E_LOW, E_SCALE, OTHER, SIZE, V_LOW, V_SCALE, WGU
@@ -31,57 +25,14 @@ from rankloom._kernels.fusion_graph.graphs import (
     padded,
 )
 from rankloom._kernels.index.search import SLACK, any_postings, clear, keep, new_mark, widest
-from rankloom._kernels.jit import helper, inner, kernel
+from rankloom._kernels.jit import call_by_address, helper, inlined, inner, kernel
 from rankloom._kernels.lists import length_of
 from rankloom._kernels.sorting import sort_ascending
-from rankloom.errors import InputError
 
 WEIGHT, NEAR, OUT = range(3)  # columns of `vertex`: weight, P (normalized for max), sum of the outgoing edges
 BOUND_ERROR = 1e-9  # of the size of the query: more than rounding can take away from a bound
 WIDE = 64  # slots from which comparing a pair of graphs takes much longer than bounding their similarity
 BATCH = 256  # candidates that are bounded before the most promising of them are compared
-
-#: (common, size_a, size_b) -> a number
-Compare = Callable[[float, float, float], float]
-
-
-@cache
-def _cfunc(function: Compare) -> Any:
-    # The compiled code of a plug-in refers to its module, which may move: do not cache it.
-    own = function.__module__.startswith("rankloom.")
-    return cfunc("float64(float64, float64, float64)", cache=own)(function)
-
-
-def compiled(function: Compare) -> Any:
-    """Compile a comparator and return its address, so that one compiled `search` serves all comparators."""
-    if config.DISABLE_JIT:
-        return function
-    try:
-        return _cfunc(function).address
-    except NumbaError as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise InputError(
-            f"The comparator {function.__name__!r} must be plain arithmetic that numba compiles: {reason}"
-        ) from None
-
-
-@intrinsic
-def _call_address(_context, _address, _common, _size, _other):
-    """Call a compiled comparator by its address."""
-
-    def generate(_context, builder, _signature, arguments):
-        double = ir.DoubleType()
-        function = builder.inttoptr(arguments[0], ir.FunctionType(double, [double] * 3).as_pointer())
-        return builder.call(function, arguments[1:])
-
-    return types.float64(types.int64, types.float64, types.float64, types.float64), generate
-
-
-def _call_function(function, common, size, other):
-    return function(common, size, other)
-
-
-call = _call_function if config.DISABLE_JIT else _call_address
 
 
 class Query(NamedTuple):
@@ -99,7 +50,7 @@ class Query(NamedTuple):
 def similarity(comparator, common, size, other):
     """Return the similarity of two graphs."""
     if comparator.kind == OTHER:
-        return call(comparator.similarity, common, size, other)
+        return call_by_address(comparator.similarity, common, size, other)
     whole = size + other - common if comparator.kind == WGU else max(size, other)
     return common / whole if whole > 0.0 else 0.0  # sizes come from a file
 
@@ -108,7 +59,7 @@ def similarity(comparator, common, size, other):
 def is_below(comparator, common, size, other, floor):
     """Return True if graphs of these sizes that share at most `common` are less similar than `floor`."""
     if comparator.kind == OTHER:
-        return call(comparator.similarity, common, size, other) < floor
+        return call_by_address(comparator.similarity, common, size, other) < floor
     return common < floor * (size + other - common if comparator.kind == WGU else max(size, other))
 
 
@@ -116,7 +67,7 @@ def is_below(comparator, common, size, other, floor):
 def all_below(comparator, common, size, min_size, floor):
     """Return True if any graph of at least this size that shares at most `common` is less similar than `floor`."""
     if comparator.kind == OTHER:
-        return call(comparator.bound, common, size, min_size) < floor
+        return call_by_address(comparator.bound, common, size, min_size) < floor
     return is_below(comparator, common, size, min_size, floor)
 
 
@@ -214,7 +165,7 @@ def removed(a, query, minmax, room):
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def overlap(s, graphs, minmax, slot, room):
     """Find the vertices that graph `s` shares with the query.
 
@@ -241,7 +192,7 @@ def overlap(s, graphs, minmax, slot, room):
     return n, common, max_edges
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def common_edges(s, n, query, norms, minmax, room):
     """Return the common weight of the edges between the n vertices that `overlap` found."""
     shared, near, totals = room.shared, room.near, room.totals
@@ -268,7 +219,7 @@ def pop_largest(waiting, bounds, n):
     bounds[at], bounds[n - 1] = bounds[n - 1], bounds[at]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def record(item, sim, found, floor, query):
     """Keep an item if it is among the best; return the number of these and the similarity to beat."""
     if sim < floor:

@@ -1,4 +1,4 @@
-"""What searches and other kernels are called with. This module does not import numba."""
+"""What searches and other kernels are called with."""
 
 from typing import Any, NamedTuple
 

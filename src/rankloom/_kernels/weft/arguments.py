@@ -1,4 +1,4 @@
-"""What the kernels of weft are called with. This module does not import numba."""
+"""What the kernels of weft are called with."""
 
 from typing import NamedTuple
 

@@ -65,11 +65,12 @@ def contour_pixels(mask: Mask) -> Int64s:
     >>> contour_pixels(np.pad(np.ones((2, 2), bool), 2)).tolist()
     [[2, 2], [2, 3], [3, 3], [3, 2]]
     """
+    from rankloom._kernels import contiguous
     from rankloom._kernels.image.contours import trace
 
     row, column = np.argwhere(mask)[0].tolist()
     edges = np.empty((4 * np.count_nonzero(mask) + 1, 2), np.int64)
-    edges = edges[: trace(mask, row, column, edges)]
+    edges = edges[: trace(contiguous(mask), row, column, edges)]
     last = (edges != np.roll(edges, -1, axis=0)).any(axis=1)  # of the edges of a pixel
     pixels = edges[last] if last.any() else edges[:1]
     offsets = len(pixels) * pixels - pixels.sum(axis=0)  # from the mean, in integers
